@@ -775,9 +775,9 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_user_info(cst_attribute *
 CST_EXPORT CST_ANY_THREAD cst_status cst_attribute_user_info(const cst_attribute *attribute, cst_string key,
                                                              cst_string *out_value CST_BORROWED, cst_error **error);
 /* A value as the attribute holds it, from what came over a wire or out of a file, as text where the sender had no better
- * type: numbers, "true" and "false", ISO 8601 dates, UUIDs, bytes in base64; what else there is becomes text where the
- * attribute is one. CST_NULL is the attribute's default. CST_E_TYPE_MISMATCH names entity and attribute. End with
- * cst_value_dispose. */
+ * type: numbers, "true" and "false", ISO 8601 dates (UTC where they have no offset), UUIDs, bytes in base64; what else there
+ * is becomes text where the attribute is one, and a decimal the nearest double. CST_NULL is the attribute's default.
+ * CST_E_TYPE_MISMATCH names entity and attribute. End with cst_value_dispose. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_attribute_convert(const cst_attribute *attribute, const cst_value *value,
                                                            cst_value *out_value CST_OWNED, cst_error **error);
 /* The least and the greatest value that a save lets pass, instead of those set before; for a string the least and the

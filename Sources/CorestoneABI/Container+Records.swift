@@ -36,7 +36,9 @@ private func record(_ value: PropertyValue) throws -> Container.Record {
     throw CoreError(.invalidArgument, "json is no object, as a record is; write {\"key\": value}")
 }
 
-private func decoded(_ json: cst_string) throws -> PropertyValue { try decodeJSON(Array(try json.string("json").utf8)) }
+private func decoded(_ json: cst_string) throws -> PropertyValue {
+    try decodeJSON(Array(try json.string("json").utf8), keepsDigits: true)
+}
 
 @_cdecl("cst_container_insert") @implementation
 public func cst_container_insert(

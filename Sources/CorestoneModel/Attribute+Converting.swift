@@ -2,8 +2,9 @@ import CorestoneValues
 
 extension Attribute {
     /// The value as the attribute holds it, from what came over a wire or out of a file, as text where the sender had no better
-    /// type: numbers, `true` and `false`, ISO 8601 dates, UUIDs, and bytes in base64; numbers become text where the attribute
-    /// is one. Null is the attribute's default.
+    /// type: numbers, `true` and `false`, ISO 8601 dates (of UTC where they have no offset), UUIDs, and bytes in base64; numbers
+    /// become text where the attribute is one, and decimals the nearest double, or the integer that they are. Null is the
+    /// attribute's default.
     /// - Throws: `.typeMismatch` with entity and attribute for what the attribute cannot make sense of.
     public func converted(_ value: PropertyValue) throws -> PropertyValue {
         switch (type, value) {
@@ -13,6 +14,10 @@ extension Attribute {
             return .string(value.plainText)
         case (.date, .int(let seconds)): return try accept(.date(Double(seconds)))
         case (.date, .double(let seconds)): return try accept(.date(seconds))
+        case (.date, .decimal(let seconds)): return try accept(.date(seconds.double))
+        case (.double, .decimal(let number)), (.float, .decimal(let number)): return try accept(.double(number.double))
+        case (.integer16, .decimal(let number)), (.integer32, .decimal(let number)), (.integer64, .decimal(let number)):
+            return try accept(Int64(number.description).map { .int($0) } ?? value)
         case (.string, _), (.uri, _), (.composite, _), (.undefined, _): return try accept(value)
         case (_, .text(let text)):
             guard let read = read(text.string) else { throw unreadable(value) }
@@ -27,7 +32,7 @@ extension Attribute {
         case .double, .float: Double(text).map { .double($0) }
         case .decimal: (try? DecimalNumber(text)).map { .decimal($0) }
         case .boolean: ["true": true, "1": true, "false": false, "0": false][text].map { .bool($0) }
-        case .date: ((try? ReferenceDate.parse(text)) ?? notFinite(text)).map { .date($0) }
+        case .date: ((try? ReferenceDate.parse(text, assumingUTC: true)) ?? notFinite(text)).map { .date($0) }
         case .uuid: UUIDValue(text).map { .uuid($0) }
         case .binary, .transformable: decodeBase64(Array(text.utf8)).map { .bytes(Bytes($0)) }
         default: nil

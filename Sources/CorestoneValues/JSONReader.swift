@@ -1,11 +1,14 @@
 /// A text of JSON (RFC 8259) as values: null, booleans, numbers, strings, arrays, dictionaries. A whole number is an integer, one
 /// of more than 64 bits a decimal, or a double beyond 38 digits.
 ///
-/// - Parameter allowsTwins: whether of members of one name the last counts; else they are refused.
+/// - Parameters:
+///   - allowsTwins: whether of members of one name the last counts; else they are refused.
+///   - keepsDigits: whether a fraction is a decimal where no double prints as it, and a decimal holds it; else it is the nearest
+///     double, as most readers of JSON have it.
 /// - Throws: `.invalidArgument` with the offset for what is no JSON, or nested more than 128 deep.
-public func decodeJSON(_ bytes: [UInt8], allowsTwins: Bool = true) throws -> PropertyValue {
+public func decodeJSON(_ bytes: [UInt8], allowsTwins: Bool = true, keepsDigits: Bool = false) throws -> PropertyValue {
     try bytes.withUnsafeBytes { bytes in
-        var reader = JSONReader(bytes, allowsTwins: allowsTwins)
+        var reader = JSONReader(bytes, allowsTwins: allowsTwins, keepsDigits: keepsDigits)
         return try reader.readWhole()
     }
 }
@@ -13,11 +16,14 @@ public func decodeJSON(_ bytes: [UInt8], allowsTwins: Bool = true) throws -> Pro
 private struct JSONReader {
     private let bytes: UnsafeRawBufferPointer
     private let allowsTwins: Bool
+    private let keepsDigits: Bool
     private var place = 0
 
     static let maximumDepth = 128
 
-    init(_ bytes: UnsafeRawBufferPointer, allowsTwins: Bool) { (self.bytes, self.allowsTwins) = (bytes, allowsTwins) }
+    init(_ bytes: UnsafeRawBufferPointer, allowsTwins: Bool, keepsDigits: Bool) {
+        (self.bytes, self.allowsTwins, self.keepsDigits) = (bytes, allowsTwins, keepsDigits)
+    }
 
     mutating func readWhole() throws -> PropertyValue {
         if let bad = firstInvalidUTF8(bytes) { throw JSONReader.error("is not valid UTF-8", at: bad) }
@@ -198,6 +204,11 @@ private struct JSONReader {
             if place - leading <= 38, let decimal = try? DecimalNumber(text) { return .decimal(decimal) }
         }
         guard let real = Double(text), real.isFinite else { throw error("has a number that is too large") }
+        // A double holds any 15 digits.
+        if keepsDigits, place - leading > 15, let decimal = DecimalNumber(exactly: text), decimal != DecimalNumber(real)
+        {
+            return .decimal(decimal)
+        }
         return .double(real)
     }
 }

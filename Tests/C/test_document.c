@@ -303,6 +303,11 @@ static void records(void) {
                  cst_container_insert(container, employee, text("{\"name\": \"Eve\", \"@entity\": \"Department\"}"),
                                       succeed, fail, &heard, E));
     CHECK(strcmp(heard.key, "@entity") == 0);
+    OK(cst_container_insert(container, employee,
+                            text("{\"name\": 123456789012345678.25, \"number\": 7.0, \"hired\": \"2001-01-03 10:00\"}"),
+                            succeed, fail, &heard, E));
+    CHECK(strstr(heard.json, "\"123456789012345678.25\"") != NULL);
+    CHECK(strstr(heard.json, "2001-01-03T10:00:00Z") != NULL);
     OK(cst_container_close(container, CST_UNSAVED_REFUSE, E));
     OK(cst_release(container));
     OK(cst_release(model));

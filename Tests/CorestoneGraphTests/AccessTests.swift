@@ -218,18 +218,34 @@ final class AccessTests: GraphTestCase {
         func attribute(_ type: AttributeType) throws -> Attribute {
             try entity.addAttribute(named: "a\(type.rawValue)", type: type)
         }
+        let (date, decimal, double) = (try attribute(.date), try attribute(.decimal), try attribute(.double))
+        let string = try attribute(.string)
         let counter = try attribute(.integer32)
         try counter.setDefaultValue(.int(7))
         XCTAssertEqual(try counter.converted(.null), .int(7))
         XCTAssertEqual(try counter.converted(.string("42")), .int(42))
-        XCTAssertEqual(try attribute(.string).converted(.int(42)), .string("42"))
         let id = "6F9619FF-8B86-D011-B42D-00C04FC964FF"
         XCTAssertEqual(try attribute(.uuid).converted(.string(id)), UUIDValue(id).map { .uuid($0) })
         XCTAssertEqual(try attribute(.binary).converted(.string("AQID")), .bytes(Bytes([1, 2, 3])))
-        XCTAssertEqual(try attribute(.date).converted(.string("2001-01-01T00:00:01Z")), .date(1))
+        XCTAssertEqual(try date.converted(.string("2001-01-01T00:00:01Z")), .date(1))
         XCTAssertEqual(try attribute(.boolean).converted(.string("true")), .bool(true))
-        XCTAssertEqual(try attribute(.double).converted(.string("1.123456789012345")), .double(1.123456789012345))
+        XCTAssertEqual(try double.converted(.string("1.123456789012345")), .double(1.123456789012345))
+        XCTAssertEqual(try string.converted(.int(42)), .string("42"))
+        for text in ["2024-02-29", "2024-02-29T00:00", "2024-02-29 00:00", "2024-02-29T02:00:00+02:00"] {
+            XCTAssertEqual(try date.converted(.string(text)), .date(730_857_600), text)
+        }
+        XCTAssertThrowsError(try date.converted(.string("20240229")))
+        XCTAssertEqual(try decimal.converted(.double(0.1)), .decimal(try DecimalNumber("0.1")))
+        let long = PropertyValue.decimal(try DecimalNumber("123456789012345678.25"))
+        XCTAssertEqual(try decimal.converted(long), long)
+        XCTAssertEqual(try double.converted(long), .double(123456789012345678.25))
+        XCTAssertEqual(try attribute(.float).converted(long), .double(Double(Float(123456789012345678.25))))
+        XCTAssertEqual(try date.converted(long), .date(123456789012345678.25))
+        XCTAssertEqual(try string.converted(long), .string("123456789012345678.25"))
         let number = try attribute(.integer64)
+        XCTAssertEqual(
+            try number.converted(.decimal(try DecimalNumber("123456789012345678.0"))), .int(123_456_789_012_345_678))
+        XCTAssertThrowsError(try number.converted(long))
         XCTAssertThrowsError(try number.converted(.string("not-a-number"))) {
             XCTAssertEqual(($0 as? CoreError)?.entity, "Conv")
             XCTAssertEqual(($0 as? CoreError)?.key, "a300")

@@ -112,6 +112,24 @@ final class JSONReaderTests: XCTestCase {
         XCTAssertEqual(try read("[]"), .array([]))
     }
 
+    /// Digits that no double has are in a decimal, where one is wanted and holds them.
+    func testDigits() throws {
+        func exact(_ text: String) throws -> PropertyValue { try decodeJSON(Array(text.utf8), keepsDigits: true) }
+        for text in [
+            "123456789012345678.25", "-0.10000000000000000001", "9007199254740993.0",
+            "12345678901234567890123456789012345678e-10",
+            "1234567890123456789.5E+20", "1.00000000000000000000000000000000000010000000000000000000000000000000000000",
+        ] {
+            XCTAssertEqual(try exact(text), .decimal(try DecimalNumber(text)), text)
+            XCTAssertEqual(try read(text), try XCTUnwrap(Double(text)).asValue, text)
+        }
+        for text in [
+            "0.1", "0.30000000000000004", "1.7976931348623157e308", "5e-324", "-0.0", "1.50000000000000000000", "1e22",
+            "1.000000000000000000000000000000000000001", "1.23456789012345678e-128", "1.23456789012345678e200",
+            "0." + String(repeating: "0", count: 80) + "1" + String(repeating: "0", count: 80) + "1",
+        ] { XCTAssertEqual(try exact(text), try XCTUnwrap(Double(text)).asValue, text) }
+    }
+
     func testMistakesAreNamed() {
         for text in [
             "", "{", "[1,]", "[1 2]", "{\"a\" 1}", "{a: 1}", "01", "1.", "-", "tru", "\"a", "\"\\x\"", "\"\\ud800\"",
@@ -124,4 +142,8 @@ final class JSONReaderTests: XCTestCase {
         }
         XCTAssertThrowsError(try decodeJSON([0x22, 0xFF, 0x22]))
     }
+}
+
+extension Double {
+    fileprivate var asValue: PropertyValue { .double(self) }
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -431,3 +432,22 @@ def test_numbers_as_names(tmp_path: Path) -> None:
     spec: dict[str, dict[str, Any]] = {"D": {"d": "double"}}
     done = run("load", store(tmp_path / "d.sqlite", spec), "--entity", "D", input='{"d":"0x10"}')
     assert done.returncode == 1 and "D.d: 0x10 is no decimal number" in done.stderr, done.stderr
+
+
+# Digits
+
+
+def test_digits_that_no_double_has(tmp_path: Path) -> None:
+    spec = {"N": {"price": "decimal?", "size": "double?", "text": "string?"}}
+    path, copy = store(tmp_path / "one.xml", spec, "XML"), store(tmp_path / "two.xml", spec, "XML")
+    model = store(tmp_path / "model.sqlite", spec)
+    numbers = ["123456789012345678.25", "0.10000000000000000001", "0.1", "1.5"]
+    text = "".join(f'{{"price": {each}, "size": {each}, "text": {each}}}\n' for each in numbers)
+    done = run("load", path, "--entity", "N", "--model", model, input=text)
+    assert (done.returncode, done.stderr) == (0, "")
+    found = run("fetch", path, "N", "--format", "json", "--model", model)
+    done = run("load", copy, "--entity", "N", "--format", "json", "--model", model, input=found.stdout)
+    assert (done.returncode, done.stderr) == (0, "")
+    with Container(Model(spec), copy, type="XML") as container:
+        got = {(each.price, each.size, each.text) for each in container.fetch("N")}
+    assert got == {(Decimal(each), float(each), each) for each in numbers}

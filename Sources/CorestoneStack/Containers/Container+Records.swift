@@ -18,8 +18,8 @@ extension Container {
 
     /// Inserts objects.
     ///
-    /// Values are converted as the attribute wants them: text to numbers, dates (ISO 8601), UUIDs, bytes (base64). Null is null;
-    /// what a record does not name has its default. A record with `@entity` is inserted as one of that entity, which inherits from
+    /// Values are converted as the attribute wants them: text to numbers, dates (ISO 8601, of UTC where they have no offset), UUIDs,
+    /// bytes (base64). Null is null; what a record does not name has its default. A record with `@entity` is inserted as one of that entity, which inherits from
     /// `entity`; one with `@id` is there already, and is an error. A relationship takes the URI of an object, the object's ID, or a
     /// record, a to-many one a list of those: a record with `@id` changes that object, any other inserts one of the relationship's
     /// entity, or of the one that it names as `@entity`. Dates are numbers of seconds since 2001-01-01, too, and what is not finite
@@ -205,7 +205,7 @@ private struct RecordWork {
                 throw CoreError(
                     error.status,
                     "\(attribute.entity.name).\(attribute.path) is a date, and \"\(text.string)\" is none as it is wanted: "
-                        + "2020-01-31T12:00:00Z, or with an offset, or the seconds since 2001-01-01 UTC",
+                        + "2020-01-31 or 2020-01-31T12:00:00, of UTC or with an offset such as +02:00, or the seconds since 2001-01-01 UTC",
                     entity: attribute.entity.name, key: attribute.path, value: value)
             }
         default: return try attribute.converted(value)

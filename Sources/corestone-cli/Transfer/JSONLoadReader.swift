@@ -137,7 +137,7 @@ final class JSONLoadReader: LoadReader {
     /// - Parameter end: says what ends where the bytes do, and what to do about it.
     private func record(_ bytes: [UInt8], _ line: FilePlace, _ column: Int, _ end: String) throws -> LoadRecord {
         do {
-            guard case .dictionary(let members) = try decodeJSON(bytes, allowsTwins: false) else {
+            guard case .dictionary(let members) = try decodeJSON(bytes, allowsTwins: false, keepsDigits: true) else {
                 throw JSONLoadReader.noObject(line)
             }
             return try record(members, line)

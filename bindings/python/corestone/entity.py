@@ -228,7 +228,8 @@ class Entity(EntityEditing):
 
     def convert(self, name: str, value: Any) -> Any:
         """A value as an attribute holds it, from what came over a wire or out of a file, as text where the sender had
-        no better type: numbers, "true" and "false", ISO 8601 dates, UUIDs, bytes in base64. None is the default.
+        no better type: numbers, "true" and "false", ISO 8601 dates (UTC where they have no offset), UUIDs, bytes in
+        base64. None is the default.
 
         TypeMismatchError names entity and attribute.
         """

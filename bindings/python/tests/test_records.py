@@ -78,6 +78,20 @@ def test_relationships(shop: Container) -> None:
     assert shop.insert("Item", {"name": "car", "shop": found.id})["shop"] == toys["@id"]
 
 
+@pytest.mark.parametrize(
+    ("text", "time"),
+    [
+        ("2024-02-29", (0, 0)), ("2024-02-29T10:00", (10, 0)), ("2024-02-29 12:34", (12, 34)),
+        ("2024-02-29T12:34:00", (12, 34)), ("2024-02-29T14:34+02:00", (12, 34)),
+    ],
+)  # fmt: skip
+def test_dates_without_an_offset_are_utc(shop: Container, text: str, time: tuple[int, int]) -> None:
+    made = datetime(2024, 2, 29, *time, tzinfo=timezone.utc)
+    assert shop.insert("Item", {"name": "kite", "made": text})["made"] == made
+    with pytest.raises(TypeMismatchError, match="2020-01-31"):
+        shop.insert("Item", {"name": "kite", "made": "20240229"})
+
+
 def test_read_update_delete(shop: Container) -> None:
     assert len(shop.insert("Item", [{"name": f"n{each}", "count": each % 3} for each in range(10)])) == 10
     assert [each["name"] for each in shop.read("Item", sort=["count", "-name"], limit=3)] == ["n9", "n6", "n3"]
@@ -280,5 +294,5 @@ def test_null_is_null() -> None:
             with pytest.raises(ValidationError) as caught:
                 ask()
             assert caught.value.key == "n" or all(each.key == "n" for each in caught.value.details)
-        with pytest.raises(TypeMismatchError, match="2020-01-31T12:00:00Z"):
-            items.insert("Item", {"made": "2020-01-01"})
+        with pytest.raises(TypeMismatchError, match="2020-01-31T12:00:00"):
+            items.insert("Item", {"made": "2020-01"})
