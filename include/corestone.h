@@ -1212,7 +1212,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_copy_metadata(const cst_coo
                                                                    cst_error **error);
 /* Replaces it, with the next save of any context, also of one without changes. `plist` is a property list, binary or XML,
  * with all entries; the store's type, UUID and versions stay when they are not given, and are CST_E_INVALID_ARGUMENT when
- * they differ. */
+ * they differ, as is what an XML store cannot hold: null, and characters and dates that XML lacks. The error names the key. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_set_metadata(cst_coordinator *coordinator, cst_store *store,
                                                                   cst_bytes plist, cst_error **error);
 /* Told how many bytes of how many are done, on the thread of the call. It may read from the store, and not save. False ends the

@@ -589,6 +589,32 @@ final class AtomicFileTests: XCTestCase {
         }
     }
 
+    /// What a store cannot write is refused when it is set, not by the saves to come.
+    func testMetadataThatXMLLacks() throws {
+        for value in [
+            PropertyListValue.null, .string("\u{0}"), .array([.dictionary(["\u{1}": .bool(true)])]), .date(1e300),
+        ] {
+            for type in [StoreType.xml, .binary, .sqlite] {
+                let coordinator = try coordinator("m.\(type.rawValue)", type)
+                let store = try XCTUnwrap(coordinator.stores.first)
+                let values = try coordinator.metadata(of: store).merging(["a": .bool(true), "note": value]) { $1 }
+                if type == .xml {
+                    XCTAssertThrowsError(try coordinator.setMetadata(values, of: store)) {
+                        XCTAssertEqual(($0 as? CoreError)?.status, .invalidArgument)
+                        XCTAssertEqual(($0 as? CoreError)?.key, "note")
+                    }
+                    XCTAssertNil(try coordinator.metadata(of: store)["a"])
+                } else {
+                    try coordinator.setMetadata(values, of: store)
+                }
+                try Context(coordinator: coordinator).save()
+                if type != .xml {
+                    XCTAssertEqual(try StoreMetadata(ofStoreAt: path("m.\(type.rawValue)")).values["note"], value)
+                }
+            }
+        }
+    }
+
     func testMigratingBetweenTypes() throws {
         for type in AtomicFileTests.types {
             let coordinator = try coordinator("a.sqlite", .sqlite)

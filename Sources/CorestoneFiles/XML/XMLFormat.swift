@@ -39,12 +39,6 @@ struct XMLFormat: AtomicFormat {
         var values = metadata.values
         values[StoreMetadata.Key.storeType] = nil
         if values.isEmpty { return Array("<metadata></metadata>".utf8) }
-        do {
-            return try Array("<metadata>\n".utf8) + encodeXMLStoreMetadata(values) + Array("        </metadata>".utf8)
-        } catch let error as CoreError {
-            throw CoreError(
-                .invalidArgument, code: .persistentStoreSave,
-                "the metadata cannot be written into an XML store: \(error.message)")
-        }
+        return try Array("<metadata>\n".utf8) + encodeXMLStoreMetadata(values) + Array("        </metadata>".utf8)
     }
 }

@@ -15,12 +15,16 @@ extension Coordinator {
     /// no changes.
     ///
     /// - Parameter values: all entries. The store's type, UUID and versions, and what else it needs, stay when they are not given.
-    /// - Throws: `.invalidArgument` with the key where one of those would change, and for a store that is not open here;
-    ///   `.storeReadOnly` for one that cannot be written.
+    /// - Throws: `.invalidArgument` with the key where one of those would change, where an XML store cannot hold the value (null, and
+    ///   characters and dates that XML lacks), and for a store that is not open here; `.storeReadOnly` for one that cannot be
+    ///   written.
     public func setMetadata(_ values: [String: PropertyListValue], of store: Store) throws {
         try requireOwn(store)
         if store.isReadOnly { throw store.isReadOnlyError() }
-        try store.setMetadata(store.metadata().replacing(values, file: store.path))
+        let metadata = try store.metadata().replacing(values, file: store.path)
+        // Else the saves to come would fail, and not for anything that they have.
+        if store.type == .xml { _ = try encodeXMLStoreMetadata(metadata.values) }
+        store.setMetadata(metadata)
     }
 }
 

@@ -11,11 +11,19 @@ public func encodeXMLPropertyList(_ value: PropertyListValue) throws -> [UInt8] 
 
 /// The same as an XML store has it around its metadata: an element within others, laid out as Core Data does.
 ///
-/// - Throws: as `encodeXMLPropertyList`.
+/// - Throws: as `encodeXMLPropertyList`, with the key of the entry.
 package func encodeXMLStoreMetadata(_ values: [String: PropertyListValue]) throws -> [UInt8] {
     var writer = XMLPropertyListWriter(bytes: [], isInStore: true)
     writer.line("<plist version=\"1.0\">", -1)
-    try writer.add(.dictionary(values), depth: 0)
+    do { try writer.add(.dictionary(values), depth: 0) } catch let error as CoreError {
+        let key = sortedByBytes(values.keys).first { key in
+            (try? encodeXMLPropertyList(.dictionary([key: values[key] ?? .null]))) == nil
+        }
+        throw CoreError(
+            .invalidArgument, code: .persistentStoreSave,
+            "the metadata cannot have \"\(key ?? "")\" in an XML store: \(error.message); leave it out, or have it say something that "
+                + "a property list in XML can", key: key)
+    }
     writer.line("</plist>", -1)
     return writer.bytes
 }

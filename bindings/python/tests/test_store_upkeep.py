@@ -208,6 +208,27 @@ def test_metadata(photos: Model, tmp_path: Path) -> None:
     assert titles(photos, path) == ["a"]
 
 
+@pytest.mark.parametrize("value", ["a\0b", "\uffff", {"in": [{"\x01": 1}]}])
+def test_metadata_that_an_xml_store_cannot_hold(photos: Model, tmp_path: Path, value: Any) -> None:
+    """It is refused when it is set, not by the saves to come."""
+    path = tmp_path / "a.xml"
+    with Container(photos, path, type="XML") as container:
+        coordinator, store = container.coordinator, container.store
+        with pytest.raises(InvalidArgumentError, match=r"note.*leave it out") as raised:
+            coordinator.set_metadata(store, {"note": value, "other": 1})
+        assert raised.value.key == "note"
+        coordinator.set_metadata(store, {"other": 1})
+        add(container, "a")
+    with pytest.raises(InvalidArgumentError, match=r"note.*leave it out"):
+        corestone.set_metadata(path, {"note": value})
+    assert corestone.metadata(path)["other"] == 1
+    for kind in ("SQLite", "Binary"):
+        with Container(photos, tmp_path / kind, type=kind) as container:
+            container.coordinator.set_metadata(container.store, {"note": value})
+            add(container, "a")
+        assert corestone.metadata(tmp_path / kind)["note"] == value
+
+
 def test_metadata_of_a_store_in_memory(photos: Model) -> None:
     with Container(photos, "m", type="InMemory") as container:
         container.coordinator.set_metadata(container.store, {"note": "x"})
