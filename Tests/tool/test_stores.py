@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import threading
 from contextlib import closing
+from decimal import Decimal
 from pathlib import Path
 
 import corestone
@@ -200,6 +201,26 @@ def test_convert_and_back(store: Path, tmp_path: Path) -> None:
     assert "all equal" in back.stdout
     assert sorted(path.name for path in tmp_path.iterdir()) == ["back.sqlite", "zoo.sqlite", "zoo.xml"]
     assert "all equal" in run("convert", store, "nowhere", "--type", "memory", "--check").stdout
+
+
+def test_convert_says_how_much_was_made_and_not_that_it_is_the_same(tmp_path: Path) -> None:
+    model = Model({"Item": {"price": "decimal?"}})
+    path = tmp_path / "a.xml"
+    Container(model, tmp_path / "model.sqlite").close()
+    with Container(model, path, type="XML") as container:
+        context = container.context()
+        for price in ("12345678901234567890123456789.25", "0.1", "7", "12345678901234567.5"):
+            context.insert("Item", price=Decimal(price))
+        context.save()
+    words = ["--model", tmp_path / "model.sqlite"]
+    plain = run("convert", path, tmp_path / "b.sqlite", *words)
+    made = f"{tmp_path / 'b.sqlite'} was made of {path} as a store of type SQLite: 4 objects\n"
+    assert (plain.returncode, plain.stdout) == (0, made)
+    assert plain.stderr.count("CoreData: warning:") == 1 and "Item.price" in plain.stderr and ": 2\n" in plain.stderr
+    checked = run("convert", path, tmp_path / "c.sqlite", "--check", *words)
+    assert checked.returncode == 1 and "2 differences" in checked.stdout and "has what" not in checked.stdout
+    exact = run("convert", tmp_path / "c.sqlite", tmp_path / "d.binary", "--check")
+    assert (exact.returncode, exact.stderr) == (0, "") and "all equal" in exact.stdout
 
 
 def test_convert_that_is_refused(store: Path, tmp_path: Path) -> None:

@@ -117,6 +117,8 @@ package struct StoreAbilities: OptionSet, Sendable {
     package static let parallelReads = StoreAbilities(rawValue: 32)
     /// Has all rows in memory, so that nobody has to keep what a fetch read.
     package static let rowsInMemory = StoreAbilities(rawValue: 64)
+    /// Keeps decimals that are no integers of 64 bits as doubles.
+    package static let decimalsAsDoubles = StoreAbilities(rawValue: 128)
 }
 
 /// Where the model of an open store comes from.

@@ -21,6 +21,9 @@ struct StoreCopy {
     /// The new key of each, by the index of the root, where one of the stores names rows by references.
     private var renamed: [[Int64: Int64]]?
 
+    /// How many values of each attribute the new store keeps with fewer digits; nil where it keeps all of them.
+    private var rounded: [String: Int]?
+
     private static let batchSize = 1000
 
     init(
@@ -35,6 +38,7 @@ struct StoreCopy {
         if store.references != nil || destination.references != nil {
             renamed = Array(repeating: [:], count: model.entities.count)
         }
+        if destination.abilities.subtracting(store.abilities).contains(.decimalsAsDoubles) { rounded = [:] }
     }
 
     /// The key of a row in the new store; nil for a row that the old one does not have.
@@ -53,6 +57,11 @@ struct StoreCopy {
             }
         }
         try transaction.setApplicationMetadata(store.applicationMetadata())
+        for (name, count) in (rounded ?? [:]).sorted(by: { $0.key < $1.key }) {
+            DebugLog.write(
+                "CoreData: warning: the copy of \(store.path) has values of \(name) with fewer digits, since it keeps decimals as "
+                    + "doubles: \(count)")
+        }
     }
 
     private mutating func report(_ rows: Int) throws {
@@ -143,7 +152,7 @@ struct StoreCopy {
         }
     }
 
-    private func copy(_ record: Record, _ entity: Entity, _ writer: inout RecordWriter) throws -> Record {
+    private mutating func copy(_ record: Record, _ entity: Entity, _ writer: inout RecordWriter) throws -> Record {
         writer.begin(primaryKey: newKey(record.primaryKey, entity) ?? 0, version: 1, entity: entity)
         for slot in 0..<Int(entity.slotCount) {
             let layout = entity.layout.slots[slot]
@@ -156,7 +165,13 @@ struct StoreCopy {
             } else if layout.role == .external {
                 try copyExternal(record, entity, slot, layout, &writer)
             } else {
-                writer.set(record.view(slot, layout), slot, layout)
+                let view = record.view(slot, layout)
+                if rounded != nil, layout.kind == .decimal, case .decimal(let number) = view.propertyValue, number.integer == nil,
+                    DecimalNumber(number.double) != number
+                {
+                    rounded?["\(entity.name).\(entity.properties[slot].path)", default: 0] += 1
+                }
+                writer.set(view, slot, layout)
             }
         }
         return writer.finish()

@@ -11,7 +11,7 @@ final class SQLiteStore: PersistentStore, SQLiteReading, WritableElsewhere {
     let type = StoreType.sqlite
     let identifier: String
     let modelSource: ModelSource
-    static let abilities: StoreAbilities = [.derivedAttributes, .uniqueConstraints, .generations, .parallelReads]
+    static let abilities: StoreAbilities = abilities(inMemory: false)
     let abilities: StoreAbilities
     let schema: StoreSchema
     /// Why nothing can be written; nil when it can.
@@ -109,7 +109,7 @@ final class SQLiteStore: PersistentStore, SQLiteReading, WritableElsewhere {
     }
 
     private static func abilities(inMemory: Bool) -> StoreAbilities {
-        let always: StoreAbilities = [.derivedAttributes, .uniqueConstraints, .parallelReads]
+        let always: StoreAbilities = [.derivedAttributes, .uniqueConstraints, .parallelReads, .decimalsAsDoubles]
         return inMemory ? always : always.union(.generations)
     }
 

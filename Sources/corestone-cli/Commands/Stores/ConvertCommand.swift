@@ -76,13 +76,17 @@ struct ConvertCommand: Command {
             if place == 0, mkdir(folder, 0o700) != 0 {
                 throw OutputFile(path: folder).failure(String(cString: strerror(errno)))
             }
-            store = try migrate(store, in: coordinator, to: step, at: "\(folder)/\(place)")
+            store = try migrate(store, in: coordinator, to: step, at: "\(folder)/\(place)").store
         }
-        store = try migrate(store, in: coordinator, to: type, at: path)
-        try output.write(
-            "\(type == .inMemory ? "a store in memory" : path) has what \(source) has, as a store of type \(type.rawValue)\n"
-        )
-        guard options.has("check") else { return .done }
+        let made = try migrate(store, in: coordinator, to: type, at: path)
+        // No word of sameness, which --check alone finds out.
+        let line =
+            "\(type == .inMemory ? "a store in memory" : path) was made of \(source) as a store of type \(type.rawValue): "
+            + plural(made.objects, "object") + "\n"
+        guard options.has("check") else {
+            try output.write(line)
+            return .done
+        }
         // Both as anybody would open them.
         let old = try openStore(source, options)
         let comparison: GraphComparison
@@ -92,6 +96,7 @@ struct ConvertCommand: Command {
             let new = try Coordinator.open(path, model: coordinator.model, options: .readOnly)
             comparison = try GraphComparison(old, new)
         }
+        try output.write(line)
         let share =
             comparison.isEqual
             ? "all equal" : "\(comparison.equalValues) equal, \(plural(comparison.differenceCount, "difference"))"
@@ -103,12 +108,15 @@ struct ConvertCommand: Command {
 
     private func migrate(
         _ store: Store, in coordinator: Coordinator, to type: StoreType, at path: String
-    ) throws -> Store {
+    ) throws -> (store: Store, objects: Int) {
+        var objects = 0
         let bar = ProgressBar("converting to \(type.rawValue)", .things("objects"))
         defer { bar.end() }
-        return try coordinator.migrateStore(store, to: type, at: path) { done, total in
+        let new = try coordinator.migrateStore(store, to: type, at: path) { done, total in
+            objects = total
             bar.show(done, of: total)
             return !Interruption.hasCome
         }
+        return (new, objects)
     }
 }
