@@ -147,7 +147,7 @@ package final class AtomicStore: PersistentStore, WritableElsewhere, @unchecked 
                 throw CoreError(
                     .storeIO, code: .persistentStoreOperation,
                     "\(path) is another store by now: somebody has put one with the identifier \(metadata.uuid) in its place; "
-                        + "remove the store from the coordinator and add it again", file: path)
+                        + "remove the store from the coordinator and add it again (a document: revert)", file: path)
             }
         }
         nodes.takeOver(others)

@@ -122,7 +122,7 @@ final class StoreFile: @unchecked Sendable {
             throw CoreError(
                 .storeIO, code: .persistentStoreOperation,
                 "\(place.given) is no longer there: somebody removed it; put it back, or remove the store from the coordinator "
-                    + "and add it again", file: place.given)
+                    + "and add it again (a document: save as, to another path)", file: place.given)
         }
         return state != known?.state
     }

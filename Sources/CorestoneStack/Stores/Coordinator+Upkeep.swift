@@ -40,7 +40,10 @@ extension Coordinator {
         guard try StoreTypes.place(of: store) != nil else {
             throw CoreError(
                 .unsupported, code: .persistentStoreOperation,
-                "\(store.path) lies in memory alone, so there is no file to be copied to \(path); migrate it to another store",
+                store.type == .inMemory
+                    ? "\(store.path) lies in memory alone, so there is no file to be copied to \(path); migrate it to another store"
+                    : "\(store.path) is of the host's type \(store.type.rawValue), and what makes a copy of it only the host knows; "
+                        + "migrate it to another store",
                 file: store.path)
         }
         if let there = try? StoreMetadata(ofStoreAt: path), there.uuid.description != store.identifier {

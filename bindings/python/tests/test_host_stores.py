@@ -51,6 +51,7 @@ from corestone import (
     StoreDescription,
     StoreOpening,
     TypeMismatchError,
+    UnsupportedError,
 )
 
 
@@ -198,6 +199,11 @@ def test_what_cannot_be_opened_is_closed(given: Any, closes: bool) -> None:
     with pytest.raises(CorestoneError):
         Container(Model(PEOPLE), "x", type="Opening", must_exist=True)
     assert log == ["open", "close"]
+
+
+def test_a_backup_is_for_the_host(tmp_path: Path) -> None:
+    with open_mem() as container, pytest.raises(UnsupportedError, match=r"of the host's type Mem.*migrate"):
+        container.coordinator.backup(container.store, tmp_path / "copy")
 
 
 def test_metadata_is_kept_and_compared() -> None:
