@@ -166,7 +166,8 @@ struct StoreCopy {
                 try copyExternal(record, entity, slot, layout, &writer)
             } else {
                 let view = record.view(slot, layout)
-                if rounded != nil, layout.kind == .decimal, case .decimal(let number) = view.propertyValue, number.integer == nil,
+                if rounded != nil, layout.kind == .decimal, case .decimal(let number) = view.propertyValue,
+                    number.integer == nil,
                     DecimalNumber(number.double) != number
                 {
                     rounded?["\(entity.name).\(entity.properties[slot].path)", default: 0] += 1
