@@ -270,6 +270,30 @@ def test_a_container_moves_to_another_file(tmp_path: Path) -> None:
         container.migrate(tmp_path / "letter.sqlite")
 
 
+@pytest.mark.parametrize("kind", ["XML", "Binary"])
+def test_an_empty_file_is_a_new_store_in_one_file(model: Model, path: Path, kind: str) -> None:
+    for options in ({"must_exist": True}, {"read_only": True}):
+        path.touch()
+        with pytest.raises(NotAStoreError, match="empty file"):
+            Container(model, path, type=kind, **options)  # type: ignore[call-overload]
+    with Container(model, path, type=kind) as container:
+        container.insert("Employee", {"name": "Ada"})
+    assert metadata(path)["NSStoreType"] == kind
+
+
+def test_an_empty_file_is_no_sqlite_store(model: Model, path: Path, tmp_path: Path) -> None:
+    path.touch()
+    for type in ("SQLite", None):
+        with pytest.raises(NotAStoreError, match=r"empty file.*delete it"):
+            Container(model, path, type=type)
+    assert path.stat().st_size == 0
+    with Container(model, tmp_path / "full.sqlite") as container:
+        with pytest.raises(NotAStoreError, match="empty file"):
+            container.migrate(path)
+        container.coordinator.backup(container.store, path)
+    assert metadata(path)["NSStoreType"] == "SQLite"
+
+
 @pytest.mark.parametrize("kind", ["SQLite", "XML", "Binary"])
 def test_migrating_keeps_the_type(model: Model, tmp_path: Path, kind: str) -> None:
     """Unless another one is asked for."""
