@@ -166,4 +166,23 @@ final class RowCacheTests: XCTestCase {
             XCTAssertEqual(version(cache, 6), 3, "the next ones come in again")
         }
     }
+
+    /// A row that a save read to compare it, while others saved it once more.
+    func testARowThatIsReplacedAsOfAnOldState() {
+        let cache = RowCache()
+        cache.add(batch(1...10, version: 1), root: entity)
+        let state = cache.state
+        let read = batch(3...4, version: 2)
+        cache.replace(read.records[0], root: entity, asOf: state)
+        XCTAssertEqual(version(cache, 3), 2)
+        cache.forget(entity, 9)
+        cache.replace(read.records[1], root: entity, asOf: state)
+        XCTAssertNil(version(cache, 4), "others may have saved it since")
+        XCTAssertEqual(version(cache, 3), 2)
+        // Also one whose version began anew.
+        let again = batch(3...3, version: 1)
+        cache.replace(again.records[0], root: entity, asOf: cache.state)
+        XCTAssertEqual(version(cache, 3), 1)
+        withExtendedLifetime((read, again)) {}
+    }
 }

@@ -29,14 +29,23 @@ final class ContextBox {
     }
 
     deinit {
-        // Nobody else can use the context now, so this thread may free what other threads released.
+        // Nobody else can use the context now, not even its queue (`hold`), so this thread may free what other threads released.
         HandleTable.drain(pendingReleases)
         context.letGoOfHost()
-        if context.token != 0 { HandleTable.release(Token(context.token)) }
+        if context.token != 0 { boxLock.with { HandleTable.release(Token(context.token)) } }
         HandleTable.release(coordinatorToken)
     }
 
     var handle: Handle? { CorestoneABI.handle(Token(context.token)) }
+
+    /// Keeps the box of a context's token, unless it is about to end: for work on the context's queue that nobody called for.
+    static func hold(_ token: UInt) -> HostHold {
+        boxLock.with {
+            guard let entry = platform_handle_find(Token(token), HandleType.context.rawValue) else { return .none }
+            guard let box = swift_tryRetain(entry.pointee.object) else { return .ending }
+            return .held(Unmanaged<ContextBox>.fromOpaque(box).takeRetainedValue())
+        }
+    }
 
     /// Makes the handle, whose first reference is the host's; the box holds one itself, so that it can be lent.
     func makeHandle() throws -> Handle? {
@@ -103,6 +112,9 @@ final class ContextBox {
         }
     }
 }
+
+/// Held while the token of a box ends, so that who finds the token finds a box whose memory is there.
+private let boxLock = RecursiveLock(.leaf)
 
 /// The box of a handle.
 func contextBox(_ pointer: Handle?) throws -> ContextBox { try resolve(pointer, .context) }

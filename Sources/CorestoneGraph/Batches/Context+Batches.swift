@@ -67,7 +67,7 @@ extension Context {
             if store.references != nil { store.backing.endRead() }
             var all = changes
             all.updated += indirect
-            coordinator.forgetRows(all, of: store)
+            coordinator.forgetRows(all, of: store, isOwn: true)
         }
         var all = changes
         all.updated += indirect

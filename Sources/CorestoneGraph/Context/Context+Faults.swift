@@ -53,6 +53,7 @@ extension Context {
         found = 1
         cache.add(row, root: root, chunk: chunk, asOf: state)
         object.setRecord(row)
+        withExtendedLifetime(chunk) {}
     }
 
     /// Hands `take` the newest known row of a key, unless it is too old for this context. Whether there was one.
@@ -66,9 +67,9 @@ extension Context {
             return true
         }
         guard isFresh == false else { return isFresh ?? false }
-        cache.remove(root, key)
         // What is read now shall not be of the state that was read then.
         reader(of: store).endRead()
+        cache.remove(root, key)
         return false
     }
 

@@ -164,8 +164,9 @@ extension Context {
 
     /// Has the store's newest state read when rows of some objects are asked for.
     private func forgetRows(of objects: [ManagedObject], in store: Store) {
-        for object in objects { rowCache(of: store).remove(object.entity.root, object.primaryKey) }
+        // In this order: what is read in between is of the newest state.
         reader(of: store).endRead()
+        for object in objects { rowCache(of: store).remove(object.entity.root, object.primaryKey) }
     }
 
     /// Rows as the reader of the store finds them, which the row cache takes.

@@ -152,6 +152,7 @@ extension Context {
                     object.setRecord(record)
                 }
             }
+            withExtendedLifetime(fresh) {}
         }
         // What nobody has taken by now would be old when somebody does.
         if !rows.isEmpty { store.backing.endRead() }

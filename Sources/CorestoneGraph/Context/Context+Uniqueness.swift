@@ -47,6 +47,7 @@ extension Context {
                     })
             })
         return try writing(store) {
+            let state = store.rowCache.state
             store.backing.endRead()
             let batch = try store.backing.fetch(StoreFetch(entity: first.entity, predicate: predicate)).batch
             defer { withExtendedLifetime(batch) {} }
@@ -58,7 +59,7 @@ extension Context {
                 let known = registered(store: store, root: entity, primaryKey: record.primaryKey)
                 // Its own row, and rows whose values this save changes, are in nobody's way.
                 if let known, known === object || known.isDeleted || known.isUpdated && !known.has(place) { return nil }
-                store.rowCache.add(record, root: entity.root, chunk: record.chunk.takeUnretainedValue())
+                store.rowCache.replace(record, root: entity.root, asOf: state)
                 return ConstraintConflict([object], place.keys, values, database: record, in: self, store: store)
             }
         }

@@ -145,6 +145,8 @@ public final class Context: @unchecked Sendable {
     package let pendingReleases = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)
     /// The token by which C hosts know the context; 0 when none was asked for.
     package var token: UInt = 0
+    /// Holds what hosts know a context by, for a while, by the context's token. Set once by the C boundary.
+    package nonisolated(unsafe) static var holdHost: (UInt) -> HostHold = { _ in .none }
     /// Gives up a token that the graph holds for a borrowed handle. Set once by the C boundary.
     package nonisolated(unsafe) static var releaseToken: (UInt) -> Void = { _ in }
     /// Has the handle of an object that came back keep the object's context. Set once by the C boundary.

@@ -88,22 +88,41 @@ public final class AsynchronousFetchResult: @unchecked Sendable {
 
 // MARK: - Under way
 
+/// Has the result from the beginning to its end. Of one thread at a time.
+private final class Underway: @unchecked Sendable {
+    private var result: AsynchronousFetchResult?
+
+    init(_ result: AsynchronousFetchResult) { self.result = result }
+
+    func read(_ ahead: FetchAhead) throws -> FetchAhead {
+        guard let result else { throw CoreError(.internal, "the fetch has ended before it was read") }
+        return try result.read(ahead)
+    }
+
+    func take() -> AsynchronousFetchResult? {
+        defer { result = nil }
+        return result
+    }
+}
+
 extension AsynchronousFetchResult {
     /// On the queue of the context.
     fileprivate func begin(_ completion: ((AsynchronousFetchResult) -> Void)?) throws {
         guard let ahead = try context.fetchAhead(of: fetchRequest) else {
             return try context.enqueue { _ in self.finish(nil, completion) }
         }
+        // The thread that reads lets go of the result before the queue does, where its objects may end.
+        let (context, underway) = (context, Underway(self))
         try context.readsAhead().enqueue {
-            let read = Result { try self.read(ahead) }
-            let end: (Context) -> Void = { _ in self.finish(read, completion) }
+            let read = Result { try underway.read(ahead) }
+            let end: (Context) -> Void = { _ in underway.take()?.finish(read, completion) }
             // Without a thread for the queue this one waits for its turn: an end must not be lost.
-            do { try self.context.enqueue(end) } catch { try? self.context.runAndWait(end) }
+            do { try context.enqueue(end) } catch { try? context.runAndWait(end) }
         }
     }
 
     /// On the thread that reads.
-    private func read(_ ahead: FetchAhead) throws -> FetchAhead {
+    fileprivate func read(_ ahead: FetchAhead) throws -> FetchAhead {
         var ahead = ahead
         try requireGoing()
         try ahead.read(isStopped: { self.isCancelled }) { count in
@@ -113,7 +132,8 @@ extension AsynchronousFetchResult {
     }
 
     /// On the queue of the context.
-    private func finish(_ read: Result<FetchAhead, any Error>?, _ completion: ((AsynchronousFetchResult) -> Void)?) {
+    fileprivate func finish(_ read: Result<FetchAhead, any Error>?, _ completion: ((AsynchronousFetchResult) -> Void)?)
+    {
         let result = Result {
             let ahead = try read?.get()
             try requireGoing()

@@ -114,6 +114,7 @@ extension Context {
             (part.updated.filter(\.concernsStore) + part.deleted + locked).filter { !isVanished($0) }
             + part.inserted.filter { reported?.names($0.entity, keyForSave($0)) ?? false }
         return try writing(store) {
+            let state = store.rowCache.state
             store.backing.endRead()
             var conflicts: [MergeConflict] = []
             var groups = Groups<Entity, ManagedObject>()
@@ -136,7 +137,7 @@ extension Context {
                     conflicts.append(MergeConflict(object, row: row, cached: cached, in: self, store: store, key: key))
                     withExtendedLifetime(chunk) {}
                     // Faults and merges find the newest rows from now on.
-                    store.rowCache.take(row, root, key)
+                    store.rowCache.take(row, root, key, asOf: state)
                 }
                 withExtendedLifetime(batch) {}
             }
@@ -170,12 +171,8 @@ extension RowCache {
     }
 
     /// The newest state of a row; nil for one that is deleted.
-    fileprivate func take(_ row: Record?, _ root: Entity, _ key: Int64) {
-        if let row {
-            add(row, root: root, chunk: row.chunk.takeUnretainedValue())
-        } else {
-            remove(root, key)
-        }
+    fileprivate func take(_ row: Record?, _ root: Entity, _ key: Int64, asOf state: UInt64) {
+        if let row { replace(row, root: root, asOf: state) } else { remove(root, key) }
     }
 }
 

@@ -193,7 +193,10 @@ extension Context {
     }
 
     /// The object gets its row back under the same ID, with all that it holds but what leads to rows that are gone too.
+    ///
+    /// - Throws: `.conflict` for a value whose file has gone with the row, before anything changes.
     private func insertAgain(_ object: ManagedObject) throws {
+        for slot in 0..<Int(object.entity.slotCount) { try object.insistOnFile(slot) }
         for keeper in object.toManyRelationships { keeper?.becomeNew() }
         object.state.remove(.updated)
         object.state.insert(.inserted)
@@ -275,6 +278,20 @@ extension ManagedObject {
             placeTarget(target, relationship)
         } else {
             write(try committedValue(slot: slot), slot)
+        }
+    }
+
+    /// Makes a value that lies in a file a change, so that a save writes another file: the row's own files go with the row.
+    fileprivate func insistOnFile(_ slot: Int) throws {
+        let layout = entity.layout.slots[slot]
+        guard layout.role == .external, let record, Record(record).fileName(slot, layout) != nil else { return }
+        do { try insist(on: slot) } catch let error as CoreError {
+            let name = entity.properties[slot].path
+            throw CoreError(
+                .conflict, code: .managedObjectMerge,
+                "\(objectID.uri) was deleted by somebody else, and cannot be saved again with all that it holds: its \(name) was in a "
+                    + "file of its own, which went with the row; set \(name), or give the object up (refresh, roll back, delete)",
+                entity: entity.name, key: name, objectURI: objectID.uri, children: [error], file: error.file)
         }
     }
 

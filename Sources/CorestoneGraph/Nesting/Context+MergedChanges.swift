@@ -300,10 +300,11 @@ extension Coordinator {
     /// Forgets the rows of objects that somebody else changed, so that they are read anew.
     func forgetRows(of ids: [ObjectID]) {
         if ids.isEmpty { return }
+        // First, lest a fault read a forgotten row once more in a transaction that began before it was changed.
+        for store in stores { store.backing.endRead() }
         for id in ids {
             guard let store = id.store, store.coordinator == ObjectIdentifier(self), store.isOpen else { continue }
             store.rowCache.forget(id.entity.root, id.reference)
         }
-        for store in stores { store.backing.endRead() }
     }
 }

@@ -24,6 +24,9 @@ final class ContextInbox: @unchecked Sendable {
     private struct Mail {
         /// Whose inbox it is, until that ends. Not a weak reference, which would make each retain of a context dearer.
         var context: UnsafeMutableRawPointer?
+        /// Whether the context's queue was given the task of taking the mail, and has not begun. What could not be merged may have
+        /// been put back meanwhile, so that there is mail without anybody on the way.
+        var isUnderway = false
         var renamed: [Renaming] = []
         var merges = Merges.these([])
         /// By store: what other processes wrote, and batch requests.
@@ -106,24 +109,29 @@ final class ContextInbox: @unchecked Sendable {
     func post(_ changes: ForeignChanges, of store: Store) { post { $0.add(changes, of: store) } }
 
     private func post(_ add: (inout Mail) -> Void) {
-        let wasEmpty = mail.withLock { mail in
-            defer {
-                add(&mail)
-                hasMail.store(true, ordering: .releasing)
-            }
-            return mail.isEmpty
+        let isOwn = platform_load64(owner) == platform_thread_id()
+        let mustDeliver = mail.withLock { mail in
+            add(&mail)
+            hasMail.store(true, ordering: .releasing)
+            if isOwn || mail.isUnderway || queueType == .caller { return false }
+            mail.isUnderway = true
+            return true
         }
-        if platform_load64(owner) == platform_thread_id() {
-            recipient?.takeMail()
-        } else if wasEmpty {
-            let deliver = { if let context = self.recipient { try? context.performHere { $0.takeMail() } } }
-            switch queueType {
-            case .caller: break
-            // Without a thread for its queue, the context takes its mail with the next call.
-            case .privateQueue: try? queue?.enqueue(deliver)
-            case .main: MainQueue.enqueue(deliver)
-            }
+        if isOwn {
+            if let context = recipient { try? context.keepingHost { context.takeMail() } }
+        } else if mustDeliver {
+            deliver()
         }
+    }
+
+    private func deliver() {
+        let taking = {
+            self.mail.withLock { $0.isUnderway = false }
+            if let context = self.recipient { try? context.performHere { $0.takeMail() } }
+        }
+        if queueType == .main { return MainQueue.enqueue(taking) }
+        // Without a thread for its queue, the context takes its mail with the next call.
+        do { try queue?.enqueue(taking) } catch { mail.withLock { $0.isUnderway = false } }
     }
 
     /// The context, unless it ended.

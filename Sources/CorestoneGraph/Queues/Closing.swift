@@ -86,7 +86,7 @@ extension Coordinator {
                 if isMain, !context.isOwn, let queue = context.queue {
                     try MainQueue.serve(whileWaitingFor: queue, context.label)
                 }
-                try context.runAndWait { _ in }
+                try context.waitForQueue()
             }
         }
         closing.closeMain()
@@ -95,7 +95,7 @@ extension Coordinator {
             // Who was let in gives its work at once.
             while closing.isAwaited, try MainQueue.drain(timeoutMilliseconds: 20) > 0 {}
         } else if let context = liveContexts.first(where: { $0.queueType == .main }) {
-            try context.runAndWait { _ in }
+            try context.waitForQueue()
         }
     }
 }

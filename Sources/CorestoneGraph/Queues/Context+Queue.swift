@@ -12,6 +12,15 @@ struct Holds {
     var isNone: Bool { performs == 0 && locks == 0 }
 }
 
+/// What hosts know a context by, held for a while.
+package enum HostHold {
+    /// No host knows it.
+    case none
+    case held(AnyObject)
+    /// The host has given it up, and this is under way.
+    case ending
+}
+
 extension Context {
     /// Runs `body` on the context's queue, later. What it throws is dropped.
     package func enqueue(_ body: @escaping (Context) throws -> Void) throws {
@@ -31,6 +40,21 @@ extension Context {
                 self.coordinator.closing.leave()
             }
         }
+    }
+
+    /// Returns when the queue has done what it was given.
+    func waitForQueue() throws {
+        do { try runAndWait { _ in } } catch {
+            // Its turn has come, but the context ends.
+            if !isGivenUp { throw error }
+        }
+    }
+
+    /// Whether a host knew the context, and holds it no more.
+    private var isGivenUp: Bool {
+        if token == 0 { return false }
+        if case .held = Context.holdHost(token) { return false }
+        return true
     }
 
     /// Runs `body` on the context's queue and waits. May be called from within.
@@ -63,13 +87,33 @@ extension Context {
             holds = former
             if queueType == .privateQueue && former.isNone { ownerThread = 0 }
         }
-        if isOutermost { takeMail() }
-        do { try body(self) } catch {
-            // A failure here shows again at the next save, which processes them first.
-            if isOutermost { try? processPendingChanges() }
-            throw error
+        guard isOutermost else { return try body(self) }
+        try keepingHost {
+            takeMail()
+            do { try body(self) } catch {
+                // A failure here shows again at the next save, which processes them first.
+                try? processPendingChanges()
+                throw error
+            }
+            try processPendingChanges()
         }
-        if isOutermost { try processPendingChanges() }
+    }
+
+    /// Runs work for which the host need not have called, and so need not have a handle of the context: it may give up its last
+    /// one meanwhile, which then ends behind the work.
+    ///
+    /// - Throws: `.invalidHandle`, and nothing runs, when that is under way already on another thread, which disposes of objects.
+    func keepingHost(_ body: () throws -> Void) throws {
+        if token == 0 { return try body() }
+        switch Context.holdHost(token) {
+        case .none: try body()
+        case .held(let host): try withExtendedLifetime(host, body)
+        case .ending:
+            throw CoreError(
+                .invalidHandle,
+                "the last handle of \(label.text) is given up at this moment on another thread; keep one as long as the context is used"
+            )
+        }
     }
 
     /// Runs `body`, which calls the host: it may not let go of the context meanwhile.

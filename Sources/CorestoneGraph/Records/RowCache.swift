@@ -98,6 +98,16 @@ final class RowCache: RowKeeping, @unchecked Sendable {
         }
     }
 
+    /// Takes in a row that is newer than what is known, as far as `state` said before it was read; when others of its tree were
+    /// saved or forgotten since, nothing is known of it any more.
+    func replace(_ record: Record, root: Entity, asOf state: UInt64) {
+        lock.with {
+            guard let index = place(of: root, asOf: state) else { return remove(record.primaryKey, place(of: root)) }
+            keep(record.chunk.takeUnretainedValue())
+            put(record, index, isNewest: true)
+        }
+    }
+
     /// Room for rows that are about to come.
     func reserve(_ count: Int, root: Entity) {
         lock.with {

@@ -114,18 +114,25 @@ extension Coordinator {
         postRemoteChange(of: store, transaction: changes.transaction, isOwn: false, file: changes.file)
     }
 
-    func forgetRows(_ changes: ForeignChanges, of store: Store) {
+    /// - Parameter isOwn: whether they are of a change of the coordinator's own, which holds the turn to save.
+    func forgetRows(_ changes: ForeignChanges, of store: Store, isOwn: Bool = false) {
         guard store.isOpen else { return }
+        // First, lest a fault read a forgotten row once more in a transaction that began before it was changed.
+        store.backing.endRead()
         // Of attributes that were derived anew from other rows nobody tells, but a batch.
         let isAll = changes.isComplete && (changes.isBatch || model.entities.allSatisfy(\.slotsOfOtherRows.isEmpty))
         if isAll, changes.updated.count + changes.deleted.count <= ForeignChanges.limit {
             for row in changes.updated + changes.deleted {
-                store.rowCache.forget(model.entities[Int(row.entity)].root, row.primaryKey)
+                let root = model.entities[Int(row.entity)].root
+                if isOwn {
+                    store.rowCache.remove(root, row.primaryKey)
+                } else {
+                    store.rowCache.forget(root, row.primaryKey)
+                }
             }
         } else {
             store.rowCache.forgetAll()
         }
-        store.backing.endRead()
     }
 
     /// Tells those who asked for it of what a context saved.

@@ -1,6 +1,7 @@
 import CSQLite
 import CorestoneGraph
 import CorestoneValues
+import Glibc
 
 /// Whose rows they are. A store that is overwritten (`replaceStore`) stays the same file, and SQLite finds the new rows in it. So a
 /// connection looks who the store is when it finds that others have written: the number which tells that costs no statement.
@@ -19,10 +20,26 @@ extension OpenFile {
         }
     }
 
-    /// In a transaction that is going to write: nobody else can do so until it ends.
+    /// In a transaction that is going to write: nobody else can do so until it ends. What is written into a file that has lost its
+    /// name would be lost with it.
     @inline(__always)
     func requireOwnStoreForWriting() throws {
         if connection.contentVersion != examined { try examine(isWriting: true) }
+        try requireName()
+    }
+
+    /// Throws when the path leads to another file, or to none.
+    @inline(__always)
+    func requireName() throws { if connection.hasLostName { throw lostName() } }
+
+    private func lostName() -> CoreError {
+        let isThere = sqlite3_db_filename(connection.db, "main").map { access($0, F_OK) == 0 } ?? false
+        return CoreError(
+            .storeIO, code: .persistentStoreSave,
+            "\(connection.path) is \(isThere ? "another file by now: somebody has put one in its place" : "no longer there: somebody removed it"); "
+                + "nothing is saved into the one that is open, which has no name any more. Back the store up to keep what it holds, then "
+                + "remove it from the coordinator and add it again (a document: save as, or revert)",
+            file: connection.path)
     }
 
     /// This connection has committed, which counts as one.
@@ -56,6 +73,13 @@ extension OpenFile {
 }
 
 extension Connection {
+    /// Whether the file that is open is not the one of its path any more.
+    fileprivate var hasLostName: Bool {
+        var hasMoved: Int32 = 0
+        sqlite3_file_control(db, nil, SQLITE_FCNTL_HAS_MOVED, &hasMoved)
+        return hasMoved != 0
+    }
+
     /// Another one after each commit: of others when a transaction that sees it begins, of this connection at once.
     @inline(__always)
     fileprivate var contentVersion: UInt32 {

@@ -26,12 +26,16 @@ final class PinnedReaders: @unchecked Sendable {
 
     func takeIdle() -> SQLiteStore? { state.withLock { $0.idle.popLast() } }
 
-    func add(_ reader: SQLiteStore) {
+    /// The number of a reader that is about to be taken or opened: drawn before, so that it tells which file that one reads at the
+    /// latest.
+    func drawNumber() -> Int {
         state.withLock {
             $0.lastNumber += 1
-            $0.held.append((reader, $0.lastNumber))
+            return $0.lastNumber
         }
     }
+
+    func add(_ reader: SQLiteStore, _ number: Int) { state.withLock { $0.held.append((reader, number)) } }
 
     /// Nobody needs the reader's state any more.
     func end(_ reader: SQLiteStore) {
@@ -42,7 +46,7 @@ final class PinnedReaders: @unchecked Sendable {
             let held = state.held.remove(at: place)
             let keeps = isReady && held.number > state.lastOfFormerFile && state.idle.count < PinnedReaders.mostIdle
             if keeps { state.idle.append(reader) }
-            let oldest = state.held.first?.number ?? .max
+            let oldest = state.held.map(\.number).min() ?? .max
             let free = state.obsolete.prefix { $0.upTo < oldest }.flatMap(\.paths)
             state.obsolete.removeAll { $0.upTo < oldest }
             return (free, !keeps)
@@ -85,12 +89,13 @@ extension SQLiteStore {
     func pinnedReader() throws -> (any StoreReading)? {
         // A file that was opened as one that does not change has this one state.
         if isReadOnly { return self }
+        let number = readers.drawNumber()
         let reader = try readers.takeIdle() ?? SQLiteStore(readingFrom: self)
         do { try reader.hold() } catch {
             reader.close()
             throw error
         }
-        readers.add(reader)
+        readers.add(reader, number)
         return reader
     }
 
@@ -113,6 +118,8 @@ extension SQLiteStore {
                         + "store with a write-ahead log, as it is without CST_STORE_ROLLBACK_JOURNAL (journal=\"rollback\")",
                     file: path)
             }
+            // What has the path by now is another file.
+            try file.requireName()
             // SQLite wants to write the log's index even for a reader.
             let connection = try Connection(String(cString: location), path: path, flags: SQLITE_OPEN_READWRITE)
             connection.waitForLocks(milliseconds: 5000)

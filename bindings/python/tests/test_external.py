@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from corestone import ConflictError, Container, Context, Model, StoreError
+from corestone import ConflictError, Container, Context, MergePolicy, Model, StoreError
 
 SIZE = 150_000
 
@@ -92,3 +92,34 @@ def test_a_value_that_was_replaced(container: Container, ctx: Context, album: Mo
 def test_predicates_compare_values_in_files(ctx: Context) -> None:
     assert [photo.title for photo in ctx.fetch("Photo", "data == %@", bytes([7]) * SIZE)] == ["photo 7"]
     assert ctx.count("Photo", "data == nil") == 1
+
+
+@pytest.mark.parametrize("policy", [MergePolicy.OBJECT_TRUMP, MergePolicy.OVERWRITE])
+@pytest.mark.parametrize("is_same", [True, False], ids=["same", "other"])
+def test_a_deleted_object_that_is_saved_again(
+    album: Model, container: Container, tmp_path: Path, policy: MergePolicy, is_same: bool
+) -> None:
+    """Its large value went with the row: it comes with another one, or not at all."""
+    ctx = container.context()
+    photo, second = ctx.fetch("Photo", "title IN {'photo 7', 'photo 8'}", sort="title")
+    other = container if is_same else Container(album, tmp_path / "album.sqlite")
+    elsewhere = other.context()
+    for each in elsewhere.fetch("Photo", "title IN {'photo 7', 'photo 8'}"):
+        elsewhere.delete(each)
+    elsewhere.save()
+    photo.title = "again"
+    second.data = b"new" * SIZE
+    ctx.merge_policy = policy
+    with pytest.raises(ConflictError) as caught:
+        ctx.save()
+    error = caught.value
+    assert (error.entity, error.key, error.object_uri) == ("Photo", "data", photo.id.uri)
+    assert "set data" in str(error)
+    fresh = container.context()
+    assert fresh.count("Photo", "title IN {'again', 'photo 8'}") == 0
+    photo.data = b"newer" * SIZE
+    ctx.save()
+    found = container.context().fetch("Photo", "title IN {'again', 'photo 8'}", sort="title")
+    assert [(each.data, each.thumbnail) for each in found] == [(b"newer" * SIZE, b"small"), (b"new" * SIZE, b"small")]
+    if not is_same:
+        other.close()

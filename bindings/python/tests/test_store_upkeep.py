@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -331,3 +332,42 @@ def test_a_store_in_one_file_as_a_whole(photos: Model, tmp_path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match="a store of type SQLite"):
         coordinator.replace_store(sqlite, copy)
     assert titles(photos, sqlite) == []
+
+
+@pytest.mark.parametrize("how", ["removed", "replaced", "with its log"])
+@pytest.mark.parametrize("journal", ["wal", "rollback"])
+def test_a_file_that_lost_its_name(photos: Model, tmp_path: Path, how: str, journal: str) -> None:
+    """What would be saved into it would be lost: nothing is, and what it holds can be kept."""
+    path, copy = tmp_path / "a.sqlite", tmp_path / "copy.sqlite"
+    with Container(photos, path) as container:
+        add(container, "old")
+    shutil.copy(path, tmp_path / "before.sqlite")
+    with Container(photos, path, journal=journal) as container:
+        add(container, "a", LARGE)
+        if how == "removed":
+            path.unlink()
+        else:
+            (tmp_path / "before.sqlite").replace(path)
+        if how == "with its log":
+            for suffix in ("-wal", "-shm", "-journal"):
+                Path(f"{path}{suffix}").unlink(missing_ok=True)
+        ctx = container.context()
+        ctx.insert("Photo", title="b", data=LARGE)
+        with pytest.raises(StoreError) as caught:
+            ctx.save()
+        assert caught.value.file == str(path)
+        words = "no longer there" if how == "removed" else "another file by now"
+        assert words in str(caught.value)
+        assert "Back the store up" in str(caught.value)
+        assert len(files(path)) == 1
+        with pytest.raises(StoreError):
+            ctx.batch_update("Photo", {"title": "c"})
+        # All that was saved is there, also for those who read it for the first time.
+        assert sorted(each.title for each in container.context().fetch("Photo")) == ["a", "old"]
+        container.coordinator.backup(container.store, copy)
+        ctx.rollback()
+    assert titles(photos, copy) == ["a", "old"]
+    if how == "removed":
+        assert not path.exists()
+    elif how == "with its log":
+        assert titles(photos, path) == ["old"]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 import threading
+import time
 from typing import Any, Callable
 
 import pytest
@@ -156,3 +158,26 @@ def test_stress_of_one_private_context(container: Container) -> None:
     assert background.perform_and_wait(lambda: background.count("Project")) == 6 * 20
     background.perform_and_wait(background.save)
     assert container.context().count("Project") == 6 * 20
+
+
+def test_contexts_that_are_dropped_while_they_merge(container: Container) -> None:
+    """Their queues merge what batch requests change, whether asked to or not, when the last handle goes."""
+    end = time.monotonic() + 2
+    with container.context() as ctx:
+        ctx.insert_many("Project", [{"title": f"{number}"} for number in range(300)])
+        ctx.save()
+
+    def change() -> None:
+        ctx = container.context()
+        while time.monotonic() < end:
+            ctx.batch_update("Project", {"title": "changed"})
+
+    def use() -> None:
+        while time.monotonic() < end:
+            ctx = container.background_context()
+            rows = ctx.perform_and_wait(lambda ctx=ctx: [row for row in ctx.fetch("Project") if row.title])
+            time.sleep(random.random() / 250)
+            assert len(rows) >= 300
+            del rows, ctx
+
+    run_all([change, use, use])

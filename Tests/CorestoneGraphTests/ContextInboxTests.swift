@@ -1,0 +1,48 @@
+import Corestone
+import XCTest
+
+@testable import CorestoneGraph
+
+/// What waits for a context that works on a queue of its own.
+final class ContextInboxTests: GraphTestCase {
+    /// What could not be merged is put back; it must not keep what comes later from being delivered.
+    func testMailThatWasPutBackComesWithTheNext() throws {
+        let ada = try employee("Ada"), bob = try employee("Bob")
+        try context.save()
+        let shown = Context(coordinator: coordinator, queue: .privateQueue)
+        shown.automaticallyMergesChangesFromParent = true
+        try shown.performAndWait { for each in try $0.fetch("Employee") { _ = try each.get("name", as: String.self) } }
+        let merged = Locked<Set<ObjectID>>([])
+        let observation = try shown.performAndWait { shown in
+            shown.observe(.didMergeChangesObjectIDs) { _, changes in
+                merged.withLock { $0.formUnion(changes.ids.updated) }
+            }
+        }
+        // As a merge does that found the store locked by somebody else.
+        shown.inbox.putBack(ChangedIDs(updated: [ada.objectID]))
+        try bob.set("name", "Robert")
+        try context.save()
+        let end = ContinuousClock.now + .seconds(10)
+        while merged.withLock({ $0.count }) < 2, ContinuousClock.now < end { usleep(2000) }
+        XCTAssertEqual(merged.withLock { $0 }, [ada.objectID, bob.objectID])
+        observation.cancel()
+    }
+
+    /// Nobody else is asked while somebody is on the way.
+    func testManySavesAreTakenTogether() throws {
+        let ada = try employee("Ada")
+        try context.save()
+        let shown = Context(coordinator: coordinator, queue: .privateQueue)
+        shown.automaticallyMergesChangesFromParent = true
+        let theirs = try shown.performAndWait { try $0.fetch("Employee")[0] }
+        let go = DispatchSemaphore(value: 0)
+        try shown.enqueue { _ in go.wait() }
+        for age in 1...20 {
+            try ada.set("age", age)
+            try context.save()
+        }
+        go.signal()
+        XCTAssertEqual(try shown.performAndWait { _ in try theirs.get("age", as: Int.self) }, 20)
+        XCTAssertTrue(shown.inbox.isEmpty)
+    }
+}
