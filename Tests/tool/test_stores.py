@@ -212,7 +212,7 @@ def test_convert_says_how_much_was_made_and_not_that_it_is_the_same(tmp_path: Pa
         for price in ("12345678901234567890123456789.25", "0.1", "7", "12345678901234567.5"):
             context.insert("Item", price=Decimal(price))
         context.save()
-    words = ["--model", tmp_path / "model.sqlite"]
+    words = ["--model", str(tmp_path / "model.sqlite")]
     plain = run("convert", path, tmp_path / "b.sqlite", *words)
     made = f"{tmp_path / 'b.sqlite'} was made of {path} as a store of type SQLite: 4 objects\n"
     assert (plain.returncode, plain.stdout) == (0, made)

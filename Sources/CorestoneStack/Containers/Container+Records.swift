@@ -18,12 +18,12 @@ extension Container {
 
     /// Inserts objects.
     ///
-    /// Values are converted as the attribute wants them: text to numbers, dates (ISO 8601, of UTC where they have no offset), UUIDs,
-    /// bytes (base64). Null is null; what a record does not name has its default. A record with `@entity` is inserted as one of that entity, which inherits from
-    /// `entity`; one with `@id` is there already, and is an error. A relationship takes the URI of an object, the object's ID, or a
-    /// record, a to-many one a list of those: a record with `@id` changes that object, any other inserts one of the relationship's
-    /// entity, or of the one that it names as `@entity`. Dates are numbers of seconds since 2001-01-01, too, and what is not finite
-    /// is "Infinity", "-Infinity" or "NaN".
+    /// Values are converted as the attribute wants them: text to numbers, dates (ISO 8601, of UTC where they have no offset),
+    /// UUIDs, bytes (base64). Null is null; what a record does not name has its default. A record with `@entity` is inserted as one
+    /// of that entity, which inherits from `entity`; one with `@id` is there already, and is an error. A relationship takes the URI
+    /// of an object, the object's ID, or a record, a to-many one a list of those: a record with `@id` changes that object, any
+    /// other inserts one of the relationship's entity, or of the one that it names as `@entity`. Dates are numbers of seconds since
+    /// 2001-01-01, too, and what is not finite is "Infinity", "-Infinity" or "NaN".
     ///
     /// - Returns: the records of the objects, in order, without those that were nested.
     /// - Throws: `.typeMismatch` and `.invalidArgument` with entity, key and value; what a save throws.
