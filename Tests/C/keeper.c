@@ -78,6 +78,11 @@ static void empty_row(struct keeper_row *row) {
     memset(row, 0, sizeof *row);
 }
 
+void keeper_lose_rows(struct keeper *keeper) {
+    for (size_t i = 0; i < KEEPER_ROWS; i++)
+        empty_row(&keeper->rows[i]);
+}
+
 static void empty_list(struct keeper_list *list) {
     for (size_t i = 0; i < list->count; i++)
         free_value(&list->members[i]);

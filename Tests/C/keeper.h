@@ -86,6 +86,8 @@ cst_store_callbacks keeper_callbacks(struct keeper *keeper, uint32_t kind);
 /* Frees what the rows hold. */
 void keeper_dispose(struct keeper *keeper);
 size_t keeper_count(const struct keeper *keeper);
+/* Without being asked, as if another program had deleted all of them. */
+void keeper_lose_rows(struct keeper *keeper);
 struct keeper_row *keeper_find(struct keeper *keeper, const cst_value *reference, const cst_entity *entity);
 void keeper_tell_inverse(struct keeper *keeper, cst_key to_many, cst_key to_one);
 

@@ -590,14 +590,12 @@ static void new_and_lost_rows_are_settled(uint32_t kind) {
     OK(cst_object_get(ada, c.name, &value, E));
     CHECK_TEXT("Bob", value.as.string);
 
-    for (size_t i = 0; i < KEEPER_ROWS; i++)
-        keeper.rows[i].used = false;
+    keeper_lose_rows(&keeper);
     value = value_int(9);
     OK(cst_object_set(bob, c.number, &value, E));
     OK(cst_context_save(other, E));
     CHECK_INT(1, (int64_t)keeper_count(&keeper));
-    for (size_t i = 0; i < KEEPER_ROWS; i++)
-        keeper.rows[i].used = false;
+    keeper_lose_rows(&keeper);
     value = value_int(10);
     OK(cst_object_set(bob, c.number, &value, E));
     set_policy(other, CST_MERGE_STORE_TRUMP);
