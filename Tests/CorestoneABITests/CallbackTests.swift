@@ -54,7 +54,7 @@ final class CallbackTests: CompanyTestCase {
     }
 
     private func wait(until condition: () -> Bool) {
-        for _ in 0..<5000 where !condition() { usleep(1000) }
+        for _ in 0..<60_000 where !condition() { usleep(1000) }
         XCTAssert(condition())
     }
 

@@ -113,7 +113,7 @@ final class ConnectionPoolTests: XCTestCase {
             if number == 0 {
                 context.interruptCheck = {
                     if !isSaved.withLock({ $0 }) { barrier.wait() }
-                    for _ in 0..<1000 where !isSaved.withLock({ $0 }) { usleep(10_000) }
+                    for _ in 0..<6000 where !isSaved.withLock({ $0 }) { usleep(10_000) }
                     return false
                 }
                 _ = try context.fetch(slow.value)
@@ -403,7 +403,7 @@ final class ConnectionPoolTests: XCTestCase {
             if number == 0 {
                 context.interruptCheck = {
                     barrier.wait()
-                    for _ in 0..<1000 where !isDone.withLock({ $0 }) { usleep(10_000) }
+                    for _ in 0..<6000 where !isDone.withLock({ $0 }) { usleep(10_000) }
                     return false
                 }
                 _ = try context.fetch(slow.value)
@@ -450,7 +450,7 @@ final class ConnectionPoolTests: XCTestCase {
         XCTAssertThrowsError(try coordinator.value.performAndWait { throw Failure() }) { XCTAssert($0 is Failure) }
         let done = DispatchSemaphore(value: 0)
         try coordinator.value.perform { done.signal() }
-        XCTAssertEqual(done.wait(timeout: .now() + 20), .success)
+        XCTAssertEqual(done.wait(timeout: .now() + 60), .success)
         // A store may be removed there.
         try coordinator.value.performAndWait { try coordinator.value.remove(store) }
     }

@@ -22,7 +22,7 @@ final class ContextInboxTests: GraphTestCase {
         shown.inbox.putBack(ChangedIDs(updated: [ada.objectID]))
         try bob.set("name", "Robert")
         try context.save()
-        let end = ContinuousClock.now + .seconds(10)
+        let end = ContinuousClock.now + .seconds(60)
         while merged.withLock({ $0.count }) < 2, ContinuousClock.now < end { usleep(2000) }
         XCTAssertEqual(merged.withLock { $0 }, [ada.objectID, bob.objectID])
         observation.cancel()

@@ -66,7 +66,7 @@ final class CoordinatorNotificationTests: GraphTestCase {
                 done.fulfill()
             }
         }
-        wait(for: [done], timeout: 30)
+        wait(for: [done], timeout: 60)
         XCTAssertEqual(heard.withLock { $0 }, 12)
         token.cancel()
     }

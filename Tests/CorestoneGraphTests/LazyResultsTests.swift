@@ -168,7 +168,7 @@ final class LazyResultsTests: CompanyFileTestCase {
             do { _ = try box.lazy.object(at: 0) } catch { box.failure = error }
             done.fulfill()
         }.start()
-        wait(for: [done], timeout: 10)
+        wait(for: [done], timeout: 60)
         XCTAssertEqual((box.failure as? CoreError)?.status, .wrongThread)
     }
 

@@ -196,7 +196,7 @@ final class MergedChangesTests: GraphTestCase {
             } catch { XCTFail("\(error)") }
             saved.fulfill()
         }
-        wait(for: [saved], timeout: 10)
+        wait(for: [saved], timeout: 60)
         _ = try context.count("Department")
         XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? CoreError)?.code, 133020) }
         try context.rollback()

@@ -300,7 +300,7 @@ final class NestingTests: GraphTestCase {
             if case .failure(let error as CoreError) = result { status.withLock { $0 = error.status } }
             done.fulfill()
         }.start()
-        wait(for: [done], timeout: 10)
+        wait(for: [done], timeout: 60)
         XCTAssertEqual(status.withLock { $0 }, .wrongThread)
     }
 

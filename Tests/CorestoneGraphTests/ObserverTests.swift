@@ -466,7 +466,7 @@ final class ObserverTests: GraphTestCase {
             token.cancel()
             done.fulfill()
         }
-        wait(for: [done], timeout: 5)
+        wait(for: [done], timeout: 60)
         try ada.set("name", "Eve")
         expect([])
     }

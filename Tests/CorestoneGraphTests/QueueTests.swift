@@ -18,7 +18,7 @@ final class QueueTests: GraphTestCase {
             done.signal()
         }
         thread.start()
-        XCTAssertEqual(done.wait(timeout: .now() + 20), .success, "hangs")
+        XCTAssertEqual(done.wait(timeout: .now() + 60), .success, "hangs")
         return thrown.withLock { $0 }
     }
 
@@ -220,7 +220,7 @@ final class QueueTests: GraphTestCase {
                 } catch { errors.withLock { $0.append(error as! CoreError) } }
             }
         }
-        XCTAssertEqual(both.wait(timeout: .now() + 20), .success, "hangs")
+        XCTAssertEqual(both.wait(timeout: .now() + 60), .success, "hangs")
         let found = errors.withLock { $0 }
         XCTAssertEqual(found.map(\.code), [132000], "one of them goes on")
         XCTAssertTrue(found.first?.message.contains("would wait for the queue of context '") == true)
@@ -246,7 +246,7 @@ final class QueueTests: GraphTestCase {
                 try child.performAndWait { _ in }
             }
         } catch { errors.withLock { $0.append((error as? CoreError)?.code ?? 0) } }
-        XCTAssertEqual(done.wait(timeout: .now() + 20), .success, "hangs")
+        XCTAssertEqual(done.wait(timeout: .now() + 60), .success, "hangs")
         XCTAssertEqual(errors.withLock { $0 }, [132000])
         XCTAssertEqual(try child.performAndWait { try $0.count("Employee") }, 0)
     }
@@ -271,9 +271,9 @@ final class QueueTests: GraphTestCase {
             do { try context.lock() } catch { XCTFail("\(error)") }
             locked.fulfill()
         }
-        wait(for: [locked], timeout: 10)
+        wait(for: [locked], timeout: 60)
         try context.enqueue { _ in ran.fulfill() }
-        wait(for: [ran], timeout: 20)
+        wait(for: [ran], timeout: 60)
         // The worker gives the queue back after its work.
         try context.lock()
         try context.unlock()

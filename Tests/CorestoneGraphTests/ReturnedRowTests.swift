@@ -306,7 +306,7 @@ final class ReturnedRowTests: BatchTestCase {
         let start = Date()
         while try !isTrue() {
             try here.processPendingChanges()
-            if Date().timeIntervalSince(start) > 10 { return XCTFail("waited for nothing", line: line) }
+            if Date().timeIntervalSince(start) > 60 { return XCTFail("waited for nothing", line: line) }
             usleep(1000)
         }
     }

@@ -67,7 +67,7 @@ final class OptionTests: StoreTestCase {
             hasEnded.fulfill()
         }
         try save("after", coordinator)
-        wait(for: [hasEnded], timeout: 10)
+        wait(for: [hasEnded], timeout: 60)
     }
 
     func testPragmasAreInForce() throws {

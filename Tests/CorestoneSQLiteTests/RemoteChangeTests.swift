@@ -62,7 +62,7 @@ final class RemoteChangeTests: StoreTestCase {
     /// Waits until something comes true; how many seconds that took.
     @discardableResult
     private func wait(
-        _ limit: TimeInterval = 10, line: UInt = #line, until isTrue: () throws -> Bool
+        _ limit: TimeInterval = 60, line: UInt = #line, until isTrue: () throws -> Bool
     ) rethrows -> TimeInterval {
         let start = Date()
         while try !isTrue() {
@@ -115,12 +115,13 @@ final class RemoteChangeTests: StoreTestCase {
         _ = try note(in: other, "one")
         try other.save()
         let heard = Heard(here)
+        var seconds: [TimeInterval] = []
         for count in 1...5 {
             _ = try note(in: other, "more")
             try other.save()
-            let seconds = wait { heard.changes.count >= count }
-            XCTAssertLessThan(seconds, 1)
+            seconds.append(wait { heard.changes.count >= count })
         }
+        XCTAssertLessThan(seconds.sorted()[2], 1, "as a rule: \(seconds)")
         usleep(100_000)
         XCTAssertEqual(heard.changes.count, 5, "each is told once")
         XCTAssertTrue(heard.changes.allSatisfy { !$0.isOwn && $0.file == .written })
@@ -205,9 +206,14 @@ final class RemoteChangeTests: StoreTestCase {
         defer { watch.stop() }
         usleep(300_000)
         let other = Context(coordinator: there)
-        _ = try note(in: other, "theirs")
-        try other.save()
-        XCTAssertLessThan(wait { told.withLock { $0 } == 1 }, 0.5)
+        var seconds: [TimeInterval] = []
+        for count in 1...5 {
+            _ = try note(in: other, "theirs")
+            try other.save()
+            seconds.append(wait { told.withLock { $0 } == count })
+        }
+        // It is half a second where nobody gives one.
+        XCTAssertLessThan(seconds.sorted()[2], 0.2, "\(seconds)")
     }
 
     /// Whoever begins to listen while the file is locked hears of it when it no longer is.

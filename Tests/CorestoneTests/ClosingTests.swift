@@ -151,7 +151,7 @@ final class ClosingTests: XCTestCase {
             ended: { (result: Result<Void, any Error>) in
                 if case .failure = result { ended.fulfill() }
             })
-        wait(for: [ended], timeout: 10)
+        wait(for: [ended], timeout: 60)
         try container.close(.save)
         XCTAssertEqual(try names(folder + "/a"), ["a"])
     }
@@ -169,7 +169,7 @@ final class ClosingTests: XCTestCase {
             done.fulfill()
             try await result
         }
-        wait(for: [done], timeout: 10)
+        wait(for: [done], timeout: 60)
         usleep(100_000)
         try container.close(.save)
         XCTAssertEqual(try names(folder + "/a"), ["main"])

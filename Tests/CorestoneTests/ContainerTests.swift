@@ -161,7 +161,7 @@ final class ContainerTests: XCTestCase {
             told.add($0, $1, $2); done.fulfill()
         }
         XCTAssert(told.calls.contains { $0.index == 1 })
-        wait(for: [done], timeout: 20)
+        wait(for: [done], timeout: 60)
         XCTAssertEqual(Set(told.calls.map(\.index)), [0, 1])
         for call in told.calls { XCTAssertEqual(pthread_equal(call.thread, pthread_self()) != 0, call.index == 1) }
     }

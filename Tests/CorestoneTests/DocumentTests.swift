@@ -39,7 +39,7 @@ final class DocumentTests: XCTestCase {
     }
 
     private func wait(_ line: UInt = #line, until body: () throws -> Bool) rethrows {
-        for _ in 0..<500 {
+        for _ in 0..<3000 {
             if try body() { return }
             usleep(20_000)
         }
@@ -211,7 +211,7 @@ final class DocumentTests: XCTestCase {
         for name in ["a", "b"] { try add(name, to: document) }
         XCTAssertEqual(try names(path("a")), [])
         try add("c", to: document)
-        wait(for: [saved], timeout: 20)
+        wait(for: [saved], timeout: 60)
         XCTAssertEqual(try names(path("a")), ["a", "b", "c"])
         observation.cancel()
         try document.close()

@@ -125,7 +125,7 @@ final class RecordTests: XCTestCase {
             XCTAssertEqual((try? result.get())?.count, 1)
             told.fulfill()
         }
-        await fulfillment(of: [told], timeout: 20)
+        await fulfillment(of: [told], timeout: 60)
         let failed = expectation(description: "failed")
         container.read("Thing") { result in
             if case .failure(let error as CoreError) = result {
@@ -135,7 +135,7 @@ final class RecordTests: XCTestCase {
             }
             failed.fulfill()
         }
-        await fulfillment(of: [failed], timeout: 20)
+        await fulfillment(of: [failed], timeout: 60)
         let records = try await container.records { try $0.read("Item") }
         XCTAssertEqual(records.count, 1)
     }

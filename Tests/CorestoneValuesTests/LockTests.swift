@@ -31,7 +31,7 @@ final class LockTests: XCTestCase {
         XCTAssertEqual(order.withLock { $0 }, [])
         lock.unlock()
         XCTAssertFalse(lock.isMine)
-        for thread in threads { XCTAssertEqual(thread.wait(timeout: .now() + 20), .success) }
+        for thread in threads { XCTAssertEqual(thread.wait(timeout: .now() + 60), .success) }
         XCTAssertEqual(order.withLock { $0 }, [0, 1, 2, 3, 4])
         // Free again.
         XCTAssert(lock.lock(unless: { true }))
@@ -42,11 +42,11 @@ final class LockTests: XCTestCase {
         let lock = FairLock(.writer)
         lock.lock()
         let cancelled = onThread { XCTAssertFalse(lock.lock(unless: { true })) }
-        XCTAssertEqual(cancelled.wait(timeout: .now() + 20), .success)
+        XCTAssertEqual(cancelled.wait(timeout: .now() + 60), .success)
         let next = onThread { lock.with {} }
         usleep(30_000)
         lock.unlock()
-        XCTAssertEqual(next.wait(timeout: .now() + 20), .success)
+        XCTAssertEqual(next.wait(timeout: .now() + 60), .success)
     }
 
     func testAFairLockLetsOneThreadInAtATime() {

@@ -39,12 +39,19 @@ def built_in_swift(program: str) -> str:
     return f"{folder}/{program}"
 
 
+def read_if_allowed(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except OSError as error:
+        return str(error.strerror)
+
+
 class Terminal:
     """A program that runs in a terminal of its own, and what that shows."""
 
     PROMPT = ""  # a pattern that a screen matches once it is drawn down to its last line
     QUIT = "quit\n"
-    PATIENCE = 5.0  # seconds for what has no limit of its own
+    PATIENCE = 60.0  # seconds after which a program hangs; a save waits for the disk, which others keep busy at times
 
     def __init__(self, command: list[str], environment: Mapping[str, str] | None = None) -> None:
         self.master, slave = pty.openpty()
@@ -67,14 +74,30 @@ class Terminal:
             except OSError:  # it ended
                 pytest.fail(f"the program ended:\n{self.screen}")
 
-    def wait_for(self, text: str, limit: float | None = None) -> float:
-        """Waits until the screen is drawn and matches a pattern; the seconds that this took."""
-        start, limit = time.monotonic(), self.PATIENCE if limit is None else limit
+    def shows(self, text: str, within: float) -> bool:
+        """Whether the screen is drawn and matches a pattern before so many seconds are over."""
+        end = time.monotonic() + within
         while not (re.search(self.PROMPT, self.screen) and re.search(text, self.screen)):
-            passed = time.monotonic() - start
-            assert passed < limit, f"{text!r} does not appear in {limit} s:\n{self.screen}"
-            self.read(limit - passed)
+            left = end - time.monotonic()
+            if left <= 0:
+                return False
+            self.read(left)
+        return True
+
+    def wait_for(self, text: str) -> float:
+        """Waits until the screen is drawn and matches a pattern; the seconds that this took."""
+        start = time.monotonic()
+        if not self.shows(text, self.PATIENCE):
+            pytest.fail(f"{text!r} does not appear in {self.PATIENCE} s:\n{self.screen}\n{self.threads()}")
         return time.monotonic() - start
+
+    def threads(self) -> str:
+        """What each thread of the program does, as the system knows it: what a program that hangs waits for."""
+        told = []
+        for thread in sorted(Path(f"/proc/{self.process.pid}/task").iterdir()):
+            facts = {name: read_if_allowed(thread / name) for name in ("comm", "wchan", "syscall", "stat")}
+            told.append(" ".join([thread.name, *(f"{name}: {text}" for name, text in facts.items())]))
+        return "\n".join(told)
 
     def press(self, keys: str) -> None:
         os.write(self.master, keys.encode())

@@ -21,7 +21,6 @@ PAIRS = [("python", "c"), ("c", "python")]
 class CalendarTerminal(Terminal):
     PROMPT = r"\n> [^\n]*$"
     QUIT = "\x15quit!\n"  # in the place of what was typed
-    PATIENCE = 10.0
 
     count = 0
 

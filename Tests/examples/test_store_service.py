@@ -28,7 +28,7 @@ def ask(service: Service, method: str, path: str, body: Any = None, **headers: s
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     request = urllib.request.Request(service.url + path, data, named, method=method)
     try:
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.status, json.loads(answer.read()), answer.headers
     except urllib.error.HTTPError as failure:
         with failure:

@@ -41,7 +41,7 @@ def started(*words: object) -> subprocess.Popen[str]:
 
 
 def wait_for(path: Path) -> None:
-    for _ in range(1000):
+    for _ in range(6000):
         if path.exists():
             return
         time.sleep(0.01)

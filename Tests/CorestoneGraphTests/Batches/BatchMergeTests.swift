@@ -155,7 +155,7 @@ final class BatchMergeTests: BatchTestCase {
             try there.addSQLiteStore(at: path, options: options)
             let items = FetchRequest(entity: try XCTUnwrap(there.model.entity(named: "Item")))
             _ = try Context(coordinator: there).execute(BatchDeleteRequest(fetchRequest: items))
-            let end = Date(timeIntervalSinceNow: 10)
+            let end = Date(timeIntervalSinceNow: 60)
             while try mine.get("size") == 2, Date() < end {
                 usleep(10000)
                 try second.processPendingChanges()

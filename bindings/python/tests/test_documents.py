@@ -52,7 +52,7 @@ def at(path: Path, model: Model) -> list[str]:
 
 
 def wait(body: Callable[[], bool]) -> None:
-    for _ in range(500):
+    for _ in range(3000):
         if body():
             return
         time.sleep(0.02)

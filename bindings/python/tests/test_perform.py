@@ -72,7 +72,7 @@ def test_a_block_has_the_queue(container: Container) -> None:
             later.result(timeout=1)
         assert not later.done()
         assert ctx.perform_and_wait(lambda: person.name) == "Ada"
-    assert later.result(timeout=10) == 1
+    assert later.result(timeout=60) == 1
     with pytest.raises(WrongThreadError):
         _ = person.name
 
@@ -248,7 +248,7 @@ def test_an_executor(container: Container) -> None:
     executor.shutdown(wait=False, cancel_futures=True)
     gate.set()
     with pytest.raises(FutureCancelledError):
-        waiting.result(timeout=10)
+        waiting.result(timeout=60)
 
 
 # ---- notifications

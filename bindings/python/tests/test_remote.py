@@ -40,7 +40,7 @@ def container(tmp_path: Path) -> Any:
         yield opened
 
 
-def wait(is_true: Callable[[], object], limit: float = 10.0) -> float:
+def wait(is_true: Callable[[], object], limit: float = 60.0) -> float:
     start = time.monotonic()
     while not is_true():
         assert time.monotonic() - start < limit
