@@ -432,7 +432,7 @@ final class AtomicFileTests: XCTestCase {
             let other = Context(coordinator: there)
             try other.fetch("Author").first?.set("name", "Lovelace")
             try other.save()
-            for _ in 0..<500 where heard.count == 0 { usleep(10_000) }
+            for _ in 0..<6000 where heard.count == 0 { usleep(10_000) }
             XCTAssertEqual(heard.count, 1, type.rawValue)
             XCTAssertEqual(heard.last?.isOwn, false)
             XCTAssertEqual(heard.last?.file, .written)
@@ -444,11 +444,11 @@ final class AtomicFileTests: XCTestCase {
             try context.refresh(ada, mergeChanges: false)
             try ada.set("name", "Byron")
             try context.save()
-            for _ in 0..<500 where heard.count == 1 { usleep(10_000) }
+            for _ in 0..<6000 where heard.count == 1 { usleep(10_000) }
             usleep(200_000)
             XCTAssertEqual(heard.count, 2, type.rawValue)
             try FileManager.default.removeItem(atPath: path(name))
-            for _ in 0..<500 where heard.count == 2 { usleep(10_000) }
+            for _ in 0..<6000 where heard.count == 2 { usleep(10_000) }
             XCTAssertEqual(heard.last?.file, .removed)
             observation.cancel()
         }
@@ -482,6 +482,61 @@ final class AtomicFileTests: XCTestCase {
         let context = Context(coordinator: readOnly)
         try context.insert("Author", ["name": "Ada"])
         XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? CoreError)?.status, .storeReadOnly) }
+    }
+
+    private func mode(_ name: String) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: path(name))[.posixPermissions] as? Int
+    }
+
+    /// Also where the process's mask says otherwise, and wherever the store goes.
+    func testPermissions() throws {
+        for type in AtomicFileTests.types {
+            let (name, moved, copy) = ("a.\(type.rawValue)", "b.\(type.rawValue)", "c.\(type.rawValue)")
+            var options = StoreOptions()
+            options.fileMode = 0o600
+            let coordinator = try coordinator(name, type, options: options)
+            XCTAssertEqual(try mode(name), 0o600)
+            let context = Context(coordinator: coordinator)
+            try context.insert("Author", ["name": "Ada"])
+            try context.save()
+            XCTAssertEqual(try mode(name), 0o600)
+            let store = try XCTUnwrap(coordinator.stores.first)
+            try coordinator.backup(store, to: path(copy))
+            XCTAssertEqual(try mode(copy), 0o600)
+
+            let later = try self.coordinator(name, type)
+            try later.setPath(path(moved), of: XCTUnwrap(later.stores.first))
+            try Context(coordinator: later).save()
+            XCTAssertEqual(try mode(moved), 0o600)
+
+            // The permissions of a file that is there are its owner's affair.
+            chmod(path(copy), 0o640)
+            try coordinator.backup(store, to: path(copy), options: options)
+            XCTAssertEqual(try mode(copy), 0o640)
+            let again = try self.coordinator(copy, type, options: options)
+            try Context(coordinator: again).insert("Author", ["name": "Eve"]).context?.save()
+            XCTAssertEqual(try mode(copy), 0o640)
+
+            // But for one that was only reserved.
+            FileManager.default.createFile(atPath: path("empty"), contents: nil, attributes: [.posixPermissions: 0o644])
+            options.fileMode = 0o660
+            _ = try self.coordinator("empty", type, options: options)
+            XCTAssertEqual(try mode("empty"), 0o660)
+            try FileManager.default.removeItem(atPath: path("empty"))
+
+            options.fileMode = 0o400
+            XCTAssertThrowsError(try self.coordinator("none", type, options: options)) {
+                XCTAssertEqual(($0 as? CoreError)?.key, "file_mode")
+            }
+            XCTAssertThrowsError(try coordinator.backup(store, to: path("none"), options: options)) {
+                XCTAssertEqual(($0 as? CoreError)?.key, "file_mode")
+            }
+            XCTAssertFalse(FileManager.default.fileExists(atPath: path("none")))
+        }
+        var options = StoreOptions()
+        options.fileMode = 0o600
+        let warnings = try coordinator("m", .inMemory, options: options).stores[0].warnings
+        XCTAssertTrue(warnings.first?.contains("permissions of a file") == true, "\(warnings)")
     }
 
     func testHardLinksAreWarnedOf() throws {

@@ -77,6 +77,10 @@ final class UpkeepTests: StoreTestCase {
         try coordinator.backup(store, to: path("copy.sqlite"))
         let mode = try FileManager.default.attributesOfItem(atPath: path("copy.sqlite"))[.posixPermissions] as? Int
         XCTAssertEqual(mode, 0o600)
+        options.fileMode = 0o400
+        XCTAssertThrowsError(try coordinator.backup(store, to: path("none.sqlite"), options: options)) {
+            XCTAssertEqual(($0 as? CoreError)?.key, "file_mode")
+        }
     }
 
     func testReplacingAStoreOfOtherPages() throws {

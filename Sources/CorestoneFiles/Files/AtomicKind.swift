@@ -55,9 +55,11 @@ package struct AtomicKind: StoreKind {
     package func replace(
         _ path: String, byStoreAt source: String, options: StoreOptions, removing: () throws -> Void
     ) throws {
+        try options.requireUsableFileMode(path)
         let origin = try StorePlace(source)
         try origin.requireStore()
-        let bytes = try ModelFile(origin.path, shownAs: source).bytes(limit: .max)
+        let original = ModelFile(origin.path, shownAs: source)
+        let bytes = try original.bytes(limit: .max)
         _ = try format.metadata(bytes, path: source)
         let place = try StorePlace(path)
         guard place.path != origin.path else {
@@ -69,7 +71,9 @@ package struct AtomicKind: StoreKind {
         if place.state == .present { _ = try metadata(ofStoreAt: path) }
         try removing()
         let file = StoreFile(place, format, options)
-        try file.alone { try ModelFile(place.path, shownAs: path).write(bytes) }
+        // What nobody but the owner may read there, nobody may read here.
+        let mode = place.state == .present ? nil : options.fileMode ?? original.mode
+        try file.alone { try ModelFile(place.path, shownAs: path).write(bytes, mode: mode) }
     }
 
     package func requireReplaceable(_ path: String, options: StoreOptions) throws {

@@ -16,11 +16,13 @@ final class StoreFile: @unchecked Sendable {
     private var known: (descriptor: Int32, state: FileState?)?
     /// The same for whoever watches the file, on a thread of its own.
     let sights = Locked(FileSights())
+    /// The permissions of a file that is not there yet; nil for what the process's mask says.
+    private var mode: UInt32?
     /// Whether opening it made it.
     private(set) var isNew = false
 
     init(_ place: StorePlace, _ format: any AtomicFormat, _ options: StoreOptions) {
-        (self.place, self.format, self.options) = (place, format, options)
+        (self.place, self.format, self.options, mode) = (place, format, options, options.fileMode)
     }
 
     /// Whoever refused what was read has no store to close.
@@ -30,6 +32,7 @@ final class StoreFile: @unchecked Sendable {
 
     /// Makes the file first when there is none, or an empty one.
     func open(_ model: Model) throws -> AtomicStore {
+        try options.requireUsableFileMode(place.given)
         let mayMake = place.state != .present && !options.isReadOnly && !options.mustExist
         if !mayMake { try place.requireStore() }
         if !options.isReadOnly { try requireWritable() }
@@ -106,6 +109,8 @@ final class StoreFile: @unchecked Sendable {
             }
         }
         know(place.state == .present ? try opened(place.path) : nil)
+        // What nobody but the owner may read here, nobody may read there.
+        mode = options.fileMode ?? file.mode ?? mode
         self.place = place
     }
 
@@ -163,7 +168,8 @@ final class StoreFile: @unchecked Sendable {
         let bytes = try format.encode(nodes, metadata)
         do {
             // Who waits for the old file goes on to wait for the new one until all of this save is done.
-            try file.write(bytes) { draft in
+            let isNew = FileState(place.path)?.size ?? 0 == 0
+            try file.write(bytes, mode: isNew ? mode : nil) { draft in
                 let descriptor = try opened(draft)
                 flock(descriptor, LOCK_EX | LOCK_NB)
                 know(descriptor)

@@ -45,6 +45,15 @@ public struct StoreOptions: Sendable {
     /// The permissions of the file of a new store, `0o600` to `0o777`, whatever the process's mask says. What lies beside a store has
     /// those of its file. nil: as the mask says.
     public var fileMode: UInt32?
+
+    /// Throws for permissions by which nobody could use the store.
+    package func requireUsableFileMode(_ path: String) throws {
+        guard let mode = fileMode, mode & ~0o777 != 0 || mode & 0o600 != 0o600 else { return }
+        throw CoreError(
+            .invalidArgument, code: .persistentStoreOpen,
+            "the file mode for \(path) is 0\(String(mode, radix: 8)); it takes permissions from 0600 to 0777 by which the owner "
+                + "may read and write", key: "file_mode", value: .int(Int64(mode)), file: path)
+    }
     /// Values of more bytes lie in files of their own, where the attribute allows it. `Int.max`: none does.
     public var externalDataThreshold = StoreOptions.usualExternalDataThreshold
     /// Apple's framework decides likewise, by a rule that it keeps to itself; about 100 KB is what its engineers name.

@@ -8,10 +8,19 @@ extension ModelFile {
         fileprivate let mode: mode_t
     }
 
+    /// Those of what is there, but for what may be done; of a new file of ours when nothing is there.
+    func permissions(mode: UInt32) -> Permissions {
+        let former = permissions
+        return Permissions(owner: former?.owner ?? uid_t.max, group: former?.group ?? gid_t.max, mode: mode)
+    }
+
     /// nil when nothing is there.
     var permissions: Permissions? {
         facts.map { Permissions(owner: $0.st_uid, group: $0.st_gid, mode: $0.st_mode & 0o7777) }
     }
+
+    /// Who may read and write what is there; nil when nothing is.
+    package var mode: UInt32? { facts.map { $0.st_mode & 0o666 } }
 
     /// Takes over the permissions of what it replaces, as far as we may: not everybody may give a file away.
     func take(_ permissions: Permissions) {

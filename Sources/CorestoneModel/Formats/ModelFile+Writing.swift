@@ -5,14 +5,18 @@ extension ModelFile {
     /// Puts a file there, or another one in the place of the one that is there: whoever opens it finds the whole of one or the
     /// other, also after a crash.
     ///
-    /// - Parameter isAboutToReplace: gets the path under which all lies, a moment before it gets its name.
-    package func write(_ bytes: [UInt8], isAboutToReplace: (String) throws -> Void = { _ in }) throws {
+    /// - Parameters:
+    ///   - mode: what may be done with it, whatever the process's mask says; nil: what may be done with the one that is there.
+    ///   - isAboutToReplace: gets the path under which all lies, a moment before it gets its name.
+    package func write(
+        _ bytes: [UInt8], mode: UInt32? = nil, isAboutToReplace: (String) throws -> Void = { _ in }
+    ) throws {
         let draft = self.draft
         // Whatever can fail shall do so before the old file is gone.
         let folder = try self.folder.opened()
         defer { close(folder) }
         do {
-            try draft.create(bytes, permissions)
+            try draft.create(bytes, mode.map(permissions(mode:)) ?? permissions)
             try isAboutToReplace(draft.path)
             guard rename(draft.path, path) == 0 else { throw systemFailure("cannot be replaced") }
         } catch {
@@ -44,7 +48,7 @@ extension ModelFile {
     package static let longestName = 255 - 15 - endOfDraft.utf8.count
 
     /// Writes a new file, down to the disk.
-    /// - Parameter permissions: those of the file that it replaces.
+    /// - Parameter permissions: nil for what the process's mask says.
     func create(_ bytes: [UInt8], _ permissions: Permissions?) throws {
         let mode: mode_t = permissions == nil ? 0o666 : 0o600
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)

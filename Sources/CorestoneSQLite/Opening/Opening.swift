@@ -52,12 +52,7 @@ struct StoreOpening {
                 "\(path) is to be opened read-only and to be \(options.vacuums ? "vacuumed" : "analyzed"), which writes; leave one "
                     + "of these options out", file: path)
         }
-        if let mode = options.fileMode, mode & ~0o777 != 0 || mode & 0o600 != 0o600 {
-            throw CoreError(
-                .invalidArgument, code: .persistentStoreOpen,
-                "the file mode for \(path) is 0\(String(mode, radix: 8)); it takes permissions from 0600 to 0777 by which the owner "
-                    + "may read and write", key: "file_mode", value: .int(Int64(mode)), file: path)
-        }
+        try options.requireUsableFileMode(path)
     }
 
     func run() throws -> OpenedStore {

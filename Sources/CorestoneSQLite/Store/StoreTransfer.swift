@@ -38,6 +38,7 @@ struct StoreTransfer {
         (self.source, self.sourceFolder, self.origin) = (source, sourceFolder, origin)
         (self.place, self.options, self.progress) = (place, options, progress)
         keepsOthers = keepingOthers
+        try options.requireUsableFileMode(place.given)
         guard place.path != origin.path else {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,

@@ -83,6 +83,7 @@ extension StoreTypes {
             let unused = [
                 (!options.pragmas.isEmpty, "pragmas"), (options.analyzes, "analyzing"), (options.vacuums, "vacuuming"),
                 (options.keepsHistory, "a history"),
+                (try options.fileMode != nil && !kind(of: type).hasFile, "permissions of a file"),
             ].filter(\.0).map(\.1)
             if !unused.isEmpty {
                 warnings.append(
