@@ -8,7 +8,8 @@ import CorestoneValues
 
 func coordinator(_ pointer: OpaquePointer?) throws -> CoordinatorBox { try resolve(pointer, .coordinator) }
 
-/// Tells the graph, once, how to hold a host's handle and to give up the tokens that it has, and what handles of objects that come back keep.
+/// Tells the graph, once, how to hold a host's handle and to give up the tokens that it has, and what handles of objects that come
+/// back keep.
 private let graphReleasesTokens: Void = {
     Context.holdHost = { ContextBox.hold($0) }
     Context.releaseToken = { HandleTable.release(Token($0)) }

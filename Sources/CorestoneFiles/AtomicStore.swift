@@ -50,6 +50,7 @@ package final class AtomicStore: PersistentStore, WritableElsewhere, @unchecked 
     }
 
     package func applicationMetadata() -> [String: PropertyListValue] { metadata.applicationValues }
+    package func requireWritable(_ metadata: StoreMetadata) throws { try file?.format.requireWritable(metadata) }
 
     // MARK: Elsewhere
 

@@ -23,10 +23,14 @@ protocol AtomicFormat: Sendable {
     /// Reads only what a store says about itself. Needs no model.
     func metadata(_ bytes: [UInt8], path: String) throws -> StoreMetadata
 
+    /// Throws with the key for what a file cannot say about itself.
+    func requireWritable(_ metadata: StoreMetadata) throws
+
     /// The same file with something else said about itself; needs no model.
     func replacingMetadata(of bytes: [UInt8], by metadata: StoreMetadata, path: String) throws -> [UInt8]
 }
 
 extension AtomicFormat {
     func nodes(_ model: Model) -> Nodes { Nodes(model) }
+    func requireWritable(_ metadata: StoreMetadata) throws {}
 }

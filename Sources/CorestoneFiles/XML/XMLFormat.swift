@@ -29,6 +29,8 @@ struct XMLFormat: AtomicFormat {
         try XMLStoreReader(bytes, path).readMetadata().metadata
     }
 
+    func requireWritable(_ metadata: StoreMetadata) throws { _ = try XMLFormat.element(of: metadata) }
+
     func replacingMetadata(of bytes: [UInt8], by metadata: StoreMetadata, path: String) throws -> [UInt8] {
         let place = try XMLStoreReader(bytes, path).readMetadata().place
         return try bytes[..<place.lowerBound] + XMLFormat.element(of: metadata) + bytes[place.upperBound...]

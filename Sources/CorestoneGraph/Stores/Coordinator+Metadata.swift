@@ -23,7 +23,7 @@ extension Coordinator {
         if store.isReadOnly { throw store.isReadOnlyError() }
         let metadata = try store.metadata().replacing(values, file: store.path)
         // Else the saves to come would fail, and not for anything that they have.
-        if store.type == .xml { _ = try encodeXMLStoreMetadata(metadata.values) }
+        try store.backing.requireWritable(metadata)
         store.setMetadata(metadata)
     }
 }

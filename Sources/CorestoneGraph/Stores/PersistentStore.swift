@@ -70,6 +70,9 @@ package protocol PersistentStore: StoreReading, Sendable {
     /// What the store says about itself.
     func metadata() throws -> StoreMetadata
 
+    /// Throws with the key where the store could not write that about itself.
+    func requireWritable(_ metadata: StoreMetadata) throws
+
     /// Whether the next save is to reach the store even if it changes nothing.
     var wantsSave: Bool { get }
 
@@ -137,6 +140,7 @@ extension PersistentStore {
     package var readOnlyReason: String? { nil }
     package var warnings: [String] { [] }
     package var keepsHistory: Bool { false }
+    package func requireWritable(_ metadata: StoreMetadata) throws {}
     package var contentState: String? { nil }
 
     package func save(_ body: (any SaveTransaction) throws -> Void) throws { try save(by: SaveAuthor(), body) }

@@ -61,27 +61,11 @@ struct OutputFile {
     /// - Returns: whether anything had to be written.
     @discardableResult
     func write(_ text: String) throws -> Bool {
-        let bytes = Array(text.utf8)
-        let isSpecial = isSpecial
-        if !isSpecial, content == bytes { return false }
-        let descriptor =
-            isSpecial
-            ? open(path, O_WRONLY | O_CLOEXEC) : open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-        guard descriptor >= 0 else { throw failure(OutputFile.reason) }
-        var done = 0
-        while done < bytes.count {
-            let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress! + done, bytes.count - done) }
-            if count < 0 && errno == EINTR { continue }
-            guard count >= 0 else {
-                let reason = OutputFile.reason
-                close(descriptor)
-                if !isSpecial { unlink(draft) }
-                throw failure(reason)
-            }
-            done += count
-        }
-        close(descriptor)
-        if !isSpecial { try keepDraft() }
+        if !isSpecial, let content, content.elementsEqual(text.utf8) { return false }
+        let file = try TextFile(path)
+        try file.write(text)
+        try file.finish()
+        try file.keep()
         return true
     }
 

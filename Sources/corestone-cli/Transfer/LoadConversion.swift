@@ -14,9 +14,6 @@ enum LoadConversion {
 
     private static func value(_ value: PropertyValue, _ attribute: Attribute, isTable: Bool) throws -> PropertyValue {
         switch (attribute.type, value) {
-        case (.date, .int(let number)): return .date(Double(number))
-        case (.date, .double(let number)): return .date(number)
-        case (.date, .decimal(let number)): return .date(number.double)
         case (.date, .text(let text)):
             if let seconds = seconds(text.string, isTable) { return .date(seconds) }
             if !text.isEmpty, text.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) {
