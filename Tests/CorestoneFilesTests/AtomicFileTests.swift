@@ -509,6 +509,14 @@ final class AtomicFileTests: XCTestCase {
             try Context(coordinator: later).save()
             XCTAssertEqual(try mode(moved), 0o600)
 
+            // A store that nobody may change may be copied, and the copy changed.
+            chmod(path(name), 0o440)
+            try Coordinator(model: Model()).replaceStore(
+                type, at: path("copied"), byStoreAt: path(name))
+            XCTAssertEqual(try mode("copied"), 0o640)
+            try FileManager.default.removeItem(atPath: path("copied"))
+            chmod(path(name), 0o600)
+
             // The permissions of a file that is there are its owner's affair.
             chmod(path(copy), 0o640)
             try coordinator.backup(store, to: path(copy), options: options)

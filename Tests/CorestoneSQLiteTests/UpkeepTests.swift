@@ -69,14 +69,38 @@ final class UpkeepTests: StoreTestCase {
         XCTAssertEqual(try StoreReport(ofStoreAt: path("copy.sqlite")).problems.map(\.message), [])
     }
 
+    private func mode(_ name: String) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: path(name))[.posixPermissions] as? Int
+    }
+
+    /// Of its database, and of the first of its values that lie in files.
+    private func modes(_ stem: String) throws -> [Int?] {
+        let folder = ".\(stem)_SUPPORT/_EXTERNAL_DATA"
+        let file = try XCTUnwrap(FileManager.default.contentsOfDirectory(atPath: path(folder)).first)
+        return [try mode("\(stem).sqlite"), try mode(folder), try mode("\(folder)/\(file)")]
+    }
+
     func testACopyHasThePermissionsOfTheStore() throws {
         var options = StoreOptions()
         options.fileMode = 0o600
         let (coordinator, store) = try opened("a.sqlite", nil, options)
         try save("x", coordinator)
+        XCTAssertEqual(try modes("a"), [0o600, 0o700, 0o600])
         try coordinator.backup(store, to: path("copy.sqlite"))
-        let mode = try FileManager.default.attributesOfItem(atPath: path("copy.sqlite"))[.posixPermissions] as? Int
-        XCTAssertEqual(mode, 0o600)
+        XCTAssertEqual(try modes("copy"), [0o600, 0o700, 0o600])
+        // What is there keeps its own.
+        chmod(path("copy.sqlite"), 0o640)
+        try save("y", coordinator)
+        try coordinator.backup(store, to: path("copy.sqlite"))
+        XCTAssertEqual(try mode("copy.sqlite"), 0o640)
+        // All of the copy has what is asked for.
+        options.fileMode = 0o660
+        try coordinator.backup(store, to: path("asked.sqlite"), options: options)
+        XCTAssertEqual(try modes("asked"), [0o660, 0o770, 0o660])
+        // A store that nobody may change may be copied, and the copy changed.
+        chmod(path("a.sqlite"), 0o444)
+        try coordinator.backup(store, to: path("writable.sqlite"))
+        XCTAssertEqual(try modes("writable"), [0o644, 0o755, 0o644])
         options.fileMode = 0o400
         XCTAssertThrowsError(try coordinator.backup(store, to: path("none.sqlite"), options: options)) {
             XCTAssertEqual(($0 as? CoreError)?.key, "file_mode")

@@ -72,7 +72,7 @@ package struct AtomicKind: StoreKind {
         try removing()
         let file = StoreFile(place, format, options)
         // What nobody but the owner may read there, nobody may read here.
-        let mode = place.state == .present ? nil : options.fileMode ?? original.mode
+        let mode = place.state == .present ? nil : options.fileMode ?? original.modeOfCopies
         try file.alone { try ModelFile(place.path, shownAs: path).write(bytes, mode: mode) }
     }
 

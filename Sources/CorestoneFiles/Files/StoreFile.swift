@@ -110,7 +110,7 @@ final class StoreFile: @unchecked Sendable {
         }
         know(place.state == .present ? try opened(place.path) : nil)
         // What nobody but the owner may read here, nobody may read there.
-        mode = options.fileMode ?? file.mode ?? mode
+        mode = options.fileMode ?? file.modeOfCopies ?? mode
         self.place = place
     }
 

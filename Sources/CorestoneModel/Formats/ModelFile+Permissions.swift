@@ -19,8 +19,8 @@ extension ModelFile {
         facts.map { Permissions(owner: $0.st_uid, group: $0.st_gid, mode: $0.st_mode & 0o7777) }
     }
 
-    /// Who may read and write what is there; nil when nothing is.
-    package var mode: UInt32? { facts.map { $0.st_mode & 0o666 } }
+    /// Who may read and write a copy of what is there: who may do so there, and the owner; nil when nothing is.
+    package var modeOfCopies: UInt32? { facts.map { $0.st_mode & 0o666 | 0o600 } }
 
     /// Takes over the permissions of what it replaces, as far as we may: not everybody may give a file away.
     func take(_ permissions: Permissions) {

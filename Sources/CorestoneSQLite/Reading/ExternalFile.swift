@@ -25,10 +25,11 @@ enum ExternalFile {
         return parts.dropLast().joined(separator: "/") + "/.\(stem)_SUPPORT/_EXTERNAL_DATA"
     }
 
-    /// The permissions of the files of a store: those of its database.
+    /// The permissions of the files of a store, and of its copies: those of its database. The owner may always write: a store that is
+    /// kept from being changed is not kept from having a copy.
     static func mode(ofStore path: String) -> mode_t {
         var facts = stat()
-        return stat(path, &facts) == 0 ? facts.st_mode & 0o666 : 0o600
+        return stat(path, &facts) == 0 ? facts.st_mode & 0o666 | 0o600 : 0o600
     }
 
     /// Makes a folder for files of these permissions. 0, or an `errno`.

@@ -17,6 +17,8 @@ struct StoreTransfer {
     private let origin: StorePlace
     private let place: StorePlace
     private let options: StoreOptions
+    /// The permissions of the copy. What nobody but the owner may read in the store, nobody may read there.
+    private let mode: mode_t
     /// Whether only an older state of the same store may be overwritten.
     private let keepsOthers: Bool
     private let progress: Progress
@@ -39,6 +41,10 @@ struct StoreTransfer {
         (self.place, self.options, self.progress) = (place, options, progress)
         keepsOthers = keepingOthers
         try options.requireUsableFileMode(place.given)
+        mode =
+            place.state == .present
+            ? ExternalFile.mode(ofStore: place.path)
+            : options.fileMode ?? ExternalFile.mode(ofStore: origin.path)
         guard place.path != origin.path else {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
@@ -122,8 +128,7 @@ struct StoreTransfer {
         let draft = "\(place.path).new-\(getpid())-\(UInt32.random(in: .min ... .max))"
         let companions = ["", "-journal", "-wal", "-shm"]
         defer { for suffix in companions { unlink(draft + suffix) } }
-        // What nobody but the owner may read there, nobody may read here, also while it is copied.
-        let mode = options.fileMode ?? UInt32(ExternalFile.mode(ofStore: origin.path))
+        // Also while it is copied.
         let descriptor = open(draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw failure("make", place.given, errno) }
         fchmod(descriptor, mode)
@@ -183,7 +188,6 @@ struct StoreTransfer {
     private func copyFiles(_ made: inout [String], _ lost: inout Set<String>) throws -> Int {
         if names.isEmpty { return 0 }
         let folder = ExternalFile.folder(ofStore: place.path)
-        let mode = ExternalFile.mode(ofStore: origin.path)
         let parent = String(folder[..<(folder.lastIndex(of: "/") ?? folder.startIndex)])
         for path in [parent, folder] {
             let code = ExternalFile.makeFolder(path, mode)
@@ -194,7 +198,7 @@ struct StoreTransfer {
             let size = StoreTransfer.size("\(sourceFolder)/\(name)")
             // A file of that name never changes.
             if StoreTransfer.size("\(folder)/\(name)") != size || size == 0 {
-                if try !copy(name, to: folder, mode, &made) { lost.insert(name) }
+                if try !copy(name, to: folder, &made) { lost.insert(name) }
             }
             done += size
             guard progress(done, total) else { throw cancelled() }
@@ -207,7 +211,7 @@ struct StoreTransfer {
     }
 
     /// False for a file that is not there: a store that lacks one is copied as it is.
-    private func copy(_ name: String, to folder: String, _ mode: mode_t, _ made: inout [String]) throws -> Bool {
+    private func copy(_ name: String, to folder: String, _ made: inout [String]) throws -> Bool {
         let (from, path) = ("\(sourceFolder)/\(name)", "\(folder)/\(name)")
         let input = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard input >= 0 else {

@@ -26,6 +26,25 @@ def test_pragmas(model: Model, path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.parametrize("type", ["SQLite", "XML", "Binary"])
+def test_permissions(model: Model, tmp_path: Path, type: str) -> None:
+    def mode(path: Path) -> int:
+        return path.stat().st_mode & 0o777
+
+    path, copy, asked = tmp_path / "mine", tmp_path / "copy", tmp_path / "asked"
+    with Container(model, path, type=type, file_mode=0o600) as container:
+        ctx = container.context()
+        ctx.insert("Employee", name="Ada")
+        ctx.save()
+        assert mode(path) == 0o600
+        path.chmod(0o440)
+        container.coordinator.backup(container.store, copy)
+        container.coordinator.backup(container.store, asked, file_mode=0o660)
+    assert (mode(copy), mode(asked)) == (0o640, 0o660)
+    with Container(model, copy) as container:
+        assert container.context().count("Employee") == 1
+
+
 @pytest.mark.parametrize(
     ("pragmas", "key", "words"),
     [
