@@ -107,6 +107,28 @@ final class UpkeepTests: StoreTestCase {
         }
     }
 
+    func testACopySaysWhatIsNotThere() throws {
+        let (coordinator, store) = try opened("a.sqlite")
+        for text in ["x", "y"] { try save(text, coordinator) }
+        let folder = path(".a_SUPPORT/_EXTERNAL_DATA")
+        let name = try XCTUnwrap(FileManager.default.contentsOfDirectory(atPath: folder).min())
+        let lines = Locked<[String]>([])
+        DebugLog.setSink { line in lines.withLock { $0.append(line) } }
+        defer { DebugLog.setSink(nil) }
+        try coordinator.backup(store, to: path("whole.sqlite"))
+        XCTAssertEqual(lines.withLock { $0 }, [])
+        try FileManager.default.removeItem(atPath: "\(folder)/\(name)")
+        try coordinator.backup(store, to: path("backup.sqlite"))
+        try coordinator.remove(store)
+        try coordinator.replaceStore(at: path("copy.sqlite"), byStoreAt: path("a.sqlite"))
+        XCTAssertEqual(
+            lines.withLock { $0 },
+            ["backup", "copy"].map {
+                "CoreData: warning: the copy \(path("\($0).sqlite")) is without large values whose files were not there: 1, the first "
+                    + "\(folder)/\(name); corestone check names their objects"
+            })
+    }
+
     func testReplacingAStoreOfOtherPages() throws {
         var options = StoreOptions()
         options.pragmas = ["page_size": "8192"]

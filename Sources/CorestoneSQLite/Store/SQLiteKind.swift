@@ -64,9 +64,10 @@ package struct SQLiteKind: StoreKind {
                 "\(source) cannot take the place of \(path): \(loss.account)", file: source)
         }
         func transfer() throws {
-            try StoreTransfer(
-                from: file.connection, ExternalFile.folder(ofStore: origin.path), origin, to: StorePlace(path), options
-            ).run(removing: removing)
+            let folder = ExternalFile.folder(ofStore: origin.path)
+            let lost = try StoreTransfer(from: file.connection, folder, origin, to: StorePlace(path), options)
+                .run(removing: removing)
+            StoreTransfer.tell(ofLost: lost, in: folder, to: path)
         }
         if let watch = file.watch { try watch.reading(transfer) } else { try transfer() }
     }

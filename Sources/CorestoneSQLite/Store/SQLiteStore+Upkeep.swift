@@ -51,7 +51,9 @@ extension SQLiteStore: SQLiteUpkeep {
                 file.endReads()
                 return try file.connection.namesOfExternalFiles(in: schema.tables.map(\.name))
             }
-            if lost.isSubset(of: wanted) { return }
+            if lost.isSubset(of: wanted) {
+                return StoreTransfer.tell(ofLost: lost, in: externalFolder, to: path)
+            }
         }
         throw CoreError(
             .storeBusy, code: .persistentStoreOperation,

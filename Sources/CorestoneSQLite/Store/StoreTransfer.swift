@@ -60,7 +60,6 @@ struct StoreTransfer {
 
     /// - Parameter removing: called when it is known that the store that is there may be overwritten, and before it is.
     /// - Returns: the names of files that were not there.
-    @discardableResult
     func run(removing: () throws -> Void) throws -> Set<String> {
         guard progress(0, total) else { throw cancelled() }
         let overwrites = place.state == .present
@@ -81,6 +80,14 @@ struct StoreTransfer {
         }
         if overwrites { ExternalFile.removeAll(of: place, but: names) }
         return lost
+    }
+
+    /// Says in the log which values a copy is without, since the store was without them.
+    static func tell(ofLost names: Set<String>, in folder: String, to path: String) {
+        guard let first = names.min() else { return }
+        DebugLog.write(
+            "CoreData: warning: the copy \(path) is without large values whose files were not there: \(names.count), the first "
+                + "\(folder)/\(first); corestone check names their objects")
     }
 
     /// The store that is there, which has to be one.
