@@ -14,9 +14,11 @@ A '?' means optional; a to-many relationship may always be empty unless `min` sa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import difflib
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
+from inspect import Parameter, signature
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -224,6 +226,16 @@ def parse_line(text: str, where: str) -> Line:
     if start.startswith(("to-one", "to-many", "to_one", "to_many")):
         return _parse_relationship(text.strip(), where)
     return _parse_attribute(text.strip(), where)
+
+
+def require_options(options: Mapping[str, Any], method: Callable[..., Any], where: str) -> None:
+    """Refuses an option that a method of Entity does not have, and names those that it has."""
+    known = [one.name for one in signature(method).parameters.values() if one.kind is Parameter.KEYWORD_ONLY]
+    for name in options:
+        if name not in known:
+            near = difflib.get_close_matches(str(name), known, 1)
+            remedy = f"Is it '{near[0]}'?" if near else f"There are: {', '.join(sorted(known))}."
+            raise ModelError(f"{where}: '{name}' is not understood. {remedy}")
 
 
 def property_line(definition: Any, where: str) -> Line:

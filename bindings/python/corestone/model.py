@@ -12,7 +12,7 @@ from . import _abi
 from ._abi import lib, text
 from ._arguments import one_of
 from ._call import call, made
-from ._definition import property_line
+from ._definition import property_line, require_options
 from ._editing import add_validation
 from ._model_contents import ModelContents
 from ._model_files import ModelFiles
@@ -196,7 +196,9 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
             for key, line in body.items():
                 if not key.startswith("@"):
                     method, argument, options = property_line(line, f"{name}.{key}")
-                    getattr(entity, method)(key, argument, **options)
+                    add = getattr(entity, method)
+                    require_options(options, add, f"{name}.{key}")
+                    add(key, argument, **options)
                 elif key not in known:
                     raise ModelError(f"{name}: '{key}' is not understood. There are: {', '.join(sorted(known))}.")
             for index, properties in (body.get("@indexes") or {}).items():

@@ -92,3 +92,9 @@ def test_what_is_no_property() -> None:
         Model({"Item": {"name": 7}})
     with pytest.raises(ModelError, match="'@parents' is not understood"):
         Model({"Item": {"@parents": "Thing"}})
+    with pytest.raises(
+        ModelError, match=r"^Item\.data: 'externalStorage' is not understood\. Is it 'external_storage'\?$"
+    ):
+        Model({"Item": {"data": {"type": "binary", "externalStorage": True}}})
+    with pytest.raises(ModelError, match=r"^Item\.others: 'indexed' is not understood\. There are: .*inverse, "):
+        Model({"Item": {"others": {"to_many": "Item", "indexed": True}}})
