@@ -1163,7 +1163,7 @@ typedef struct cst_store_options {
  *   "InMemory": no file. It is empty, and ends with the coordinator; `path` is what it is called, and may be null;
  *   null: what lies at `path`, and SQLite where nothing does.
  * Options that say nothing of the type speak of SQLite stores and are without meaning for others, but for the configuration,
- * CST_STORE_READ_ONLY, CST_STORE_MUST_EXIST and busy_timeout_ms. options and out_store may be NULL. */
+ * CST_STORE_READ_ONLY, CST_STORE_MUST_EXIST, busy_timeout_ms and, where there is a file, file_mode. options and out_store may be NULL. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_add_store(cst_coordinator *coordinator, cst_string type,
                                                                cst_string path, const cst_store_options *options,
                                                                cst_store **out_store CST_OWNED, cst_error **error);

@@ -525,6 +525,15 @@ final class AtomicFileTests: XCTestCase {
             try Context(coordinator: again).insert("Author", ["name": "Eve"]).context?.save()
             XCTAssertEqual(try mode(copy), 0o640)
 
+            // Wherever a store goes that is private now, whatever was asked for when it was opened.
+            options.fileMode = 0o644
+            let closed = try self.coordinator(copy, type, options: options)
+            chmod(path(copy), 0o600)
+            try closed.setPath(path("gone"), of: XCTUnwrap(closed.stores.first))
+            try Context(coordinator: closed).save()
+            XCTAssertEqual(try mode("gone"), 0o600)
+            try FileManager.default.removeItem(atPath: path("gone"))
+
             // But for one that was only reserved.
             FileManager.default.createFile(atPath: path("empty"), contents: nil, attributes: [.posixPermissions: 0o644])
             options.fileMode = 0o660
@@ -544,7 +553,7 @@ final class AtomicFileTests: XCTestCase {
         var options = StoreOptions()
         options.fileMode = 0o600
         let warnings = try coordinator("m", .inMemory, options: options).stores[0].warnings
-        XCTAssertTrue(warnings.first?.contains("permissions of a file") == true, "\(warnings)")
+        XCTAssertTrue(warnings.first?.contains("permissions for its file") == true, "\(warnings)")
     }
 
     func testHardLinksAreWarnedOf() throws {

@@ -107,6 +107,67 @@ final class UpkeepTests: StoreTestCase {
         }
     }
 
+    /// An empty file keeps from others what comes in its place, and a private store stays so.
+    func testACopyInThePlaceOfAReservedFile() throws {
+        for type in [StoreType.sqlite, .xml, .binary] {
+            let coordinator = try Coordinator(model: Model())
+            let store = try coordinator.addStore(type, at: path("a.\(type.rawValue)"))
+            for (ofStore, reserved, ofCopy) in [(0o644, 0o600, 0o600), (0o600, 0o644, 0o600), (0o664, 0o640, 0o640)] {
+                chmod(store.path, mode_t(ofStore))
+                let attributes: [FileAttributeKey: Any] = [.posixPermissions: reserved]
+                for step in ["backup", "replace", "move"] {
+                    let name = "\(step).\(type.rawValue)"
+                    FileManager.default.createFile(atPath: path(name), contents: nil, attributes: attributes)
+                    switch step {
+                    case "backup": try coordinator.backup(store, to: path(name))
+                    case "replace":
+                        try Coordinator(model: Model()).replaceStore(at: path(name), byStoreAt: store.path)
+                    default:
+                        if type == .sqlite { continue }
+                        let other = try Coordinator(model: Model())
+                        try other.setPath(path(name), of: other.addStore(type, at: store.path))
+                        try Context(coordinator: other).save()
+                    }
+                    XCTAssertEqual(try mode(name), ofCopy, "\(name) of \(String(ofStore, radix: 8))")
+                    try FileManager.default.removeItem(atPath: path(name))
+                }
+                try? FileManager.default.removeItem(atPath: path("move.\(type.rawValue)"))
+            }
+        }
+    }
+
+    /// A group that may write the store is not to be another one, which may write the copy.
+    func testACopyOfAStoreOfAnotherGroup() throws {
+        guard geteuid() == 0 else { throw XCTSkip("only root may give files away") }
+        chmod(path(""), 0o777)
+        for type in [StoreType.sqlite, .xml] {
+            let coordinator = try Coordinator(model: Model())
+            let source = try coordinator.addStore(type, at: path("a.\(type.rawValue)")).path
+            try coordinator.remove(XCTUnwrap(coordinator.stores.first))
+            chown(source, 65534, 5000)
+            chmod(source, 0o664)
+            func group(_ name: String) throws -> Int? {
+                try FileManager.default.attributesOfItem(atPath: path(name))[.groupOwnerAccountID] as? Int
+            }
+            try coordinator.replaceStore(at: path("roots"), byStoreAt: source)
+            XCTAssertEqual(try group("roots"), 5000)
+            XCTAssertEqual(try mode("roots"), 0o664)
+            try FileManager.default.removeItem(atPath: path("roots"))
+            do {
+                setegid(65534)
+                seteuid(65534)
+                defer {
+                    seteuid(0)
+                    setegid(0)
+                }
+                try coordinator.replaceStore(at: path("others"), byStoreAt: source)
+            }
+            XCTAssertEqual(try group("others"), 65534)
+            XCTAssertEqual(try mode("others"), 0o644)
+            try FileManager.default.removeItem(atPath: path("others"))
+        }
+    }
+
     func testACopySaysWhatIsNotThere() throws {
         let (coordinator, store) = try opened("a.sqlite")
         for text in ["x", "y"] { try save(text, coordinator) }

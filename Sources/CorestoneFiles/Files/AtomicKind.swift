@@ -68,12 +68,10 @@ package struct AtomicKind: StoreKind {
                 "\(path) is the store that is to be copied; choose another path", file: path)
         }
         // A file that is no store of this type stays.
-        if place.state == .present { _ = try metadata(ofStoreAt: path) }
+        func check() throws { _ = try metadata(ofStoreAt: path) }
+        if place.state == .present { try check() }
         try removing()
-        let file = StoreFile(place, format, options)
-        // What nobody but the owner may read there, nobody may read here.
-        let mode = place.state == .present ? nil : options.fileMode ?? original.modeOfCopies
-        try file.alone { try ModelFile(place.path, shownAs: path).write(bytes, mode: mode) }
+        try StoreFile(place, format, options).replace(by: bytes, original.permissions, check: check)
     }
 
     package func requireReplaceable(_ path: String, options: StoreOptions) throws {

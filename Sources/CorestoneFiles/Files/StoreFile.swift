@@ -16,13 +16,13 @@ final class StoreFile: @unchecked Sendable {
     private var known: (descriptor: Int32, state: FileState?)?
     /// The same for whoever watches the file, on a thread of its own.
     let sights = Locked(FileSights())
-    /// The permissions of a file that is not there yet; nil for what the process's mask says.
-    private var mode: UInt32?
+    /// Of the file that the store left for another path: what the next save makes there is a copy of it.
+    private var former: FilePermissions?
     /// Whether opening it made it.
     private(set) var isNew = false
 
     init(_ place: StorePlace, _ format: any AtomicFormat, _ options: StoreOptions) {
-        (self.place, self.format, self.options, mode) = (place, format, options, options.fileMode)
+        (self.place, self.format, self.options) = (place, format, options)
     }
 
     /// Whoever refused what was read has no store to close.
@@ -65,7 +65,7 @@ final class StoreFile: @unchecked Sendable {
     private func make(_ nodes: Nodes) throws -> StoreMetadata {
         try alone {
             // Another process may have made the store meanwhile.
-            if FileState(place.path)?.size ?? 0 > 0 { return try read(into: nodes) }
+            if isThere { return try read(into: nodes) }
             let metadata = StoreMetadata(model: nodes.model, type: format.type)
             try write(nodes, metadata)
             isNew = true
@@ -109,8 +109,7 @@ final class StoreFile: @unchecked Sendable {
             }
         }
         know(place.state == .present ? try opened(place.path) : nil)
-        // What nobody but the owner may read here, nobody may read there.
-        mode = options.fileMode ?? file.modeOfCopies ?? mode
+        former = file.permissions ?? former
         self.place = place
     }
 
@@ -168,8 +167,7 @@ final class StoreFile: @unchecked Sendable {
         let bytes = try format.encode(nodes, metadata)
         do {
             // Who waits for the old file goes on to wait for the new one until all of this save is done.
-            let isNew = FileState(place.path)?.size ?? 0 == 0
-            try file.write(bytes, mode: isNew ? mode : nil) { draft in
+            try file.write(bytes, permissions: isThere ? nil : permissionsOfNewFile) { draft in
                 let descriptor = try opened(draft)
                 flock(descriptor, LOCK_EX | LOCK_NB)
                 know(descriptor)
@@ -182,11 +180,35 @@ final class StoreFile: @unchecked Sendable {
         }
     }
 
+    /// Whether there is a file, and not an empty one.
+    private var isThere: Bool { FileState(place.path)?.size ?? 0 > 0 }
+
+    /// nil for what the process's mask says.
+    private var permissionsOfNewFile: FilePermissions? {
+        if let former { return former.ofCopy(inPlaceOf: file.permissions) }
+        return options.fileMode.map { FilePermissions(mode: $0, inPlaceOf: file.permissions) }
+    }
+
     private func opening(_ error: CoreError) -> CoreError {
         CoreError(error.status, code: .persistentStoreOpen, error.message, file: place.given)
     }
 
     // MARK: Others
+
+    /// Puts a copy of another store there, whose bytes and permissions are given.
+    ///
+    /// - Parameter check: called for what is there when nobody else writes it any more.
+    func replace(by bytes: [UInt8], _ permissions: FilePermissions?, check: () throws -> Void) throws {
+        try alone {
+            // Those of a store that is there are its owner's affair.
+            if isThere {
+                try check()
+                return try file.write(bytes)
+            }
+            try file.write(
+                bytes, permissions: permissionsOfNewFile ?? permissions?.ofCopy(inPlaceOf: file.permissions))
+        }
+    }
 
     /// Throws unless it can be replaced now.
     func requireUnlocked() throws {

@@ -43,7 +43,12 @@ extension Coordinator {
     /// that is confined to another thread is named without counts.
     public var unsavedChanges: [UnsavedChanges] { liveContexts.compactMap(\.unsavedChanges) }
 
-    /// What contexts besides one have not saved. Waits for their queues.
+    /// Whether contexts besides one hold what was not saved. Waits for their queues, until one does.
+    package func hasUnsavedChanges(besides context: Context) -> Bool {
+        liveContexts.contains { $0 !== context && $0.unsavedChanges != nil }
+    }
+
+    /// What contexts besides one have not saved. Waits for all their queues.
     package func unsavedChanges(besides context: Context) -> [UnsavedChanges] {
         liveContexts.compactMap { $0 === context ? nil : $0.unsavedChanges }
     }

@@ -25,6 +25,8 @@ package struct StorePlace {
         (self.given, absolute, path, folder, state, size) = (given, given, given, "", .present, 0)
     }
 
+    package var isNowhere: Bool { folder.isEmpty }
+
     package init(_ given: String) throws {
         self.given = given
         guard !given.isEmpty else {

@@ -6,17 +6,17 @@ extension ModelFile {
     /// other, also after a crash.
     ///
     /// - Parameters:
-    ///   - mode: what may be done with it, whatever the process's mask says; nil: what may be done with the one that is there.
+    ///   - permissions: nil for those of the file that is there; where none is, what the process's mask says.
     ///   - isAboutToReplace: gets the path under which all lies, a moment before it gets its name.
     package func write(
-        _ bytes: [UInt8], mode: UInt32? = nil, isAboutToReplace: (String) throws -> Void = { _ in }
+        _ bytes: [UInt8], permissions: FilePermissions? = nil, isAboutToReplace: (String) throws -> Void = { _ in }
     ) throws {
         let draft = self.draft
         // Whatever can fail shall do so before the old file is gone.
         let folder = try self.folder.opened()
         defer { close(folder) }
         do {
-            try draft.create(bytes, mode.map(permissions(mode:)) ?? permissions)
+            try draft.create(bytes, permissions ?? self.permissions)
             try isAboutToReplace(draft.path)
             guard rename(draft.path, path) == 0 else { throw systemFailure("cannot be replaced") }
         } catch {
@@ -49,7 +49,7 @@ extension ModelFile {
 
     /// Writes a new file, down to the disk.
     /// - Parameter permissions: nil for what the process's mask says.
-    func create(_ bytes: [UInt8], _ permissions: Permissions?) throws {
+    func create(_ bytes: [UInt8], _ permissions: FilePermissions?) throws {
         let mode: mode_t = permissions == nil ? 0o666 : 0o600
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
         guard descriptor >= 0 else { throw systemFailure("cannot be made") }

@@ -1,4 +1,5 @@
 import CorestoneGraph
+import CorestoneModel
 import CorestoneValues
 import Glibc
 
@@ -25,19 +26,10 @@ enum ExternalFile {
         return parts.dropLast().joined(separator: "/") + "/.\(stem)_SUPPORT/_EXTERNAL_DATA"
     }
 
-    /// The permissions of the files of a store, and of its copies: those of its database. The owner may always write: a store that is
-    /// kept from being changed is not kept from having a copy.
-    static func mode(ofStore path: String) -> mode_t {
-        var facts = stat()
-        return stat(path, &facts) == 0 ? facts.st_mode & 0o666 | 0o600 : 0o600
-    }
-
-    /// Makes a folder for files of these permissions. 0, or an `errno`.
-    static func makeFolder(_ path: String, _ mode: mode_t) -> Int32 {
-        // Who may read the files may look for them, too.
-        let mode = mode | (mode & 0o444) >> 2
-        guard mkdir(path, mode) == 0 else { return errno }
-        chmod(path, mode)
+    /// Makes a folder for the files of a store of these permissions; nil: for the owner alone. 0, or an `errno`.
+    static func makeFolder(_ path: String, beside permissions: FilePermissions?) -> Int32 {
+        guard mkdir(path, 0o700) == 0 else { return errno }
+        permissions?.ofCompanions.ofFolder.give(to: path)
         return 0
     }
 

@@ -1,5 +1,6 @@
 import CSQLite
 import CorestoneGraph
+import CorestoneModel
 import CorestoneValues
 import Glibc
 
@@ -17,8 +18,8 @@ struct StoreTransfer {
     private let origin: StorePlace
     private let place: StorePlace
     private let options: StoreOptions
-    /// The permissions of the copy. What nobody but the owner may read in the store, nobody may read there.
-    private let mode: mode_t
+    /// Those of the copy, and of what lies beside it; nil for what the process's mask says.
+    private let permissions: FilePermissions?
     /// Whether only an older state of the same store may be overwritten.
     private let keepsOthers: Bool
     private let progress: Progress
@@ -41,10 +42,12 @@ struct StoreTransfer {
         (self.place, self.options, self.progress) = (place, options, progress)
         keepsOthers = keepingOthers
         try options.requireUsableFileMode(place.given)
-        mode =
+        let there = FilePermissions(of: place.path)
+        permissions =
             place.state == .present
-            ? ExternalFile.mode(ofStore: place.path)
-            : options.fileMode ?? ExternalFile.mode(ofStore: origin.path)
+            ? there
+            : options.fileMode.map { FilePermissions(mode: $0, inPlaceOf: there) }
+                ?? (origin.isNowhere ? there : FilePermissions(of: origin.path)?.ofCopy(inPlaceOf: there))
         guard place.path != origin.path else {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
@@ -135,11 +138,12 @@ struct StoreTransfer {
         let draft = "\(place.path).new-\(getpid())-\(UInt32.random(in: .min ... .max))"
         let companions = ["", "-journal", "-wal", "-shm"]
         defer { for suffix in companions { unlink(draft + suffix) } }
-        // Also while it is copied.
-        let descriptor = open(draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        let mode: mode_t = permissions == nil ? 0o644 : 0o600
+        let descriptor = open(draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode)
         guard descriptor >= 0 else { throw failure("make", place.given, errno) }
-        fchmod(descriptor, mode)
         close(descriptor)
+        // Before anything is in it that is not for everybody.
+        permissions?.give(to: draft)
         let target = try Connection(draft, path: place.given, flags: SQLITE_OPEN_READWRITE)
         do {
             defer { target.close() }
@@ -197,7 +201,7 @@ struct StoreTransfer {
         let folder = ExternalFile.folder(ofStore: place.path)
         let parent = String(folder[..<(folder.lastIndex(of: "/") ?? folder.startIndex)])
         for path in [parent, folder] {
-            let code = ExternalFile.makeFolder(path, mode)
+            let code = ExternalFile.makeFolder(path, beside: permissions)
             guard code == 0 || code == EEXIST else { throw failure("make", path, code) }
         }
         var done = 0
@@ -227,11 +231,11 @@ struct StoreTransfer {
         }
         defer { close(input) }
         unlink(path)
-        let output = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode)
+        let output = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard output >= 0 else { throw failure("make", path, errno) }
         made.append(path)
         defer { close(output) }
-        fchmod(output, mode)
+        permissions?.ofCompanions.give(to: path)
         try withUnsafeTemporaryAllocation(byteCount: 1 << 18, alignment: 16) { buffer in
             while true {
                 let count = read(input, buffer.baseAddress, buffer.count)

@@ -1,4 +1,5 @@
 import CorestoneGraph
+import CorestoneModel
 import CorestoneValues
 import Glibc
 
@@ -12,7 +13,7 @@ final class ExternalWrites {
     private let database: String
     /// Values of more bytes get a file of their own.
     private let threshold: Int
-    private lazy var mode = ExternalFile.mode(ofStore: database)
+    private lazy var permissions = FilePermissions(of: database)
     private var written: [String] = []
     private var obsolete: [String] = []
 
@@ -51,11 +52,11 @@ final class ExternalWrites {
     private func write(_ bytes: UnsafeRawBufferPointer, to name: String) throws {
         if written.isEmpty { try makeFolder() }
         let path = "\(folder)/\(name)"
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode)
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw failure("make", path, errno) }
         written.append(name)
         defer { close(descriptor) }
-        fchmod(descriptor, mode)
+        permissions?.ofCompanions.give(to: path)
         var done = 0
         while done < bytes.count {
             let count = Glibc.write(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done)
@@ -70,7 +71,7 @@ final class ExternalWrites {
     private func makeFolder() throws {
         let parent = String(folder.prefix(upTo: folder.lastIndex(of: "/") ?? folder.startIndex))
         for path in [parent, folder] {
-            let code = ExternalFile.makeFolder(path, mode)
+            let code = ExternalFile.makeFolder(path, beside: permissions)
             guard code == 0 || code == EEXIST else { throw failure("make", path, code) }
         }
         try makeDurable(parent)

@@ -102,8 +102,6 @@ extension Document {
         let opening = store.isReadOnly ? store.backing as? any WritableElsewhere : nil
         do {
             opening?.setMayWrite(true)
-            // A copy is as its file was, which perhaps nobody may write.
-            if opening != nil, store.type == .sqlite { Document.makeWritable(path) }
             try coordinator.setPath(path, of: store)
             try saveHere(context, elsewhere: true)
         } catch {
@@ -114,12 +112,6 @@ extension Document {
             }
             throw error
         }
-    }
-
-    /// By its owner.
-    private static func makeWritable(_ path: String) {
-        var facts = stat()
-        if stat(path, &facts) == 0, facts.st_mode & S_IWUSR == 0 { chmod(path, facts.st_mode & 0o7777 | S_IWUSR) }
     }
 
     /// Over another store, or as one of another type. All that the document has is in a file of its own first, so that the former

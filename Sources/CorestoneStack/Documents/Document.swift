@@ -402,7 +402,7 @@ public final class Document: @unchecked Sendable {
 
     /// Whether children of the context, or other contexts of the document's coordinator, hold what was not saved.
     private var hasChangesElsewhere: Bool {
-        !coordinator.unsavedChanges(besides: context).isEmpty
+        coordinator.hasUnsavedChanges(besides: context)
     }
 
     func requireOpen() throws {

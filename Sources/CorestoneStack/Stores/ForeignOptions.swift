@@ -83,12 +83,16 @@ extension StoreTypes {
             let unused = [
                 (!options.pragmas.isEmpty, "pragmas"), (options.analyzes, "analyzing"), (options.vacuums, "vacuuming"),
                 (options.keepsHistory, "a history"),
-                (try options.fileMode != nil && !kind(of: type).hasFile, "permissions of a file"),
             ].filter(\.0).map(\.1)
             if !unused.isEmpty {
                 warnings.append(
                     "\(path) was opened with options for \(unused.joined(separator: ", ")), which a store of type "
                         + "\(type.rawValue) does not have; use a SQLite store")
+            }
+            if try options.fileMode != nil && !kind(of: type).hasFile {
+                warnings.append(
+                    "\(path) was opened with permissions for its file, and a store of type \(type.rawValue) has none of its own; use a "
+                        + "SQLite, XML or Binary store")
             }
         }
         if type == .xml || type == .binary, !options.isReadOnly, let place = try? StorePlace(path), place.hasOtherNames

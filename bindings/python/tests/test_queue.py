@@ -124,7 +124,7 @@ begin = time.monotonic(); assert main_queue.drain(0.2) == 0; assert time.monoton
 seen = []
 def worker():
     future = ctx.perform(lambda: seen.append(threading.current_thread() is threading.main_thread()) or "ran")
-    print(future.result(timeout=60))
+    print(future.result(timeout=30))
     print(ctx.perform_and_wait(lambda: ctx.count("Item")))
 thread = threading.Thread(target=worker); thread.start()
 assert select.select([main_queue.fileno()], [], [], 10)[0]
@@ -154,7 +154,7 @@ async def main():
     main_queue.attach(loop)
     ctx.insert("Item", name="x")
     def worker():
-        return ctx.perform(ctx.count, "Item").result(timeout=60)
+        return ctx.perform(ctx.count, "Item").result(timeout=30)
     print(await loop.run_in_executor(None, worker))
     main_queue.detach(loop)
 asyncio.run(main())
@@ -197,8 +197,8 @@ main_queue.bind()
 main = container.main_context()
 main.insert("Item", name="unsaved")
 child = main.child("private")
-print(child.perform(child.count, "Item").result(timeout=60))
-print(child.perform(lambda: child.fetch("Nothing")).exception(timeout=60))
+print(child.perform(child.count, "Item").result(timeout=30))
+print(child.perform(lambda: child.fetch("Nothing")).exception(timeout=30))
 begin = time.monotonic()
 gate = threading.Event()
 late = child.perform(gate.wait)
