@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/statfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 uint32_t platform_told_sql;
@@ -74,6 +75,17 @@ void **platform_thread_slot(void) {
 
 bool platform_exchange(const char *one, const char *other) {
     return renameat2(AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE) == 0;
+}
+
+static const char *const ACCESS_LIST = "system.posix_acl_access";
+
+size_t platform_access_list(const char *path, void *out, size_t size) {
+    ssize_t count = getxattr(path, ACCESS_LIST, out, size);
+    return count < 0 ? 0 : (size_t)count;
+}
+
+bool platform_set_access_list(int descriptor, const void *list, size_t size) {
+    return fsetxattr(descriptor, ACCESS_LIST, list, size, 0) == 0;
 }
 
 int platform_folder_watch(const char *folder) {

@@ -1,3 +1,4 @@
+import CPlatform
 import CorestoneGraph
 import CorestoneModel
 import CorestonePredicate
@@ -168,6 +169,81 @@ final class UpkeepTests: StoreTestCase {
         }
     }
 
+    /// Who made an empty file where somebody's backup is to be does not get what he may not read.
+    func testACopyInThePlaceOfSomebodyElsesFile() throws {
+        guard geteuid() == 0 else { throw XCTSkip("only root may give files away") }
+        for type in [StoreType.sqlite, .xml, .binary] {
+            let coordinator = try Coordinator(model: Model())
+            let store = try coordinator.addStore(type, at: path("a.\(type.rawValue)"))
+            for (ofStore, owner) in [(mode_t(0o600), 0), (0o640, 0), (0o644, 65534)] {
+                chmod(store.path, ofStore)
+                FileManager.default.createFile(atPath: path("copy"), contents: nil)
+                chown(path("copy"), 65534, 65534)
+                try coordinator.backup(store, to: path("copy"))
+                let facts = try FileManager.default.attributesOfItem(atPath: path("copy"))
+                XCTAssertEqual(facts[.ownerAccountID] as? Int, owner, "\(type) \(String(ofStore, radix: 8))")
+                XCTAssertEqual(facts[.posixPermissions] as? Int, ofStore == 0o640 ? 0o600 : Int(ofStore))
+                try FileManager.default.removeItem(atPath: path("copy"))
+            }
+        }
+    }
+
+    /// Also as a store of another type, and in several steps.
+    func testAPrivateStoreStaysSo() throws {
+        let types = [StoreType.sqlite, .xml, .binary]
+        for type in types {
+            for other in types {
+                let coordinator = try Coordinator(model: Model())
+                let store = try coordinator.addStore(type, at: path("private.\(type.rawValue)"))
+                chmod(store.path, 0o600)
+                try coordinator.migrateStore(store, to: other, at: path("migrated"))
+                XCTAssertEqual(try mode("migrated"), 0o600, "\(type) as \(other)")
+                try FileManager.default.removeItem(atPath: path("migrated"))
+            }
+            if type == .sqlite { continue }
+            let coordinator = try Coordinator(model: Model())
+            let store = try coordinator.addStore(type, at: path("private.\(type.rawValue)"))
+            FileManager.default.createFile(
+                atPath: path("first"), contents: nil, attributes: [.posixPermissions: 0o644])
+            try coordinator.setPath(path("first"), of: store)
+            try coordinator.setPath(path("second"), of: store)
+            try Context(coordinator: coordinator).save()
+            XCTAssertEqual(try mode("second"), 0o600)
+            for name in ["first", "second"] { try FileManager.default.removeItem(atPath: path(name)) }
+        }
+    }
+
+    /// A list says that one user more may read and write, and the group nothing.
+    func testAccessLists() throws {
+        var list: [UInt8] = [2, 0, 0, 0]
+        for (tag, rights, who) in [(1, 6, UInt32.max), (2, 6, 65534), (4, 0, .max), (16, 6, .max), (32, 0, .max)] {
+            for half in [UInt16(tag), UInt16(rights)] { withUnsafeBytes(of: half.littleEndian) { list += $0 } }
+            withUnsafeBytes(of: who.littleEndian) { list += $0 }
+        }
+        let coordinator = try Coordinator(model: Model())
+        let context = Context(coordinator: coordinator)
+        for type in [StoreType.sqlite, .xml] {
+            let store = try coordinator.addStore(type, at: path("a.\(type.rawValue)"))
+            let file = try XCTUnwrap(FileHandle(forUpdatingAtPath: store.path))
+            guard platform_set_access_list(file.fileDescriptor, list, list.count) else {
+                throw XCTSkip("the file system has no access lists")
+            }
+            XCTAssertEqual(try mode("a.\(type.rawValue)"), 0o660)
+            // What is saved keeps it, and a copy lets in nobody who had to stay out.
+            var metadata = try coordinator.metadata(of: store)
+            metadata["note"] = .string("x")
+            try coordinator.setMetadata(metadata, of: store)
+            try context.save()
+            var found = [UInt8](repeating: 0, count: 1024)
+            XCTAssertEqual(platform_access_list(store.path, &found, found.count), list.count)
+            XCTAssertEqual(Array(found.prefix(list.count)), list)
+            try coordinator.backup(store, to: path("copy"))
+            XCTAssertEqual(try mode("copy"), 0o600)
+            XCTAssertEqual(platform_access_list(path("copy"), nil, 0), 0)
+            try FileManager.default.removeItem(atPath: path("copy"))
+        }
+    }
+
     func testACopySaysWhatIsNotThere() throws {
         let (coordinator, store) = try opened("a.sqlite")
         for text in ["x", "y"] { try save(text, coordinator) }
@@ -179,6 +255,9 @@ final class UpkeepTests: StoreTestCase {
         try coordinator.backup(store, to: path("whole.sqlite"))
         XCTAssertEqual(lines.withLock { $0 }, [])
         try FileManager.default.removeItem(atPath: "\(folder)/\(name)")
+        // What the former copy had, it still has.
+        try coordinator.backup(store, to: path("whole.sqlite"))
+        XCTAssertEqual(lines.withLock { $0 }, [])
         try coordinator.backup(store, to: path("backup.sqlite"))
         try coordinator.remove(store)
         try coordinator.replaceStore(at: path("copy.sqlite"), byStoreAt: path("a.sqlite"))

@@ -2,6 +2,7 @@
 #pragma once
 #include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* The calling thread's number; 0 until it is asked for. In line, since every call of a getter compares it. */
@@ -65,6 +66,12 @@ void **platform_thread_slot(void);
 
 /* Exchanges the names of two files or folders at once; false when the file system cannot. */
 bool platform_exchange(const char *one, const char *other);
+
+/* The list of who else may do what with a file (its POSIX ACL), in the kernel's form: how many bytes of `out` it takes, or 0 for a
+ * file without one, or of which the file system does not tell. */
+size_t platform_access_list(const char *path, void *out, size_t size);
+/* Gives a file such a list; false when that may not be. */
+bool platform_set_access_list(int descriptor, const void *list, size_t size);
 
 /* A descriptor that is readable while it is signalled; -1 when the system gives none. */
 int platform_event_new(void);

@@ -71,7 +71,9 @@ package struct AtomicKind: StoreKind {
         func check() throws { _ = try metadata(ofStoreAt: path) }
         if place.state == .present { try check() }
         try removing()
-        try StoreFile(place, format, options).replace(by: bytes, original.permissions, check: check)
+        var options = options
+        options.permissionsOfSource = original.permissions
+        try StoreFile(place, format, options).replace(by: bytes, check: check)
     }
 
     package func requireReplaceable(_ path: String, options: StoreOptions) throws {

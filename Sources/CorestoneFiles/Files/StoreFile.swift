@@ -109,7 +109,7 @@ final class StoreFile: @unchecked Sendable {
             }
         }
         know(place.state == .present ? try opened(place.path) : nil)
-        former = file.permissions ?? former
+        former = former ?? file.permissions
         self.place = place
     }
 
@@ -172,6 +172,7 @@ final class StoreFile: @unchecked Sendable {
                 flock(descriptor, LOCK_EX | LOCK_NB)
                 know(descriptor)
             }
+            former = nil
         } catch let error as CoreError {
             throw CoreError(
                 .storeIO, code: .persistentStoreSave,
@@ -183,10 +184,9 @@ final class StoreFile: @unchecked Sendable {
     /// Whether there is a file, and not an empty one.
     private var isThere: Bool { FileState(place.path)?.size ?? 0 > 0 }
 
-    /// nil for what the process's mask says.
+    /// nil for what the process's mask says. Those of a store that is there are its owner's affair.
     private var permissionsOfNewFile: FilePermissions? {
-        if let former { return former.ofCopy(inPlaceOf: file.permissions) }
-        return options.fileMode.map { FilePermissions(mode: $0, inPlaceOf: file.permissions) }
+        former?.ofCopy(inPlaceOf: file.permissions) ?? options.permissionsOfNewFile(inPlaceOf: file.permissions)
     }
 
     private func opening(_ error: CoreError) -> CoreError {
@@ -195,18 +195,13 @@ final class StoreFile: @unchecked Sendable {
 
     // MARK: Others
 
-    /// Puts a copy of another store there, whose bytes and permissions are given.
+    /// Puts a copy of another store there, whose bytes are given.
     ///
     /// - Parameter check: called for what is there when nobody else writes it any more.
-    func replace(by bytes: [UInt8], _ permissions: FilePermissions?, check: () throws -> Void) throws {
+    func replace(by bytes: [UInt8], check: () throws -> Void) throws {
         try alone {
-            // Those of a store that is there are its owner's affair.
-            if isThere {
-                try check()
-                return try file.write(bytes)
-            }
-            try file.write(
-                bytes, permissions: permissionsOfNewFile ?? permissions?.ofCopy(inPlaceOf: file.permissions))
+            if isThere { try check() }
+            try file.write(bytes, permissions: isThere ? nil : permissionsOfNewFile)
         }
     }
 

@@ -1,3 +1,4 @@
+import CorestoneModel
 import CorestoneValues
 
 /// How a store is opened. Types that lie in memory or in one file know what is said for all; the rest is SQLite's.
@@ -45,6 +46,17 @@ public struct StoreOptions: Sendable {
     /// The permissions of the file of a new store, `0o600` to `0o777`, whatever the process's mask says. What lies beside a store has
     /// those of its file. nil: as the mask says.
     public var fileMode: UInt32?
+
+    /// Those of the store of which the new one is a copy; nil for a store that is none.
+    package var permissionsOfSource: FilePermissions?
+
+    /// The permissions of a new file; nil for what the process's mask says.
+    ///
+    /// - Parameter reserved: those of an empty file in whose place it comes.
+    package func permissionsOfNewFile(inPlaceOf reserved: FilePermissions?) -> FilePermissions? {
+        if let source = permissionsOfSource { return source.ofCopy(inPlaceOf: reserved, mode: fileMode) }
+        return fileMode.map { FilePermissions(mode: $0, inPlaceOf: reserved) }
+    }
 
     /// Throws for permissions by which nobody could use the store.
     package func requireUsableFileMode(_ path: String) throws {

@@ -63,7 +63,7 @@ extension ModelFile {
                 place += count
             }
         }
-        if let permissions { take(permissions) }
+        permissions?.give(to: descriptor)
         guard fsync(descriptor) == 0 else { throw systemFailure("cannot be brought to the disk") }
     }
 

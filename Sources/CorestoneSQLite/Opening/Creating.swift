@@ -37,7 +37,7 @@ struct StoreCreation {
         if place.hasCompanion("-wal") || place.hasCompanion("-journal") { return try fillBesideRemains() }
         let draft = "\(place.path).new-\(getpid())-\(UInt32.random(in: .min ... .max))"
         defer { for suffix in ["", "-journal", "-wal", "-shm"] { unlink(draft + suffix) } }
-        if let mode = options.fileMode { try make(draft, mode) }
+        if let permissions = options.permissionsOfNewFile(inPlaceOf: nil) { try make(draft, permissions) }
         try fill(draft)
         // Another process may have made the store meanwhile: then that one is opened.
         var isNew = link(draft, place.path) == 0
@@ -58,7 +58,7 @@ struct StoreCreation {
     /// The log of a store that was deleted would be taken for the new one's. SQLite drops it when it fills an empty
     /// file.
     private func fillBesideRemains() throws -> Bool {
-        guard try make(place.path, options.fileMode) else { return false }
+        guard try make(place.path, options.permissionsOfNewFile(inPlaceOf: nil)) else { return false }
         do { try fill(place.path) } catch {
             unlink(place.path)
             throw error
@@ -68,8 +68,8 @@ struct StoreCreation {
 
     /// Makes an empty file. False when there is one.
     @discardableResult
-    private func make(_ file: String, _ mode: UInt32?) throws -> Bool {
-        let descriptor = open(file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode.map { _ in 0o600 } ?? 0o644)
+    private func make(_ file: String, _ permissions: FilePermissions?) throws -> Bool {
+        let descriptor = open(file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, permissions == nil ? 0o644 : 0o600)
         guard descriptor >= 0 else {
             if errno == EEXIST { return false }
             let error = CoreError(
@@ -78,7 +78,7 @@ struct StoreCreation {
             throw errno == EACCES ? explained(error) : error
         }
         defer { close(descriptor) }
-        if let mode { fchmod(descriptor, mode) }
+        permissions?.give(to: descriptor)
         return true
     }
 

@@ -29,7 +29,7 @@ enum ExternalFile {
     /// Makes a folder for the files of a store of these permissions; nil: for the owner alone. 0, or an `errno`.
     static func makeFolder(_ path: String, beside permissions: FilePermissions?) -> Int32 {
         guard mkdir(path, 0o700) == 0 else { return errno }
-        permissions?.ofCompanions.ofFolder.give(to: path)
+        permissions?.ofCompanions.ofFolder.give(toFolderAt: path)
         return 0
     }
 

@@ -67,7 +67,7 @@ package struct SQLiteKind: StoreKind {
             let folder = ExternalFile.folder(ofStore: origin.path)
             let lost = try StoreTransfer(from: file.connection, folder, origin, to: StorePlace(path), options)
                 .run(removing: removing)
-            StoreTransfer.tell(ofLost: lost, in: folder, to: path)
+            try StoreTransfer.tell(ofLost: lost, in: folder, to: path)
         }
         if let watch = file.watch { try watch.reading(transfer) } else { try transfer() }
     }

@@ -43,11 +43,9 @@ struct StoreTransfer {
         keepsOthers = keepingOthers
         try options.requireUsableFileMode(place.given)
         let there = FilePermissions(of: place.path)
-        permissions =
-            place.state == .present
-            ? there
-            : options.fileMode.map { FilePermissions(mode: $0, inPlaceOf: there) }
-                ?? (origin.isNowhere ? there : FilePermissions(of: origin.path)?.ofCopy(inPlaceOf: there))
+        var options = options
+        options.permissionsOfSource = origin.isNowhere ? nil : FilePermissions(of: origin.path)
+        permissions = place.state == .present ? there : options.permissionsOfNewFile(inPlaceOf: there) ?? there
         guard place.path != origin.path else {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
@@ -85,8 +83,10 @@ struct StoreTransfer {
         return lost
     }
 
-    /// Says in the log which values a copy is without, since the store was without them.
-    static func tell(ofLost names: Set<String>, in folder: String, to path: String) {
+    /// Says in the log which values a copy is without, since the store was without them. What a former copy had it still has.
+    static func tell(ofLost names: Set<String>, in folder: String, to path: String) throws {
+        let own = ExternalFile.folder(ofStore: try StorePlace(path).path)
+        let names = names.filter { !ExternalFile.isThere("\(own)/\($0)") }
         guard let first = names.min() else { return }
         DebugLog.write(
             "CoreData: warning: the copy \(path) is without large values whose files were not there: \(names.count), the first "
@@ -141,9 +141,9 @@ struct StoreTransfer {
         let mode: mode_t = permissions == nil ? 0o644 : 0o600
         let descriptor = open(draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode)
         guard descriptor >= 0 else { throw failure("make", place.given, errno) }
-        close(descriptor)
         // Before anything is in it that is not for everybody.
-        permissions?.give(to: draft)
+        permissions?.give(to: descriptor)
+        close(descriptor)
         let target = try Connection(draft, path: place.given, flags: SQLITE_OPEN_READWRITE)
         do {
             defer { target.close() }
@@ -235,7 +235,7 @@ struct StoreTransfer {
         guard output >= 0 else { throw failure("make", path, errno) }
         made.append(path)
         defer { close(output) }
-        permissions?.ofCompanions.give(to: path)
+        permissions?.ofCompanions.give(to: output)
         try withUnsafeTemporaryAllocation(byteCount: 1 << 18, alignment: 16) { buffer in
             while true {
                 let count = read(input, buffer.baseAddress, buffer.count)

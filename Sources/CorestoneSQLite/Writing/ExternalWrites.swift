@@ -56,7 +56,7 @@ final class ExternalWrites {
         guard descriptor >= 0 else { throw failure("make", path, errno) }
         written.append(name)
         defer { close(descriptor) }
-        permissions?.ofCompanions.give(to: path)
+        permissions?.ofCompanions.give(to: descriptor)
         var done = 0
         while done < bytes.count {
             let count = Glibc.write(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done)

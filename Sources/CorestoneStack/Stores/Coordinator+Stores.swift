@@ -65,6 +65,7 @@ extension Coordinator {
         var options = options
         options.configuration = store.configuration
         options.keepsHistory = options.keepsHistory || store.backing.keepsHistory
+        options.permissionsOfSource = try StoreTypes.place(of: store).flatMap { FilePermissions(of: $0.path) }
         let backing = try kind.open(path, model: model, options: options)
         do { return try migrate(store, to: backing, warnings: warnings, progress: progress) } catch {
             // What was made for this, unless somebody else has found it meanwhile and saved into it.

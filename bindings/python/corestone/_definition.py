@@ -228,14 +228,14 @@ def parse_line(text: str, where: str) -> Line:
     return _parse_attribute(text.strip(), where)
 
 
-def require_options(options: Mapping[str, Any], method: Callable[..., Any], where: str) -> None:
+def require_options(options: Mapping[str, Any], method: Callable[..., Any], entity: str, key: str) -> None:
     """Refuses an option that a method of Entity does not have, and names those that it has."""
     known = [one.name for one in signature(method).parameters.values() if one.kind is Parameter.KEYWORD_ONLY]
     for name in options:
         if name not in known:
             near = difflib.get_close_matches(str(name), known, 1)
             remedy = f"Is it '{near[0]}'?" if near else f"There are: {', '.join(sorted(known))}."
-            raise ModelError(f"{where}: '{name}' is not understood. {remedy}")
+            raise ModelError(f"{entity}.{key}: '{name}' is not understood. {remedy}", entity=entity, key=key)
 
 
 def property_line(definition: Any, where: str) -> Line:

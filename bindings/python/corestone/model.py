@@ -197,7 +197,7 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
                 if not key.startswith("@"):
                     method, argument, options = property_line(line, f"{name}.{key}")
                     add = getattr(entity, method)
-                    require_options(options, add, f"{name}.{key}")
+                    require_options(options, add, name, key)
                     add(key, argument, **options)
                 elif key not in known:
                     raise ModelError(f"{name}: '{key}' is not understood. There are: {', '.join(sorted(known))}.")

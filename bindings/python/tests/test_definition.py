@@ -94,7 +94,8 @@ def test_what_is_no_property() -> None:
         Model({"Item": {"@parents": "Thing"}})
     with pytest.raises(
         ModelError, match=r"^Item\.data: 'externalStorage' is not understood\. Is it 'external_storage'\?$"
-    ):
+    ) as caught:
         Model({"Item": {"data": {"type": "binary", "externalStorage": True}}})
+    assert (caught.value.entity, caught.value.key) == ("Item", "data")
     with pytest.raises(ModelError, match=r"^Item\.others: 'indexed' is not understood\. There are: .*inverse, "):
         Model({"Item": {"others": {"to_many": "Item", "indexed": True}}})
