@@ -167,7 +167,7 @@ final class StoreFile: @unchecked Sendable {
         let bytes = try format.encode(nodes, metadata)
         do {
             // Who waits for the old file goes on to wait for the new one until all of this save is done.
-            try file.write(bytes, permissions: isThere ? nil : permissionsOfNewFile) { draft in
+            try file.write(bytes, permissions: permissionsOfNewFile) { draft in
                 let descriptor = try opened(draft)
                 flock(descriptor, LOCK_EX | LOCK_NB)
                 know(descriptor)
@@ -184,9 +184,11 @@ final class StoreFile: @unchecked Sendable {
     /// Whether there is a file, and not an empty one.
     private var isThere: Bool { FileState(place.path)?.size ?? 0 > 0 }
 
-    /// nil for what the process's mask says. Those of a store that is there are its owner's affair.
+    /// nil for what the process's mask says, and where a store is: its permissions are its owner's affair.
     private var permissionsOfNewFile: FilePermissions? {
-        former?.ofCopy(inPlaceOf: file.permissions) ?? options.permissionsOfNewFile(inPlaceOf: file.permissions)
+        if isThere { return nil }
+        let reserved = file.permissions
+        return former?.ofCopy(inPlaceOf: reserved) ?? options.permissionsOfNewFile(inPlaceOf: reserved)
     }
 
     private func opening(_ error: CoreError) -> CoreError {
@@ -201,7 +203,7 @@ final class StoreFile: @unchecked Sendable {
     func replace(by bytes: [UInt8], check: () throws -> Void) throws {
         try alone {
             if isThere { try check() }
-            try file.write(bytes, permissions: isThere ? nil : permissionsOfNewFile)
+            try file.write(bytes, permissions: permissionsOfNewFile)
         }
     }
 

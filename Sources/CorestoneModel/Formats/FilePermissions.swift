@@ -133,7 +133,4 @@ private struct AccessList {
 extension ModelFile {
     /// nil when nothing is there.
     package var permissions: FilePermissions? { FilePermissions(of: path) }
-
-    /// Of a folder that was just made.
-    func take(_ permissions: FilePermissions) { permissions.give(toFolderAt: path) }
 }

@@ -39,7 +39,7 @@ struct FolderDraft {
             if old.isFolder, !old.isLink {
                 try make(new)
                 try link(old, into: new, depth: depth + 1)
-                old.permissions.map(new.take)
+                old.permissions?.give(toFolderAt: new.path)
             } else if linkat(AT_FDCWD, old.path, AT_FDCWD, new.path, 0) != 0 {
                 // A file system without further names, or another file system.
                 if let goal = old.linkGoal {
@@ -78,7 +78,7 @@ struct FolderDraft {
         try FolderDraft.make(link)
         guard goal.isFolder else { return }
         try FolderDraft.link(goal, into: link, depth: 1)
-        goal.permissions.map(link.take)
+        goal.permissions?.give(toFolderAt: link.path)
     }
 
     /// Removes a file that was kept, if it is there.
@@ -88,7 +88,7 @@ struct FolderDraft {
     func commit() throws {
         try file.synchronize()
         if let permissions = target.permissions {
-            file.take(permissions)
+            permissions.give(toFolderAt: file.path)
             if !platform_exchange(file.path, target.path) {
                 // A file system that cannot exchange two names.
                 let former = target.draft

@@ -65,9 +65,10 @@ package struct SQLiteKind: StoreKind {
         }
         func transfer() throws {
             let folder = ExternalFile.folder(ofStore: origin.path)
-            let lost = try StoreTransfer(from: file.connection, folder, origin, to: StorePlace(path), options)
+            let place = try StorePlace(path)
+            let lost = try StoreTransfer(from: file.connection, folder, origin, to: place, options)
                 .run(removing: removing)
-            try StoreTransfer.tell(ofLost: lost, in: folder, to: path)
+            StoreTransfer.tell(ofLost: lost, in: folder, to: place)
         }
         if let watch = file.watch { try watch.reading(transfer) } else { try transfer() }
     }

@@ -52,7 +52,7 @@ extension SQLiteStore: SQLiteUpkeep {
                 return try file.connection.namesOfExternalFiles(in: schema.tables.map(\.name))
             }
             if lost.isSubset(of: wanted) {
-                return try StoreTransfer.tell(ofLost: lost, in: externalFolder, to: path)
+                return StoreTransfer.tell(ofLost: lost, in: externalFolder, to: try StorePlace(path))
             }
         }
         throw CoreError(

@@ -84,12 +84,12 @@ struct StoreTransfer {
     }
 
     /// Says in the log which values a copy is without, since the store was without them. What a former copy had it still has.
-    static func tell(ofLost names: Set<String>, in folder: String, to path: String) throws {
-        let own = ExternalFile.folder(ofStore: try StorePlace(path).path)
+    static func tell(ofLost names: Set<String>, in folder: String, to copy: StorePlace) {
+        let own = ExternalFile.folder(ofStore: copy.path)
         let names = names.filter { !ExternalFile.isThere("\(own)/\($0)") }
         guard let first = names.min() else { return }
         DebugLog.write(
-            "CoreData: warning: the copy \(path) is without large values whose files were not there: \(names.count), the first "
+            "CoreData: warning: the copy \(copy.given) is without large values whose files were not there: \(names.count), the first "
                 + "\(folder)/\(first); corestone check names their objects")
     }
 
