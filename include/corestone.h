@@ -292,7 +292,7 @@ enum {
 };
 
 /* Frees what a host hung on a callback or an error. Called exactly once: on failure before the call returns, else
- * after the last use. */
+ * after the last use. Within a callback, both are put off until the outermost call of the thread returns. */
 typedef void (*cst_destroy_fn)(void *userdata);
 
 /* ======== library ======================================================================================== */
@@ -305,7 +305,8 @@ CST_EXPORT CST_ANY_THREAD cst_string cst_version_string(void);
 CST_EXPORT CST_ANY_THREAD void *cst_retain(void *handle);
 /* Gives up one ownership of any handle; NULL is fine. CST_E_INVALID_HANDLE when it was no live handle (a double
  * release, for example), CST_E_FORKED in a forked child. What belongs to a context is freed by the context's own
- * thread at its next call. */
+ * thread at its next call. Within a callback the handle is invalid at once, but what it stands for ends with the outermost
+ * call of the thread, which may be using it. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_release(void *handle);
 /* How many handles are alive in the process: for leak checks. */
 CST_EXPORT CST_ANY_THREAD size_t cst_handle_count(void);
@@ -323,8 +324,8 @@ CST_EXPORT CST_ANY_THREAD void cst_buffer_dispose(cst_buffer *buffer);
  * what CORESTONE_SQL_DEBUG in the environment says. CST_E_INVALID_ARGUMENT above 4. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_log_set_sql_detail(uint32_t detail, cst_error **error);
 CST_EXPORT CST_ANY_THREAD uint32_t cst_log_sql_detail(void);
-/* Gets one line without its end, on the thread that does the work, while it keeps the store locked: it may not use a
- * store, nor change the log. */
+/* Gets one line without its end, on the thread that does the work, in the midst of it and with stores locked: it may call
+ * cst_retain, cst_release and what cannot fail; every other call fails with CST_E_INVALID_ARGUMENT. */
 typedef void (*cst_log_fn)(void *userdata, cst_string line CST_BORROWED);
 /* Takes the lines instead of standard error; NULL gives them back to it. On failure `destroy` is called too. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_log_set_callback(cst_log_fn callback, void *userdata, cst_destroy_fn destroy,

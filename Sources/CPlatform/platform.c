@@ -129,7 +129,3 @@ bool platform_folder_tells(const char *folder) {
     }
     return true;
 }
-
-static _Thread_local bool telling;
-bool platform_is_telling(void) { return telling; }
-void platform_set_telling(bool now) { telling = now; }

@@ -111,7 +111,15 @@ public func cst_context_perform_and_wait(
 }
 
 private func call(_ body: cst_context_perform_fn, _ userdata: UnsafeMutableRawPointer?, _ context: Handle?) throws {
-    try callHost { body(userdata, context, $0) }
+    try performing { try callHost { body(userdata, context, $0) } }
+}
+
+/// Runs a block of the host's that a call does nothing but perform: what calls within the block give up, ends with them, unless
+/// the whole is itself within a callback.
+func performing(_ block: () throws -> Void) rethrows {
+    let suspended = platform_call_suspend()
+    defer { platform_call_resume(suspended) }
+    try block()
 }
 
 /// Calls the host; its failure becomes the detail of `callback`.

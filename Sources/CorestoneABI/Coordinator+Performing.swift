@@ -12,7 +12,9 @@ public func cst_coordinator_perform(
     return boundary(error) {
         guard let body else { throw CoreError(.invalidArgument, "body is NULL; there is nothing to perform") }
         // Nobody waits for a failure of an asynchronous body; the header says that it is dropped.
-        try coordinator(pointer).coordinator.perform { _ = try? callHost { body(payload.pointer, $0) } }
+        try coordinator(pointer).coordinator.perform {
+            asCall { performing { _ = try? callHost { body(payload.pointer, $0) } } }
+        }
     }
 }
 
@@ -23,6 +25,6 @@ public func cst_coordinator_perform_and_wait(
 ) -> cst_status {
     boundary(error) {
         guard let body else { throw CoreError(.invalidArgument, "body is NULL; there is nothing to perform") }
-        try coordinator(pointer).coordinator.performAndWait { try callHost { body(userdata, $0) } }
+        try coordinator(pointer).coordinator.performAndWait { try performing { try callHost { body(userdata, $0) } } }
     }
 }

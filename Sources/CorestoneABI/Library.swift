@@ -28,7 +28,7 @@ public func cst_release(_ pointer: UnsafeMutableRawPointer?) -> cst_status {
     guard let pointer else { return Status.ok.rawValue }
     if platform_is_forked() { return Status.forked.rawValue }
     // A borrowed handle is not the host's to release: refused like one that is not alive.
-    return HandleTable.releaseForHost(Token(UInt(bitPattern: pointer)))
+    return HandleTable.releaseByHost(Token(UInt(bitPattern: pointer)))
         ? Status.ok.rawValue : Status.invalidHandle.rawValue
 }
 

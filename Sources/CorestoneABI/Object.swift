@@ -44,6 +44,9 @@ public func cst_object_get(
 func getSlowly(
     _ object: ManagedObject, _ key: cst_key, _ out: UnsafeMutablePointer<cst_value>, _ error: ErrorOut
 ) -> cst_status {
+    // What fires here may run hooks of the host's, which may give up the object.
+    platform_call_begin()
+    defer { endCall() }
     do {
         try object.checkQueue()
         let lent = object.lentToken(key: key)
@@ -102,7 +105,8 @@ public func cst_object_copy_bytes(
     }
 }
 
-/// As hot as the getter: no reference is taken, and a value that fits goes straight into the object's changes.
+/// As hot as the getter: no reference is taken, and a value that fits goes straight into the object's changes, where no code of
+/// the host's can run.
 @_cdecl("cst_object_set") @implementation
 public func cst_object_set(
     _ pointer: OpaquePointer?, _ key: cst_key, _ value: UnsafePointer<cst_value>?, _ error: ErrorOut
@@ -111,13 +115,31 @@ public func cst_object_set(
         return refuseSet(pointer, error)
     }
     return Unmanaged<ManagedObject>.fromOpaque(found.pointee.object)._withUnsafeGuaranteedRef { object in
+        guard object.isOnQueue, !platform_is_telling() else { return setSlowly(object, key, value.pointee, error) }
         do {
-            try object.checkQueue()
-            try object.set(try propertyValue(value.pointee), key: key)
-            return Status.ok.rawValue
+            let new = try propertyValue(value.pointee)
+            if object.setPlainly(new, key: key) { return Status.ok.rawValue }
+            return setSlowly(object, key, new, error)
         } catch let failure {
             return report(failure, error)
         }
+    }
+}
+
+/// Everything that takes more than to write the value down: faults, observers, relationships, conversions, failures.
+@inline(never)
+func setSlowly(_ object: ManagedObject, _ key: cst_key, _ value: PropertyValue, _ error: ErrorOut) -> cst_status {
+    boundary(error) {
+        try object.checkQueue()
+        try object.set(value, key: key)
+    }
+}
+
+@inline(never)
+private func setSlowly(_ object: ManagedObject, _ key: cst_key, _ value: cst_value, _ error: ErrorOut) -> cst_status {
+    boundary(error) {
+        try object.checkQueue()
+        try object.set(try propertyValue(value), key: key)
     }
 }
 

@@ -51,14 +51,26 @@ public func cst_results_get_object(
     return Unmanaged<ResultList>.fromOpaque(entry.pointee.object)._withUnsafeGuaranteedRef { results in
         do {
             try results.checkQueue()
-            if index < 0 || index >= results.objectCount {
-                try requireObjects(results)
-                guard index >= 0, index < results.count else { return Status.end.rawValue }
-                results.beginLending()
+            guard index >= 0, index < results.objectCount else {
+                return getElsewhere(results, index, out, errorOut)
             }
             out.pointee = try results.lend(at: index)
             return Status.ok.rawValue
         } catch { return report(error, errorOut) }
+    }
+}
+
+/// An object of a lazy list, which is read now, or a place where there is none.
+@inline(never)
+private func getElsewhere(
+    _ results: ResultList, _ index: Int, _ out: UnsafeMutablePointer<OpaquePointer?>, _ error: ErrorOut
+) -> cst_status {
+    outcome(error) {
+        try requireObjects(results)
+        guard index >= 0, index < results.count else { return .end }
+        results.beginLending()
+        out.pointee = try results.lend(at: index)
+        return .ok
     }
 }
 

@@ -56,7 +56,7 @@ public enum DebugLog {
 
     /// Takes the lines, without their ends, instead of standard error; nil gives them back to it.
     ///
-    /// Called on the thread that does the work, while it keeps the store locked: the function may not use a store.
+    /// Called on the thread that does the work, in the midst of it and with stores locked: the function may not call the library.
     public static func setSink(_ sink: (@Sendable (String) -> Void)?) {
         let former = settings.withLock { settings in
             defer { settings.sink = sink }
@@ -79,11 +79,19 @@ public enum DebugLog {
         platform_set_telling(true)
         defer { platform_set_telling(false) }
         let (sink, isQuiet, isColoured) = settings.withLock { ($0.sink, $0.isQuiet, $0.isColoured) }
-        if let sink { return sink(line) }
+        if let sink { return asCall { sink(line) } }
         if isQuiet { return }
         var text = (isColoured && isatty(2) == 1 ? withColouredKeywords(line) : line) + "\n"
         // In one piece, so that lines of several threads do not mix.
         text.withUTF8 { bytes in _ = Glibc.write(2, bytes.baseAddress, bytes.count) }
+    }
+
+    /// Why a call fails that a sink makes.
+    package static func calledFromSink() -> CoreError {
+        CoreError(
+            .invalidArgument,
+            "the function that takes the lines of the log called the library, which is in the midst of what the line tells of; let it "
+                + "keep the line, and call when the call that is under way has returned")
     }
 
     /// SQL's keywords are the words in capitals that have no digit, no underscore and no quotes around them.

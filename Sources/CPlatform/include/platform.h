@@ -57,10 +57,6 @@ extern uint32_t platform_told_sql;
 static inline uint32_t platform_sql_detail(void) { return __atomic_load_n(&platform_told_sql, __ATOMIC_RELAXED); }
 static inline void platform_set_sql_detail(uint32_t v) { __atomic_store_n(&platform_told_sql, v, __ATOMIC_RELAXED); }
 
-/* Whether the calling thread hands a line of the log to its taker, which may not use a store meanwhile. */
-bool platform_is_telling(void);
-void platform_set_telling(bool telling);
-
 /* A pointer of the calling thread's own, NULL at first: the list of objects whose end was put off. */
 void **platform_thread_slot(void);
 

@@ -96,12 +96,7 @@ private func change(_ pointer: OpaquePointer?, _ value: PropertyValue, _ key: UI
         return report(invalidHandle(pointer, .object), error)
     }
     return Unmanaged<ManagedObject>.fromOpaque(found.pointee.object)._withUnsafeGuaranteedRef { object in
-        do {
-            try object.checkQueue()
-            try object.set(value, key: key)
-            return Status.ok.rawValue
-        } catch let failure {
-            return report(failure, error)
-        }
+        if object.isOnQueue, !platform_is_telling(), object.setPlainly(value, key: key) { return Status.ok.rawValue }
+        return setSlowly(object, key, value, error)
     }
 }

@@ -9,8 +9,10 @@ public typealias ErrorOut = UnsafeMutablePointer<OpaquePointer?>?
 /// Runs the body of an export: what it throws becomes a status and, when the host asked for it, an error object.
 @inline(__always)
 func boundary(_ error: ErrorOut, _ body: () throws -> Void) -> cst_status {
+    platform_call_begin()
+    defer { endCall() }
     do {
-        if platform_is_forked() { throw Context.forked() }
+        if platform_is_forked() || platform_is_telling() || platform_call_was_left() { throw refusal() }
         try body()
         return Status.ok.rawValue
     } catch let failure { return report(failure, error) }
@@ -19,11 +21,28 @@ func boundary(_ error: ErrorOut, _ body: () throws -> Void) -> cst_status {
 /// The same for bodies with expected outcomes other than `Status.ok.rawValue`.
 @inline(__always)
 func outcome(_ error: ErrorOut, _ body: () throws -> Status) -> cst_status {
+    platform_call_begin()
+    defer { endCall() }
     do {
-        if platform_is_forked() { throw Context.forked() }
+        if platform_is_forked() || platform_is_telling() || platform_call_was_left() { throw refusal() }
         return try body().rawValue
     } catch let failure { return report(failure, error) }
 }
+
+/// Why nothing may be called now.
+@inline(never)
+private func refusal() -> CoreError {
+    if platform_is_forked() { return Context.forked() }
+    if platform_is_telling() { return DebugLog.calledFromSink() }
+    return CoreError(
+        .callback,
+        "a callback on \(nameOfThread(platform_thread_id())) was left by longjmp or the like, and the call that ran it never ended: "
+            + "locks and objects are as it left them; return from callbacks, and end this process")
+}
+
+/// Counts a call out. When it is the outermost one of the thread, everything that callbacks gave up meanwhile ends here.
+@inline(__always)
+func endCall() { if platform_call_end() { platform_call_finish() } }
 
 @inline(never)
 func report(_ failure: any Error, _ error: ErrorOut) -> cst_status {

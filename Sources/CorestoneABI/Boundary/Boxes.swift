@@ -254,7 +254,8 @@ final class ResultList {
     }
 }
 
-/// What a host hung on a callback: freed exactly once, when the last that needs it lets go.
+/// What a host hung on a callback: freed exactly once, when the last that needs it lets go. Within a call, at its end: the last
+/// that needs it may let go between two halves of a change.
 final class Userdata: @unchecked Sendable {
     let pointer: UnsafeMutableRawPointer?
     private let destroy: cst_destroy_fn?
@@ -264,5 +265,13 @@ final class Userdata: @unchecked Sendable {
         self.destroy = destroy
     }
 
-    deinit { destroy?(pointer) }
+    deinit {
+        guard let destroy else { return }
+        platform_call_defer(
+            { destroy, pointer, _ in
+                let destroy = unsafeBitCast(UInt(destroy), to: cst_destroy_fn.self)
+                destroy(UnsafeMutableRawPointer(bitPattern: UInt(pointer)))
+            }, UInt64(UInt(bitPattern: unsafeBitCast(destroy, to: UnsafeRawPointer.self))),
+            UInt64(UInt(bitPattern: pointer)), 0)
+    }
 }

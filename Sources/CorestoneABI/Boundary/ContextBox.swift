@@ -13,10 +13,6 @@ final class ContextBox {
     let parent: ContextBox?
     /// What other threads released, to be freed at the next call.
     let pendingReleases: UnsafeMutablePointer<UInt64>
-    /// References to the box itself that a hook of the host's gave up: the call that runs the hook still needs it. They go at
-    /// the next call.
-    private var releasedInHooks = 0
-
     /// Handles of contexts in which a request of this one works, whose objects the host meets meanwhile.
     private var guests: [Handle?] = []
 
@@ -86,29 +82,9 @@ final class ContextBox {
     @inline(__always)
     func enter() throws {
         try context.checkQueue()
-        if platform_load64(pendingReleases) != 0 && !context.isInHook {
+        // A call within a callback leaves them to the outermost one, which may be using them.
+        if platform_load64(pendingReleases) != 0 && platform_call_depth() <= 1 && !context.isInHook {
             context.tellingTogether(true) { HandleTable.drain(pendingReleases) }
-        }
-        if releasedInHooks > 0 && !context.isInHook { releaseLate() }
-    }
-
-    /// Whether a reference to the box, which a host gives up, has to stay for a while.
-    func keepsForHook() -> Bool {
-        guard isOnQueue else { return false }
-        guard context.isInHook || context.isMerging else {
-            if releasedInHooks > 0 { releaseLate() }
-            return false
-        }
-        releasedInHooks += 1
-        return true
-    }
-
-    private func releaseLate() {
-        // The caller holds the box.
-        let own = Unmanaged.passUnretained(self)
-        while releasedInHooks > 0 {
-            releasedInHooks -= 1
-            own.release()
         }
     }
 }

@@ -98,23 +98,32 @@ extension HandleTable {
         return true
     }
 
-    /// Gives up a reference of the host's; false when it holds none, or the handle is not live.
+    /// Gives up a reference of the host's that the library holds for it, around a callback; false when there is none, or the
+    /// handle is not live.
     static func releaseForHost(_ token: Token) -> Bool {
-        guard let entry = platform_handle_find_any(token) else { return false }
-        let dropped =
-            platform_handle_has_flag(entry) ? partLock.with { dropHost(token, entry) } : dropHost(token, entry)
-        switch dropped {
+        switch dropHost(token) {
         case .nothing: return false
         case .oneOfMany: return true
-        case .last(let owner, let isOfContext, let ended):
-            // Outside the lock: what ends now may run the host's code, and take locks of its own.
-            if ended != 0 { dispose(platform_handle_index(token), owner, ended) }
-            // Last, since the owner keeps alive what the object's end still needs.
-            guard let owner else { return true }
-            if isOfContext, Unmanaged<ContextBox>.fromOpaque(owner)._withUnsafeGuaranteedRef({ $0.keepsForHook() }) {
+        case .last(let rest):
+            rest.end()
+            return true
+        }
+    }
+
+    /// The same as the host's own call. Within a callback the handle is invalid at once, but what it stands for ends with the
+    /// outermost call of the thread, which may be using it.
+    static func releaseByHost(_ token: Token) -> Bool {
+        switch dropHost(token) {
+        case .nothing: return false
+        case .oneOfMany: return true
+        case .last(let rest):
+            guard platform_call_depth() == 0 else {
+                rest.endWithCall()
                 return true
             }
-            Unmanaged<AnyObject>.fromOpaque(owner).release()
+            platform_call_begin()
+            rest.end()
+            endCall()
             return true
         }
     }
@@ -123,14 +132,43 @@ extension HandleTable {
         /// The host held no reference.
         case nothing
         case oneOfMany
-        /// The host holds the object no more; `ended` is the entry's last word when nobody else does either, else 0.
-        case last(owner: UnsafeMutableRawPointer?, isOfContext: Bool, ended: UInt64)
+        case last(Rest)
+    }
+
+    /// What there is still to do for a handle that the host holds no more.
+    private struct Rest {
+        let index: UInt32
+        let owner: UnsafeMutableRawPointer?
+        /// The entry's last word when the library does not hold the object either, else 0.
+        let ended: UInt64
+
+        func end() {
+            // Outside every lock: what ends now may run the host's code, and take locks of its own.
+            if ended != 0 { dispose(index, owner, ended) }
+            // Last, since the owner keeps alive what the object's end still needs.
+            if let owner { Unmanaged<AnyObject>.fromOpaque(owner).release() }
+        }
+
+        func endWithCall() {
+            if ended == 0 && owner == nil { return }
+            platform_call_defer(
+                { index, owner, ended in
+                    Rest(
+                        index: UInt32(index), owner: UnsafeMutableRawPointer(bitPattern: UInt(owner)), ended: ended
+                    ).end()
+                }, UInt64(index), UInt64(UInt(bitPattern: owner)), ended)
+        }
+    }
+
+    @inline(__always)
+    private static func dropHost(_ token: Token) -> Dropped {
+        guard let entry = platform_handle_find_any(token) else { return .nothing }
+        return platform_handle_has_flag(entry) ? partLock.with { dropHost(token, entry) } : dropHost(token, entry)
     }
 
     @inline(__always)
     private static func dropHost(_ token: Token, _ entry: HandleEntry) -> Dropped {
         let owner = entry.pointee.owner
-        let isOfContext = HandleType.isOfContext(entry)
         switch platform_handle_drop_host(entry) {
         case 0: return .nothing
         case 1: break
@@ -138,7 +176,7 @@ extension HandleTable {
         }
         var word: UInt64 = 0
         let hasEnded = platform_handle_release(token, &word)
-        return .last(owner: owner, isOfContext: isOfContext, ended: hasEnded ? word : 0)
+        return .last(Rest(index: platform_handle_index(token), owner: owner, ended: hasEnded ? word : 0))
     }
 
     /// Disposes of what a handle stood for: here, or, when it is confined to a context whose thread this is not, at the

@@ -73,12 +73,6 @@ enum HandleType: UInt32 {
             || self == .controller
     }
 
-    /// Whether the owner of a live entry is the box of a context.
-    static func isOfContext(_ entry: UnsafeMutablePointer<platform_handle>) -> Bool {
-        guard let type = HandleType(rawValue: platform_handle_type(entry)) else { return false }
-        return type == .context || type.isConfined && !platform_handle_has_flag(entry)
-    }
-
     /// The type in the last word of an entry.
     init(ended word: UInt64) { self = HandleType(rawValue: platform_handle_type_of(word)) ?? .error }
 }

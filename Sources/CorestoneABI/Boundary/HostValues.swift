@@ -1,4 +1,5 @@
 import CCorestone
+import CPlatform
 import CorestoneModel
 import CorestoneValues
 
@@ -59,5 +60,15 @@ final class HostValue: ArchivableValue {
     /// The call failed: the value remains the host's.
     func giveBack() { isOurs = false }
 
-    deinit { if isOurs { maker.free(pointer) } }
+    /// Within a call, it is freed when that ends: what holds it may be in the midst of a change.
+    deinit {
+        guard isOurs else { return }
+        platform_call_defer(
+            { maker, pointer, _ in
+                guard let maker = UnsafeRawPointer(bitPattern: UInt(maker)),
+                    let pointer = UnsafeMutableRawPointer(bitPattern: UInt(pointer))
+                else { return }
+                Unmanaged<HostValueMaker>.fromOpaque(maker).takeRetainedValue().free(pointer)
+            }, UInt64(UInt(bitPattern: Unmanaged.passRetained(maker).toOpaque())), UInt64(UInt(bitPattern: pointer)), 0)
+    }
 }

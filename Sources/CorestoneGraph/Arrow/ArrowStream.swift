@@ -156,7 +156,7 @@ private final class ExportedArrowStream {
             if platform_is_forked() {
                 throw CoreError(.forked, "the process has forked: an Arrow stream belongs to the parent process")
             }
-            try body(exported.stream, out)
+            try asCall { try body(exported.stream, out) }
             exported.note(nil)
             return 0
         } catch let error as CoreError {
@@ -178,7 +178,7 @@ private final class ExportedArrowStream {
         stream.pointee.release = nil
         stream.pointee.private_data = nil
         // Locks and connections belong to the parent: what the child has of them stays where it is.
-        if !platform_is_forked() { Unmanaged<ExportedArrowStream>.fromOpaque(data).release() }
+        if !platform_is_forked() { asCall { Unmanaged<ExportedArrowStream>.fromOpaque(data).release() } }
     }
 }
 

@@ -89,10 +89,12 @@ extension Context {
             let metadata = store.pendingMetadata.withLock { $0 }
             do {
                 let author = SaveAuthor(author: transactionAuthor, contextName: name)
-                try store.backing.save(by: author) { transaction in
-                    try writer.write(in: transaction)
-                    if let metadata { try transaction.setMetadata(metadata) }
-                    store.rowCache.beginSave(rootsOfRows(in: part))
+                try closed {
+                    try store.backing.save(by: author) { transaction in
+                        try writer.write(in: transaction)
+                        if let metadata { try transaction.setMetadata(metadata) }
+                        store.rowCache.beginSave(rootsOfRows(in: part))
+                    }
                 }
             } catch {
                 store.rowCache.endSave()

@@ -67,6 +67,17 @@ extension ManagedObject {
         try set(value, slot: slot)
     }
 
+    /// Sets an attribute of an object that changed before, where nothing has to be converted, noted or told.
+    /// - Returns: false where there is more to do, which `set` does.
+    package func setPlainly(_ value: PropertyValue, key: UInt32) -> Bool {
+        let slot = Int(key & 0xFFF)
+        guard state.intersection([.touched, .observed, .fault, .gone, .inaccessible]) == .touched,
+            slot < Int(entity.slotCount), entity.slotKeys[slot] == key, entity.layout.slots[slot].holds(value)
+        else { return false }
+        overlayForWriting().set(value, slot)
+        return true
+    }
+
     @inline(__always)
     func set(_ value: PropertyValue, slot: Int) throws {
         if !state.isDisjoint(with: [.fault, .gone, .inaccessible]) { try fire() }

@@ -88,14 +88,17 @@ extension Context {
             if queueType == .privateQueue && former.isNone { ownerThread = 0 }
         }
         guard isOutermost else { return try body(self) }
-        try keepingHost {
-            takeMail()
-            do { try body(self) } catch {
-                // A failure here shows again at the next save, which processes them first.
-                try? processPendingChanges()
-                throw error
+        // A thread of the library's own comes here without a call of the host's.
+        try asCall {
+            try keepingHost {
+                takeMail()
+                do { try body(self) } catch {
+                    // A failure here shows again at the next save, which processes them first.
+                    try? processPendingChanges()
+                    throw error
+                }
+                try processPendingChanges()
             }
-            try processPendingChanges()
         }
     }
 

@@ -12,7 +12,27 @@ extension Context {
     func refuseThread() throws {
         if platform_is_forked() { throw Context.forked() }
         if takeAsMain() { return }
+        if ownerThread == Context.closedOwner { throw isClosedForSave() }
         throw wrongThread()
+    }
+
+    /// Owns the contexts that no thread may use for the moment; the number of no thread.
+    private static let closedOwner: UInt64 = 1
+
+    /// Runs `body`, in which objects are neither what they were nor saved: code of the host's that runs meanwhile (a store of its
+    /// own, a check whether to go on) may not use the context. What it changed would be lost when the save ends.
+    func closed<Result>(_ body: () throws -> Result) rethrows -> Result {
+        let owner = ownerThread
+        ownerThread = Context.closedOwner
+        defer { ownerThread = owner }
+        return try body()
+    }
+
+    private func isClosedForSave() -> CoreError {
+        CoreError(
+            .invalidArgument,
+            "\(label.text) is in the midst of a save, and cannot be used before the store has written; use it when the save has "
+                + "returned, and look meanwhile at what the store is given")
     }
 
     /// The main queue may have been bound after the context was made.

@@ -61,7 +61,7 @@ def sql_detail() -> int:
 def set_callback(callback: Callable[[str], None] | None) -> None:
     """Gives the lines to a function instead of standard error; None gives them back to it.
 
-    It is called on the thread that does the work, while that keeps the store locked: it may not use a store. What it
+    It is called on the thread that does the work, in the midst of it and with stores locked: it may not use objects, contexts or stores. What it
     raises is printed and passed over.
     """
     if callback is None:

@@ -1,0 +1,48 @@
+#include "calls.h"
+
+#include <stdlib.h>
+
+typedef struct {
+    platform_deferred_fn run;
+    uint64_t first, second, third;
+} deferred;
+
+/* A ring would save moving: but a list is worked off whole, from its front, while its end grows. */
+typedef struct {
+    deferred *items;
+    size_t count, capacity;
+} deferred_list;
+
+_Thread_local platform_calls platform_own_calls __attribute__((tls_model("initial-exec"))) = {0, 0, false, false};
+static _Thread_local deferred_list waiting __attribute__((tls_model("initial-exec"))) = {NULL, 0, 0};
+
+void platform_call_defer(platform_deferred_fn run, uint64_t first, uint64_t second, uint64_t third) {
+    if (platform_own_calls.depth == 0) {
+        run(first, second, third);
+        return;
+    }
+    if (waiting.count == waiting.capacity) {
+        size_t capacity = waiting.capacity == 0 ? 16 : waiting.capacity * 2;
+        deferred *grown = realloc(waiting.items, capacity * sizeof *grown);
+        if (grown == NULL) {
+            run(first, second, third);
+            return;
+        }
+        waiting.items = grown;
+        waiting.capacity = capacity;
+    }
+    waiting.items[waiting.count++] = (deferred){run, first, second, third};
+    platform_own_calls.due = true;
+}
+
+void platform_call_finish(void) {
+    /* Still within the call, so that what these do waits behind them instead of running inside. */
+    for (size_t next = 0; next < waiting.count; next++) {
+        deferred one = waiting.items[next];
+        one.run(one.first, one.second, one.third);
+    }
+    free(waiting.items);
+    waiting = (deferred_list){NULL, 0, 0};
+    platform_own_calls.due = false;
+    platform_own_calls.depth--;
+}
