@@ -41,6 +41,14 @@ package final class FairLock: @unchecked Sendable {
 
     package func lock() { _ = lock { false } }
 
+    /// For a thread that has another lock of the rank, such as a callback that runs within the use of one store and uses another:
+    /// the two need not come in the order in which all others take them, so waiting may have no end.
+    /// - Returns: false when others had it all the time.
+    package func lock(seconds: UInt64) -> Bool {
+        let end = monotonicNanoseconds() + seconds * 1_000_000_000
+        return LockOrder.withoutOrder { lock { monotonicNanoseconds() > end } }
+    }
+
     /// - Parameter isCancelled: asked every 20 milliseconds while others are before this thread.
     /// - Returns: false when the thread does not have the lock, since `isCancelled` said so.
     package func lock(unless isCancelled: () -> Bool) -> Bool {

@@ -206,7 +206,9 @@ final class ResultsTracker {
             } else if !news.isEmpty {
                 let taken = news
                 news = ResultsNews()
+                let began = epoch
                 do { try context.exemptFromFaultPolicy { try apply(taken) } } catch {
+                    guard began == epoch else { continue }
                     forget()
                     client?.resultsWereLost(error as? CoreError ?? CoreError(.callback, "\(error)"))
                 }
@@ -229,19 +231,21 @@ final class ResultsTracker {
 
     private func apply(_ news: ResultsNews) throws {
         guard let former = snapshot, let client else { return }
+        // Predicates, comparators and names of sections may be the host's. One that fetched anew, or reset the context, has put
+        // other results in the place of these, and told what there was to tell.
+        let began = epoch
         let change = try context.withAncestors { () -> ResultsUpdate? in
             if news.isEverything || hasOtherStores || isBeyondFollowing(news.merged) {
                 return try updateByFetching(former, news)
             }
             return try update(former, news)
         }
-        guard let change else { return }
+        guard let change, began == epoch else { return }
         let (sections, changes) = change.rearrangement.changes()
         if sections.isEmpty && changes.isEmpty && !(client.hearsRenames && !change.renamed.isEmpty) {
             return commit(change)
         }
         let objects = try changes.map { try change.objects[$0.objectID] ?? object(of: $0.objectID) }
-        let began = epoch
         client.resultsWillChange()
         guard began == epoch else {
             if isLost { client.resultsDidNotChange() }

@@ -1,3 +1,4 @@
+import CPlatform
 import CorestoneModel
 import CorestoneValues
 import Synchronization
@@ -96,11 +97,29 @@ public final class Store: @unchecked Sendable {
             try requireOpen()
             return try body()
         }
+        if platform_holds_connection(), !using.isMine { return try useBesideOthers(using, body) }
         return try using.with {
             try requireOpen()
             return try body()
         }
     }
+
+    /// The host's code runs within the use of another store.
+    @inline(never)
+    private func useBesideOthers<Result>(_ using: FairLock, _ body: () throws -> Result) throws -> Result {
+        guard using.lock(seconds: Store.patience) else {
+            throw CoreError(
+                .storeBusy, code: .persistentStoreTimeout,
+                "a callback that runs in the middle of a fetch from one store waited \(Store.patience) seconds for \(path), whose user "
+                    + "may wait for that fetch; use one store before or after the other", file: path)
+        }
+        defer { using.unlock() }
+        try requireOpen()
+        return try body()
+    }
+
+    /// In seconds.
+    private static let patience: UInt64 = 10
 
     /// By whoever has `writing`.
     func close() {
