@@ -317,7 +317,8 @@ CST_EXPORT CST_ANY_THREAD void cst_buffer_dispose(cst_buffer *buffer);
 
 /* ======== log ============================================================================================ */
 /* What the library tells about its work: which SQL it runs, how long that takes, how many rows come. Of the whole process.
- * Lines begin as Core Data's do ("CoreData: sql: ", "CoreData: annotation: ", "CoreData: details: "). */
+ * Lines begin as Core Data's do ("CoreData: sql: ", "CoreData: annotation: ", "CoreData: details: "). Ends of lines and
+ * other control characters within them are marks: no name or value of a file makes a second line. */
 
 /* What of the SQL is told from now on, of stores that are open too: 0 nothing, 1 statements on rows with their time and
  * number of rows, 2 also transactions and settings, 3 also bound values and SQLite's plan, 4 also its counters. At first
@@ -344,7 +345,9 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_error_status(const cst_error *error);
 /* Cocoa's code (CST_CODE_…), or the code of cst_error_new_custom; 0 when Core Data has none. */
 CST_EXPORT CST_ANY_THREAD int64_t cst_error_code(const cst_error *error);
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_error_domain(const cst_error *error);
-/* One or two sentences for people: what is wrong, named, and the remedy. */
+/* One or two sentences for people: what is wrong, named, and the remedy. It may be printed and logged as it is: control
+ * characters in the names and values of a file are marks here, any line but the first begins with two spaces, and the
+ * middle of more than 16 KB is left out. Entity, key, value and file are exact. A host's own message is what it gave. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_error_message(const cst_error *error);
 /* The name of the entity concerned, or a null string. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_error_entity(const cst_error *error);

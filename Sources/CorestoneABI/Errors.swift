@@ -83,7 +83,7 @@ public func cst_error_new_custom(
         let error = CoreError(
             .callback, try message.optionalString("message") ?? "",
             domain: try domain.optionalString("domain") ?? "Host",
-            customCode: Int(code), payload: payload)
+            customCode: Int(code), payload: payload, isHosts: true)
         out.pointee = try HandleTable.make(try ErrorBox(error), .error)
     }
 }

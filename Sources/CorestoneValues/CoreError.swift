@@ -18,6 +18,8 @@ public final class CoreError: Error, @unchecked Sendable {
     public let status: Status
     public let code: Int
     public let domain: String
+    /// For people: whatever the names and values in it are, no terminal takes any of it for a command, and no line of it but the
+    /// first begins at the margin of a log. It has `longestMessage` bytes at most.
     public let message: String
     public let entity: String?
     public let key: String?
@@ -38,18 +40,22 @@ public final class CoreError: Error, @unchecked Sendable {
     public let payload: (any AnyObject & Sendable)?
 
     public static let cocoaDomain = "NSCocoaErrorDomain"
+    /// Bytes of a message; the middle of a longer one is left out.
+    public static let longestMessage = 16 << 10
 
+    /// - Parameter isHosts: whether the message is that of a host, who gets it back as it was.
     public init(
         _ status: Status, code: CocoaCode = .none, _ message: String, domain: String = CoreError.cocoaDomain,
         customCode: Int? = nil, entity: String? = nil, key: String? = nil, value: PropertyValue? = nil,
         predicate: String? = nil, objectURI: String? = nil, children: [CoreError] = [], sqliteCode: Int32 = 0,
         file: String? = nil,
-        offset: Int = -1, payload: (any AnyObject & Sendable)? = nil
+        offset: Int = -1, payload: (any AnyObject & Sendable)? = nil, isHosts: Bool = false
     ) {
         self.status = status
         self.code = customCode ?? code.rawValue
         self.domain = domain
-        self.message = message
+        self.message =
+            isHosts ? message : message.shortened(to: CoreError.longestMessage).visible(.indented)
         self.entity = entity
         self.key = key
         self.value = value
@@ -72,7 +78,7 @@ extension CoreError {
             CoreError(
                 status, message, domain: domain, customCode: code, entity: entity, key: key, predicate: predicate,
                 objectURI: objectURI, children: children, sqliteCode: sqliteCode, file: file, offset: offset,
-                payload: payload)
+                payload: payload, isHosts: true)
         default: self
         }
     }

@@ -72,12 +72,13 @@ public enum DebugLog {
     /// Whether keywords of SQL are coloured where standard error is a terminal.
     static func setColoured(_ isColoured: Bool) { settings.withLock { $0.isColoured = isColoured } }
 
-    /// Tells one line.
-    package static func write(_ line: String) {
+    /// Tells one line, whatever the names and values in it are; see `visible`.
+    package static func write(_ text: String) {
         // What a sink does against the rules is not told to it in turn.
         if platform_is_telling() { return }
         platform_set_telling(true)
         defer { platform_set_telling(false) }
+        let line = text.visible()
         let (sink, isQuiet, isColoured) = settings.withLock { ($0.sink, $0.isQuiet, $0.isColoured) }
         if let sink { return asCall { sink(line) } }
         if isQuiet { return }

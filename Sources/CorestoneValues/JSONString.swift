@@ -1,5 +1,6 @@
 extension String {
-    /// Appends text as a string of JSON: in quotes, with escapes for quotes, backslashes and control characters, DEL among them.
+    /// Appends text as a string of JSON: in quotes, with escapes for quotes, backslashes and all that a terminal would take for a
+    /// command.
     package mutating func appendJSON(_ string: String) {
         self += "\""
         for scalar in string.unicodeScalars {
@@ -9,7 +10,7 @@ extension String {
             case "\n": self += "\\n"
             case "\r": self += "\\r"
             case "\t": self += "\\t"
-            case "\u{0}"..<" ", "\u{7F}":
+            case _ where scalar.isCommand:
                 let digits = String(scalar.value, radix: 16)
                 self += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
             default: unicodeScalars.append(scalar)

@@ -53,6 +53,24 @@ static void a_null_domain_is_host(void) {
     CHECK_STATUS(CST_OK, cst_release(error));
 }
 
+static void a_message_is_no_command_and_no_line_of_a_log(void) {
+    /* A host knows what it says. */
+    cst_error *error = NULL;
+    CHECK_STATUS(CST_OK, cst_error_new_custom(text("App"), 1, text("a\nb\x1b[2J"), NULL, NULL, &error));
+    CHECK_TEXT("a\nb\x1b[2J", cst_error_message(error));
+    CHECK_STATUS(CST_OK, cst_release(error));
+
+    /* The library tells what others wrote. */
+    cst_model *model = NULL;
+    cst_entity *entity = NULL;
+    OK(cst_model_new(&model, E));
+    CHECK_STATUS(CST_E_MODEL, cst_model_add_entity(model, text("a\nb\x1b[2J\xc2\x9b\x7f"), &entity, E));
+    CHECK_TEXT("\"a⏎b␛[2J\\u{9B}␡\" cannot name an entity: use letters, digits and underscores, no digit first",
+               cst_error_message(check_error()));
+    CHECK_TEXT("a\nb\x1b[2J\xc2\x9b\x7f", cst_error_key(check_error()));
+    OK(cst_release(model));
+}
+
 static void destroy_runs_once_when_making_the_error_fails(void) {
     destroyed = 0;
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_error_new_custom(text("App"), 1, text("m"), NULL, count_destroy, NULL));
@@ -162,6 +180,7 @@ int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(host_errors_carry_what_the_host_gave);
     RUN(a_null_domain_is_host);
+    RUN(a_message_is_no_command_and_no_line_of_a_log);
     RUN(destroy_runs_once_when_making_the_error_fails);
     RUN(validation_errors_have_a_detail_for_each_property);
     RUN(details_outlive_nothing_but_their_error);

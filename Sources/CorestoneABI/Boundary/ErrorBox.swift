@@ -49,7 +49,7 @@ extension CoreError {
             status, message, domain: domain, customCode: code, entity: entity, key: key,
             value: value.flatMap(\.withoutObjects), predicate: predicate, objectURI: objectURI,
             children: children.map(\.withIDsForObjects), sqliteCode: sqliteCode, file: file, offset: offset,
-            payload: payload)
+            payload: payload, isHosts: true)
     }
 
     private var holdsObjects: Bool { value?.holdsObjects == true || children.contains(where: \.holdsObjects) }

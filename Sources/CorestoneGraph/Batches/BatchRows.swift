@@ -247,6 +247,6 @@ extension CoreError {
             status, "row \(number) of the batch: \(message)", domain: domain, customCode: code, entity: entity,
             key: key,
             value: value, predicate: predicate, objectURI: objectURI, children: children, sqliteCode: sqliteCode,
-            file: file, offset: offset, payload: payload)
+            file: file, offset: offset, payload: payload, isHosts: true)
     }
 }

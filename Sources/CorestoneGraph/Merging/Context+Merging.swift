@@ -188,8 +188,8 @@ extension CoreError {
         if conflicts.count > shown { message += "\n  and \(conflicts.count - shown) more" }
         message +=
             merges == 0
-            ? "\nrefresh or change them and save again, or set the context's merge policy"
-            : "\nthe merge policy settled conflicts \(merges) times, and new ones came each time; save again"
+            ? "\n  refresh or change them and save again, or set the context's merge policy"
+            : "\n  the merge policy settled conflicts \(merges) times, and new ones came each time; save again"
         return CoreError(
             .conflict, code: code, message, children: conflicts.map(\.error), file: store.path,
             payload: ConflictList(conflicts))

@@ -114,7 +114,7 @@ public final class MergeConflict: SaveConflict, @unchecked Sendable {
         let theirs = differences.filter(\.isChangedThere)
         let concerned = theirs.isEmpty ? differences : theirs
         return CoreError(
-            .conflict, code: .managedObjectMerge, "\(message)\n\(remedy)", entity: objectID.entity.name,
+            .conflict, code: .managedObjectMerge, "\(message)\n  \(remedy)", entity: objectID.entity.name,
             key: concerned.first?.key, objectURI: uri,
             children: isGone
                 ? []

@@ -57,7 +57,7 @@ package struct ReportedRows {
         var message = details.prefix(shown).reduce("\(store.path) \(head):") { "\($0)\n  \($1.message)" }
         if details.count > shown { message += "\n  and \(details.count - shown) more" }
         return CoreError(
-            .conflict, message + "\n" + remedy,
+            .conflict, message + "\n  " + remedy,
             customCode: rows.isEmpty && taken != nil ? taken?.code : CocoaCode.managedObjectMerge.rawValue,
             entity: details.first?.entity,
             objectURI: details.first?.objectURI, children: conflicts.isEmpty ? details : conflicts.map(\.error),

@@ -111,7 +111,8 @@ extension ManagedObject {
             domain: code == nil ? CoreError.cocoaDomain : own?.domain ?? CoreError.cocoaDomain,
             customCode: code ?? CocoaCode.managedObjectValidation.rawValue, entity: own?.entity ?? entity.name,
             key: own?.key ?? property?.name, value: own?.value ?? value, predicate: own?.predicate,
-            objectURI: own?.objectURI ?? objectID.uri, children: own?.children ?? [], payload: own?.payload)
+            objectURI: own?.objectURI ?? objectID.uri, children: own?.children ?? [], payload: own?.payload,
+            isHosts: own != nil)
     }
 
     /// A condition that cannot be evaluated holds for nothing: a value that nobody checked is not saved.
@@ -130,6 +131,6 @@ extension CoreError {
         CoreError(
             status, message, domain: domain, customCode: code, entity: object.entity.name, key: key, value: value,
             predicate: predicate, objectURI: object.objectID.uri, children: children, sqliteCode: sqliteCode,
-            file: file, offset: offset, payload: payload)
+            file: file, offset: offset, payload: payload, isHosts: true)
     }
 }

@@ -98,3 +98,28 @@ def test_refused_value(ctx: corestone.Context) -> None:
         person.age = "seven"
     assert caught.value.value == "seven"
     assert caught.value.status == Status.TYPE_MISMATCH
+
+
+EVIL = "x\x1b[2J\x9b\x7f\u202e\u2028y\r\nCoreData: sql: forged\n  z"
+
+
+def test_no_name_of_a_file_is_a_command_or_a_line() -> None:
+    with pytest.raises(ModelError) as caught:
+        Model({EVIL: {}})
+    # What says exactly what is wrong, says it exactly; what people read can be printed as it is.
+    assert caught.value.key == EVIL
+    assert "x␛[2J\\u{9B}␡\\u{202E}\\u{2028}y␍⏎CoreData: sql: forged" in str(caught.value)
+    assert not [character for character in str(caught.value) if character < " " and character != "\n"]
+    assert not [line for line in str(caught.value).split("\n")[1:] if not line.startswith("  ")]
+    with pytest.raises(PredicateSyntaxError) as refused:
+        corestone.Predicate("a ==\n  == b")
+    assert str(refused.value).endswith("^"), "the lines of a message itself stay"
+
+
+def test_a_message_has_an_end() -> None:
+    with pytest.raises(ModelError) as caught:
+        Model({"n" * 5_000_000: {}})
+    assert len(str(caught.value)) < 17_000
+    assert "bytes left out" in str(caught.value)
+    assert "use letters, digits and underscores" in str(caught.value)
+    assert caught.value.key == "n" * 5_000_000

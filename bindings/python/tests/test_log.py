@@ -44,6 +44,13 @@ def test_lines_of_each_detail(staff: Context) -> None:
     assert log.sql_detail() == 0
 
 
+def test_no_value_makes_a_line_of_its_own(staff: Context) -> None:
+    with log.recorded(3) as lines:
+        assert staff.count("Person", "name == %@", "x\x1b[2J\u202e\r\nCoreData: sql: forged") == 0
+    assert any("'x␛[2J\\u{202E}␍⏎CoreData: sql: forged'" in line for line in lines), lines
+    assert not [line for line in lines for character in line if character < " "]
+
+
 def test_a_detail_that_does_not_exist() -> None:
     with pytest.raises(InvalidArgumentError, match="5 is no detail"):
         log.set_sql_detail(5)
