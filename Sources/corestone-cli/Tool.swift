@@ -48,16 +48,16 @@ enum Tool {
 
     private static func run(_ arguments: [String], to output: Output) throws -> ExitCode {
         guard let first = arguments.first else {
-            complain(help)
+            Messages.tell(own: help)
             return .usage
         }
         switch first {
         case "--version":
-            try output.write("\(name) \(corestoneVersion)\n")
+            try output.line("\(name) \(corestoneVersion)")
             return .done
         case "--help", "-h", "help":
             var words = arguments.dropFirst()
-            try output.write(words.isEmpty ? help : try text(of: try topic(&words), for: output))
+            try output.own(words.isEmpty ? help : try text(of: try topic(&words), for: output))
             return .done
         default:
             var words = arguments[...]
@@ -66,12 +66,12 @@ enum Tool {
                 // A group alone; its help answers, where it was asked for.
                 let asksForHelp = words.first == "--help" || words.first == "-h"
                 let help = try text(of: topic, for: output)
-                if asksForHelp { try output.write(help) } else { complain(help) }
+                if asksForHelp { try output.own(help) } else { Messages.tell(own: help) }
                 return asksForHelp ? .done : .usage
             }
             let options = try command.manual.parse(Array(words))
             guard !options.asksForHelp else {
-                try output.write(command.manual.text(for: output.width))
+                try output.own(command.manual.text(for: output.width))
                 return .done
             }
             return try command.init(options).run(to: output)
@@ -106,24 +106,20 @@ enum Tool {
         case is Output.ReaderLeft: return .done
         case let error as UsageError:
             try? output.finish()
-            complain("\(name): \(error.message)\n")
+            Messages.tell(error.message, then: error.usage)
             return .usage
         case let error as CoreError:
             try? output.finish()
-            complain("\(name): \(error.description)\n")
+            Messages.tell(error.description)
             return ExitCode(error)
         default:
-            complain("\(name): \(error)\n")
+            Messages.tell("\(error)")
             return .failure
         }
     }
 
     /// Says on standard error what a reader of the output ought to know.
-    static func note(_ text: String) { complain("\(name): \(text)\n") }
-
-    private static func complain(_ text: String) {
-        _ = text.withCString { Glibc.write(STDERR_FILENO, $0, strlen($0)) }
-    }
+    static func note(_ text: String) { Messages.tell(text) }
 
     static var help: String {
         let lines =

@@ -59,10 +59,10 @@ struct CheckCommand: Command {
         let apple = options.has("apple") ? try AppleVerdict(storeAt: path, model: try options.model()) : nil
         let leftovers = try Leftovers(options, beside: path, report)
         switch format {
-        case .json: try output.write(json(report, leftovers, apple, version: model?.versionName).pretty() + "\n")
+        case .json: try output.data(json(report, leftovers, apple, version: model?.versionName).pretty() + "\n")
         default:
             try printText(report, version: model?.versionName, to: output)
-            if let line = leftovers?.line { try output.write(Paragraph.wrap(line, width: output.width ?? .max)) }
+            if let line = leftovers?.line { try output.paragraph(line) }
             if let apple { try printText(apple, to: output) }
         }
         return report.problems.isEmpty && apple?.isAccepted != false ? .done : .problems
@@ -74,7 +74,7 @@ struct CheckCommand: Command {
 extension CheckCommand {
     private func printText(_ report: StoreReport, version: String?, to output: Output) throws {
         for problem in report.problems + report.warnings {
-            try output.write("\(problem.kind.words): \(DisplayWidth.plain(problem.message))\n")
+            try output.line("\(problem.kind.words): \(problem.message)")
         }
         let looked = report.examined.filter { $0.count > 0 }.map { "\($0.what) \($0.count)" }.joined(separator: ", ")
         let count = plural(report.problems.count, "problem")
@@ -83,17 +83,16 @@ extension CheckCommand {
             (report.problems.isEmpty ? "\(path) is whole" : "\(path) has \(count)") + warnings
             + (version.map { ", read by version \($0) of the given model" } ?? "")
             + (report.modelSource == .inferred ? ", judged by a model inferred from its tables" : "")
-        try output.write(
-            Paragraph.wrap(looked.isEmpty ? verdict : "\(verdict): \(looked)", width: output.width ?? .max))
+        try output.paragraph(looked.isEmpty ? verdict : "\(verdict): \(looked)")
     }
 
     private func printText(_ apple: AppleVerdict, to output: Output) throws {
         for (findings, head) in [(apple.problems, "refused"), (apple.extrapolations, "extrapolated")] {
-            for finding in findings { try output.write("\(head): \(DisplayWidth.plain(finding.line))\n") }
+            for finding in findings { try output.line("\(head): \(finding.line)") }
         }
         let verdict = apple.isAccepted ? "would accept it" : "would not accept it"
         let doubt = apple.extrapolations.isEmpty ? "" : ", as far as extrapolation tells"
-        try output.write(Paragraph.wrap("Apple's framework \(verdict)\(doubt)", width: output.width ?? .max))
+        try output.paragraph("Apple's framework \(verdict)\(doubt)")
     }
 }
 

@@ -52,7 +52,9 @@ enum ExitCode: Int32 {
 /// The command line asks for what does not exist, or leaves out what is needed.
 struct UsageError: Error {
     let message: String
-    init(_ message: String) { self.message = message }
+    /// How the command is used, in lines of its own; empty where that would not help.
+    let usage: String
+    init(_ message: String, usage: String = "") { (self.message, self.usage) = (message, usage) }
 }
 
 /// In which form a command prints.

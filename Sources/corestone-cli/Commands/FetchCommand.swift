@@ -16,6 +16,7 @@ struct FetchCommand: Command {
             .init("columns", "only these properties, in this order; @id and @entity are names too", value: "NAME,…"),
             .init("raw", "print transformable values as they are stored, in base64, instead of what they hold"),
             .init("format", "table (the default), json or csv", value: "FORMAT"),
+            Formula.option,
             .init("explain", "print how the fetch is answered, by which SQL and which indexes, instead of the objects"),
             Manual.model,
         ],
@@ -65,7 +66,8 @@ struct FetchCommand: Command {
         if names.isEmpty {
             throw UsageError("--columns takes names of properties with commas between, not \"\(list)\"")
         }
-        if let twice = names.first(where: { name in names.filter { $0 == name }.count > 1 }) {
+        var taken: Set<String> = []
+        if let twice = names.first(where: { !taken.insert($0).inserted }) {
             throw UsageError("--columns names \(twice) twice")
         }
         return names
@@ -86,7 +88,8 @@ struct FetchCommand: Command {
         if options.has("explain") { return try explain(request, in: context, to: output) }
         let cursor = try context.cursor(request, batchSize: 500)
         let reader = FieldReader(decodesArchives: !options.has("raw"))
-        var printer = printer(of: fields, entity: entity, reader)
+        var printer = printer(
+            of: fields, entity: entity, reader, isGuarded: try Formula.isGuarded(options, !output.isPipe))
         let toMany = Set(fields.filter(\.isToMany).map(\.name))
         var batch = try cursor.next()
         try printer.begin(sample: batch, to: output)
@@ -106,18 +109,20 @@ struct FetchCommand: Command {
     private func explain(_ request: FetchRequest, in context: Context, to output: Output) throws -> ExitCode {
         let explanation = try context.explain(request)
         switch format {
-        case .table: try output.write("\(explanation)\n")
-        case .json: try output.write(JSONText(explanation.report).text + "\n")
+        case .table: try output.own("\(explanation)\n")
+        case .json: try output.data(JSONText(explanation.report).text + "\n")
         case .csv: throw UsageError("--explain prints lines or, with --format json, JSON; csv has no place for a plan")
         }
         return .done
     }
 
-    private func printer(of fields: [Field], entity: Entity, _ reader: FieldReader) -> any ObjectPrinter {
+    private func printer(
+        of fields: [Field], entity: Entity, _ reader: FieldReader, isGuarded: Bool
+    ) -> any ObjectPrinter {
         switch format {
         case .table: TablePrinter(fields, entity: entity, reader)
         case .json: JSONPrinter(isChosen: columns != nil, fields, reader)
-        case .csv: CSVPrinter(fields, reader)
+        case .csv: CSVPrinter(fields, reader, isGuarded: isGuarded)
         }
     }
 }

@@ -46,7 +46,7 @@ struct ShowCommand: Command {
         let subject = try looksLikeModel(path) ? shownModel() : shownStore()
         let chosen = try choose(from: subject.model)
         switch format {
-        case .json: try output.write(subject.json(chosen).pretty() + "\n")
+        case .json: try output.data(subject.json(chosen).pretty() + "\n")
         default: try subject.printTables(chosen, isWhole: entities.isEmpty, to: output)
         }
         return .done
@@ -55,8 +55,9 @@ struct ShowCommand: Command {
     private func choose(from model: Model) throws -> [Entity] {
         let all = model.preorder
         if entities.isEmpty { return all }
-        let wanted = try entities.flatMap { try model.requireEntity(named: $0).withDescendants }
-        return all.filter { entity in wanted.contains { $0 === entity } }
+        let wanted = Set(
+            try entities.flatMap { try model.requireEntity(named: $0).withDescendants.map { ObjectIdentifier($0) } })
+        return all.filter { wanted.contains(ObjectIdentifier($0)) }
     }
 
     private func shownStore() throws -> ShownSubject {

@@ -4,15 +4,15 @@ extension ShownSubject {
     /// What it is, a table of the entities, then one for each of them.
     func printTables(_ entities: [Entity], isWhole: Bool, to output: Output) throws {
         if isWhole {
-            try output.write(output.emphasised(path) + "\n")
-            for line in headLines { try output.write(Paragraph.wrap(line, width: output.width ?? 100, indent: 2)) }
-            try output.write("\n")
+            try output.line(bold: path)
+            for line in headLines { try output.paragraph(line, indent: 2, orWidth: 100) }
+            try output.line()
         }
         try print(overview(entities), to: output)
         for entity in entities {
-            let title = output.emphasised(DisplayWidth.cut(entity.name, to: output.width ?? .max))
-            let facts = Paragraph.wrap(facts(of: entity), width: output.width ?? 100, indent: 2)
-            try output.write("\n\(title)\n\(facts)")
+            try output.line()
+            try output.line(bold: DisplayWidth.cut(entity.name, to: output.width ?? .max))
+            try output.paragraph(facts(of: entity), indent: 2, orWidth: 100)
             try print(properties(of: entity), to: output, indent: 2)
         }
     }
@@ -25,8 +25,8 @@ extension ShownSubject {
     private func print(_ rows: Rows, to output: Output, indent: Int = 0) throws {
         let table = Table(rows.columns, sample: rows.rows, width: output.width.map { max(1, $0 - indent) })
         let margin = String(repeating: " ", count: indent)
-        if rows.columns.contains(where: { !$0.title.isEmpty }) { try output.write(margin + table.head + "\n") }
-        for row in rows.rows { try output.write(margin + table.line(row) + "\n") }
+        if rows.columns.contains(where: { !$0.title.isEmpty }) { try output.line(margin + table.head) }
+        for row in rows.rows { try output.line(margin + table.line(row)) }
     }
 
     // MARK: The whole

@@ -1,3 +1,5 @@
+import Corestone
+
 /// What a command takes and does: the source of its help and of how its command line is read.
 struct Manual {
     /// What stands at a place of its own on the command line.
@@ -93,14 +95,16 @@ enum Paragraph {
     /// `first` begins the first line, `indent` spaces all others.
     static func wrap(_ text: String, width: Int, first: String, indent: Int) -> String {
         if text.isEmpty { return "" }
-        var (lines, line) = ([String](), first)
+        var (lines, line, length) = ([String](), first, first.count)
         var isEmpty = true
-        for word in text.split(separator: " ") {
-            if !isEmpty, line.count + 1 + word.count > width {
+        for word in text.visible().split(separator: " ") {
+            let count = word.count
+            if !isEmpty, length + 1 + count > width {
                 lines.append(line)
-                (line, isEmpty) = (String(repeating: " ", count: indent), true)
+                (line, length, isEmpty) = (String(repeating: " ", count: indent), indent, true)
             }
             line += (isEmpty ? "" : " ") + word
+            length += (isEmpty ? 0 : 1) + count
             isEmpty = false
         }
         return (lines + [line]).map { $0 + "\n" }.joined()

@@ -92,6 +92,6 @@ extension Manual {
     }
 
     private func failure(_ message: String) -> UsageError {
-        UsageError("\(message)\nusage: \(usage)\n       \(Tool.name) \(command) --help tells more")
+        UsageError(message, usage: "usage: \(usage)\n       \(Tool.name) \(command) --help tells more\n")
     }
 }

@@ -1,3 +1,5 @@
+import Corestone
+
 /// Comma-separated values by RFC 4180, lines ending as Unix has them. Null is an empty field, empty text is `""`.
 enum CSV {
     static func line(_ fields: [String?]) -> String { fields.map(field).joined(separator: ",") + "\n" }
@@ -16,4 +18,54 @@ enum CSV {
         }
         return String(decoding: bytes, as: UTF8.self) + "\""
     }
+}
+
+/// Text that a spreadsheet would take for a formula and run. An apostrophe before it keeps it text; `load` takes that away.
+enum Formula {
+    /// The option of commands that write csv.
+    static let option = Manual.Option(
+        "spreadsheet-safe",
+        "whether text that a spreadsheet would run as a formula gets an apostrophe, in csv: yes where it goes to a terminal or a "
+            + "file, no where it goes into a pipe, when left out",
+        value: "yes|no")
+
+    /// What the option says, else what suits who reads.
+    static func isGuarded(_ options: Options, _ fallback: Bool) throws -> Bool {
+        switch options[option.name] {
+        case nil: return fallback
+        case "yes": return true
+        case "no": return false
+        case let other?: throw UsageError("--spreadsheet-safe is yes or no, not \"\(other)\"")
+        }
+    }
+
+    private static let apostrophe = UInt8(ascii: "'")
+
+    /// Whether a cell with the text is computed: `=`, `+`, `-`, `@`, also in full width, a tab or the end of a line begin it.
+    private static func begins(_ text: Substring.UTF8View) -> Bool {
+        guard let first = text.first else { return false }
+        switch first {
+        case UInt8(ascii: "="), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "@"), 0x09, 0x0A, 0x0D: return true
+        case 0xEF:
+            return ["\u{FF1D}", "\u{FF0B}", "\u{FF0D}", "\u{FF20}"].contains { text.starts(with: $0.utf8) }
+        default: return false
+        }
+    }
+
+    private static func isGuarded(_ text: String) -> Bool {
+        text.utf8.first == apostrophe && begins(text[...].utf8.drop { $0 == apostrophe })
+    }
+
+    /// The text as a cell.
+    static func guarded(_ text: String) -> String {
+        begins(text[...].utf8) || isGuarded(text) ? "'" + text : text
+    }
+
+    /// The text as a cell of what will be loaded: what looks like a cell that was made safe, is made so again.
+    static func told(_ text: String, isGuarded: Bool) -> String {
+        isGuarded || Formula.isGuarded(text) ? guarded(text) : text
+    }
+
+    /// The text of a cell.
+    static func bare(_ text: String) -> String { isGuarded(text) ? String(Substring(text.utf8.dropFirst())) : text }
 }

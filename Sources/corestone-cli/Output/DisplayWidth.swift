@@ -24,21 +24,4 @@ enum DisplayWidth {
         }
         return result + "…"
     }
-
-    /// Text in one line that no terminal takes for a command: control characters and line ends become visible marks.
-    static func plain(_ text: String) -> String {
-        if text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F && $0 < 0x80 }) { return text }
-        var result = String.UnicodeScalarView()
-        for scalar in text.unicodeScalars {
-            switch scalar.value {
-            case 0x0A: result.append("⏎")
-            case 0x09: result.append(" ")
-            case 0..<0x20: result.append(Unicode.Scalar(0x2400 + scalar.value) ?? "?")
-            case 0x7F: result.append("␡")
-            case 0x80..<0xA0, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: result.append("\u{FFFD}")
-            default: result.append(scalar)
-            }
-        }
-        return String(result)
-    }
 }

@@ -22,7 +22,7 @@ struct JSONPrinter: ObjectPrinter {
         self.reader = reader
     }
 
-    func begin(sample: [ManagedObject], to output: Output) throws { try output.write("[") }
+    func begin(sample: [ManagedObject], to output: Output) throws { try output.data("[") }
 
     mutating func print(_ object: ManagedObject, to output: Output) throws {
         var members: [(String, JSON)] = []
@@ -34,11 +34,11 @@ struct JSONPrinter: ObjectPrinter {
             }
             members.append((field.name, JSON(try reader.value(of: field, in: object))))
         }
-        try output.write((count == 0 ? "\n  " : ",\n  ") + JSON.object(members).line)
+        try output.data((count == 0 ? "\n  " : ",\n  ") + JSON.object(members).line)
         count += 1
     }
 
-    func end(to output: Output) throws { try output.write(count == 0 ? "]\n" : "\n]\n") }
+    func end(to output: Output) throws { try output.data(count == 0 ? "]\n" : "\n]\n") }
 }
 
 extension JSON {
@@ -81,22 +81,36 @@ extension JSON {
 struct CSVPrinter: ObjectPrinter {
     private let fields: [Field]
     private let reader: FieldReader
+    /// Whether no text may be a formula to a spreadsheet.
+    private let isGuarded: Bool
 
-    init(_ fields: [Field], _ reader: FieldReader) {
-        self.fields = fields
-        self.reader = reader
+    init(_ fields: [Field], _ reader: FieldReader, isGuarded: Bool) {
+        (self.fields, self.reader, self.isGuarded) = (fields, reader, isGuarded)
     }
 
-    func begin(sample: [ManagedObject], to output: Output) throws { try output.write(CSV.line(fields.map(\.name))) }
+    func begin(sample: [ManagedObject], to output: Output) throws { try output.data(CSV.line(fields.map(\.name))) }
 
     func print(_ object: ManagedObject, to output: Output) throws {
-        try output.write(CSV.line(try fields.map { try reader.value(of: $0, in: object).plainText }))
+        let values = try fields.map { field in
+            let value = try reader.value(of: field, in: object)
+            return value.plainText.map { isGuarded && value.isText ? Formula.guarded($0) : $0 }
+        }
+        try output.data(CSV.line(values))
     }
 
     func end(to output: Output) throws {}
 }
 
 extension FieldValue {
+    /// Whether the value is no number, date or the like: an author may have chosen its first character.
+    var isText: Bool {
+        switch self {
+        case .nothing: false
+        case .value(.bool), .value(.int), .value(.double), .value(.decimal), .value(.date), .value(.null): false
+        case .value, .text, .target, .members: true
+        }
+    }
+
     /// The whole value as text; nil for nothing.
     fileprivate var plainText: String? {
         switch self {

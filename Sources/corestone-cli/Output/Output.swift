@@ -2,11 +2,19 @@ import Corestone
 import Glibc
 
 /// Standard output: buffered, and silent when its reader has seen enough.
+///
+/// All that the tool prints goes through here. What is for people shows no name or value of a file as a command to the terminal,
+/// nor as a line of its own; what is for programs is as it is, for its own format has escapes, except on a terminal.
 final class Output {
     /// The reader of a pipe is gone.
     struct ReaderLeft: Error {}
 
     let isTerminal = isatty(STDOUT_FILENO) == 1
+    /// Whether a program reads along; a person reads a terminal, and opens a file later.
+    let isPipe = {
+        var facts = stat()
+        return fstat(STDOUT_FILENO, &facts) == 0 && [S_IFIFO, S_IFSOCK].contains(facts.st_mode & S_IFMT)
+    }()
     /// Columns of the terminal, or of what `COLUMNS` says; nil where lines may be as long as they like.
     let width: Int?
     private let usesColour: Bool
@@ -27,14 +35,45 @@ final class Output {
         return Int(size.ws_col)
     }
 
-    func write(_ text: String) throws {
+    // MARK: For people
+
+    /// Bytes of a line that tells of names and the like; the middle of a longer one is left out.
+    private static let longestLine = 10_000
+
+    /// One line.
+    ///
+    /// - Parameters:
+    ///   - bold: its beginning, which stands out on a terminal that can show it.
+    ///   - isWhole: whether its length is what was asked for, as of the values of objects.
+    func line(bold: String = "", _ text: String = "", isWhole: Bool = false) throws {
+        func shown(_ text: String) -> String {
+            (isWhole ? text : text.shortened(to: Output.longestLine)).visible()
+        }
+        let start = shown(bold)
+        try put((usesColour && !start.isEmpty ? "\u{1B}[1m\(start)\u{1B}[0m" : start) + shown(text) + "\n")
+    }
+
+    /// Words, in lines as wide as the terminal, else of `width` columns.
+    func paragraph(_ text: String, indent: Int = 0, orWidth width: Int = .max) throws {
+        let text = text.shortened(to: Output.longestLine)
+        try put(Paragraph.wrap(text, width: self.width ?? width, indent: indent))
+    }
+
+    /// Text of the tool's own, such as its help, with its lines as they are.
+    func own(_ text: String) throws { try put(text.visible(.all)) }
+
+    // MARK: For programs
+
+    /// Text in a format that programs read.
+    func data(_ text: String) throws { try put(isTerminal ? text.visible(.all) : text) }
+
+    // MARK: Writing
+
+    private func put(_ text: String) throws {
         buffer.append(contentsOf: text.utf8)
         // Somebody watches a terminal; a pipe wants few large pieces.
         if buffer.count >= Output.capacity || isTerminal { try flush() }
     }
-
-    /// Text that stands out on a terminal that can show it.
-    func emphasised(_ text: String) -> String { usesColour ? "\u{1B}[1m\(text)\u{1B}[0m" : text }
 
     func finish() throws { try flush() }
 

@@ -63,7 +63,7 @@ struct OutputFile {
     func write(_ text: String) throws -> Bool {
         if !isSpecial, let content, content.elementsEqual(text.utf8) { return false }
         let file = try TextFile(path)
-        try file.write(text)
+        try file.data(text)
         try file.finish()
         try file.keep()
         return true

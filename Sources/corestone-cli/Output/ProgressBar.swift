@@ -58,7 +58,7 @@ final class ProgressBar {
     func end() {
         guard isDrawn else { return }
         isDrawn = false
-        put("\r\u{1B}[K")
+        Messages.redraw("")
     }
 
     private func draw(_ done: Int, _ total: Int, seconds: Double) {
@@ -81,11 +81,9 @@ final class ProgressBar {
         } else {
             words += ", \(ProgressBar.duration(seconds))"
         }
-        put("\r" + DisplayWidth.cut("\(title) \(bar)\(words)", to: max(width, 10)) + "\u{1B}[K")
+        Messages.redraw(DisplayWidth.cut("\(title) \(bar)\(words)", to: max(width, 10)))
         isDrawn = true
     }
-
-    private func put(_ text: String) { _ = text.withCString { write(STDERR_FILENO, $0, strlen($0)) } }
 
     private static var columns: Int {
         var size = winsize()

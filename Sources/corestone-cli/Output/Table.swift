@@ -1,3 +1,5 @@
+import Corestone
+
 /// Text in columns. Where the width is limited, the widest columns give way first, and what does not fit ends in "…".
 struct Table {
     enum Alignment { case left, right }
@@ -30,7 +32,7 @@ struct Table {
     ///     their line.
     init(_ columns: [Column], sample: [[String]], width: Int?) {
         let natural = columns.indices.map { place in
-            sample.reduce(DisplayWidth.of(columns[place].title)) { max($0, DisplayWidth.of($1[place])) }
+            sample.reduce(DisplayWidth.of(columns[place].title)) { max($0, DisplayWidth.of($1[place].visible())) }
         }
         widths = width.map { Table.fitted(natural, into: $0) } ?? natural.map { min($0, Table.mostPadded) }
         self.columns = Array(columns.prefix(widths.count))
@@ -66,7 +68,8 @@ struct Table {
         var line = ""
         for (place, column) in columns.enumerated() {
             let isLast = place == columns.count - 1
-            let cell = isNarrow ? DisplayWidth.cut(cells[place], to: widths[place]) : cells[place]
+            let text = cells[place].visible()
+            let cell = isNarrow ? DisplayWidth.cut(text, to: widths[place]) : text
             let pad = String(repeating: " ", count: max(0, widths[place] - DisplayWidth.of(cell)))
             line += column.alignment == .right ? pad + cell : isLast ? cell : cell + pad
             if !isLast { line += String(repeating: " ", count: Table.gap) }

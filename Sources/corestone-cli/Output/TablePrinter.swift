@@ -18,13 +18,13 @@ struct TablePrinter: ObjectPrinter {
     mutating func begin(sample: [ManagedObject], to output: Output) throws {
         let columns = fields.map { Table.Column($0.name, $0.isNumber ? .right : .left) }
         let table = Table(columns, sample: try sample.prefix(200).map(cells), width: output.width)
-        try output.write(output.emphasised(table.head) + "\n")
+        try output.line(bold: table.head)
         self.table = table
     }
 
     mutating func print(_ object: ManagedObject, to output: Output) throws {
         count += 1
-        if let table { try output.write(table.line(try cells(object)) + "\n") }
+        if let table { try output.line(table.line(try cells(object)), isWhole: true) }
     }
 
     func end(to output: Output) throws {
@@ -32,11 +32,11 @@ struct TablePrinter: ObjectPrinter {
         guard output.isTerminal, let table else { return }
         let hidden = table.hiddenCount(of: fields.count)
         let more = hidden > 0 ? "; \(hidden) columns more with --columns, --format json or a wider terminal" : ""
-        try output.write("\(count) \(count == 1 ? "object" : "objects") of \(entity.name)\(more)\n")
+        try output.line("\(plural(count, "object")) of \(entity.name)\(more)")
     }
 
     private func cells(_ object: ManagedObject) throws -> [String] {
-        try fields.map { DisplayWidth.plain(try reader.value(of: $0, in: object).cell) }
+        try fields.map { try reader.value(of: $0, in: object).cell }
     }
 }
 

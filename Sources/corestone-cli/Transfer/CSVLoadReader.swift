@@ -6,10 +6,12 @@ final class CSVLoadReader: LoadReader {
     /// What columns are called in the model; empty for one that is left out.
     private let map: [Text: String]
     private let separator: UInt8
+    /// Whether the apostrophes before formulas were not the author's.
+    private let isGuarded: Bool
     private var columns: [String]?
 
-    init(_ source: ByteSource, map: [Text: String], separator: UInt8) {
-        (self.source, self.map, self.separator) = (source, map, separator)
+    init(_ source: ByteSource, map: [Text: String], separator: UInt8, isGuarded: Bool) {
+        (self.source, self.map, self.separator, self.isGuarded) = (source, map, separator, isGuarded)
     }
 
     func next() throws -> LoadRecord? {
@@ -37,7 +39,7 @@ final class CSVLoadReader: LoadReader {
             case "@id": name = field
             case "@entity": entity = field
             case "": break
-            default: found.append((column, .text(field)))
+            default: found.append((column, .text(isGuarded ? field.map(Formula.bare) : field)))
             }
         }
         return LoadRecord(line: line, name: name, entityName: entity, fields: found)
@@ -50,10 +52,10 @@ final class CSVLoadReader: LoadReader {
         // No line behind it may take its place.
         do { names = try row() } catch let failure as LoadFailure { throw UsageError("\(line): \(failure.message)") }
         guard let names else { return }
-        var result: [String] = []
+        var (result, taken): ([String], Set<Text>) = ([], [])
         for name in names {
             let key = name.map { map[Text($0)] ?? $0 } ?? ""
-            guard key.isEmpty || !result.contains(where: { $0.utf8.elementsEqual(key.utf8) }) else {
+            guard key.isEmpty || taken.insert(Text(key)).inserted else {
                 throw UsageError("\(line): two columns are \"\(key)\"; --map \"\(key)=\" leaves one out")
             }
             result.append(key)

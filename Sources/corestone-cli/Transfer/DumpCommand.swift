@@ -16,14 +16,15 @@ struct DumpCommand: Command {
                 "output",
                 "write FILE instead, whole or not at all; its extension tells the format. Of csv without ENTITY a folder, with a file "
                     + "for each entity", value: "FILE", letter: "o"),
-            Manual.model,
+            Formula.option, Manual.model,
         ],
         details: [
             "An object has @id, its name in the dump (Note/p12), @entity, its attributes and relationships, which are names of objects, in "
                 + "order where they have one. Of two relationships that tell the same a whole dump has one: folder, not notes.",
             "Every value can be read again to the last bit: binary and transformable values are base64 (archives are not looked into; fetch does "
                 + "that), decimals and whole numbers have all of their digits, dates are ISO 8601 with as many digits as they "
-                + "need, or seconds since 2001 where that would not be exact. In csv null is an empty field, empty text \"\".",
+                + "need, or seconds since 2001 where that would not be exact. In csv null is an empty field, empty text \"\"; "
+                + "load takes the apostrophes of --spreadsheet-safe away.",
             "Objects are written as they are read, entities that others lead to first; memory does not grow with their number. On a "
                 + "terminal a bar shows how far it is.",
         ],
@@ -73,6 +74,7 @@ struct DumpCommand: Command {
         // A bar between the lines would help nobody.
         let bar = output.isTerminal && file == nil ? nil : ProgressBar("dumping", .things("objects"))
         let reader = FieldReader(decodesArchives: false)
+        let isGuarded = try Formula.isGuarded(options, file != nil || !output.isPipe)
         var writer = DumpWriter(context: context, reader: reader, bar: bar, total: total)
         Interruption.await()
         var (files, makesFolder) = ([TextFile](), false)
@@ -83,7 +85,7 @@ struct DumpCommand: Command {
             }
             for part in plan.parts {
                 let table = try TextFile("\(file)/\(part.entity.name).csv")
-                try writer.writeTable([part], request, to: table)
+                try writer.writeTable([part], request, isGuarded: isGuarded, to: table)
                 try table.finish()
                 files.append(table)
             }
@@ -91,7 +93,7 @@ struct DumpCommand: Command {
             let sink = try file.map { try TextFile($0) }
             let target: any TextSink = sink ?? output
             switch form {
-            case .csv: try writer.writeTable(plan.parts, request, to: target)
+            case .csv: try writer.writeTable(plan.parts, request, isGuarded: isGuarded, to: target)
             case .json, .jsonl: try writer.writeObjects(plan.parts, request, isArray: form == .json, to: target)
             }
             try sink?.finish()
@@ -109,7 +111,7 @@ struct DumpCommand: Command {
         }
         // A dump with holes takes the place of no other one.
         for file in files { try file.keep() }
-        if let file { try output.write("\(file) has \(plural(writer.count, "object")) of \(store)\n") }
+        if let file { try output.line("\(file) has \(plural(writer.count, "object")) of \(store)") }
         return .done
     }
 

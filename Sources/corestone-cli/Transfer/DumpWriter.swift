@@ -35,16 +35,16 @@ struct DumpWriter {
         _ parts: [DumpPlan.Part], _ request: (DumpPlan.Part) -> FetchRequest, isArray: Bool, to sink: any TextSink
     ) throws {
         var isFirst = true
-        if isArray { try sink.write("[") }
+        if isArray { try sink.data("[") }
         let reader = reader
         for part in parts {
             try forEach(part, request(part)) { object in
                 let line = try DumpWriter.json(object, part, reader).line
-                try sink.write(isArray ? (isFirst ? "\n  " : ",\n  ") + line : line + "\n")
+                try sink.data(isArray ? (isFirst ? "\n  " : ",\n  ") + line : line + "\n")
                 isFirst = false
             }
         }
-        if isArray { try sink.write(isFirst ? "]\n" : "\n]\n") }
+        if isArray { try sink.data(isFirst ? "]\n" : "\n]\n") }
     }
 
     private static func json(_ object: ManagedObject, _ part: DumpPlan.Part, _ reader: FieldReader) throws -> JSON {
@@ -78,30 +78,35 @@ struct DumpWriter {
     // MARK: CSV
 
     /// A line of names, then a line for each object; what an entity lacks is an empty field.
+    ///
+    /// - Parameter isGuarded: whether no text may be a formula to a spreadsheet.
     mutating func writeTable(
-        _ parts: [DumpPlan.Part], _ request: (DumpPlan.Part) -> FetchRequest, to sink: any TextSink
+        _ parts: [DumpPlan.Part], _ request: (DumpPlan.Part) -> FetchRequest, isGuarded: Bool, to sink: any TextSink
     ) throws {
-        var fields: [Field] = []
+        var (fields, taken): ([Field], Set<String>) = ([], [])
         for part in parts {
             let own: [Field] =
                 part.attributes.map { .attribute($0.path, isNumber: false) } + part.toOne.map { .toOne($0.name) }
                 + part.toMany.map { .toMany($0.name) }
-            for field in own where !fields.contains(where: { $0.name == field.name }) { fields.append(field) }
+            for field in own where taken.insert(field.name).inserted { fields.append(field) }
         }
-        try sink.write(CSV.line(["@id", "@entity"] + fields.map(\.name)))
+        try sink.data(CSV.line(["@id", "@entity"] + fields.map(\.name)))
         let reader = reader
         for part in parts {
             try forEach(part, request(part)) { object in
                 let values = try fields.map { field -> String? in
-                    switch try reader.value(of: field, in: object) {
-                    case .nothing: nil
-                    case .text(let text): text
-                    case .value(let value): DumpValue.text(value)
-                    case .target(let id): id.dumpName
-                    case .members(let ids): ids.isEmpty ? nil : ids.map(\.dumpName).joined(separator: " ")
-                    }
+                    let value = try reader.value(of: field, in: object)
+                    let text: String? =
+                        switch value {
+                        case .nothing: nil
+                        case .text(let text): text
+                        case .value(let value): DumpValue.text(value)
+                        case .target(let id): id.dumpName
+                        case .members(let ids): ids.isEmpty ? nil : ids.map(\.dumpName).joined(separator: " ")
+                        }
+                    return text.map { value.isText ? Formula.told($0, isGuarded: isGuarded) : $0 }
                 }
-                try sink.write(CSV.line([object.objectID.dumpName, object.entityName] + values))
+                try sink.data(CSV.line([object.objectID.dumpName, object.entityName] + values))
             }
         }
     }

@@ -21,6 +21,10 @@ struct LoadCommand: Command {
                 "map", "a column is this property (nothing: it is left out); owner.name finds the owner by its name",
                 value: "COLUMN=KEY", repeatable: true),
             .init("separator", "what stands between the fields of csv, one character or \"tab\"", value: "CHARACTER"),
+            .init(
+                "spreadsheet-safe",
+                "whether the apostrophe is taken away from text of csv that a spreadsheet would run as a formula without it; yes when left out",
+                value: "yes|no"),
             .init("skip-unknown", "pass over properties that the model lacks"),
             .init("upsert", "change the object that has the unique values of a line already"),
             .init(
@@ -59,6 +63,7 @@ struct LoadCommand: Command {
     private let map: [Text: String]
     private let batchSize: Int?
     private let separator: UInt8
+    private let isGuarded: Bool
     private let options: Options
 
     init(_ options: Options) throws {
@@ -78,6 +83,7 @@ struct LoadCommand: Command {
             throw UsageError("--separator is one character, such as \";\", or tab, not \"\(mark)\"")
         }
         separator = bytes[0]
+        isGuarded = try Formula.isGuarded(options, true)
     }
 
     private static func map(_ words: [String]) throws -> [Text: String] {
@@ -128,7 +134,7 @@ struct LoadCommand: Command {
         bar.end()
         if hasEnded, isNew, loader.lastSaved == nil { discard(coordinator) }
         if hasEnded, let line = loader.lastSaved { Tool.note(saved(loader, line)) }
-        try output.write(summary(loader, refusals.count, isTrial, hasEnded) + "\n")
+        try output.line(summary(loader, refusals.count, isTrial, hasEnded))
         return refusals.count > 0 ? .problems : .done
     }
 
@@ -150,7 +156,8 @@ struct LoadCommand: Command {
             try options["entity"].map { try model.requireEntity(named: $0) } ?? entity(namedBy: file, model)
         let reader: any LoadReader =
             form == .csv
-            ? CSVLoadReader(source, map: map, separator: separator) : JSONLoadReader(source, isByLine: form == .jsonl)
+            ? CSVLoadReader(source, map: map, separator: separator, isGuarded: isGuarded)
+            : JSONLoadReader(source, isByLine: form == .jsonl)
         if form != .csv, !map.isEmpty {
             throw UsageError("--map is for columns of csv, and \(source.name) is read as json")
         }

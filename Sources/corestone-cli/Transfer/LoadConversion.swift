@@ -71,7 +71,7 @@ extension CoreError {
             }
         }
         if let entity, let key, !LineText.contains(words, key) { words = "\(entity).\(key): \(words)" }
-        return DisplayWidth.plain(words)
+        return words.visible()
     }
 
     /// The errors that stand behind one.

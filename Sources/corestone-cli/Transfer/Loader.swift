@@ -61,6 +61,8 @@ final class Loader {
     /// Objects that lack a required relationship as yet.
     private var incomplete: [(object: ManagedObject, line: FilePlace)] = []
     private var counts = (inserted: 0, updated: 0)
+    /// The names of properties of all entities of a family, by its root.
+    private var familyNames: [UInt32: Set<String>] = [:]
     /// Names that were told to be missing.
     private var missing: Set<Text> = []
 
@@ -160,6 +162,16 @@ final class Loader {
             }
             throw error
         }
+    }
+
+    /// Whether any entity with the same root has a property of that name.
+    func isKnown(_ key: String, inFamilyOf entity: Entity) -> Bool {
+        let root = entity.root
+        if let known = familyNames[root.index] { return known.contains(key) }
+        let names = Set(
+            root.withDescendants.flatMap { each in each.properties.filter { $0.entity === each }.map(\.path) })
+        familyNames[root.index] = names
+        return names.contains(key)
     }
 
     // MARK: Saving
@@ -324,10 +336,9 @@ final class Loader {
                 result.append(
                     (
                         place, keeper,
-                        DisplayWidth.plain(
-                            "\(made[place].object.objectID.entity.name) has \(values.joined(separator: " and ")), which \(other) too, "
-                                + "but \(conflict.constraint.joined(separator: ", ")) must be unique; change the value, or let "
-                                + "--upsert change that object")
+                        "\(made[place].object.objectID.entity.name) has \(values.joined(separator: " and ")), which \(other) too, "
+                            + "but \(conflict.constraint.joined(separator: ", ")) must be unique; change the value, or let "
+                            + "--upsert change that object"
                     ))
             }
         }

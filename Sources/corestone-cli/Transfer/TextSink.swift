@@ -3,7 +3,7 @@ import Glibc
 
 /// Where lines go.
 protocol TextSink: AnyObject {
-    func write(_ text: String) throws
+    func data(_ text: String) throws
 }
 
 extension Output: TextSink {}
@@ -31,7 +31,7 @@ final class TextFile: TextSink {
         if !isKept, !isSpecial { unlink(file.draft) }
     }
 
-    func write(_ text: String) throws {
+    func data(_ text: String) throws {
         try Interruption.check()
         buffer.append(contentsOf: text.utf8)
         if buffer.count >= TextFile.capacity { try flush() }

@@ -49,7 +49,7 @@ struct InitCommand: Command {
         try item.addAttribute(named: "timestamp", type: .date)
         try model.write(to: "\(folder)/\(template.name).xcdatamodeld")
         for file in template.files { try OutputFile(path: "\(folder)/\(file.name)").write(file.text) }
-        try output.write("\(folder): \(template.steps)\n")
+        try output.line("\(folder): \(template.steps)")
         return .done
     }
 

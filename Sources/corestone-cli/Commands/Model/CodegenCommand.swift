@@ -59,7 +59,7 @@ struct CodegenCommand: Command {
         for file in generator.init(model).files {
             let place = OutputFile(path: "\(folder)/\(file.name)")
             if file.isForPeople && place.exists { continue }
-            if try place.write(file.text) { try output.write("\(place.path)\n") }
+            if try place.write(file.text) { try output.line(place.path) }
         }
         if !model.skipped.isEmpty {
             Tool.note("the code of \(model.skipped.joined(separator: ", ")) is written by hand; --all writes it too")

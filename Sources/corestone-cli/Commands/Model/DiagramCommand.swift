@@ -43,7 +43,7 @@ struct DiagramCommand: Command {
     func run(to output: Output) throws -> ExitCode {
         let text = try NamedModel(options).model.diagram
         switch file {
-        case nil: try output.write(text)
+        case nil: try output.data(text)
         case let file? where file.kind == "dot": try file.write(text)
         case let file?: try Graphviz.draw(text, into: file)
         }

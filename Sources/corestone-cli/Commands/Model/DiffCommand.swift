@@ -44,9 +44,9 @@ struct DiffCommand: Command {
         var changes = older.model.changes(to: newer.model)
         if options.has("hash-only") { changes = changes.filter(\.changesHash) }
         if isJSON {
-            try output.write(JSON.array(changes.map(DiffCommand.json)).pretty() + "\n")
+            try output.data(JSON.array(changes.map(DiffCommand.json)).pretty() + "\n")
         } else {
-            for change in changes { try output.write((change.changesHash ? "* " : "  ") + change.text + "\n") }
+            for change in changes { try output.line((change.changesHash ? "* " : "  ") + change.text) }
         }
         return changes.isEmpty ? .done : .problems
     }

@@ -36,11 +36,12 @@ struct LintCommand: Command {
         let named = try NamedModel(options.operand(0) ?? "", version: options["version"], isChecked: false)
         let findings = named.model.lint(profile)
         if isJSON {
-            try output.write(JSON.array(findings.map(LintCommand.json)).pretty() + "\n")
+            try output.data(JSON.array(findings.map(LintCommand.json)).pretty() + "\n")
         } else {
             for finding in findings {
-                let mark = output.emphasised(finding.severity.rawValue)
-                try output.write("\(mark): \(finding.message); \(finding.remedy) [\(finding.rule.rawValue)]\n")
+                try output.line(
+                    bold: finding.severity.rawValue,
+                    ": \(finding.message); \(finding.remedy) [\(finding.rule.rawValue)]")
             }
         }
         return findings.contains { $0.severity == .error } ? .problems : .done

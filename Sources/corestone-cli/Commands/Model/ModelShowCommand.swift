@@ -35,9 +35,9 @@ struct ModelShowCommand: Command {
         let withHashes = options.has("hashes")
         if isJSON {
             let summary = JSON(model.summary)
-            try output.write((withHashes ? hashes(of: model, summary) : summary).pretty() + "\n")
+            try output.data((withHashes ? hashes(of: model, summary) : summary).pretty() + "\n")
         } else {
-            for line in ModelText(model, withHashes: withHashes).lines { try output.write(line + "\n") }
+            for line in ModelText(model, withHashes: withHashes).lines { try output.line(line) }
         }
         return .done
     }

@@ -41,7 +41,7 @@ struct BackupCommand: Command {
         }
         bar.end()
         let size = store.type == .sqlite ? ", \(plural(bytes, "byte"))" : ""
-        try output.write("\(path) is a backup of \(source), \(store.identifier)\(size)\n")
+        try output.line("\(path) is a backup of \(source), \(store.identifier)\(size)")
         return .done
     }
 }

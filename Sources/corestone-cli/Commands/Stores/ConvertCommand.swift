@@ -82,9 +82,9 @@ struct ConvertCommand: Command {
         // No word of sameness, which --check alone finds out.
         let line =
             "\(type == .inMemory ? "a store in memory" : path) was made of \(source) as a store of type \(type.rawValue): "
-            + plural(made.objects, "object") + "\n"
+            + plural(made.objects, "object")
         guard options.has("check") else {
-            try output.write(line)
+            try output.line(line)
             return .done
         }
         // Both as anybody would open them.
@@ -96,13 +96,13 @@ struct ConvertCommand: Command {
             let new = try Coordinator.open(path, model: coordinator.model, options: .readOnly)
             comparison = try GraphComparison(old, new)
         }
-        try output.write(line)
+        try output.line(line)
         let share =
             comparison.isEqual
             ? "all equal" : "\(comparison.equalValues) equal, \(plural(comparison.differenceCount, "difference"))"
-        try output.write(
-            "compared \(plural(comparison.objects, "object")), \(plural(comparison.values, "value")): \(share)\n")
-        for difference in comparison.differences { try output.write("difference: \(DisplayWidth.plain(difference))\n") }
+        try output.line(
+            "compared \(plural(comparison.objects, "object")), \(plural(comparison.values, "value")): \(share)")
+        for difference in comparison.differences { try output.line("difference: \(difference)") }
         return comparison.isEqual ? .done : .problems
     }
 

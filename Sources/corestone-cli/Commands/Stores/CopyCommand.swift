@@ -40,7 +40,7 @@ struct CopyCommand: Command {
         let coordinator = try bareCoordinator()
         try takingStore(source) { try coordinator.replaceStore(at: path, byStoreAt: source, options: settings) }
         let metadata = try StoreMetadata(ofStoreAt: path)
-        try output.write("\(path) is a copy of \(source), \(metadata.uuid)\n")
+        try output.line("\(path) is a copy of \(source), \(metadata.uuid)")
         return .done
     }
 }

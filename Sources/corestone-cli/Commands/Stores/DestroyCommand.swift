@@ -49,8 +49,7 @@ struct DestroyCommand: Command {
                 file: path)
         }
         let isThere = access(path, F_OK) == 0
-        try output.write(
-            isThere ? "\(path) is empty now; its file stays, without tables\n" : "\(path) is removed\n")
+        try output.line(isThere ? "\(path) is empty now; its file stays, without tables" : "\(path) is removed")
         return .done
     }
 
@@ -63,7 +62,7 @@ struct DestroyCommand: Command {
         let question =
             "\(path) is a store of type \(metadata.storeType ?? "SQLite") with \(plural(entities, "entity", "entities")). "
             + "Remove all that it holds? This cannot be undone [y/N] "
-        _ = question.withCString { write(STDERR_FILENO, $0, strlen($0)) }
+        Messages.ask(question)
         let answer = (readLine() ?? "").lowercased()
         return answer == "y" || answer == "yes"
     }

@@ -40,9 +40,9 @@ struct MetadataCommand: Command {
         if !changes.isEmpty || !removed.isEmpty { try change() }
         let values = try takingStore(path) { try StoreMetadata(ofStoreAt: path) }.dictionary
         switch format {
-        case .json: try output.write(JSON(values).pretty() + "\n")
+        case .json: try output.data(JSON(values).pretty() + "\n")
         default:
-            for line in lines(values) { try output.write(line + "\n") }
+            for line in lines(values) { try output.line(line) }
         }
         return .done
     }
@@ -114,13 +114,14 @@ struct MetadataCommand: Command {
         let first = [
             StoreMetadata.Key.storeType, StoreMetadata.Key.uuid, StoreMetadata.Key.frameworkVersion,
         ]
-        let own = values.keys.filter { !$0.hasPrefix("NS") && !$0.hasPrefix("_NS") }.sorted()
-        let rest = values.keys.filter { !first.contains($0) && !own.contains($0) }.sorted()
+        func isOwn(_ key: String) -> Bool { !key.hasPrefix("NS") && !key.hasPrefix("_NS") }
+        let own = values.keys.filter(isOwn).sorted()
+        let rest = values.keys.filter { !first.contains($0) && !isOwn($0) }.sorted()
         let keys = first.filter { values[$0] != nil } + own + rest
-        let width = min(keys.map { DisplayWidth.of(DisplayWidth.plain($0)) }.max() ?? 0, 48)
+        let width = min(keys.map { DisplayWidth.of($0.visible()) }.max() ?? 0, 48)
         return keys.flatMap { key -> [String] in
             guard let value = values[key] else { return [] }
-            let name = DisplayWidth.plain(key)
+            let name = key.visible()
             let head = name + String(repeating: " ", count: max(0, width - DisplayWidth.of(name))) + "  "
             // A line for each entity.
             guard key == StoreMetadata.Key.hashes, case .dictionary(let hashes) = value else {
@@ -135,10 +136,10 @@ struct MetadataCommand: Command {
 
     private func text(_ value: PropertyListValue) -> String {
         switch value {
-        case .string(let text): DisplayWidth.plain(text)
+        case .string(let text): text
         case .date(let seconds): ReferenceDate.description(seconds)
         case .data(let bytes): bytes.count <= 64 ? base64(bytes) : plural(bytes.count, "byte")
-        default: DisplayWidth.plain(JSON(value).line)
+        default: JSON(value).line
         }
     }
 }

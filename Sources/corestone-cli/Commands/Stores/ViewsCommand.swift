@@ -66,19 +66,19 @@ struct ViewsCommand: Command {
             try bareCoordinator().replaceStore(.sqlite, at: copy, byStoreAt: path, options: settings)
             try views.add(toCopyAt: copy)
             if !options.has("list") {
-                try output.write("\(copy) is a copy of \(path) with \(plural(views.views.count, "view"))\n")
+                try output.line("\(copy) is a copy of \(path) with \(plural(views.views.count, "view"))")
             }
         }
         if options.has("list") {
-            for view in views.views { try output.write(view.name + "\n") }
+            for view in views.views { try output.line(view.name) }
         } else if options["into"] == nil {
-            try output.write(
+            try output.data(
                 """
                 -- SQL views of a Core Data store, under the names of its model. They last as long as the session:
                 --   sqlite3 -readonly STORE -cmd '.read THIS-FILE'
 
                 """)
-            try output.write(views.script)
+            try output.data(views.script)
         }
         return .done
     }
