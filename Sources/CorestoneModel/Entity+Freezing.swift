@@ -18,8 +18,8 @@ extension Entity {
                 "\(name) has \(properties.count) properties; \(1 << Entity.slotBits - 1) is the most", entity: name)
         }
         for (slot, property) in properties.enumerated() where slot >= inherited.count {
-            guard propertiesByName[property.path] == nil, !inherited.contains(where: { $0.path == property.path })
-            else {
+            // The parent's are these.
+            guard inherited.isEmpty || parent?.propertiesByName[property.path] == nil else {
                 throw repeated(property.name)
             }
             property.slot = UInt32(slot)

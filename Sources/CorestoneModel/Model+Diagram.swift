@@ -12,6 +12,8 @@ extension Model {
 /// Writes the DOT text of a model.
 private struct ModelDiagram {
     private let model: Model
+    /// Of each relationship among those of its entity.
+    private var places: [ObjectIdentifier: Int] = [:]
     private var lines: [String] = []
 
     var text: String { lines.map { $0 + "\n" }.joined() }
@@ -24,7 +26,12 @@ private struct ModelDiagram {
             "  node [shape=plain, fontname=\"Helvetica,Arial,sans-serif\", fontsize=11]",
             "  edge [color=\"\(Paint.line)\", arrowsize=0.75]",
         ]
-        for entity in model.entities { addBox(entity) }
+        for entity in model.entities {
+            for (place, relationship) in entity.ownRelationships.enumerated() {
+                places[ObjectIdentifier(relationship)] = place
+            }
+            addBox(entity)
+        }
         for entity in model.entities {
             addInheritance(of: entity)
             addRelationships(of: entity)
@@ -128,7 +135,7 @@ private struct ModelDiagram {
     private mutating func addRelationships(of entity: Entity) {
         for (place, relationship) in entity.ownRelationships.enumerated() {
             let start = End(entity: entity, port: "r\(place)")
-            guard let inverse = relationship.inverse, let other = self.place(of: inverse) else {
+            guard let inverse = relationship.inverse, let other = places[ObjectIdentifier(inverse)] else {
                 let end = End(entity: relationship.destination)
                 addLine(from: start, to: end, named: relationship.name, head: head(relationship))
                 continue
@@ -142,10 +149,6 @@ private struct ModelDiagram {
     }
 
     private func head(_ relationship: Relationship) -> String { relationship.isToMany ? "normalnormal" : "normal" }
-
-    private func place(of relationship: Relationship) -> Int? {
-        relationship.entity.ownRelationships.firstIndex { $0 === relationship }
-    }
 
     private mutating func addFetches(of entity: Entity) {
         for (place, property) in entity.ownFetchedProperties.enumerated() {
@@ -187,15 +190,18 @@ private struct ModelDiagram {
     /// Names of entities are identifiers: no quotation mark is in them.
     private func node(_ entity: Entity) -> String { "\"\(entity.name)\"" }
 
+    /// By scalars: a mark that an accent follows is one character with it. No label may hold a control character.
     private func escaped(_ text: String) -> String {
-        text.reduce(into: "") { result, character in
-            switch character {
-            case "&": result += "&amp;"
-            case "<": result += "&lt;"
-            case ">": result += "&gt;"
-            case "\"": result += "&quot;"
-            default: result.append(character)
+        var result = String.UnicodeScalarView()
+        for scalar in text.visible().unicodeScalars {
+            switch scalar {
+            case "&": result.append(contentsOf: "&amp;".unicodeScalars)
+            case "<": result.append(contentsOf: "&lt;".unicodeScalars)
+            case ">": result.append(contentsOf: "&gt;".unicodeScalars)
+            case "\"": result.append(contentsOf: "&quot;".unicodeScalars)
+            default: result.append(scalar)
             }
         }
+        return String(result)
     }
 }

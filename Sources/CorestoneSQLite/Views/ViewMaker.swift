@@ -43,9 +43,9 @@ struct ViewMaker {
     private func select(_ entity: Entity) -> String {
         let table = schema.table(of: entity)
         let family = entity.withDescendants
-        var properties: [Property] = []
-        for property in entity.properties + family.dropFirst().flatMap({ $0.properties })
-        where !properties.contains(where: { $0 === property }) { properties.append(property) }
+        // What an heir has beyond its parent.
+        let properties =
+            entity.properties + family.dropFirst().flatMap { heir in heir.properties.filter { $0.entity === heir } }
         let attributes = properties.compactMap { $0 as? Attribute }.filter {
             !$0.isTransient && $0.type != .composite && table.column(of: $0) != nil
         }

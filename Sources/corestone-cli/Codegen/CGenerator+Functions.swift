@@ -187,7 +187,7 @@ extension CGenerator {
             "/* What the fetched property \(property.name) finds: \(Spelling.comment(property.fetchRequest.predicate)). Owned. */",
             "static inline cst_results *\(own)_\(name)(\(own) *self, cst_error **error) {",
             "    cst_results *found = NULL;",
-            "    cst_string name = {\(Spelling.literal(property.name)), CST_NUL};",
+            "    cst_string name = {\(literal(property.name)), CST_NUL};",
             "    cst_object_copy_fetched((cst_object *)self, name, &found, error);", "    return found;", "}",
         ]
     }
@@ -221,14 +221,14 @@ extension CGenerator {
             lines += ["    cst_predicate *predicate = NULL;"]
             let count = request.arguments.count
             steps += [
-                "cst_predicate_parse((cst_string){\(Spelling.literal(format)), CST_NUL}, \(count), "
+                "cst_predicate_parse((cst_string){\(literal(format)), CST_NUL}, \(count), "
                     + "\(count == 0 ? "NULL" : "arguments"), &predicate, error) < 0",
                 "cst_fetch_request_set_predicate(request, predicate, error) < 0",
             ]
         }
         if !request.sortKeys.isEmpty {
             let keys = request.template.sortDescriptors.map { sort in
-                "{{\(Spelling.literal(sort.keyPath)), CST_NUL}, \(sort.ascending ? "0" : "CST_SORT_DESCENDING"), 0}"
+                "{{\(literal(sort.keyPath)), CST_NUL}, \(sort.ascending ? "0" : "CST_SORT_DESCENDING"), 0}"
             }
             lines += ["    static const cst_sort sort[] = {\(keys.joined(separator: ", "))};"]
             steps.append("cst_fetch_request_set_sort(request, \(keys.count), sort, error) < 0")

@@ -7,18 +7,14 @@ struct CGenerator: CodeGenerator {
     let model: GeneratedModel
     /// What begins every name.
     let prefix: String
-    /// By entity and property, how the property is spelt; what would be spelt like another one has an underscore behind.
-    private let spellings: [String: [String: String]]
-    /// The accessors that are wanted, in the order of their numbers.
-    let accessors: [Accessor]
-    /// The keys that are wanted of transformable attributes, likewise.
-    let keys: [Accessor]
+    /// The names of all types.
+    private let types: Set<String>
 
     /// What the functions of every entity are called.
     private static let ownNames: Set<String> = ["object", "from", "insert", "fetch_request"]
 
+    /// An accessor that the code calls, or a key that it looks up.
     struct Accessor {
-        let entity: String
         let property: String
         let kind: String
         /// `ODD_NOTE_GET_PRICE`.
@@ -29,62 +25,130 @@ struct CGenerator: CodeGenerator {
         self.model = model
         let prefix = Spelling.snake(Spelling.identifier(model.name))
         self.prefix = prefix
-        var (spellings, accessors, keys) = ([String: [String: String]](), [Accessor](), [Accessor]())
-        let types = Set(model.classes.map { "\(prefix)_\(Spelling.snake($0.name))" })
-        for generated in model.classes {
-            let entity = generated.entity
-            func plain(_ path: String) -> String {
-                path.split(separator: ".").map { Spelling.snake(String($0)) }.joined(separator: "_")
-            }
-            var names: [String: String] = [:]
-            // The bytes of a transformable attribute have functions beside those of its value.
-            let transformed = entity.properties.filter { ($0 as? Attribute)?.type == .transformable }
-            var taken = CGenerator.ownNames.union(transformed.map { plain($0.path) + "_bytes" })
-            for property in (entity.properties + entity.fetchedProperties).map(\.path) {
-                var name = plain(property)
-                // A function must not be called like the type of another entity.
-                let owner = "\(prefix)_\(Spelling.snake(generated.name))"
-                while types.contains("\(owner)_\(name)") || !taken.insert(name).inserted { name += "_" }
-                names[property] = name
-            }
-            spellings[entity.name] = names
-            let leaves = model.attributes(of: generated).flatMap(\.leaves)
-            for property in leaves as [Property] + model.relationships(of: generated) {
-                func accessor(_ kind: String) -> Accessor {
-                    let words = [prefix, Spelling.snake(generated.name), kind, names[property.path] ?? property.path]
-                    return Accessor(
-                        entity: entity.name, property: property.path, kind: kind,
-                        constant: words.joined(separator: "_").uppercased())
-                }
-                accessors += property.accessorKinds.map(accessor)
-                if (property as? Attribute)?.type == .transformable { keys.append(accessor("KEY_OF")) }
-            }
-        }
-        (self.spellings, self.accessors, self.keys) = (spellings, accessors, keys)
+        types = Set(model.classes.map { "\(prefix)_\(Spelling.snake($0.name))" })
     }
 
-    var files: [GeneratedFile] {
-        let machine = GeneratedFile("_\(model.name).h", header)
-        guard model.classes.contains(where: \.isSplit) else { return [machine] }
+    func generate(_ take: (GeneratedFile) throws -> Void) throws {
+        try take(GeneratedFile("_\(model.name).h", pieces: header))
+        guard model.classes.contains(where: \.isSplit) else { return }
         let guardName = "\(prefix.uppercased())_H"
         let people = [
             "/* The model \(model.name): what people write. */", "#ifndef \(guardName)", "#define \(guardName)", "",
             "#include \"_\(model.name).h\"", "", "#endif",
         ]
-        return [machine, GeneratedFile("\(model.name).h", people, isForPeople: true)]
+        try take(GeneratedFile("\(model.name).h", people, isForPeople: true))
+    }
+
+    // MARK: Names
+
+    /// How the properties of some classes are spelt, by name: they are asked for many times in a row.
+    private final class Spellings {
+        private var known: [ObjectIdentifier: [String: String]] = [:]
+        /// Classes that are kept: an entity and all that it inherits from.
+        private static let most = 256
+
+        func of(_ entity: Entity, _ make: () -> [String: String]) -> [String: String] {
+            if let found = known[ObjectIdentifier(entity)] { return found }
+            if known.count >= Spellings.most { known.removeAll() }
+            let made = make()
+            known[ObjectIdentifier(entity)] = made
+            return made
+        }
+    }
+    private let spellings = Spellings()
+
+    func literal(_ text: String) -> String { Spelling.literal(text, .c) }
+
+    /// How a property is spelt in the names of functions; what would be spelt like another one has an underscore behind.
+    func spelling(_ property: Property, of generated: GeneratedClass) -> String {
+        spellings.of(generated.entity) { names(of: generated) }[property.path] ?? property.path
+    }
+
+    private func names(of generated: GeneratedClass) -> [String: String] {
+        let entity = generated.entity
+        func plain(_ path: String) -> String {
+            path.split(separator: ".").map { Spelling.snake(String($0)) }.joined(separator: "_")
+        }
+        var names: [String: String] = [:]
+        // The bytes of a transformable attribute have functions beside those of its value.
+        let transformed = entity.properties.filter { ($0 as? Attribute)?.type == .transformable }
+        var taken = CGenerator.ownNames.union(transformed.map { plain($0.path) + "_bytes" })
+        let owner = type(generated)
+        for property in (entity.properties + entity.fetchedProperties).map(\.path) {
+            var name = plain(property)
+            // A function must not be called like the type of another entity.
+            while types.contains("\(owner)_\(name)") || !taken.insert(name).inserted { name += "_" }
+            names[property] = name
+        }
+        return names
+    }
+
+    /// The accessors that are wanted of a class, in the order of their numbers.
+    private func accessors(of generated: GeneratedClass) -> [Accessor] {
+        stored(generated).flatMap { property in
+            property.accessorKinds.map { accessor(property, $0, generated) }
+        }
+    }
+    /// The keys that are wanted of its transformable attributes, likewise.
+    private func keys(of generated: GeneratedClass) -> [Accessor] {
+        stored(generated).filter { ($0 as? Attribute)?.type == .transformable }.map {
+            accessor($0, "KEY_OF", generated)
+        }
+    }
+    private func stored(_ generated: GeneratedClass) -> [Property] {
+        model.attributes(of: generated).flatMap(\.leaves) as [Property] + model.relationships(of: generated)
+    }
+    private func accessor(_ property: Property, _ kind: String, _ generated: GeneratedClass) -> Accessor {
+        let words = [prefix, Spelling.snake(generated.name), kind, spelling(property, of: generated)]
+        return Accessor(property: property.path, kind: kind, constant: words.joined(separator: "_").uppercased())
     }
 
     /// `odd_note`, which is the name of a type and begins those of its functions.
     func type(_ generated: GeneratedClass) -> String { "\(prefix)_\(Spelling.snake(generated.name))" }
-    func spelling(_ property: Property, of generated: GeneratedClass) -> String {
-        spellings[generated.entity.name]?[property.path] ?? property.path
-    }
 
     // MARK: The header
 
-    private var header: [String] {
-        let upper = prefix.uppercased()
-        var lines = [
+    /// Some lines at a time, since there are about as many for a class as it has properties, inherited ones too.
+    private var header: AnySequence<[String]> {
+        let parts: [AnySequence<[String]>] = [
+            piece { head }, eachClass { ["typedef struct \(type($0)) \(type($0));"] },
+            piece {
+                [
+                    "",
+                    "/* Finds what the functions call. The model is frozen, and must live as long as they are called. */",
+                    "cst_status \(prefix)_bind(cst_model *model, cst_error **error);", "",
+                    "/* Names of properties, and the user info of entities. */",
+                ]
+            }, eachClass(constants(of:)),
+            piece { ["", "/* Of no concern to people: where \(prefix)_bind puts what it finds. */", "enum {"] },
+            eachClass { ["    \(type($0).uppercased())_ENTITY,"] },
+            piece { ["    \(upper)_ENTITIES", "};", "enum {"] },
+            eachClass { accessors(of: $0).map { "    \($0.constant)," } },
+            piece { ["    \(upper)_ACCESSORS", "};", "enum {"] },
+            eachClass { keys(of: $0).map { "    \($0.constant)," } },
+            piece {
+                [
+                    "    \(upper)_KEYS", "};", "extern cst_key \(prefix)_keys[\(upper)_KEYS + 1];",
+                    "extern cst_entity *\(prefix)_entities[\(upper)_ENTITIES + 1];",
+                    "extern cst_function \(prefix)_accessors[\(upper)_ACCESSORS + 1];",
+                ]
+            }, eachClass(functions(of:)), implementation,
+            piece { ["", "#ifdef __cplusplus", "}", "#endif", "#endif"] },
+        ]
+        return AnySequence(parts.lazy.joined())
+    }
+
+    private var upper: String { prefix.uppercased() }
+
+    private func piece(_ make: @escaping () -> [String]) -> AnySequence<[String]> {
+        AnySequence(CollectionOfOne(()).lazy.map(make))
+    }
+    private func eachClass(_ make: @escaping (GeneratedClass) -> [String]) -> AnySequence<[String]> {
+        AnySequence(model.classes.lazy.map(make))
+    }
+
+    private var head: [String] {
+        [
             "/* clang-format off */", "/* Typed functions for the objects of the model \(model.name).", " *",
             " * \(GeneratedFile.warning)", " *",
             " * Call \(prefix)_bind once, before any other function; one C file of the program defines",
@@ -95,81 +159,65 @@ struct CGenerator: CodeGenerator {
             "#include <corestone.h>", "", "#ifdef __cplusplus", "extern \"C\" {", "#endif", "",
             "/* Objects of one entity each: a cst_object * under another name. */",
         ]
-        lines += model.classes.map { "typedef struct \(type($0)) \(type($0));" }
-        lines += [
-            "", "/* Finds what the functions call. The model is frozen, and must live as long as they are called. */",
-            "cst_status \(prefix)_bind(cst_model *model, cst_error **error);", "",
-        ]
-        lines += constants
-        lines += numbers
-        for generated in model.classes { lines += functions(of: generated) }
-        lines += implementation
-        return lines + ["", "#ifdef __cplusplus", "}", "#endif", "#endif"]
     }
 
     /// Names of properties, and the user info.
-    private var constants: [String] {
-        var lines = ["/* Names of properties, and the user info of entities. */"]
-        for generated in model.classes {
-            let upper = type(generated).uppercased()
-            let own: [Property] =
-                model.attributes(of: generated).flatMap(\.withElements) as [Property]
-                + model.relationships(of: generated) + model.fetchedProperties(of: generated)
-            lines += own.map { property in
-                "#define \(upper)_KEY_\(spelling(property, of: generated).uppercased()) \(Spelling.literal(property.path))"
-            }
-            lines += generated.entity.userInfo.sorted { $0.key < $1.key }.map { key, value in
-                "#define \(upper)_USER_INFO_\(Spelling.upperSnake(Spelling.identifier(key))) \(Spelling.literal(value))"
-            }
+    private func constants(of generated: GeneratedClass) -> [String] {
+        let upper = type(generated).uppercased()
+        let own: [Property] =
+            model.attributes(of: generated).flatMap(\.withElements) as [Property]
+            + model.relationships(of: generated) + model.fetchedProperties(of: generated)
+        return own.map { property in
+            "#define \(upper)_KEY_\(spelling(property, of: generated).uppercased()) \(literal(property.path))"
         }
-        return lines + [""]
+            + generated.entity.userInfo.sorted { $0.key < $1.key }.map { key, value in
+                "#define \(upper)_USER_INFO_\(Spelling.upperSnake(Spelling.identifier(key))) \(literal(value))"
+            }
     }
 
-    private var numbers: [String] {
-        let upper = prefix.uppercased()
-        return ["/* Of no concern to people: where \(prefix)_bind puts what it finds. */", "enum {"]
-            + model.classes.map { "    \(type($0).uppercased())_ENTITY," } + ["    \(upper)_ENTITIES", "};", "enum {"]
-            + accessors.map { "    \($0.constant)," }
-            + [
-                "    \(upper)_ACCESSORS", "};", "enum {",
-            ] + keys.map { "    \($0.constant)," } + [
-                "    \(upper)_KEYS", "};", "extern cst_key \(prefix)_keys[\(upper)_KEYS + 1];",
-                "extern cst_entity *\(prefix)_entities[\(upper)_ENTITIES + 1];",
-                "extern cst_function \(prefix)_accessors[\(upper)_ACCESSORS + 1];",
-            ]
+    private var implementation: AnySequence<[String]> {
+        let parts: [AnySequence<[String]>] = [
+            piece {
+                [
+                    "", "#ifdef \(upper)_IMPLEMENTATION", "cst_entity *\(prefix)_entities[\(upper)_ENTITIES + 1];",
+                    "cst_function \(prefix)_accessors[\(upper)_ACCESSORS + 1];",
+                    "cst_key \(prefix)_keys[\(upper)_KEYS + 1];", "",
+                    "cst_status \(prefix)_bind(cst_model *model, cst_error **error) {",
+                    "    static const char *const entities[] = {",
+                ]
+            }, eachClass { ["        \(literal($0.entity.name)),"] },
+            piece {
+                [
+                    "        NULL};", "    static const struct {", "        int entity;",
+                    "        const char *property;", "        uint32_t kind;", "    } accessors[] = {",
+                ]
+            },
+            eachClass { generated in
+                accessors(of: generated).map { "        {\(place(of: $0, generated)), CST_ACCESSOR_\($0.kind)}," }
+            }, piece { ["        {0, NULL, 0}}, keys[] = {"] },
+            eachClass { generated in keys(of: generated).map { "        {\(place(of: $0, generated)), 0}," } },
+            piece {
+                [
+                    "        {0, NULL, 0}};", "    cst_status status = cst_model_freeze(model, error);",
+                    "    for (int at = 0; status == CST_OK && entities[at] != NULL; at++) {",
+                    "        status = cst_model_entity(model, (cst_string){entities[at], CST_NUL}, &\(prefix)_entities[at], error);",
+                    "    }", "    for (int at = 0; status == CST_OK && accessors[at].property != NULL; at++) {",
+                    "        status = cst_entity_accessor(\(prefix)_entities[accessors[at].entity],",
+                    "                                     (cst_string){accessors[at].property, CST_NUL}, accessors[at].kind,",
+                    "                                     &\(prefix)_accessors[at], error);", "    }",
+                    "    for (int at = 0; status == CST_OK && keys[at].property != NULL; at++) {",
+                    "        status = cst_entity_key(\(prefix)_entities[keys[at].entity],",
+                    "                                (cst_string){keys[at].property, CST_NUL}, &\(prefix)_keys[at], error);",
+                    "    }", "    return status;",
+                    "}",
+                    "#endif",
+                ]
+            },
+        ]
+        return AnySequence(parts.lazy.joined())
     }
 
-    private var implementation: [String] {
-        let upper = prefix.uppercased()
-        return [
-            "", "#ifdef \(upper)_IMPLEMENTATION", "cst_entity *\(prefix)_entities[\(upper)_ENTITIES + 1];",
-            "cst_function \(prefix)_accessors[\(upper)_ACCESSORS + 1];",
-            "cst_key \(prefix)_keys[\(upper)_KEYS + 1];", "",
-            "cst_status \(prefix)_bind(cst_model *model, cst_error **error) {",
-            "    static const char *const entities[] = {",
-        ] + model.classes.map { "        \(Spelling.literal($0.entity.name))," } + [
-            "        NULL};", "    static const struct {", "        int entity;", "        const char *property;",
-            "        uint32_t kind;", "    } accessors[] = {",
-        ] + accessors.map { "        {\(place(of: $0)), CST_ACCESSOR_\($0.kind)}," }
-            + ["        {0, NULL, 0}}, keys[] = {"] + keys.map { "        {\(place(of: $0)), 0}," } + [
-                "        {0, NULL, 0}};", "    cst_status status = cst_model_freeze(model, error);",
-                "    for (int at = 0; status == CST_OK && entities[at] != NULL; at++) {",
-                "        status = cst_model_entity(model, (cst_string){entities[at], CST_NUL}, &\(prefix)_entities[at], error);",
-                "    }", "    for (int at = 0; status == CST_OK && accessors[at].property != NULL; at++) {",
-                "        status = cst_entity_accessor(\(prefix)_entities[accessors[at].entity],",
-                "                                     (cst_string){accessors[at].property, CST_NUL}, accessors[at].kind,",
-                "                                     &\(prefix)_accessors[at], error);", "    }",
-                "    for (int at = 0; status == CST_OK && keys[at].property != NULL; at++) {",
-                "        status = cst_entity_key(\(prefix)_entities[keys[at].entity],",
-                "                                (cst_string){keys[at].property, CST_NUL}, &\(prefix)_keys[at], error);",
-                "    }", "    return status;",
-                "}",
-                "#endif",
-            ]
-    }
-
-    private func place(of accessor: Accessor) -> String {
-        let owner = model.classes.first { $0.entity.name == accessor.entity }.map(type) ?? ""
-        return "\(owner.uppercased())_ENTITY, \(Spelling.literal(accessor.property))"
+    private func place(of accessor: Accessor, _ generated: GeneratedClass) -> String {
+        "\(type(generated).uppercased())_ENTITY, \(literal(accessor.property))"
     }
 }

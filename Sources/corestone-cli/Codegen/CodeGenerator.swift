@@ -3,19 +3,25 @@ import Corestone
 /// Writes the code of a model in one language.
 protocol CodeGenerator: SendableMetatype {
     init(_ model: GeneratedModel)
-    var files: [GeneratedFile] { get }
+    /// Hands over one file after the other, so that a large model is never in memory as code.
+    func generate(_ take: (GeneratedFile) throws -> Void) throws
 }
 
 /// A file of generated code.
 struct GeneratedFile {
     let name: String
-    let text: String
+    /// Its lines, some at a time.
+    let pieces: AnySequence<[String]>
     /// Whether people change it: it is written once.
     let isForPeople: Bool
 
     init(_ name: String, _ lines: [String], isForPeople: Bool = false) {
+        self.init(name, pieces: CollectionOfOne(lines), isForPeople: isForPeople)
+    }
+
+    init(_ name: String, pieces: some Sequence<[String]>, isForPeople: Bool = false) {
         self.name = name
-        text = lines.map { $0 + "\n" }.joined()
+        self.pieces = AnySequence(pieces)
         self.isForPeople = isForPeople
     }
 }
@@ -59,14 +65,32 @@ enum Spelling {
         predicate.map { comment($0.text) } ?? "every object"
     }
 
-    /// The same for other words of the model's author.
+    /// The same for other words of the model's author. By scalars: a mark that an accent follows is one character with it.
     static func comment(_ text: String) -> String {
-        text.split(whereSeparator: \.isNewline).joined(separator: " ").replacing("*/", with: "* /")
-            .replacing("\\", with: "/").replacing("\"\"\"", with: "\"")
+        var result = String.UnicodeScalarView()
+        var (last, quotes): (Unicode.Scalar, Int) = (" ", 0)
+        let line = text.shortened(to: longestComment).split(whereSeparator: \.isNewline).joined(separator: " ")
+        for scalar in line.visible().unicodeScalars {
+            // A backslash would join the next line, or begin an escape in Python.
+            var scalar = scalar == "\\" ? "/" : scalar
+            quotes = scalar == "\"" ? quotes + 1 : 0
+            // Three would end Python's comment.
+            if quotes == 3 { (scalar, quotes) = ("'", 0) }
+            // C's comments end or begin here.
+            if last == "*" && scalar == "/" || last == "/" && scalar == "*" { result.append(" ") }
+            result.append(scalar)
+            last = scalar
+        }
+        return String(result)
     }
 
-    /// A string literal that C, Python and Swift read alike.
-    static func literal(_ text: String) -> String {
+    private static let longestComment = 2000
+
+    /// The languages, which have escapes of their own in string literals.
+    enum Language { case c, python, swift }
+
+    /// Text as a string literal. What an editor or a terminal would take for a command is an escape too.
+    static func literal(_ text: String, _ language: Language) -> String {
         var result = "\""
         for scalar in text.unicodeScalars {
             switch scalar {
@@ -75,9 +99,25 @@ enum Spelling {
             case "\n": result += "\\n"
             case "\r": result += "\\r"
             case "\t": result += "\\t"
+            // ISO C reads ??/ as a backslash.
+            case "?" where language == .c && result.utf8.last == UInt8(ascii: "?"): result += "\\?"
+            case _ where scalar.isCommand: result += escape(scalar, language)
             default: result.unicodeScalars.append(scalar)
             }
         }
         return result + "\""
+    }
+
+    private static func escape(_ scalar: Unicode.Scalar, _ language: Language) -> String {
+        func padded(_ number: UInt32, _ radix: Int, _ width: Int) -> String {
+            let digits = String(number, radix: radix)
+            return String(repeating: "0", count: width - digits.count) + digits
+        }
+        switch language {
+        case .swift: return "\\u{\(String(scalar.value, radix: 16))}"
+        case .python: return "\\u\(padded(scalar.value, 16, 4))"
+        // Three digits end by themselves, whatever follows.
+        case .c: return String(scalar).utf8.map { "\\\(padded(UInt32($0), 8, 3))" }.joined()
+        }
     }
 }

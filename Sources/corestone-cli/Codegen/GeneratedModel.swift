@@ -8,6 +8,11 @@ struct GeneratedModel {
     let classes: [GeneratedClass]
     /// Entities whose code somebody writes by hand.
     let skipped: [String]
+    /// What the classes are called.
+    let classNames: Set<String>
+    private let byEntity: [ObjectIdentifier: GeneratedClass]
+    /// By entity, in order.
+    private let templatesByEntity: [String: [(name: String, request: FetchRequestTemplate)]]
 
     /// - Parameter all: whether entities of which the model says that their code is written by hand get some too.
     init(_ model: Model, name: String, all: Bool) {
@@ -16,13 +21,21 @@ struct GeneratedModel {
         // Where the model says nothing at all, whoever asks for code wants it for every entity.
         let saysNothing = model.entities.allSatisfy { $0.codeGeneration == .manual }
         let chosen = model.preorder.filter { all || saysNothing || $0.codeGeneration != .manual }
-        classes = chosen.map { GeneratedClass($0) }
-        skipped = model.preorder.filter { entity in !chosen.contains { $0 === entity } }.map(\.name)
+        let classes = chosen.map { GeneratedClass($0) }
+        self.classes = classes
+        classNames = Set(classes.map(\.name))
+        let byEntity = Dictionary(
+            classes.map { (ObjectIdentifier($0.entity), $0) }, uniquingKeysWith: { first, _ in first })
+        self.byEntity = byEntity
+        skipped = model.preorder.filter { byEntity[ObjectIdentifier($0)] == nil }.map(\.name)
+        templatesByEntity = Dictionary(
+            grouping: model.fetchRequestTemplates.sorted { $0.key < $1.key }.map { (name: $0.key, request: $0.value) },
+            by: \.request.entityName)
     }
 
     /// nil when the entity gets no class.
     func generated(_ entity: Entity?) -> GeneratedClass? {
-        entity.flatMap { entity in classes.first { $0.entity === entity } }
+        entity.flatMap { byEntity[ObjectIdentifier($0)] }
     }
 
     /// The class of the nearest ancestor that gets one.
@@ -53,8 +66,7 @@ struct GeneratedModel {
 
     /// The fetch request templates of an entity, by name.
     func templates(of generated: GeneratedClass) -> [(name: String, request: GeneratedRequest)] {
-        model.fetchRequestTemplates.filter { $0.value.entityName == generated.entity.name }
-            .sorted { $0.key < $1.key }.map { ($0.key, GeneratedRequest($0.value)) }
+        templatesByEntity[generated.entity.name, default: []].map { ($0.name, GeneratedRequest($0.request)) }
     }
 }
 
@@ -68,9 +80,10 @@ struct GeneratedClass {
 
     init(_ entity: Entity) {
         self.entity = entity
-        // "App.Item" and ".Item" name the module too.
+        // "App.Item" and ".Item" name the module too. Nobody checks the name of a class in a model, and here it becomes code
+        // and the name of a file.
         let className = entity.className.split(separator: ".").last.map { String($0) } ?? ""
-        name = className.isEmpty || className == "NSManagedObject" ? entity.name : className
+        name = className.isEmpty || className == "NSManagedObject" ? entity.name : Spelling.identifier(className)
         isSplit = entity.codeGeneration != .wholeClass
     }
 }
@@ -124,7 +137,8 @@ struct GeneratedRequest {
 
     /// The variables, each once.
     var parameters: [String] {
-        arguments.reduce(into: []) { known, name in if !known.contains(name) { known.append(name) } }
+        var known: Set<String> = []
+        return arguments.filter { known.insert($0).inserted }
     }
     /// The sort keys, "-" before those that sort descending.
     var sortKeys: [String] { template.sortDescriptors.map { ($0.ascending ? "" : "-") + $0.keyPath } }

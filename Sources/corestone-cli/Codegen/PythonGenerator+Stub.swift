@@ -5,13 +5,13 @@ extension PythonGenerator {
     func stub(_ generated: GeneratedClass) -> [String] {
         var body: [String] = []
         for (title, entries) in constants(of: generated) {
-            body += ["", "class \(title):"] + entries.map { "    \($0.0): Final = \(Spelling.literal($0.1))" }
+            body += ["", "class \(title):"] + entries.map { "    \($0.0): Final = \(literal($0.1))" }
         }
         body += [
             "",
-            "class \(machineName(generated))(\(baseName(generated)), entity=\(Spelling.literal(generated.entity.name))):",
+            "class \(machineName(generated))(\(baseName(generated)), entity=\(literal(generated.entity.name))):",
         ]
-        let words = TypeWords(generated.entity, model.classes)
+        let words = TypeWords(generated.entity, model.classNames)
         for attribute in model.attributes(of: generated) { body.append(declaration(attribute, words)) }
         for relationship in model.relationships(of: generated) { body += declaration(relationship, words) }
         for property in model.fetchedProperties(of: generated) {
@@ -56,14 +56,16 @@ extension PythonGenerator {
 
     /// The names of types, of which a property or a class of the same name would take the place.
     private struct TypeWords {
-        private let taken: Set<String>
+        private let properties, classes: Set<String>
 
-        init(_ entity: Entity, _ classes: [GeneratedClass]) {
-            let properties = entity.properties.map(\.name) + entity.fetchedProperties.map(\.name)
-            taken = Set(properties + classes.map(\.name))
+        init(_ entity: Entity, _ classes: Set<String>) {
+            properties = Set(entity.properties.map(\.name) + entity.fetchedProperties.map(\.name))
+            self.classes = classes
         }
 
-        subscript(word: String) -> String { word + (taken.contains(word) ? "_" : "") }
+        subscript(word: String) -> String {
+            word + (properties.contains(word) || classes.contains(word) ? "_" : "")
+        }
     }
 
     private func type(of attribute: Attribute, _ words: TypeWords) -> String {
@@ -110,7 +112,7 @@ extension PythonGenerator {
             lines += [
                 "    @classmethod",
                 "    def \(PythonGenerator.fetcher(template))(cls, context: \(words["Context"])\(parameters.isEmpty ? "" : ", *\(parameters)")) -> Sequence[Self]:",
-                "        \"\"\"The model's fetch request \(template): \(Spelling.comment(request.template.predicate)).\"\"\"",
+                "        \"\"\"The model's fetch request \(Spelling.comment(template)): \(Spelling.comment(request.template.predicate)).\"\"\"",
             ]
         }
         return lines
@@ -131,16 +133,15 @@ extension PythonGenerator {
     }
 
     private func imports(for text: String, of generated: GeneratedClass, _ words: TypeWords) -> [String] {
-        func uses(_ word: String) -> Bool {
-            text.split { !($0.isLetter || $0.isNumber || $0 == "_") }.contains { $0 == word }
-        }
+        let used = Set(text.split { !($0.isLetter || $0.isNumber || $0 == "_") }.map { String($0) })
+        func uses(_ word: String) -> Bool { used.contains(word) }
         func from(_ module: String, _ names: [String]) -> [String] {
-            let used =
+            let imported =
                 names.filter { words[$0] == $0 && uses($0) }
                 + names.filter { uses($0 + "_") }.map { "\($0) as \($0)_" }
-            return used.isEmpty ? [] : ["from \(module) import \(used.joined(separator: ", "))"]
+            return imported.isEmpty ? [] : ["from \(module) import \(imported.joined(separator: ", "))"]
         }
-        let others = model.classes.filter { $0.name != machineName(generated) && uses($0.name) }
+        let others = used.subtracting([machineName(generated)]).flatMap { classesByName[$0] ?? [] }
         let builtins = ["bool", "bytes", "float", "int", "property", "str"].filter { uses($0 + "_") }
         return builtins.map { "from builtins import \($0) as \($0)_" }
             + from("collections.abc", ["Iterable", "Sequence"]) + from("datetime", ["datetime"])

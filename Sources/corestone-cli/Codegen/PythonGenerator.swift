@@ -4,6 +4,8 @@ import Corestone
 struct PythonGenerator: CodeGenerator {
     let model: GeneratedModel
     private let modules: [String: String]
+    /// The classes by what they are called.
+    let classesByName: [String: [GeneratedClass]]
 
     init(_ model: GeneratedModel) {
         self.model = model
@@ -14,20 +16,22 @@ struct PythonGenerator: CodeGenerator {
             modules[generated.entity.name] = name
         }
         self.modules = modules
+        classesByName = Dictionary(grouping: model.classes, by: \.name)
     }
 
-    var files: [GeneratedFile] {
-        let people = model.classes.filter(\.isSplit).map {
-            GeneratedFile("\(module($0)).py", humanModule($0), isForPeople: true)
+    func generate(_ take: (GeneratedFile) throws -> Void) throws {
+        try take(GeneratedFile("__init__.py", package))
+        try take(GeneratedFile("py.typed", []))
+        for generated in model.classes {
+            try take(GeneratedFile("_\(module(generated)).py", machineModule(generated)))
+            try take(GeneratedFile("_\(module(generated)).pyi", stub(generated)))
         }
-        let machine = model.classes.flatMap { generated in
-            [
-                GeneratedFile("_\(module(generated)).py", machineModule(generated)),
-                GeneratedFile("_\(module(generated)).pyi", stub(generated)),
-            ]
+        for generated in model.classes where generated.isSplit {
+            try take(GeneratedFile("\(module(generated)).py", humanModule(generated), isForPeople: true))
         }
-        return [GeneratedFile("__init__.py", package), GeneratedFile("py.typed", [])] + machine + people
     }
+
+    func literal(_ text: String) -> String { Spelling.literal(text, .python) }
 
     static let reserved: Set<String> = [
         "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del",
@@ -58,7 +62,7 @@ struct PythonGenerator: CodeGenerator {
         ]
     }
 
-    private func list(_ names: [String]) -> String { names.map(Spelling.literal).joined(separator: ", ") }
+    private func list(_ names: [String]) -> String { names.map(literal).joined(separator: ", ") }
 
     // MARK: What people write
 
@@ -84,16 +88,16 @@ struct PythonGenerator: CodeGenerator {
             lines.append("from corestone import ManagedObject")
         }
         for (title, entries) in constants(of: generated) {
-            lines += ["", "", "class \(title):"] + entries.map { "    \($0.0) = \(Spelling.literal($0.1))" }
+            lines += ["", "", "class \(title):"] + entries.map { "    \($0.0) = \(literal($0.1))" }
         }
         lines += [
             "", "",
-            "class \(machineName(generated))(\(baseName(generated)), entity=\(Spelling.literal(generated.entity.name))):",
+            "class \(machineName(generated))(\(baseName(generated)), entity=\(literal(generated.entity.name))):",
             "    __slots__ = ()", "", "    @classmethod", "    def insert_into(cls, context, /, **values):",
-            "        return context.insert(\(Spelling.literal(generated.entity.name)), **values)", "",
+            "        return context.insert(\(literal(generated.entity.name)), **values)", "",
             "    @classmethod",
             "    def fetch_from(cls, context, /, predicate=None, *arguments, **options):",
-            "        return context.fetch(\(Spelling.literal(generated.entity.name)), predicate, *arguments, **options)",
+            "        return context.fetch(\(literal(generated.entity.name)), predicate, *arguments, **options)",
         ]
         for (name, request) in model.templates(of: generated) {
             lines += [
@@ -106,18 +110,18 @@ struct PythonGenerator: CodeGenerator {
             if attribute.readsNullAsZero {
                 lines += property(
                     attribute.name,
-                    "self.primitive_value(\(Spelling.literal(attribute.name))) or \(zero(attribute.type))")
+                    "self.primitive_value(\(literal(attribute.name))) or \(zero(attribute.type))")
             } else if name(attribute.name) != attribute.name {
-                lines += property(attribute.name, "self.primitive_value(\(Spelling.literal(attribute.name)))")
+                lines += property(attribute.name, "self.primitive_value(\(literal(attribute.name)))")
             }
         }
         for relationship in model.relationships(of: generated) where name(relationship.name) != relationship.name {
-            lines += property(relationship.name, "self.primitive_value(\(Spelling.literal(relationship.name)))")
+            lines += property(relationship.name, "self.primitive_value(\(literal(relationship.name)))")
         }
         for property in model.fetchedProperties(of: generated) where name(property.name) != property.name {
             lines += [
                 "", "    @property", "    def \(name(property.name))(self):",
-                "        return self[\(Spelling.literal(property.name))]",
+                "        return self[\(literal(property.name))]",
             ]
         }
         return lines
@@ -127,7 +131,7 @@ struct PythonGenerator: CodeGenerator {
         [
             "", "    @property", "    def \(name(key))(self):", "        return \(expression)", "",
             "    @\(name(key)).setter", "    def \(name(key))(self, value):",
-            "        self.set_primitive_value(\(Spelling.literal(key)), value)",
+            "        self.set_primitive_value(\(literal(key)), value)",
         ]
     }
 
@@ -146,8 +150,8 @@ struct PythonGenerator: CodeGenerator {
     }
 
     private func arguments(_ request: GeneratedRequest, _ entity: String, _ value: (String) -> String) -> String {
-        var words = [Spelling.literal(entity)]
-        if let format = request.format { words.append(Spelling.literal(format)) }
+        var words = [literal(entity)]
+        if let format = request.format { words.append(literal(format)) }
         words += request.arguments.map(value)
         if !request.sortKeys.isEmpty { words.append("sort=[\(list(request.sortKeys))]") }
         if request.template.limit > 0 { words.append("limit=\(request.template.limit)") }

@@ -6,18 +6,16 @@ struct SwiftGenerator: CodeGenerator {
 
     init(_ model: GeneratedModel) { self.model = model }
 
-    var files: [GeneratedFile] {
-        let machine = model.classes.map { GeneratedFile("_\($0.name).swift", machineFile($0)) }
-        let people = model.classes.filter(\.isSplit).map { generated in
-            GeneratedFile(
-                "\(generated.name).swift",
-                [
-                    "import Corestone", "",
-                    "/// An object of the entity \(generated.entity.name): what people write.",
-                    "open class \(generated.name): _\(generated.name) {}",
-                ], isForPeople: true)
+    func generate(_ take: (GeneratedFile) throws -> Void) throws {
+        for generated in model.classes { try take(GeneratedFile("_\(generated.name).swift", machineFile(generated))) }
+        for generated in model.classes where generated.isSplit {
+            let lines = [
+                "import Corestone", "",
+                "/// An object of the entity \(generated.entity.name): what people write.",
+                "open class \(generated.name): _\(generated.name) {}",
+            ]
+            try take(GeneratedFile("\(generated.name).swift", lines, isForPeople: true))
         }
-        return machine + people
     }
 
     // MARK: Names
@@ -43,8 +41,9 @@ struct SwiftGenerator: CodeGenerator {
     }
     /// A type of the library, which an entity may be called like.
     private func library(_ type: String) -> String {
-        model.classes.contains { $0.name == type } ? "Corestone.\(type)" : type
+        model.classNames.contains(type) ? "Corestone.\(type)" : type
     }
+    private func literal(_ text: String) -> String { Spelling.literal(text, .swift) }
     private func setter(_ name: String) -> String { "set" + Spelling.capitalized(name) }
     private func machineName(_ generated: GeneratedClass) -> String { (generated.isSplit ? "_" : "") + generated.name }
     private func className(_ entity: Entity?) -> String? { model.generated(entity)?.name }
@@ -57,12 +56,12 @@ struct SwiftGenerator: CodeGenerator {
         var lines = ["// \(GeneratedFile.warning)", "// swift-format-ignore-file", "", "import Corestone"]
         for (title, entries) in constants(of: generated) {
             lines += ["", "public enum \(title) {"]
-            lines += entries.map { "    public static let \($0.0) = \(Spelling.literal($0.1))" } + ["}"]
+            lines += entries.map { "    public static let \($0.0) = \(literal($0.1))" } + ["}"]
         }
         lines += [
             "", "/// An object of the entity \(entity.name), as the model \(model.name) has it.",
             "open class \(machineName(generated)): \(base) {",
-            "    open override class var entityName: String { \(Spelling.literal(entity.name)) }",
+            "    open override class var entityName: String { \(literal(entity.name)) }",
         ]
         lines += model.attributes(of: generated).flatMap(property)
         lines += model.relationships(of: generated).flatMap(property)
@@ -74,7 +73,7 @@ struct SwiftGenerator: CodeGenerator {
     }
 
     private func property(_ attribute: Attribute) -> [String] {
-        let key = Spelling.literal(attribute.path)
+        let key = literal(attribute.path)
         // An element asks the object of which its composite attribute is.
         let receiver = attribute.composite == nil ? "" : "object."
         if attribute.type == .composite { return composite(attribute) }
@@ -140,7 +139,7 @@ struct SwiftGenerator: CodeGenerator {
     }
 
     private func property(_ relationship: Relationship) -> [String] {
-        let key = Spelling.literal(relationship.name)
+        let key = literal(relationship.name)
         let (target, title) = (className(relationship.destination), Spelling.capitalized(relationship.name))
         guard relationship.isToMany else {
             // A destination without a class of its own is a plain object.
@@ -182,7 +181,7 @@ struct SwiftGenerator: CodeGenerator {
     /// A fetched property; that of an entity without a class of its own gives plain objects.
     private func property(_ property: FetchedProperty) -> [String] {
         let kind = className(model.model.entity(named: property.fetchRequest.entityName))
-        let reading = "\(kind == nil ? "managedObject." : "")fetched(\(Spelling.literal(property.name)))"
+        let reading = "\(kind == nil ? "managedObject." : "")fetched(\(literal(property.name)))"
         return [
             "",
             "    public var \(name(property.name)): [\(kind ?? library("ManagedObject"))] { get throws { try \(reading) } }",
@@ -193,7 +192,7 @@ struct SwiftGenerator: CodeGenerator {
         let name = "fetch" + Spelling.capitalized(Spelling.identifier(template))
         let parameters = request.parameters.map { ", \(self.name($0)): any \(library("PropertyConvertible"))" }.joined()
         return [
-            "    /// The model's fetch request \(template): `\(Spelling.comment(request.template.predicate))`.",
+            "    /// The model's fetch request \(Spelling.comment(template)): `\(Spelling.comment(request.template.predicate))`.",
             "    public class func \(name)(in context: \(library("Context"))\(parameters)) throws -> [\(generated.name)] {",
             "        try context.fetch(\(arguments(of: request, generated.name) { self.name($0) }))", "    }",
         ]
@@ -201,10 +200,10 @@ struct SwiftGenerator: CodeGenerator {
 
     private func arguments(of request: GeneratedRequest, _ kind: String, _ value: (String) -> String) -> String {
         var words = ["\(kind).self"]
-        if let format = request.format { words.append(Spelling.literal(format)) }
+        if let format = request.format { words.append(literal(format)) }
         words += request.arguments.map(value)
         if !request.sortKeys.isEmpty {
-            words.append("sort: [\(request.sortKeys.map(Spelling.literal).joined(separator: ", "))]")
+            words.append("sort: [\(request.sortKeys.map(literal).joined(separator: ", "))]")
         }
         if request.template.limit > 0 { words.append("limit: \(request.template.limit)") }
         if request.template.offset > 0 { words.append("offset: \(request.template.offset)") }

@@ -49,17 +49,21 @@ extension Field {
     /// The fields of the chosen names; all of an entity, and of those that inherit from it, for nil.
     static func of(_ entity: Entity, named names: [String]?) throws -> [Field] {
         var all: [Field] = [.id, .entity]
+        var taken = Set(all.map(\.name))
         for each in entity.withDescendants {
             // Of a composite attribute, its elements.
-            for property in each.properties where !property.isTransient && !property.isComposite {
-                if !all.contains(where: { $0.name == property.path }) { all.append(Field(property)) }
+            // Those of the entity itself include what it inherits.
+            for property in each === entity ? each.properties : each.properties.filter({ $0.entity === each })
+            where !property.isTransient && !property.isComposite {
+                if taken.insert(property.path).inserted { all.append(Field(property)) }
             }
         }
         guard let names else {
             return (0...3).flatMap { rank in all.filter { $0.rank == rank } }
         }
+        let byName = Dictionary(all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         return try names.map { name in
-            if let field = all.first(where: { $0.name == name }) { return field }
+            if let field = byName[name] { return field }
             let hint = nearestName(to: name, among: all.map(\.name)).map { "; did you mean \"\($0)\"?" } ?? ""
             throw UsageError("\(entity.name) has no property \"\(name)\" to print\(hint)")
         }
@@ -69,11 +73,13 @@ extension Field {
     static func loadMembers(of names: Set<String>, _ batch: [ManagedObject], in context: Context) throws {
         if names.isEmpty { return }
         var byDeclarer: [(relationship: Relationship, objects: [ManagedObject])] = []
+        var places: [ObjectIdentifier: Int] = [:]
         for object in batch {
             for relationship in object.objectID.entity.relationships where names.contains(relationship.name) {
-                if let place = byDeclarer.firstIndex(where: { $0.relationship === relationship }) {
+                if let place = places[ObjectIdentifier(relationship)] {
                     byDeclarer[place].objects.append(object)
                 } else {
+                    places[ObjectIdentifier(relationship)] = byDeclarer.count
                     byDeclarer.append((relationship, [object]))
                 }
             }

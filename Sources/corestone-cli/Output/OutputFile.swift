@@ -69,6 +69,39 @@ struct OutputFile {
         return true
     }
 
+    /// The same for what is made piece by piece, some lines each.
+    func write(_ pieces: AnySequence<[String]>) throws -> Bool {
+        var rest = pieces.makeIterator()
+        guard let first = rest.next() else { return try write("") }
+        func text(_ lines: [String]) -> String { lines.map { $0 + "\n" }.joined() }
+        guard var next = rest.next() else { return try write(text(first)) }
+        let file = try TextFile(path)
+        try file.data(text(first))
+        while true {
+            try file.data(text(next))
+            guard let more = rest.next() else { break }
+            next = more
+        }
+        try file.finish()
+        if !isSpecial, hasContent(ofFileAt: draft) { return false }
+        try file.keep()
+        return true
+    }
+
+    /// Whether another file has the same bytes.
+    private func hasContent(ofFileAt other: String) -> Bool {
+        guard let file = fopen(path, "rb") else { return false }
+        defer { fclose(file) }
+        guard let otherFile = fopen(other, "rb") else { return false }
+        defer { fclose(otherFile) }
+        var (a, b) = ([UInt8](repeating: 0, count: 64 << 10), [UInt8](repeating: 0, count: 64 << 10))
+        while true {
+            let count = fread(&a, 1, a.count, file)
+            guard fread(&b, 1, b.count, otherFile) == count, a[..<count] == b[..<count] else { return false }
+            if count == 0 { return true }
+        }
+    }
+
     static func isFolder(_ path: String) -> Bool {
         var facts = stat()
         return stat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFDIR

@@ -16,7 +16,7 @@ struct DumpPlan {
     /// - Parameter isWhole: whether all objects are dumped, so that one side is enough of relationships that tell the same.
     init(_ entities: [Entity], isWhole: Bool) {
         let wanted = entities.filter { !$0.isAbstract }
-        parts = DumpPlan.ordered(wanted, isWhole).map { entity in
+        parts = DumpOrder.of(wanted, isWhole: isWhole).map { entity in
             let relationships = entity.relationships.filter { !$0.isTransient }
             return Part(
                 entity: entity,
@@ -37,32 +37,6 @@ struct DumpPlan {
         if inverse.isOrdered { return false }
         return (relationship.entity.name, relationship.name) < (inverse.entity.name, inverse.name)
     }
-
-    /// Each entity behind those that its objects lead to, as far as these do not lead back: what is required counts most.
-    private static func ordered(_ entities: [Entity], _ isWhole: Bool) -> [Entity] {
-        var rest = entities.sorted { $0.name < $1.name }
-        var result: [Entity] = []
-        while !rest.isEmpty {
-            func weight(_ entity: Entity) -> Int {
-                let others = rest.filter { $0 !== entity }
-                return entity.relationships.reduce(0) { sum, relationship in
-                    guard others.contains(where: { relationship.destination.withDescendants.contains($0) }) else {
-                        return sum
-                    }
-                    if !relationship.isToMany { return sum + (relationship.isOptional ? 10 : 10_000) }
-                    return sum + (tells(relationship, isWhole) ? 1 : 0)
-                }
-            }
-            let weights = rest.map(weight)
-            guard let least = weights.min(), let place = weights.firstIndex(of: least) else { break }
-            result.append(rest.remove(at: place))
-        }
-        return result
-    }
-}
-
-extension [Entity] {
-    fileprivate func contains(_ entity: Entity) -> Bool { contains { $0 === entity } }
 }
 
 extension ObjectID {

@@ -64,8 +64,7 @@ extension Loader {
     }
 
     private func check(_ members: [ManagedObject], _ relationship: Relationship) throws {
-        let family = relationship.destination.withDescendants
-        let stranger = members.first { member in !family.contains { $0 === member.objectID.entity } }
+        let stranger = members.first { !$0.objectID.entity.isKind(of: relationship.destination) }
         guard let stranger else { return }
         throw CoreError(
             .typeMismatch,
@@ -171,9 +170,7 @@ struct SearchIndex {
     }
 
     private mutating func note(_ object: ManagedObject, _ key: Key) throws {
-        guard let destination = tables[key]?.destination,
-            destination.withDescendants.contains(where: { $0 === object.objectID.entity })
-        else { return }
+        guard let destination = tables[key]?.destination, object.objectID.entity.isKind(of: destination) else { return }
         tables[key]?.objects[try object.value(forKey: key.attribute), default: []].append(object)
     }
 

@@ -10,11 +10,7 @@ extension Loader {
             guard let property = entity.property(named: key) else {
                 if lookup(key, entity) != nil || rules.skipsUnknown { return }
                 // A table of several entities has columns that only some of them have.
-                if case .text(nil) = field,
-                    entity.root.withDescendants.contains(where: { $0.property(named: key) != nil })
-                {
-                    return
-                }
+                if case .text(nil) = field, isKnown(key, inFamilyOf: entity) { return }
                 let hint = nearestName(to: key, among: entity.properties.map(\.path)).map {
                     "; did you mean \"\($0)\"?"
                 }
@@ -65,10 +61,12 @@ extension Loader {
 
     func uniqueKeys(_ entity: Entity, _ values: [(Attribute, PropertyValue)]) -> [UniqueKey] {
         var keys: [UniqueKey] = []
+        var byName: [String: PropertyValue] = [:]
+        for (attribute, value) in values where byName[attribute.path] == nil { byName[attribute.path] = value }
         var owner: Entity? = entity
         while let each = owner {
             for constraint in each.uniqueConstraints {
-                let found = constraint.compactMap { name in values.first { $0.0.path == name }?.1 }
+                let found = constraint.compactMap { byName[$0] }
                 guard found.count == constraint.count, !found.contains(where: \.isNull) else { continue }
                 keys.append(UniqueKey(entity: each.index, names: constraint, values: found))
             }
@@ -83,7 +81,7 @@ extension Loader {
             let known = try freshByValues[key].flatMap { try has(key, $0) ? $0 : nil }
             guard let object = try known ?? stored(key), try has(key, object) else { continue }
             let found = object.objectID.entity
-            guard entity.withDescendants.contains(where: { $0 === found }) else {
+            guard found.isKind(of: entity) else {
                 throw CoreError(
                     .typeMismatch,
                     "\(zip(key.names, key.values).map { "\($0) \"\($1.plainText ?? "")\"" }.joined(separator: " and ")) is that of "
@@ -96,7 +94,7 @@ extension Loader {
     }
 
     private func stored(_ key: UniqueKey) throws -> ManagedObject? {
-        guard let owner = model.entities.first(where: { $0.index == key.entity }) else { return nil }
+        let owner = model.entities[Int(key.entity)]
         let request = FetchRequest(
             entity: owner,
             predicate: try .and(

@@ -52,18 +52,26 @@ struct CodegenCommand: Command {
 
     func run(to output: Output) throws -> ExitCode {
         let named = try NamedModel(options)
+        if let name = options["name"], !name.unicodeScalars.allSatisfy(CodegenCommand.isPartOfName) {
+            throw UsageError(
+                "--name is part of the names of files: letters, digits, \"-\", \"_\" and \".\", not \"\(name)\"")
+        }
         let model = GeneratedModel(named.model, name: options["name"] ?? named.name, all: options.has("all"))
         guard mkdir(folder, 0o755) == 0 || errno == EEXIST else {
             throw OutputFile(path: folder).failure(String(cString: strerror(errno)))
         }
-        for file in generator.init(model).files {
+        try generator.init(model).generate { file in
             let place = OutputFile(path: "\(folder)/\(file.name)")
-            if file.isForPeople && place.exists { continue }
-            if try place.write(file.text) { try output.line(place.path) }
+            if file.isForPeople && place.exists { return }
+            if try place.write(file.pieces) { try output.line(place.path) }
         }
         if !model.skipped.isEmpty {
             Tool.note("the code of \(model.skipped.joined(separator: ", ")) is written by hand; --all writes it too")
         }
         return .done
+    }
+
+    private static func isPartOfName(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.properties.isAlphabetic || scalar.properties.numericType != nil || "-_. ".unicodeScalars.contains(scalar)
     }
 }

@@ -1,0 +1,132 @@
+import Corestone
+
+/// In which order a dump has entities: each behind those that its objects lead to, as far as these do not lead back. What is
+/// required counts most.
+///
+/// One entity after the other is taken, of those that are left the one that leads to the least, by name where several do.
+/// Each time, only the entities that lead to the one that was taken are looked at again.
+struct DumpOrder {
+    private let entities: [Entity]
+    /// What each leads to among those that are left.
+    private var weights: [Int]
+    private var isTaken: [Bool]
+    private let places: [ObjectIdentifier: Int]
+    /// By destination: who leads there, and what that counts.
+    private var leads: [ObjectIdentifier: [(place: Int, weight: Int)]] = [:]
+    /// How many of the family of each destination are left.
+    private var left: [ObjectIdentifier: Int] = [:]
+    private var heap = Heap()
+
+    static func of(_ entities: [Entity], isWhole: Bool) -> [Entity] {
+        var order = DumpOrder(entities, isWhole)
+        return order.run()
+    }
+
+    private init(_ unsorted: [Entity], _ isWhole: Bool) {
+        entities = unsorted.sorted { $0.name < $1.name }
+        weights = [Int](repeating: 0, count: entities.count)
+        isTaken = [Bool](repeating: false, count: entities.count)
+        places = Dictionary(
+            entities.enumerated().map { (ObjectIdentifier($0.element), $0.offset) },
+            uniquingKeysWith: { first, _ in first })
+        for (place, entity) in entities.enumerated() {
+            for relationship in entity.relationships {
+                let weight = DumpOrder.weight(relationship, isWhole)
+                if weight > 0 {
+                    leads[ObjectIdentifier(relationship.destination), default: []].append((place, weight))
+                }
+            }
+            for each in sequence(first: entity, next: \.parent) { left[ObjectIdentifier(each), default: 0] += 1 }
+        }
+        for (destination, owners) in leads {
+            for owner in owners where others(destination, than: owner.place) > 0 {
+                weights[owner.place] += owner.weight
+            }
+        }
+        for (place, weight) in weights.enumerated() { heap.push(Heap.Item(weight: weight, place: place)) }
+    }
+
+    private static func weight(_ relationship: Relationship, _ isWhole: Bool) -> Int {
+        if !relationship.isToMany { return relationship.isOptional ? 10 : 10_000 }
+        return DumpPlan.tells(relationship, isWhole) ? 1 : 0
+    }
+
+    /// How many of a destination's family are left beside one entity.
+    private func others(_ destination: ObjectIdentifier, than place: Int) -> Int {
+        let isMember = sequence(first: entities[place], next: \.parent).contains { ObjectIdentifier($0) == destination }
+        return (left[destination] ?? 0) - (isMember ? 1 : 0)
+    }
+
+    private mutating func run() -> [Entity] {
+        var result: [Entity] = []
+        while let item = heap.pop() {
+            // What became lighter since is in the heap again.
+            guard !isTaken[item.place], item.weight == weights[item.place] else { continue }
+            isTaken[item.place] = true
+            result.append(entities[item.place])
+            for each in sequence(first: entities[item.place], next: \.parent) { leave(each) }
+        }
+        return result
+    }
+
+    /// One of a destination's family is taken.
+    private mutating func leave(_ destination: Entity) {
+        let key = ObjectIdentifier(destination)
+        guard let count = left[key], let owners = leads[key] else { return }
+        left[key] = count - 1
+        if count == 1 {
+            for owner in owners where !isMember(owner.place, of: destination) { lighten(owner) }
+        } else if count == 2, let last = destination.withDescendants.first(where: isLeft) {
+            // What leads to itself alone leads nowhere.
+            let place = places[ObjectIdentifier(last)]
+            for owner in owners where owner.place == place { lighten(owner) }
+        }
+    }
+
+    private func isMember(_ place: Int, of destination: Entity) -> Bool { entities[place].isKind(of: destination) }
+
+    private func isLeft(_ entity: Entity) -> Bool {
+        places[ObjectIdentifier(entity)].map { !isTaken[$0] } ?? false
+    }
+
+    private mutating func lighten(_ owner: (place: Int, weight: Int)) {
+        guard !isTaken[owner.place] else { return }
+        weights[owner.place] -= owner.weight
+        heap.push(Heap.Item(weight: weights[owner.place], place: owner.place))
+    }
+}
+
+/// The lightest first, of equal ones that of the first place.
+private struct Heap {
+    struct Item: Comparable {
+        let weight: Int
+        let place: Int
+        static func < (a: Item, b: Item) -> Bool { (a.weight, a.place) < (b.weight, b.place) }
+    }
+
+    private var items: [Item] = []
+
+    mutating func push(_ item: Item) {
+        items.append(item)
+        var place = items.count - 1
+        while place > 0, items[place] < items[(place - 1) / 2] {
+            items.swapAt(place, (place - 1) / 2)
+            place = (place - 1) / 2
+        }
+    }
+
+    mutating func pop() -> Item? {
+        guard let first = items.first, let last = items.popLast() else { return nil }
+        if items.isEmpty { return first }
+        items[0] = last
+        var place = 0
+        while 2 * place + 1 < items.count {
+            var least = 2 * place + 1
+            if least + 1 < items.count, items[least + 1] < items[least] { least += 1 }
+            guard items[least] < items[place] else { break }
+            items.swapAt(place, least)
+            place = least
+        }
+        return first
+    }
+}
