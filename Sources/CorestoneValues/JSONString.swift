@@ -7,6 +7,7 @@ extension String {
             switch scalar {
             case "\"": self += "\\\""
             case "\\": self += "\\\\"
+            case " "..."~": unicodeScalars.append(scalar)
             case "\n": self += "\\n"
             case "\r": self += "\\r"
             case "\t": self += "\\t"

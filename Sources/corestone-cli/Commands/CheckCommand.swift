@@ -59,7 +59,7 @@ struct CheckCommand: Command {
         let apple = options.has("apple") ? try AppleVerdict(storeAt: path, model: try options.model()) : nil
         let leftovers = try Leftovers(options, beside: path, report)
         switch format {
-        case .json: try output.data(json(report, leftovers, apple, version: model?.versionName).pretty() + "\n")
+        case .json: try output.json(json(report, leftovers, apple, version: model?.versionName))
         default:
             try printText(report, version: model?.versionName, to: output)
             if let line = leftovers?.line { try output.paragraph(line) }

@@ -46,7 +46,7 @@ struct ShowCommand: Command {
         let subject = try looksLikeModel(path) ? shownModel() : shownStore()
         let chosen = try choose(from: subject.model)
         switch format {
-        case .json: try output.data(subject.json(chosen).pretty() + "\n")
+        case .json: try output.json(subject.json(chosen))
         default: try subject.printTables(chosen, isWhole: entities.isEmpty, to: output)
         }
         return .done

@@ -27,17 +27,26 @@ extension JSON {
         return text
     }
 
-    func write(to text: inout String) {
+    /// On one line, if that takes no more bytes; else nil, which is known before all of it is written.
+    private func line(within limit: Int) -> String? {
+        var text = ""
+        return write(to: &text, within: limit) ? text : nil
+    }
+
+    @discardableResult
+    func write(to text: inout String, within limit: Int = .max) -> Bool {
         switch self {
         case .null: text += "null"
         case .bool(let flag): text += flag ? "true" : "false"
         case .number(let digits): text += digits
-        case .string(let string): text.appendJSON(string)
+        case .string(let string):
+            guard string.utf8.count <= limit - text.utf8.count else { return false }
+            text.appendJSON(string)
         case .array(let items):
             text += "["
             for (place, item) in items.enumerated() {
                 if place > 0 { text += ", " }
-                item.write(to: &text)
+                guard item.write(to: &text, within: limit) else { return false }
             }
             text += "]"
         case .object(let members):
@@ -46,25 +55,31 @@ extension JSON {
                 if place > 0 { text += ", " }
                 text.appendJSON(member.0)
                 text += ": "
-                member.1.write(to: &text)
+                guard member.1.write(to: &text, within: limit) else { return false }
             }
             text += "}"
         }
+        return text.utf8.count <= limit
     }
 
-    /// With one member a line where there is more than fits one.
-    func pretty(indent: Int = 0) -> String {
-        let line = self.line
-        if line.utf8.count + indent <= 100 { return line }
+    /// With one member a line where there is more than fits one; piece by piece, since it may be large.
+    func pretty(indent: Int = 0, _ put: (String) throws -> Void) rethrows {
+        if let line = line(within: 100 - indent) { return try put(line) }
         let margin = String(repeating: " ", count: indent)
         switch self {
         case .array(let items) where !items.isEmpty:
-            let inner = items.map { "\(margin)  \($0.pretty(indent: indent + 2))" }
-            return "[\n\(inner.joined(separator: ",\n"))\n\(margin)]"
+            for (place, item) in items.enumerated() {
+                try put((place == 0 ? "[\n" : ",\n") + margin + "  ")
+                try item.pretty(indent: indent + 2, put)
+            }
+            try put("\n\(margin)]")
         case .object(let members) where !members.isEmpty:
-            let inner = members.map { "\(margin)  \(JSON.string($0.0).line): \($0.1.pretty(indent: indent + 2))" }
-            return "{\n\(inner.joined(separator: ",\n"))\n\(margin)}"
-        default: return line
+            for (place, member) in members.enumerated() {
+                try put((place == 0 ? "{\n" : ",\n") + margin + "  \(JSON.string(member.0).line): ")
+                try member.1.pretty(indent: indent + 2, put)
+            }
+            try put("\n\(margin)}")
+        default: try put(line)
         }
     }
 }

@@ -67,6 +67,18 @@ final class Output {
     /// Text in a format that programs read.
     func data(_ text: String) throws { try put(isTerminal ? text.visible(.all) : text) }
 
+    /// JSON for programs, and for people who look at it.
+    func json(_ value: JSON) throws {
+        var piece = ""
+        try value.pretty { text in
+            piece += text
+            if piece.utf8.count < Output.capacity { return }
+            try data(piece)
+            piece = ""
+        }
+        try data(piece + "\n")
+    }
+
     // MARK: Writing
 
     private func put(_ text: String) throws {

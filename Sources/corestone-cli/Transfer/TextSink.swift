@@ -20,9 +20,11 @@ final class TextFile: TextSink {
     init(_ path: String) throws {
         file = OutputFile(path: path)
         isSpecial = file.isSpecial
+        // A draft that is there is an earlier one's, or a link that somebody laid to lead the writing elsewhere.
+        if !isSpecial { unlink(file.draft) }
         descriptor =
             isSpecial
-            ? open(path, O_WRONLY | O_CLOEXEC) : open(file.draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+            ? open(path, O_WRONLY | O_CLOEXEC) : open(file.draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { throw file.failure(String(cString: strerror(errno))) }
     }
 

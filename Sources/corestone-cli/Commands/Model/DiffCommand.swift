@@ -44,7 +44,7 @@ struct DiffCommand: Command {
         var changes = older.model.changes(to: newer.model)
         if options.has("hash-only") { changes = changes.filter(\.changesHash) }
         if isJSON {
-            try output.data(JSON.array(changes.map(DiffCommand.json)).pretty() + "\n")
+            try output.json(JSON.array(changes.map(DiffCommand.json)))
         } else {
             for change in changes { try output.line((change.changesHash ? "* " : "  ") + change.text) }
         }

@@ -36,7 +36,7 @@ struct LintCommand: Command {
         let named = try NamedModel(options.operand(0) ?? "", version: options["version"], isChecked: false)
         let findings = named.model.lint(profile)
         if isJSON {
-            try output.data(JSON.array(findings.map(LintCommand.json)).pretty() + "\n")
+            try output.json(JSON.array(findings.map(LintCommand.json)))
         } else {
             for finding in findings {
                 try output.line(

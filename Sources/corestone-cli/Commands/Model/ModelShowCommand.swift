@@ -35,7 +35,7 @@ struct ModelShowCommand: Command {
         let withHashes = options.has("hashes")
         if isJSON {
             let summary = JSON(model.summary)
-            try output.data((withHashes ? hashes(of: model, summary) : summary).pretty() + "\n")
+            try output.json(withHashes ? hashes(of: model, summary) : summary)
         } else {
             for line in ModelText(model, withHashes: withHashes).lines { try output.line(line) }
         }

@@ -40,7 +40,7 @@ struct MetadataCommand: Command {
         if !changes.isEmpty || !removed.isEmpty { try change() }
         let values = try takingStore(path) { try StoreMetadata(ofStoreAt: path) }.dictionary
         switch format {
-        case .json: try output.data(JSON(values).pretty() + "\n")
+        case .json: try output.json(JSON(values))
         default:
             for line in lines(values) { try output.line(line) }
         }
