@@ -67,6 +67,8 @@ let package = Package(
                     [
                         "-Xlinker", "--version-script=\(Context.packageDirectory)/Sources/CorestoneABI/corestone.map",
                     ], .when(configuration: .release)),
+                // What dlclose would take away, threads and fork handlers would still run.
+                .unsafeFlags(["-Xlinker", "-z", "-Xlinker", "nodelete"]),
                 // Half a megabyte of relocations shrinks to a tenth. The C library that the shipped library needs knows the form.
                 .unsafeFlags(
                     [

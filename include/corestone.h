@@ -1458,7 +1458,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_context_perform(cst_context *context, c
                                                          void *userdata, cst_destroy_fn destroy, cst_error **error);
 /* Runs body on the context's queue and waits for it; may be called from within. Pending changes are processed when the
  * outermost one ends. Code 132000, with CST_E_WRONG_THREAD, when the wait would never end: the thread that has the queue waits
- * for a queue that this one has. */
+ * for a queue that this one has; with CST_E_NO_MEMORY, when all threads that work for queues wait already, see
+ * docs/reference/queue.md. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_perform_and_wait(cst_context *context, cst_context_perform_fn body,
                                                                   void *userdata, cst_error **error);
 /* When cst_context_schedule runs a body. */

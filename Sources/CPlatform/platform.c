@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "platform.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -9,7 +10,14 @@
 #include <sys/inotify.h>
 #include <sys/statfs.h>
 #include <sys/xattr.h>
+#include <time.h>
 #include <unistd.h>
+
+#ifdef __has_feature
+#if __has_feature(thread_sanitizer)
+#define THREAD_SANITIZER 1 /* it does not know sem_clockwait, and would take what that orders for a race */
+#endif
+#endif
 
 uint32_t platform_told_sql;
 bool platform_forked = false;
@@ -39,6 +47,55 @@ bool platform_thread_name(uint64_t thread, char *out, int size) {
     if (found) out[strcspn(out, "\n")] = 0;
     return found;
 }
+
+char platform_thread_state(uint64_t thread) {
+    char path[48], line[512];
+    snprintf(path, sizeof path, "/proc/self/task/%u/stat", platform_thread_number(thread));
+    FILE *file = fopen(path, "re");
+    if (file == NULL) return 0;
+    /* The name, which may be anything, stands before it in brackets. */
+    const char *name_end = fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL;
+    fclose(file);
+    return name_end && name_end[1] == ' ' ? name_end[2] : 0;
+}
+
+enum { SECOND = 1000000000 };
+
+uint64_t platform_thread_time(pthread_t thread) {
+    clockid_t clock;
+    struct timespec time;
+    if (pthread_getcpuclockid(thread, &clock) != 0 || clock_gettime(clock, &time) != 0) return 0;
+    return (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec;
+}
+
+bool platform_wait(sem_t *semaphore, uint64_t nanoseconds) {
+    struct timespec deadline;
+#ifdef THREAD_SANITIZER
+    const clockid_t clock = CLOCK_REALTIME;
+#else
+    const clockid_t clock = CLOCK_MONOTONIC;
+#endif
+    clock_gettime(clock, &deadline);
+    const uint64_t ends = (uint64_t)deadline.tv_nsec + nanoseconds % SECOND;
+    deadline.tv_sec += (time_t)(nanoseconds / SECOND + ends / SECOND);
+    deadline.tv_nsec = (long)(ends % SECOND);
+#ifdef THREAD_SANITIZER
+    while (sem_timedwait(semaphore, &deadline) != 0) {
+#else
+    while (sem_clockwait(semaphore, clock, &deadline) != 0) {
+#endif
+        if (errno != EINTR) return false;
+    }
+    return true;
+}
+
+void platform_sleep(uint64_t nanoseconds) {
+    struct timespec left = {(time_t)(nanoseconds / SECOND), (long)(nanoseconds % SECOND)};
+    while (nanosleep(&left, &left) != 0 && errno == EINTR) {
+    }
+}
+
+_Thread_local void *platform_own_worker __attribute__((tls_model("initial-exec"))) = NULL;
 
 /* The child gets an identity that owns nothing, so that the one compare of the hot calls already refuses it. */
 static void in_child(void) {

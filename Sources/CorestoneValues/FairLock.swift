@@ -120,12 +120,5 @@ package final class FairLock: @unchecked Sendable {
 
 extension UnsafeMutablePointer<sem_t> {
     /// Waits for a semaphore 20 milliseconds at most; false when it was not posted.
-    package func waitAWhile() -> Bool {
-        var deadline = timespec()
-        clock_gettime(CLOCK_REALTIME, &deadline)
-        deadline.tv_nsec += 20_000_000
-        deadline.tv_sec += deadline.tv_nsec / 1_000_000_000
-        deadline.tv_nsec %= 1_000_000_000
-        return sem_timedwait(self, &deadline) == 0
-    }
+    package func waitAWhile() -> Bool { platform_wait(self, 20_000_000) }
 }

@@ -1,6 +1,7 @@
 /* What Swift cannot say by itself: a thread's identity, detection of fork, and atomics on plain memory. */
 #pragma once
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,6 +27,20 @@ static inline bool platform_is_owner(const uint64_t *owner) {
 uint32_t platform_thread_number(uint64_t thread);
 /* The name that the system has for a thread; false when the thread has ended. 16 bytes hold every name. */
 bool platform_thread_name(uint64_t thread, char *out, int size);
+
+/* What a thread does at this moment, by the system's letter: R runs, S sleeps, D waits for a device; 0 when nobody knows. */
+char platform_thread_state(uint64_t thread);
+/* How long a thread that has not ended was on a processor, in nanoseconds; 0 when nobody knows. */
+uint64_t platform_thread_time(pthread_t thread);
+
+/* Takes from a semaphore, waiting so many nanoseconds at most by a clock that nobody sets; false when there was nothing to take. */
+bool platform_wait(sem_t *semaphore, uint64_t nanoseconds);
+void platform_sleep(uint64_t nanoseconds);
+
+/* What the pool of workers knows the calling thread by; NULL for a thread of the host's. */
+extern _Thread_local void *platform_own_worker __attribute__((tls_model("initial-exec")));
+static inline void *platform_worker(void) { return platform_own_worker; }
+static inline void platform_set_worker(void *worker) { platform_own_worker = worker; }
 
 /* At most 15 bytes. */
 void platform_set_thread_name(pthread_t thread, const char *name);

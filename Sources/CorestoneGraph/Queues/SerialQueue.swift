@@ -4,7 +4,7 @@ import Glibc
 import Synchronization
 
 /// Gives one thread at a time its turn, in order of arrival: callers that wait do their work on their own threads, the rest is
-/// done by a worker thread that ends when it has been idle for a while.
+/// done by a thread of the pool.
 final class SerialQueue: @unchecked Sendable {
     private enum Entry {
         case work(() -> Void)
@@ -12,27 +12,32 @@ final class SerialQueue: @unchecked Sendable {
     }
 
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-    /// For the worker: there may be work for it.
-    private let arrived = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private var entries = Line<Entry>()
+    /// How many of them are work.
+    private var workCount = 0
     private let current = Atomic<UInt64>(0)
-    private var worker: pthread_t?
+    /// Whether the pool knows that there is work to do.
+    private var isSubmitted = false
+    /// The worker that does it.
+    private var servant: Worker?
+    /// Whether the pool looks whether the thread that has the queue has ended.
+    private var isWatched = false
     /// The thread that closed it to guests, and is none itself; 0 while it is open.
     private var closer: UInt64 = 0
-    private let label: ContextLabel
+    let label: ContextLabel
 
-    private static let idleSeconds = 2
+    /// How many pieces of work are done at a stretch while other queues wait for a thread.
+    private static let fairCount = 16
+    /// For how many seconds a thread waits behind work that finds no thread.
+    private static let starvation = 3
 
     init(_ label: ContextLabel) {
         self.label = label
         pthread_mutex_init(mutex, nil)
-        pthread_cond_init(arrived, nil)
     }
 
     deinit {
-        pthread_cond_destroy(arrived)
         pthread_mutex_destroy(mutex)
-        arrived.deallocate()
         mutex.deallocate()
     }
 
@@ -57,6 +62,9 @@ final class SerialQueue: @unchecked Sendable {
     /// Whether somebody waits for a turn.
     var isAwaited: Bool { withMutex { !entries.isEmpty } }
 
+    /// Whether it has work for which there is no thread.
+    private var isStarved: Bool { withMutex { isSubmitted } && Workers.shared.isStuck }
+
     /// Whether nobody has it, and nobody waits for a turn.
     var isIdle: Bool { withMutex { holder == 0 && entries.isEmpty } }
 
@@ -72,9 +80,10 @@ final class SerialQueue: @unchecked Sendable {
     func enqueue(isGuest: Bool = false, _ work: @escaping () -> Void) throws {
         try withMutex {
             try requireAdmission(isGuest)
-            if worker == nil { try startWorker() }
+            try Workers.shared.expectWork(of: label)
             entries.append(.work(work))
-            passOn()
+            workCount += 1
+            if holder == 0 { passOn() } else { watchHolder() }
         }
     }
 
@@ -98,7 +107,12 @@ final class SerialQueue: @unchecked Sendable {
         }
         do {
             try Waits.whileWaiting(for: .queue(self), label) {
-                while !turn.wait(seconds: 1) { takeFromEnded() }
+                var starved = 0
+                while !turn.wait(nanoseconds: 1_000_000_000) {
+                    takeFromEnded()
+                    starved = isStarved ? starved + 1 : 0
+                    if starved == SerialQueue.starvation { throw Waits.withoutThread(label) }
+                }
             }
         } catch {
             let isMine = withMutex {
@@ -123,6 +137,8 @@ final class SerialQueue: @unchecked Sendable {
 
     /// The calling thread gives the queue to the next one.
     func release() {
+        // Whoever had the mutex in that moment is not here to give it back.
+        if platform_is_forked() { return }
         withMutex {
             current.store(0, ordering: .releasing)
             passOn()
@@ -133,11 +149,15 @@ final class SerialQueue: @unchecked Sendable {
     private func passOn() {
         guard holder == 0, let next = entries.first else { return }
         switch next {
-        case .work: pthread_cond_signal(arrived)
+        case .work:
+            guard servant == nil, !isSubmitted else { return }
+            isSubmitted = true
+            Workers.shared.submit(self)
         case .turn(let turn):
             entries.removeFirst()
             current.store(turn.thread, ordering: .releasing)
             turn.give()
+            watchHolder()
         }
     }
 
@@ -154,155 +174,65 @@ final class SerialQueue: @unchecked Sendable {
         passOn()
     }
 
-    // MARK: The worker
+    // MARK: Work
 
-    private func startWorker() throws {
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-        defer { pthread_attr_destroy(&attributes) }
-        var thread = pthread_t()
-        let box = Unmanaged.passRetained(self)
-        let result = pthread_create(
-            &thread, &attributes,
-            { argument in
-                if let argument { Unmanaged<SerialQueue>.fromOpaque(argument).takeRetainedValue().work() }
-                return nil
-            }, box.toOpaque())
-        guard result == 0 else {
-            box.release()
-            throw CoreError(.noMemory, "the system gives no thread for the queue of \(label.text) (error \(result))")
-        }
-        worker = thread
-        name(thread)
-    }
-
-    /// Has the worker thread bear the context's name, as far as the system keeps it.
-    func takeName() { withMutex { if let worker { name(worker) } } }
-
-    private func name(_ thread: pthread_t) {
-        // The system keeps 15 bytes; a character that does not fit is left out.
-        var name = label.name ?? "corestone"
-        while name.utf8.count > 15 { name.removeLast() }
-        platform_set_thread_name(thread, name)
-    }
-
-    /// What the worker does: work when its turn comes, until there is none for a while.
-    private func work() {
+    /// On a worker's thread: does the work that is at the front, and goes on as long as there is some.
+    func serve(_ worker: Worker) {
         pthread_mutex_lock(mutex)
-        while true {
-            if var work = nextWork() {
-                current.store(platform_thread_id(), ordering: .releasing)
-                pthread_mutex_unlock(mutex)
-                work()
-                // What it held may end here, and calls the host: not with the mutex.
-                work = {}
-                pthread_mutex_lock(mutex)
-                current.store(0, ordering: .releasing)
-                passOn()
-            } else if !waitForWork() {
-                let former = holder
-                if former != 0, !threadIsAlive(former) { take(from: former) } else if !hasWork { break }
-            }
+        isSubmitted = false
+        servant = worker
+        var count = 0
+        while var work = nextWork() {
+            current.store(platform_thread_id(), ordering: .releasing)
+            worker.take(label)
+            pthread_mutex_unlock(mutex)
+            work()
+            // What it held may end here, and calls the host: not with the mutex.
+            work = {}
+            // The child of a fork: whoever had a mutex then is not here to give it back.
+            if platform_is_forked() { return }
+            worker.noteEnd()
+            Workers.shared.didWork()
+            pthread_mutex_lock(mutex)
+            current.store(0, ordering: .releasing)
+            count += 1
+            if count >= SerialQueue.fairCount, Workers.shared.hasOthers { break }
         }
-        worker = nil
+        servant = nil
+        passOn()
         pthread_mutex_unlock(mutex)
-    }
-
-    private var hasWork: Bool {
-        entries.contains { if case .work = $0 { true } else { false } }
     }
 
     private func nextWork() -> (() -> Void)? {
         guard holder == 0, case .work(let work)? = entries.first else { return nil }
         entries.removeFirst()
+        workCount -= 1
         return work
     }
 
-    /// False when none came for the idle time.
-    private func waitForWork() -> Bool {
-        var deadline = timespec()
-        clock_gettime(CLOCK_REALTIME, &deadline)
-        deadline.tv_sec += SerialQueue.idleSeconds
-        return pthread_cond_timedwait(arrived, mutex, &deadline) == 0
+    /// Has the thread that works for it bear the context's name, as far as the system keeps it.
+    func takeName() { withMutex { servant?.take(label) } }
+
+    /// Work that waits for a thread of the host's would wait for ever if that ends. With the mutex.
+    private func watchHolder() {
+        guard workCount > 0, servant == nil, !isWatched else { return }
+        isWatched = true
+        Workers.shared.watch(self)
+    }
+
+    /// Takes the queue from a thread that has ended. False when there is nothing more to look at.
+    func needsWatch() -> Bool {
+        takeFromEnded()
+        return withMutex {
+            isWatched = workCount > 0 && servant == nil && holder != 0
+            return isWatched
+        }
     }
 }
 
+/// Whether a thread, which may be the calling one, has not ended.
 func threadIsAlive(_ thread: UInt64) -> Bool {
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: 32) { buffer in
         platform_thread_name(thread, buffer.baseAddress, 32)
-    }
-}
-
-/// A thread that waits for something that another one gives.
-final class Turn: @unchecked Sendable {
-    let thread = platform_thread_id()
-    private let given = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
-    /// Asked for with the mutex of a queue.
-    private(set) var isGiven = false
-
-    init() { sem_init(given, 0, 0) }
-
-    deinit {
-        sem_destroy(given)
-        given.deallocate()
-    }
-
-    func give() {
-        isGiven = true
-        sem_post(given)
-    }
-
-    func wait() { while sem_wait(given) != 0 {} }
-
-    /// False when the time is up.
-    func wait(seconds: Int) -> Bool {
-        var deadline = timespec()
-        clock_gettime(CLOCK_REALTIME, &deadline)
-        deadline.tv_sec += seconds
-        while sem_timedwait(given, &deadline) != 0 { if errno != EINTR { return false } }
-        return true
-    }
-}
-
-/// Elements in order of arrival, taken out at the front, or anywhere by the place that `append` gave.
-struct Line<Element> {
-    private var elements: [Element?] = []
-    /// How many left the front of `elements`, and how many were ever cut off before it.
-    private var head = 0
-    private var cut = 0
-
-    var first: Element? { head < elements.count ? elements[head] : nil }
-    var isEmpty: Bool { head == elements.count }
-
-    @discardableResult
-    mutating func append(_ element: Element) -> Int {
-        elements.append(element)
-        return cut + elements.count - 1
-    }
-
-    mutating func removeFirst() {
-        elements[head] = nil
-        head += 1
-        skip()
-    }
-
-    /// Nothing happens when it left already.
-    mutating func remove(at place: Int) {
-        guard place - cut >= head else { return }
-        elements[place - cut] = nil
-        skip()
-    }
-
-    func contains(where condition: (Element) -> Bool) -> Bool {
-        elements[head...].contains { $0.map(condition) ?? false }
-    }
-
-    private mutating func skip() {
-        while head < elements.count, elements[head] == nil { head += 1 }
-        guard head == elements.count || head > 64 && head > elements.count / 2 else { return }
-        elements.removeFirst(head)
-        cut += head
-        head = 0
     }
 }

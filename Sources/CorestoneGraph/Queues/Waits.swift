@@ -11,6 +11,14 @@ enum Waits {
         case mainThread
         case thread(UInt64)
 
+        var description: String {
+            switch self {
+            case .queue(let queue): "the queue of \(queue.label.text)"
+            case .mainThread: "the main thread"
+            case .thread(let thread): nameOfThread(thread)
+            }
+        }
+
         /// The thread that has to go on before the wait can end; 0 for none.
         var holder: UInt64 {
             switch self {
@@ -40,7 +48,7 @@ enum Waits {
         }
         if let holder { throw endless(thread, holder, whose) }
         defer { end(of: thread) }
-        try wait()
+        try Workers.shared.whileWaiting(orThrow: { tooMany(thread, whose) }, wait)
     }
 
     /// Says that a wait is over, for the one who ends it: the thread that waited may take a while to notice.
@@ -75,5 +83,49 @@ enum Waits {
             "\(nameOfThread(thread)) would wait for the queue of \(whose.text) for ever: \(nameOfThread(holder)), which has "
                 + "it, waits for what this thread has; take contexts from a child down to its parent, never the other way"
         )
+    }
+
+    // MARK: Too many
+
+    /// How many waits of a chain an error names.
+    private static let namedLinks = 8
+
+    /// The calling thread, a worker, would be the last one to wait.
+    private static func tooMany(_ thread: UInt64, _ whose: ContextLabel) -> CoreError {
+        CoreError(
+            .noMemory, code: .managedObjectContextLocking,
+            "\(nameOfThread(thread)) may not wait for the queue of \(whose.text): all other threads that work for queues wait "
+                + "already, and there are no more (at most \(Workers.limit), or as many as the system gives), so that nobody "
+                + "could do what they wait for. It is the end of a chain: \(chain(from: thread)). Have fewer functions wait "
+                + "for other contexts at a time, or enqueue what they wait for")
+    }
+
+    /// Which thread waits for what, from one on: who has what it waits for, and what that one waits for.
+    private static func chain(from thread: UInt64) -> String {
+        var links: [(thread: UInt64, awaited: Awaited)] = []
+        waiting.withLock { all in
+            var next = thread
+            while links.count <= all.count, let awaited = all[next] {
+                links.append((next, awaited))
+                next = awaited.holder
+            }
+        }
+        var text = ""
+        for (place, link) in links.prefix(namedLinks).enumerated() {
+            text += place == 0 ? nameOfThread(link.thread) : ", which \(nameOfThread(link.thread)) has, which"
+            text += " waits for \(link.awaited.description)"
+        }
+        if links.count > namedLinks { return text + ", and so on, \(links.count) waits in all" }
+        guard let last = links.last else { return nameOfThread(thread) }
+        let holder = last.awaited.holder
+        return text + (holder == 0 ? ", which no thread serves" : ", which \(nameOfThread(holder)) has")
+    }
+
+    /// Nothing comes of waiting for a queue, since the work before it finds no thread.
+    static func withoutThread(_ whose: ContextLabel) -> CoreError {
+        CoreError(
+            .noMemory, code: .managedObjectContextLocking,
+            "the system gives no thread for what the queue of \(whose.text), or another one that it waits for, was given before; "
+                + "what was given is done as soon as it gives one")
     }
 }

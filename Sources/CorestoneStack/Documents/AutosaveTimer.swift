@@ -41,7 +41,7 @@ final class AutosaveTimer: Sendable {
         }
         if left < 0 { return false }
         if left > 0 {
-            usleep(UInt32(min(left, AutosaveTimer.step) * 1_000_000) + 1)
+            WorkQueue.sleep(seconds: min(left, AutosaveTimer.step))
             return true
         }
         let work = due.withLock { due in

@@ -79,8 +79,24 @@ def find_library() -> str:
     )
 
 
+def _refuse_subinterpreter() -> None:
+    """ctypes runs what the library calls in the main interpreter, with another one's objects."""
+    try:
+        own, main = ctypes.pythonapi.PyInterpreterState_Get, ctypes.pythonapi.PyInterpreterState_Main
+    except AttributeError:
+        return  # another implementation of Python, which has none
+    own.restype = main.restype = ctypes.c_void_p
+    if own() != main():
+        raise ImportError(
+            "Corestone cannot be used in a subinterpreter: ctypes would run its callbacks in the main interpreter. "
+            "Import it there, or in a process of its own (mod_wsgi: WSGIApplicationGroup %{GLOBAL}).",
+            name="corestone",
+        )
+
+
 def load_library() -> ctypes.CDLL:
     """Loads the library. CDLL, so that other Python threads run while a call does."""
+    _refuse_subinterpreter()
     path = find_library()
     try:
         return ctypes.CDLL(path)

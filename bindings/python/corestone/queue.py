@@ -60,13 +60,21 @@ class Task:
         finally:
             _give(self.context, former)
 
+    def call_queued(self) -> Any:
+        former = getattr(_queued, "is_here", False)
+        _queued.is_here = True
+        try:
+            return self.call()
+        finally:
+            _queued.is_here = former
+
     def run(self) -> int:
         future = self.future
         if future is not None and not future.set_running_or_notify_cancel():
             self.has_ended = True
             return _abi.OK
         try:
-            self.result = self.call()
+            self.result = self.call() if future is None else self.call_queued()
         except BaseException as raised:  # every exception belongs to the caller, also KeyboardInterrupt
             self.exception = raised
             self.has_ended = True
@@ -80,6 +88,7 @@ class Task:
 
 
 _alone = threading.local()  # whether a coordinator's perform runs on the thread
+_queued = threading.local()  # whether a function that was queued runs on the thread
 _tasks: dict[int, Task] = {}
 _numbers = itertools.count(1)
 
@@ -190,9 +199,7 @@ def schedule(context: Context, handle: int, how: int, function: Callable[[], Any
 
 def prepared(context: Context, function: Callable[[], Any]) -> tuple[int, Future[Any]]:
     """A function that the library will call for a number, and its future; `_forget` ends both."""
-    if _exit.has_run:
-        raise RuntimeError("The interpreter is ending: nothing more can be queued.")
-    _exit.arm()
+    _exit.admit()
     future = _Future(context)
     number = next(_numbers)
     _tasks[number] = Task(context, function, future)
@@ -265,9 +272,7 @@ def perform_and_wait(context: Context, handle: int, function: Callable[[], Any])
 
 def perform_alone(handle: int, function: Callable[[], Any]) -> Future[Any]:
     """Queues a function that runs while nothing else is saved to the stores of a coordinator."""
-    if _exit.has_run:
-        raise RuntimeError("The interpreter is ending: nothing more can be queued.")
-    _exit.arm()
+    _exit.admit()
     future: Future[Any] = Future()
     number = next(_numbers)
     _tasks[number] = Task(None, function, future)
@@ -359,6 +364,7 @@ class _Exit:
 
     def __init__(self) -> None:
         self.has_run = False
+        self._is_under_way = False
         self._armed = False
         self._process = 0
         self.contexts: weakref.WeakSet[Context] = weakref.WeakSet()
@@ -372,9 +378,17 @@ class _Exit:
             self._process = os.getpid()
             atexit.register(self.run)
 
+    def admit(self) -> None:
+        """Refuses what is to be queued once the end has begun. What is queued already may still queue what belongs to it;
+        a daemon thread may not, since it would go on for ever."""
+        if self.has_run or (self._is_under_way and not getattr(_queued, "is_here", False)):
+            raise RuntimeError("The interpreter is ending: nothing more can be queued.")
+        self.arm()
+
     def run(self) -> None:
         if os.getpid() != self._process:
             return  # a forked child: the queues' threads are not here
+        self._is_under_way = True
         self._end_watchers()
         try:
             self._finish_queued()

@@ -120,6 +120,87 @@ print("end")
     check(run_python(BEGIN + program), "end\n")
 
 
+def test_daemon_threads_that_queue_for_ever(run_python: Run) -> None:
+    """The end does not wait for more than there is when it begins; and whatever was taken is done."""
+    program = """
+import atexit
+futures, refusals = [], []
+def last():
+    for _ in range(3000):
+        if refusals: break
+        time.sleep(0.01)
+    print("all done", all(each.done() for each in list(futures)), "refused", len(refusals) > 0)
+atexit.register(last)
+def work():
+    while True:
+        try:
+            future = container.perform_background_task(lambda ctx: (ctx.insert("Item", name="x"), ctx.save()))
+        except RuntimeError as error:
+            refusals.append(str(error))
+            return
+        futures.append(future)
+        future.exception()
+for _ in range(8):
+    threading.Thread(target=work, daemon=True).start()
+while len(futures) < 20:
+    time.sleep(0.01)
+print("end", flush=True)
+"""
+    check(run_python(BEGIN + program), "end\nall done True refused True\n")
+
+
+def test_a_queued_function_may_queue_more_at_the_end(run_python: Run) -> None:
+    program = """
+background = container.background_context()
+def step(left):
+    if left:
+        time.sleep(0.01)
+        background.perform(step, left - 1)
+    else:
+        print("last step")
+background.perform(step, 20)
+print("end")
+"""
+    check(run_python(BEGIN + program), "end\nlast step\n")
+
+
+# -------- subinterpreters
+
+
+def test_subinterpreters_are_refused(run_python: Run) -> None:
+    program = """
+import sys
+sys.path[:0] = PATHS
+try:
+    import corestone
+except ImportError as error:
+    print(error)
+"""
+    outer = """
+import sys
+try:
+    import _xxsubinterpreters as interpreters
+except ImportError:
+    try:
+        import _interpreters as interpreters
+    except ImportError:
+        print("none"); sys.exit()
+try:  # one that shares the lock of the main one, as mod_wsgi makes them: others do not even let ctypes in
+    number = interpreters.create(isolated=False)
+except TypeError:
+    number = interpreters.create("legacy")
+interpreters.run_string(number, PROGRAM)
+import corestone
+print(corestone.library_version() != "")
+"""
+    paths = [path for path in sys.path if path]
+    done = run_python(f"PROGRAM = {('PATHS = ' + repr(paths) + program)!r}\n" + outer)
+    if done.stdout == "none\n":
+        pytest.skip("this Python has no subinterpreters")
+    assert done.stdout.startswith("Corestone cannot be used in a subinterpreter: ctypes would run"), done
+    assert done.stdout.endswith("True\n")
+
+
 # -------- Ctrl-C
 
 

@@ -1,0 +1,597 @@
+/* The threads that do what queues were given: how many there are, functions that wait for each other, a system that gives none,
+ * the end of the process.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "company.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MOST = 16, LIMIT = 256, CONTEXTS = 64, CHAIN = 20, MANY = 300 };
+
+/* How many more threads the system gives; below 0 any number. The library calls this one instead of the system's. */
+static atomic_int threads_left = -1;
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument) {
+    static int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    if (!real) *(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
+    if (threads_left == 0) return EAGAIN;
+    if (threads_left > 0) threads_left--;
+    return real(thread, attributes, body, argument);
+}
+
+static atomic_int ran, told, refused, destroyed, most_threads;
+static atomic_bool is_open;
+
+static void nap(long milliseconds) {
+    const struct timespec pause = {milliseconds / 1000, milliseconds % 1000 * 1000 * 1000};
+    nanosleep(&pause, NULL);
+}
+
+/* Waits until a number is reached, for a minute at most. */
+static bool reaches(atomic_int *number, int wanted) {
+    for (int i = 0; i < 60 * 1000 && *number < wanted; i++)
+        nap(1);
+    return *number >= wanted;
+}
+
+static int thread_count(void) {
+    int count = 0;
+    DIR *folder = opendir("/proc/self/task");
+    REQUIRE(folder != NULL);
+    while (readdir(folder))
+        count++;
+    closedir(folder);
+    return count - 2; /* . and .. */
+}
+
+static void note_threads(void) {
+    const int now = thread_count();
+    int most = most_threads;
+    while (now > most && !atomic_compare_exchange_weak(&most_threads, &most, now)) {
+    }
+}
+
+/* Threads without work go away by themselves. */
+static bool threads_go_down_to(int wanted) {
+    int count = thread_count();
+    for (int i = 0; i < 60 * 100 && count > wanted; i++) {
+        nap(10);
+        count = thread_count();
+    }
+    return count <= wanted;
+}
+
+static void begin(void) {
+    ran = told = refused = destroyed = most_threads = 0;
+    is_open = false;
+    threads_left = -1;
+}
+
+static void count_destroy(void *userdata) {
+    (void)userdata;
+    destroyed++;
+}
+
+static void tell(void *userdata, cst_context *context, cst_status status, const cst_error *error) {
+    (void)userdata, (void)context;
+    if (status != CST_OK) {
+        CHECK_STATUS(CST_E_CALLBACK, status);
+        CHECK(error != NULL);
+        refused++;
+    }
+    told++;
+}
+
+static cst_status nothing(void *userdata, cst_context *context, cst_error **error) {
+    (void)userdata, (void)context, (void)error;
+    ran++;
+    return CST_OK;
+}
+
+static cst_status note_and_nap(void *userdata, cst_context *context, cst_error **error) {
+    (void)userdata, (void)context, (void)error;
+    note_threads();
+    nap(1);
+    ran++;
+    return CST_OK;
+}
+
+static cst_status wait_for_opening(void *userdata, cst_context *context, cst_error **error) {
+    (void)userdata, (void)context, (void)error;
+    for (int i = 0; i < 60 * 1000 && !is_open; i++)
+        nap(1);
+    CHECK(is_open);
+    ran++;
+    return CST_OK;
+}
+
+/* MARK: How many */
+
+static void many_contexts_share_few_threads(void) {
+    begin();
+    CHECK(threads_go_down_to(1));
+    struct company c = company_open(check_path("a.sqlite"));
+    const int before = thread_count();
+    cst_context *contexts[CONTEXTS];
+    for (int i = 0; i < CONTEXTS; i++)
+        contexts[i] = company_context(&c, CST_QUEUE_PRIVATE);
+    CHECK_INT(before, thread_count()); /* without work none has a thread */
+    for (int round = 0; round < 10; round++) {
+        for (int i = 0; i < CONTEXTS; i++)
+            OK(cst_context_schedule(contexts[i], CST_SCHEDULE_ENQUEUED, note_and_nap, tell, NULL, NULL, E));
+    }
+    CHECK(reaches(&told, 10 * CONTEXTS));
+    CHECK(most_threads <= before + MOST);
+    for (int i = 0; i < CONTEXTS; i++)
+        OK(cst_release(contexts[i]));
+    company_close(&c);
+    CHECK(threads_go_down_to(1));
+}
+
+static void one_context_after_the_other(void) {
+    begin();
+    CHECK(threads_go_down_to(1));
+    struct company c = company_open(check_path("a.sqlite"));
+    const int before = thread_count();
+    for (int i = 0; i < 2000; i++) {
+        cst_context *context = company_context(&c, CST_QUEUE_PRIVATE);
+        OK(cst_context_schedule(context, CST_SCHEDULE_ENQUEUED, nothing, tell, NULL, NULL, E));
+        OK(cst_release(context));
+        if (i % 100 == 0) note_threads();
+        if (i % 8 == 0) CHECK(reaches(&told, i + 1));
+    }
+    CHECK(reaches(&told, 2000));
+    CHECK(most_threads <= before + MOST);
+    company_close(&c);
+}
+
+struct maker {
+    struct company *company;
+    int number;
+};
+
+static cst_status insert_one(void *userdata, cst_context *context, cst_error **error) {
+    const struct maker *maker = userdata;
+    const cst_key keys[] = {maker->company->name, maker->company->floor};
+    const cst_value values[] = {value_text("made"), value_int(maker->number)};
+    cst_status status = cst_context_insert_many(context, maker->company->employee, 1, 2, keys, values, NULL, error);
+    return status == CST_OK ? cst_context_save(context, error) : status;
+}
+
+static void *make_and_drop(void *argument) {
+    const struct maker *maker = argument;
+    for (int i = 0; i < 40; i++) {
+        cst_context *context = NULL, *child = NULL;
+        CHECK_STATUS(CST_OK, cst_context_new(maker->company->coordinator, CST_QUEUE_PRIVATE, &context, E));
+        CHECK_STATUS(CST_OK, cst_context_new_child(context, CST_QUEUE_PRIVATE, &child, E));
+        CHECK_STATUS(CST_OK, cst_context_schedule(child, CST_SCHEDULE_ENQUEUED, nothing, tell, NULL, NULL, E));
+        if (i % 20 == 0) CHECK_STATUS(CST_OK, cst_context_perform_and_wait(context, insert_one, argument, E));
+        if (i % 3 == 0) CHECK_STATUS(CST_OK, cst_context_perform(context, nothing, NULL, count_destroy, E));
+        CHECK_STATUS(CST_OK, cst_release(context));
+        CHECK_STATUS(CST_OK, cst_release(child));
+    }
+    check_slot();
+    return NULL;
+}
+
+static void sixty_four_threads_make_and_drop_contexts(void) {
+    begin();
+    struct company c = company_open(check_path("a.sqlite"));
+    pthread_t threads[CONTEXTS];
+    struct maker makers[CONTEXTS];
+    for (int i = 0; i < CONTEXTS; i++) {
+        makers[i] = (struct maker){&c, i};
+        REQUIRE(pthread_create(&threads[i], NULL, make_and_drop, &makers[i]) == 0);
+    }
+    for (int i = 0; i < CONTEXTS; i++)
+        REQUIRE(pthread_join(threads[i], NULL) == 0);
+    CHECK(reaches(&told, CONTEXTS * 40));
+    CHECK(reaches(&destroyed, CONTEXTS * 14));
+    CHECK_INT(CONTEXTS * 54, ran);
+    CHECK_INT(CONTEXTS * 2, company_count(c.context, c.employee, NULL));
+    company_close(&c);
+}
+
+/* MARK: Waiting for each other */
+
+struct link {
+    struct link *links; /* all of them */
+    int number, count;
+    cst_context *context;
+    bool is_graph;
+};
+
+static cst_status follow(void *userdata, cst_context *context, cst_error **error) {
+    (void)context;
+    const struct link *link = userdata;
+    cst_status status = CST_OK;
+    if (link->is_graph) {
+        for (int step = 1; step <= 3 && status == CST_OK; step++) {
+            const int next = link->number + step * step + link->number % 3;
+            if (next < link->count)
+                status = cst_context_perform_and_wait(link->links[next].context, nothing, NULL, error);
+        }
+    } else if (link->number + 1 < link->count) {
+        status = cst_context_perform_and_wait(link->links[link->number + 1].context, nothing, NULL, error);
+    }
+    ran++;
+    return status;
+}
+
+static cst_status follow_down(void *userdata, cst_context *context, cst_error **error) {
+    (void)context;
+    struct link *link = userdata;
+    ran++;
+    if (link->number + 1 == link->count) return CST_OK;
+    struct link *next = &link->links[link->number + 1];
+    return cst_context_perform_and_wait(next->context, follow_down, next, error);
+}
+
+static void make_links(const struct company *c, struct link *links, int count, bool is_graph) {
+    for (int i = 0; i < count; i++)
+        links[i] = (struct link){links, i, count, company_context(c, CST_QUEUE_PRIVATE), is_graph};
+}
+
+static void drop_links(struct link *links) {
+    for (int i = 0; i < links->count; i++)
+        OK(cst_release(links[i].context));
+}
+
+static void a_chain_of_contexts_finishes(void) {
+    begin();
+    struct company c = company_open(check_path("a.sqlite"));
+    struct link links[CONTEXTS];
+    make_links(&c, links, CONTEXTS, false);
+    for (int round = 1; round <= 5; round++) {
+        for (int i = 0; i < CONTEXTS; i++)
+            OK(cst_context_schedule(links[i].context, CST_SCHEDULE_ENQUEUED, follow, tell, &links[i], NULL, E));
+        /* The whole way on one thread, between those. */
+        OK(cst_context_perform_and_wait(links[0].context, follow_down, &links[0], E));
+        CHECK(reaches(&told, round * CONTEXTS));
+    }
+    CHECK_INT(0, refused);
+    CHECK_INT(5 * (CONTEXTS + CONTEXTS + CONTEXTS - 1), ran);
+    drop_links(links);
+    company_close(&c);
+}
+
+static void *run_graph(void *argument) {
+    struct link *links = argument;
+    for (int i = 0; i < links->count; i++) {
+        struct link *link = &links[(i * 7) % links->count];
+        CHECK_STATUS(CST_OK, cst_context_schedule(link->context, CST_SCHEDULE_ENQUEUED, follow, tell, link, NULL, E));
+    }
+    CHECK_STATUS(CST_OK, cst_context_perform_and_wait(links[0].context, follow_down, links, E));
+    check_slot();
+    return NULL;
+}
+
+static void graphs_and_chains_at_once_finish(void) {
+    begin();
+    struct company c = company_open(check_path("a.sqlite"));
+    struct link links[CONTEXTS];
+    make_links(&c, links, CONTEXTS, true);
+    pthread_t threads[8];
+    for (int i = 0; i < 8; i++)
+        REQUIRE(pthread_create(&threads[i], NULL, run_graph, links) == 0);
+    for (int i = 0; i < 8; i++)
+        REQUIRE(pthread_join(threads[i], NULL) == 0);
+    CHECK(reaches(&told, 8 * CONTEXTS));
+    CHECK_INT(0, refused);
+    drop_links(links);
+    company_close(&c);
+}
+
+static pthread_barrier_t together;
+
+static cst_status meet(void *userdata, cst_context *context, cst_error **error) {
+    (void)userdata, (void)context, (void)error;
+    pthread_barrier_wait(&together);
+    ran++;
+    return CST_OK;
+}
+
+static void functions_that_wait_in_their_own_ways_finish(void) {
+    begin();
+    struct company c = company_open(check_path("a.sqlite"));
+    struct link links[CONTEXTS];
+    make_links(&c, links, CONTEXTS, false);
+    REQUIRE(pthread_barrier_init(&together, NULL, CONTEXTS) == 0);
+    for (int i = 0; i < CONTEXTS; i++)
+        OK(cst_context_schedule(links[i].context, CST_SCHEDULE_ENQUEUED, meet, tell, NULL, NULL, E));
+    CHECK(reaches(&told, CONTEXTS));
+    pthread_barrier_destroy(&together);
+    drop_links(links);
+    company_close(&c);
+}
+
+static void some_that_sleep_do_not_keep_others_waiting(void) {
+    begin();
+    struct company c = company_open(check_path("a.sqlite"));
+    struct link links[CONTEXTS];
+    make_links(&c, links, CONTEXTS, false);
+    for (int i = 0; i < CONTEXTS; i++)
+        OK(cst_context_schedule(links[i].context, CST_SCHEDULE_ENQUEUED, i < MOST ? wait_for_opening : nothing, tell,
+                                NULL, NULL, E));
+    CHECK(reaches(&told, CONTEXTS - MOST));
+    is_open = true;
+    CHECK(reaches(&told, CONTEXTS));
+    drop_links(links);
+    company_close(&c);
+}
+
+static cst_string seen_message(const cst_error *error) {
+    return cst_error_message(cst_error_detail_count(error) > 0 ? cst_error_detail_at(error, 0) : error);
+}
+
+static void tell_end_of_chain(void *userdata, cst_context *context, cst_status status, const cst_error *error) {
+    (void)userdata, (void)context;
+    if (status != CST_OK) {
+        CHECK_STATUS(CST_E_CALLBACK, status);
+        CHECK_CONTAINS("(at most 256, or as many as the system gives)", seen_message(error));
+        CHECK_CONTAINS("waits for the queue of context 'hub', which thread ", seen_message(error));
+        CHECK_CONTAINS("and so on, 21 waits in all", seen_message(error));
+        refused++;
+    }
+    told++;
+}
+
+static void name_context(cst_context *context, const char *name) {
+    OK(cst_context_lock(context, E));
+    OK(cst_context_set_name(context, text(name), E));
+    OK(cst_context_unlock(context, E));
+}
+
+static atomic_int begun;
+
+static cst_status wait_for_hub(void *userdata, cst_context *context, cst_error **error) {
+    const struct link *link = userdata;
+    begun++;
+    if (link->number < CHAIN) return follow(userdata, context, error);
+    return cst_context_perform_and_wait(link->links[0].context, nothing, NULL, error);
+}
+
+/* The first ones are a chain, each of which has its own queue and waits for the next one's; the last of them waits for the
+ * test's. The others wait for the first. */
+static void too_many_waits_name_the_chain(void) {
+    begin();
+    begun = 0;
+    struct company c = company_open(check_path("a.sqlite"));
+    static struct link links[MANY];
+    make_links(&c, links, MANY, false);
+    name_context(links[0].context, "hub");
+    cst_context *last = links[CHAIN].context;
+    OK(cst_context_lock(last, E));
+    for (int i = CHAIN - 1; i >= 0; i--) {
+        OK(cst_context_schedule(links[i].context, CST_SCHEDULE_ENQUEUED, wait_for_hub, tell, &links[i], count_destroy,
+                                E));
+        CHECK(reaches(&begun, CHAIN - i));
+    }
+    for (int i = CHAIN + 1; i < MANY; i++)
+        OK(cst_context_schedule(links[i].context, CST_SCHEDULE_ENQUEUED, wait_for_hub, tell_end_of_chain, &links[i],
+                                count_destroy, E));
+    /* All threads but one wait; who would be the last is refused, and so is whoever has its place then. */
+    CHECK(reaches(&told, MANY - 1 - LIMIT));
+    CHECK(thread_count() <= LIMIT + 2);
+    OK(cst_context_unlock(last, E));
+    CHECK(reaches(&told, MANY - 1));
+    CHECK(reaches(&destroyed, MANY - 1));
+    CHECK(refused >= MANY - 1 - LIMIT);
+    CHECK(refused <= MANY - 1 - LIMIT + 4); /* one keeps watch */
+    drop_links(links);
+    company_close(&c);
+}
+
+/* MARK: A system that gives no thread */
+
+static void tell_chain(void *userdata, cst_context *context, cst_status status, const cst_error *error) {
+    (void)userdata, (void)context;
+    if (status != CST_OK) {
+        CHECK_CONTAINS("waits for the queue of context 'second'", seen_message(error));
+        CHECK_CONTAINS("It is the end of a chain", seen_message(error));
+        refused++;
+    }
+    told++;
+}
+
+static cst_status wait_behind_work(void *userdata, cst_context *context, cst_error **error) {
+    (void)context;
+    cst_context *other = userdata;
+    cst_status status = cst_context_schedule(other, CST_SCHEDULE_ENQUEUED, nothing, tell, NULL, NULL, error);
+    return status == CST_OK ? cst_context_perform_and_wait(other, nothing, NULL, error) : status;
+}
+
+static void without_a_thread_work_is_refused_and_nothing_lost(void) {
+    begin();
+    CHECK(threads_go_down_to(1));
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_context *context = company_context(&c, CST_QUEUE_PRIVATE), *other = company_context(&c, CST_QUEUE_PRIVATE);
+    name_context(context, "first");
+    name_context(other, "second");
+    threads_left = 0;
+    for (int i = 0; i < 3; i++) {
+        CHECK_STATUS(CST_E_NO_MEMORY, cst_context_perform(context, nothing, NULL, count_destroy, E));
+        CHECK_CONTAINS("gives no thread for the queue of context 'first'", cst_error_message(check_error()));
+    }
+    CHECK_INT(3, destroyed);
+    CHECK_INT(0, ran);
+    struct maker maker = {&c, 1};
+    OK(cst_context_perform_and_wait(context, insert_one, &maker, E)); /* needs none */
+
+    /* With one thread all is done, one after the other. */
+    threads_left = 1;
+    for (int i = 0; i < 20; i++)
+        OK(cst_context_schedule(i % 2 ? context : other, CST_SCHEDULE_ENQUEUED, nothing, tell, NULL, NULL, E));
+    CHECK(reaches(&told, 20));
+
+    /* That one may not wait for what only it could do. */
+    told = 0;
+    OK(cst_context_schedule(context, CST_SCHEDULE_ENQUEUED, wait_behind_work, tell_chain, other, NULL, E));
+    CHECK(reaches(&told, 2));
+    CHECK_INT(1, refused);
+    CHECK_INT(21, ran); /* what it had enqueued was done */
+
+    threads_left = -1;
+    told = 0;
+    OK(cst_context_schedule(context, CST_SCHEDULE_ENQUEUED, wait_behind_work, tell, other, NULL, E));
+    CHECK(reaches(&told, 2));
+    CHECK_INT(1, refused);
+    CHECK_INT(1, company_count(c.context, c.employee, NULL));
+    OK(cst_release(context));
+    OK(cst_release(other));
+    company_close(&c);
+}
+
+/* MARK: Two coordinators */
+
+struct pair {
+    struct company *first, *second;
+    pthread_barrier_t *both;
+    cst_context *own, *others;
+};
+
+static cst_status nothing_alone(void *userdata, cst_error **error) {
+    (void)userdata, (void)error;
+    ran++;
+    return CST_OK;
+}
+
+static cst_status take_other(void *userdata, cst_error **error) {
+    const struct pair *pair = userdata;
+    pthread_barrier_wait(pair->both);
+    return cst_coordinator_perform_and_wait(pair->second->coordinator, nothing_alone, NULL, error);
+}
+
+static void *in_coordinator(void *argument) {
+    const struct pair *pair = argument;
+    CHECK_STATUS(CST_E_CALLBACK, cst_coordinator_perform_and_wait(pair->first->coordinator, take_other, argument, E));
+    CHECK_CONTAINS("a coordinator's perform", cst_error_message(check_error()));
+    check_slot();
+    return NULL;
+}
+
+static cst_status wait_for_others(void *userdata, cst_context *context, cst_error **error) {
+    (void)context;
+    const struct pair *pair = userdata;
+    pthread_barrier_wait(pair->both);
+    return cst_context_perform_and_wait(pair->others, nothing, NULL, error);
+}
+
+static void *in_context(void *argument) {
+    const struct pair *pair = argument;
+    cst_status status = cst_context_perform_and_wait(pair->own, wait_for_others, argument, E);
+    if (status != CST_OK) {
+        CHECK_STATUS(CST_E_CALLBACK, status);
+        CHECK_CONTAINS("for ever", cst_error_message(check_error()));
+        refused++;
+    }
+    check_slot();
+    return NULL;
+}
+
+static void both(struct pair pairs[2], void *(*body)(void *)) {
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++)
+        REQUIRE(pthread_create(&threads[i], NULL, body, &pairs[i]) == 0);
+    for (int i = 0; i < 2; i++)
+        REQUIRE(pthread_join(threads[i], NULL) == 0);
+}
+
+static void two_coordinators_that_wait_for_each_other_are_told(void) {
+    begin();
+    struct company a = company_open(check_path("a.sqlite")), b = company_open(check_path("b.sqlite"));
+    pthread_barrier_t barrier;
+    REQUIRE(pthread_barrier_init(&barrier, NULL, 2) == 0);
+    cst_context *ours = company_context(&a, CST_QUEUE_PRIVATE), *theirs = company_context(&b, CST_QUEUE_PRIVATE);
+    struct pair pairs[2] = {{&a, &b, &barrier, ours, theirs}, {&b, &a, &barrier, theirs, ours}};
+    both(pairs, in_coordinator);
+    CHECK_INT(0, ran);
+    both(pairs, in_context);
+    CHECK_INT(1, refused); /* the other one goes on */
+    CHECK_INT(1, ran);
+    pthread_barrier_destroy(&barrier);
+    OK(cst_release(ours));
+    OK(cst_release(theirs));
+    company_close(&a);
+    company_close(&b);
+}
+
+/* MARK: The end */
+
+static void *enqueue_for_ever(void *argument) {
+    struct company *c = argument;
+    for (;;) {
+        cst_context *context = NULL;
+        if (cst_context_new(c->coordinator, CST_QUEUE_PRIVATE, &context, NULL) != CST_OK) return NULL;
+        static struct maker maker;
+        maker = (struct maker){c, 1};
+        cst_context_perform(context, insert_one, &maker, NULL, NULL);
+        cst_context_perform(context, note_and_nap, NULL, NULL, NULL);
+        cst_release(context);
+    }
+}
+
+/* A process of its own that ends in the midst of it all. */
+static int leave_in_the_midst(const char *path) {
+    static struct company c;
+    c = company_open(path);
+    for (int i = 0; i < 8; i++) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, enqueue_for_ever, &c) != 0) return 1;
+    }
+    reaches(&ran, 50);
+    return 0; /* main returns: what atexit and destructors do, runs beside the threads */
+}
+
+static void a_process_ends_at_once(void) {
+    begin();
+    char *path = strdup(check_path("a.sqlite"));
+    char *arguments[] = {"test_workers", "--leave", path, NULL};
+    for (int i = 0; i < 5; i++) {
+        pid_t child;
+        int status = -1;
+        REQUIRE(posix_spawn(&child, "/proc/self/exe", NULL, NULL, arguments, environ) == 0);
+        atomic_int ended = 0;
+        for (int step = 0; step < 60 * 100 && !ended; step++) {
+            ended = waitpid(child, &status, WNOHANG) == child;
+            nap(10);
+        }
+        CHECK(ended);
+        if (!ended) kill(child, SIGKILL);
+        CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    }
+    struct company c = company_open(path);
+    CHECK(company_count(c.context, c.employee, NULL) >= 5);
+    company_close(&c);
+    free(path);
+}
+
+int main(int argc, char **argv) {
+    if (argc == 3 && strcmp(argv[1], "--leave") == 0) return leave_in_the_midst(argv[2]);
+    check_begin(argc, argv);
+    RUN(many_contexts_share_few_threads);
+    RUN(one_context_after_the_other);
+    RUN(sixty_four_threads_make_and_drop_contexts);
+    RUN(a_chain_of_contexts_finishes);
+    RUN(graphs_and_chains_at_once_finish);
+    RUN(functions_that_wait_in_their_own_ways_finish);
+    RUN(some_that_sleep_do_not_keep_others_waiting);
+    RUN(too_many_waits_name_the_chain);
+    RUN(without_a_thread_work_is_refused_and_nothing_lost);
+    RUN(two_coordinators_that_wait_for_each_other_are_told);
+    RUN(a_process_ends_at_once);
+    return check_end();
+}
