@@ -1672,7 +1672,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_container_open(cst_string path, cst_mod
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_copy_data_folder(cst_string application, cst_buffer *out_path,
                                                                     cst_error **error);
 enum {
-    CST_DESCRIPTION_ASYNCHRONOUS = 1u << 0, /* cst_container_load opens the store on a thread of its own */
+    CST_DESCRIPTION_ASYNCHRONOUS = 1u << 0, /* cst_container_load opens the store on another thread */
     CST_DESCRIPTION_NO_FOLDER = 1u << 1     /* a missing folder is an error; else it is made, for the user alone */
 };
 typedef struct cst_store_description {
@@ -1693,7 +1693,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_container_add_description(cst_container
 typedef void (*cst_container_load_fn)(void *userdata, size_t index, cst_string path CST_BORROWED,
                                       cst_store *store CST_BORROWED, cst_error *error CST_BORROWED);
 /* Opens the stores that are not open. `handler` is told of each, on this thread before the call returns, and for those with
- * CST_DESCRIPTION_ASYNCHRONOUS on a thread of their own; the call itself fails for none. Without a handler (NULL) all are
+ * CST_DESCRIPTION_ASYNCHRONOUS on another thread; the call itself fails for none. Without a handler (NULL) all are
  * opened before the call returns; it fails as the one store did that could not be opened, or with a detail for each; the
  * others are open. What failed is tried again by the next call. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_load(cst_container *container, cst_container_load_fn handler,

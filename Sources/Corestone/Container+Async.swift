@@ -3,7 +3,7 @@ import CorestoneStack
 import CorestoneValues
 
 extension Container {
-    /// Opens the stores that are not open, on a thread of their own. What can be opened is open then, also when it throws.
+    /// Opens the stores that are not open, on another thread. What can be opened is open then, also when it throws.
     ///
     ///     let container = try Container(name: "Shop", model: model)
     ///     try await container.loadStores()

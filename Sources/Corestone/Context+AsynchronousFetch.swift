@@ -2,7 +2,7 @@ import CorestoneGraph
 import CorestoneValues
 
 extension Context {
-    /// Carries out a request beside the context: a thread of its own reads the rows, and `body` gets what was found, on the
+    /// Carries out a request beside the context: another thread reads the rows, and `body` gets what was found, on the
     /// context's queue. No thread waits meanwhile.
     ///
     ///     let names = try await context.fetchAsynchronously(request) { result in

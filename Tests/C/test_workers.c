@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sqlite3.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -364,6 +365,37 @@ static cst_status wait_for_hub(void *userdata, cst_context *context, cst_error *
     return cst_context_perform_and_wait(link->links[0].context, nothing, NULL, error);
 }
 
+static void saves_that_wait_for_another_process_do_not_keep_others_waiting(void) {
+    begin();
+    cst_store_options options = CST_STORE_OPTIONS_INIT;
+    options.busy_timeout_ms = 120 * 1000;
+    struct company busy = company_open_with(check_path("busy.sqlite"), &options);
+    struct company other = company_open(check_path("other.sqlite"));
+    sqlite3 *db = NULL;
+    REQUIRE(sqlite3_open(check_path("busy.sqlite"), &db) == SQLITE_OK);
+    REQUIRE(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK);
+    struct link waiting[MOST + 4], others[MOST + 4];
+    make_links(&busy, waiting, MOST + 4, false);
+    make_links(&other, others, MOST + 4, false);
+    struct maker to_busy = {&busy, 1}, to_other = {&other, 1};
+    for (int i = 0; i < MOST + 4; i++)
+        OK(cst_context_schedule(waiting[i].context, CST_SCHEDULE_ENQUEUED, insert_one, tell, &to_busy, NULL, E));
+    for (int i = 0; i < MOST + 4; i++)
+        OK(cst_context_schedule(others[i].context, CST_SCHEDULE_ENQUEUED, insert_one, tell, &to_other, NULL, E));
+    CHECK(reaches(&told, MOST + 4));
+    CHECK_INT(MOST + 4, company_count(other.context, other.employee, NULL));
+    CHECK_INT(0, company_count(busy.context, busy.employee, NULL));
+    REQUIRE(sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL) == SQLITE_OK);
+    sqlite3_close(db);
+    CHECK(reaches(&told, 2 * (MOST + 4)));
+    CHECK_INT(0, refused);
+    CHECK_INT(MOST + 4, company_count(busy.context, busy.employee, NULL));
+    drop_links(waiting);
+    drop_links(others);
+    company_close(&busy);
+    company_close(&other);
+}
+
 /* The first ones are a chain, each of which has its own queue and waits for the next one's; the last of them waits for the
  * test's. The others wait for the first. */
 static void too_many_waits_name_the_chain(void) {
@@ -589,6 +621,7 @@ int main(int argc, char **argv) {
     RUN(graphs_and_chains_at_once_finish);
     RUN(functions_that_wait_in_their_own_ways_finish);
     RUN(some_that_sleep_do_not_keep_others_waiting);
+    RUN(saves_that_wait_for_another_process_do_not_keep_others_waiting);
     RUN(too_many_waits_name_the_chain);
     RUN(without_a_thread_work_is_refused_and_nothing_lost);
     RUN(two_coordinators_that_wait_for_each_other_are_told);

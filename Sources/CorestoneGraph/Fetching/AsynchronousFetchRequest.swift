@@ -2,7 +2,7 @@ import CorestoneModel
 import CorestoneValues
 import Synchronization
 
-/// A fetch that keeps the queue of its context free: a thread of its own reads the rows, and only what is made of them is
+/// A fetch that keeps the queue of its context free: another thread reads the rows, and only what is made of them is
 /// made on the queue.
 ///
 /// For contexts with a queue, private or main. `Context.execute` gives an `AsynchronousFetchResult` at once.

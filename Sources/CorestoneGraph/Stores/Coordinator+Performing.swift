@@ -20,7 +20,7 @@ extension Coordinator {
         return try body()
     }
 
-    /// Runs `body` as `performAndWait` does, later and on a thread of its own; in the order in which the calls came.
+    /// Runs `body` as `performAndWait` does, later and on another thread; in the order in which the calls came.
     ///
     /// - Throws: `.noMemory` when the system gives no thread.
     public func perform(_ body: @escaping @Sendable () -> Void) throws {

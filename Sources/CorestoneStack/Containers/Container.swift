@@ -143,7 +143,7 @@ public final class Container: Sendable {
     /// Opens the stores that are not open, and calls the handler once for each of them: with the store, or with what went wrong. What
     /// fails is tried again by the next call; the others are open.
     ///
-    /// Stores with `shouldAddStoreAsynchronously` are opened one after the other on a thread of their own, where the handler is
+    /// Stores with `shouldAddStoreAsynchronously` are opened one after the other on another thread, where the handler is
     /// called too; the others before this returns.
     ///
     /// - Parameter handler: gets the place of the description, and the description with the path as it is.

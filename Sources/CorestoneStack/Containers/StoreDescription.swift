@@ -10,7 +10,7 @@ public struct StoreDescription: Sendable {
     /// nil: that of the store which is there, and SQLite where none is.
     public var type: StoreType?
     public var options: StoreOptions
-    /// Whether `Container.loadStores` opens the store on a thread of its own, and calls the handler there.
+    /// Whether `Container.loadStores` opens the store on another thread, and calls the handler there.
     public var shouldAddStoreAsynchronously = false
     /// Whether folders that the path names and that are not there are made, for the user alone.
     public var shouldMakeFolder = true

@@ -64,7 +64,7 @@ class StoreDescription:
         StoreDescription("log.xml", type="XML", configuration="Log")
 
     path          None: in the program's data folder, under the container's name
-    asynchronous  Container.load opens it on a thread of its own, and calls the handler there
+    asynchronous  Container.load opens it on another thread, and calls the handler there
     makes_folder  whether folders that the path names and that are not there are made, for the user alone
     options       those of Coordinator.add_store
     """

@@ -379,8 +379,8 @@ class _Exit:
             atexit.register(self.run)
 
     def admit(self) -> None:
-        """Refuses what is to be queued once the end has begun. What is queued already may still queue what belongs to it;
-        a daemon thread may not, since it would go on for ever."""
+        """Refuses what is to be queued once the end has begun. What is queued already may still queue what belongs to
+        it; a daemon thread may not, since it would go on for ever."""
         if self.has_run or (self._is_under_way and not getattr(_queued, "is_here", False)):
             raise RuntimeError("The interpreter is ending: nothing more can be queued.")
         self.arm()

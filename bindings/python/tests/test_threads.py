@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import random
 import threading
 import time
@@ -181,3 +183,51 @@ def test_contexts_that_are_dropped_while_they_merge(container: Container) -> Non
             del rows, ctx
 
     run_all([change, use, use])
+
+
+def test_background_tasks_share_few_threads(container: Container) -> None:
+    seen: list[int] = []
+
+    def task(_: Context) -> None:
+        seen.append(len(os.listdir("/proc/self/task")))
+
+    before = len(os.listdir("/proc/self/task"))
+
+    def one_after_the_other() -> None:
+        for _ in range(60):
+            container.perform_background_task(task).result()
+
+    run_all([one_after_the_other] * THREADS)
+    assert len(seen) == 60 * THREADS
+    assert max(seen) <= before + THREADS + 16
+
+
+def test_contexts_that_wait_for_one_another(container: Container) -> None:
+    """Each waits for the next one, in calls of the library and for futures that it cannot see."""
+    count = 64
+    contexts = [container.background_context() for _ in range(count)]
+
+    def perform_next(at: int) -> int:
+        return contexts[at + 1].perform_and_wait(lambda: at) if at + 1 < count else at
+
+    assert [each.result() for each in [ctx.perform(perform_next, at) for at, ctx in enumerate(contexts)]] == [
+        min(at, count - 2) if at + 1 < count else at for at in range(count)
+    ]
+
+    def await_next(at: int) -> int:
+        return 1 + contexts[at + 1].perform(await_next, at + 1).result() if at + 1 < count else 1
+
+    assert contexts[0].perform(await_next, 0).result() == count
+    for ctx in contexts:
+        ctx.close()
+
+
+async def wait_in_line(contexts: list[Context]) -> list[int]:
+    return await asyncio.gather(*(ctx.aperform(lambda: threading.get_native_id()) for ctx in contexts))
+
+
+def test_many_contexts_of_one_event_loop(container: Container) -> None:
+    contexts = [container.background_context() for _ in range(64)]
+    assert len(set(asyncio.run(wait_in_line(contexts)))) <= 32  # of 64
+    for ctx in contexts:
+        ctx.close()
