@@ -102,6 +102,36 @@ static void a_child_does_not_wait_for_the_parents_queues(void) {
     company_close(&c);
 }
 
+static cst_status fork_and_go_on(void *userdata, cst_context *context, cst_error **error) {
+    (void)error;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        bool changes;
+        /* Goes on with the library's own code, on the only thread that the child has. */
+        if (cst_context_has_changes(context, &changes, NULL) != CST_E_FORKED) _exit(1);
+        return CST_OK;
+    }
+    *(pid_t *)userdata = child;
+    return CST_OK;
+}
+
+static void a_child_of_a_worker_ends_with_its_function(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_context *context = company_context(&c, CST_QUEUE_PRIVATE);
+    pid_t child = 0;
+    int status = -1;
+    OK(cst_context_perform(context, fork_and_go_on, &child, NULL, E));
+    OK(cst_context_perform(context, nothing, NULL, NULL, E)); /* not in the child */
+    OK(cst_context_perform_and_wait(context, nothing, NULL, E));
+    REQUIRE(child > 0);
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    OK(cst_release(context));
+    company_close(&c);
+}
+
 static void a_child_that_execs_starts_afresh(void) {
     fflush(NULL);
     pid_t child = fork();
@@ -118,6 +148,7 @@ int main(int argc, char **argv) {
     RUN(every_call_in_the_child_is_refused);
     RUN(the_parent_goes_on);
     RUN(a_child_does_not_wait_for_the_parents_queues);
+    RUN(a_child_of_a_worker_ends_with_its_function);
     RUN(a_child_that_execs_starts_afresh);
     return check_end();
 }
