@@ -2773,7 +2773,7 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_prefetch(cst_fetch_re
 /* A fetch that runs beside its context. Called once, on the queue of the context, when it is done, has failed or was
  * cancelled. The handle is borrowed for the call. */
 typedef void (*cst_fetch_done_fn)(void *userdata, cst_asynchronous_fetch *fetch);
-/* Begins to carry out a request, which is copied: a thread of the context's own reads the rows, and the queue of the context is
+/* Begins to carry out a request, which is copied: another thread reads the rows, and the queue of the context is
  * free until objects are made of them. What has changed until then counts. `estimated_count`, 0 for not known, is told with the
  * progress. CST_E_INVALID_ARGUMENT for a context that is confined to its thread, which has no queue. `done` may be NULL.
  * `destroy` is called after it, at once when this fails. */

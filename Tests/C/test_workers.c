@@ -128,6 +128,12 @@ static cst_status wait_for_opening(void *userdata, cst_context *context, cst_err
     return CST_OK;
 }
 
+static cst_status nothing_alone(void *userdata, cst_error **error) {
+    (void)userdata, (void)error;
+    ran++;
+    return CST_OK;
+}
+
 /* MARK: How many */
 
 static void many_contexts_share_few_threads(void) {
@@ -499,6 +505,66 @@ static void without_a_thread_work_is_refused_and_nothing_lost(void) {
     company_close(&c);
 }
 
+static void see(void *userdata, cst_coordinator *coordinator, uint32_t notification, const cst_store_changes *changes) {
+    (void)userdata, (void)coordinator, (void)notification, (void)changes;
+}
+
+static void fetched(void *userdata, cst_asynchronous_fetch *fetch) {
+    (void)userdata, (void)fetch;
+    told++;
+}
+
+static cst_status fetch_later(void *userdata, cst_context *context, cst_error **error) {
+    const struct company *c = userdata;
+    cst_fetch_request *request = company_by_number(c);
+    cst_asynchronous_fetch *fetch = NULL;
+    cst_status status =
+        cst_context_fetch_asynchronously(context, request, 0, fetched, NULL, count_destroy, &fetch, error);
+    cst_release(request);
+    cst_release(fetch);
+    return status;
+}
+
+/* What else the library begins threads for. */
+static void without_a_thread_stores_are_read_and_written(void) {
+    begin();
+    CHECK(threads_go_down_to(1));
+#ifdef HAS_OWN_THREADS
+    check_skip("a sanitizer gives the threads");
+#endif
+    threads_left = 0;
+    struct company c = company_open(check_path("a.sqlite"));
+    for (int i = 0; i < 3; i++) {
+        cst_object *object = company_employee(&c, c.context, "Ada", i);
+        save(c.context);
+        OK(cst_release(object));
+        CHECK_INT(i + 1, company_count(c.context, c.employee, "name == 'Ada'"));
+    }
+    CHECK_STATUS(CST_E_NO_MEMORY, cst_context_set_merges_remote_changes(c.context, true, E));
+    CHECK_CONTAINS("gives no thread to watch", cst_error_message(check_error()));
+    cst_observation *observation = NULL;
+    OK(cst_coordinator_observe(c.coordinator, CST_COORDINATOR_REMOTE_CHANGE, see, NULL, count_destroy, &observation,
+                               E));
+    OK(cst_release(observation));
+    CHECK_INT(1, destroyed);
+    CHECK_STATUS(CST_E_NO_MEMORY, cst_coordinator_perform(c.coordinator, nothing_alone, NULL, count_destroy, E));
+    CHECK_CONTAINS("gives no thread", cst_error_message(check_error()));
+    CHECK_INT(2, destroyed);
+    OK(cst_coordinator_perform_and_wait(c.coordinator, nothing_alone, NULL, E));
+    CHECK_INT(1, ran);
+    cst_context *context = company_context(&c, CST_QUEUE_PRIVATE);
+    CHECK_STATUS(CST_E_CALLBACK, cst_context_perform_and_wait(context, fetch_later, &c, E));
+    CHECK_CONTAINS("gives no thread for the queue of a context", cst_error_message(check_error()));
+    CHECK_INT(3, destroyed);
+    CHECK_INT(0, told);
+    threads_left = -1;
+    OK(cst_context_perform_and_wait(context, fetch_later, &c, E));
+    CHECK(reaches(&told, 1));
+    CHECK(reaches(&destroyed, 4));
+    OK(cst_release(context));
+    company_close(&c);
+}
+
 /* MARK: Two coordinators */
 
 struct pair {
@@ -506,12 +572,6 @@ struct pair {
     pthread_barrier_t *both;
     cst_context *own, *others;
 };
-
-static cst_status nothing_alone(void *userdata, cst_error **error) {
-    (void)userdata, (void)error;
-    ran++;
-    return CST_OK;
-}
 
 static cst_status take_other(void *userdata, cst_error **error) {
     const struct pair *pair = userdata;
@@ -636,6 +696,7 @@ int main(int argc, char **argv) {
     RUN(saves_that_wait_for_another_process_do_not_keep_others_waiting);
     RUN(too_many_waits_name_the_chain);
     RUN(without_a_thread_work_is_refused_and_nothing_lost);
+    RUN(without_a_thread_stores_are_read_and_written);
     RUN(two_coordinators_that_wait_for_each_other_are_told);
     RUN(a_process_ends_at_once);
     return check_end();

@@ -32,10 +32,13 @@ final class RemoteWatching: Sendable {
         try? update(coordinator)
     }
 
-    /// Has the stores watched as long as the observation lasts. Where the system lets none be watched, nothing is told.
+    /// Has the stores watched as long as the observation lasts. Where the system lets none be watched, nothing is told but to the
+    /// log.
     func keepWatching(_ coordinator: Coordinator, for observation: Observation) -> Observation {
         state.withLock { $0.listeners += 1 }
-        try? update(coordinator)
+        do { try update(coordinator) } catch {
+            DebugLog.write("CoreData: error: \((error as? CoreError)?.message ?? "\(error)")")
+        }
         return Observation(RemoteListener(observation, coordinator))
     }
 
