@@ -96,7 +96,7 @@ test-tsan: deps ## the Swift tests and the C stress program with ThreadSanitizer
 stress: build ## many threads, 200,000 random predicates and rows, 10 million steps over a graph, then the two that follow
 	@$(TIMED); $(RELEASE) --product graph-steps; \
 	    scripts/stress.sh $(BUILD) "$$($(RELEASE) --show-bin-path)/graph-steps"; \
-	    $(MAKE) stress-processes stress-faults
+	    $(C_TESTS) seeds; $(MAKE) stress-processes stress-faults
 
 stress-processes: build ## two processes, and eight threads of Python, on one store of each kind for STRESS_SECONDS (60) each
 	@$(TIMED); set -e; \

@@ -38,6 +38,8 @@ static bool one_in(size_t n) { return below(n) == 0; }
 
 /* Gives a context's queue back before the last chance to do so goes: work that waits for it would wait for ever. */
 static void unlock(void *handle) {
+    cst_context *context = NULL;
+    if (cst_document_context(handle, &context, NULL) == CST_OK) handle = context; /* lent, and gone with the document */
     while (cst_context_unlock(handle, NULL) == CST_OK)
         ;
 }
@@ -57,7 +59,7 @@ static void untie(const struct world *world, cst_object *object) {
 }
 
 static void let_go(const struct world *world, const struct entry *entry) {
-    if (entry->type == TYPE_CONTEXT || entry->type == TYPE_NONE) unlock(entry->handle);
+    if (entry->type == TYPE_CONTEXT || entry->type == TYPE_DOCUMENT || entry->type == TYPE_NONE) unlock(entry->handle);
     if (entry->type == TYPE_OBJECT || entry->type == TYPE_NONE) untie(world, entry->handle);
     if (entry->owned) cst_release(entry->handle);
 }
@@ -549,6 +551,7 @@ static void call_once(struct world *world) {
 /* What random calls left of a world: handles may have been released already, and that is fine here. But then nothing is left. */
 static void abandon(struct world *world) {
     unlock(world->private_context);
+    unlock(world->live[TYPE_DOCUMENT]);
     for (size_t i = 0; i < pool_count; i++)
         let_go(world, &pool[i]);
     pool_count = 0;

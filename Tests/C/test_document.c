@@ -313,6 +313,29 @@ static void records(void) {
     OK(cst_release(model));
 }
 
+static void *release_elsewhere(void *document) {
+    CHECK_STATUS(CST_OK, cst_release(document));
+    return NULL;
+}
+
+/* What is locked when its last handle goes cannot be unlocked: what waits for it must not wait for ever, and so be kept for
+ * ever. RUN counts the handles. */
+static void released_while_locked(void) {
+    cst_document *document = make("XML", CST_QUEUE_PRIVATE);
+    OK(cst_context_lock(context_of(document), E));
+    OK(cst_context_lock(context_of(document), E));
+    OK(cst_document_set_autosave(document, 1, 0, E)); /* asks on the context's queue what there is to save */
+    OK(cst_release(document));
+
+    /* Another thread may let go of it, too. */
+    document = make("XML", CST_QUEUE_PRIVATE);
+    OK(cst_context_lock(context_of(document), E));
+    OK(cst_document_set_autosave(document, 1, 0, E));
+    pthread_t other;
+    CHECK_INT(0, pthread_create(&other, NULL, release_elsewhere, document));
+    CHECK_INT(0, pthread_join(other, NULL));
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(from_nothing_to_files);
@@ -321,5 +344,6 @@ int main(int argc, char **argv) {
     RUN(undone_to_what_was_saved);
     RUN(saved_by_itself);
     RUN(records);
+    RUN(released_while_locked);
     return check_end();
 }

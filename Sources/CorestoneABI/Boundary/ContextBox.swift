@@ -29,6 +29,8 @@ final class ContextBox {
         HandleTable.drain(pendingReleases)
         context.letGoOfHost()
         if context.token != 0 { boxLock.with { HandleTable.release(Token(context.token)) } }
+        // Work of our own may wait for the queue, as that of a document which saves by itself.
+        context.giveUpLocks()
         HandleTable.release(coordinatorToken)
     }
 

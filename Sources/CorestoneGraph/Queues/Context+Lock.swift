@@ -58,4 +58,13 @@ extension Context {
         }
         try processPendingChanges()
     }
+
+    /// Gives back what `lock` took, when nobody has the context any more who could unlock it: what waits for its queue, and keeps the
+    /// context meanwhile, would wait for ever. Any thread.
+    package func giveUpLocks() {
+        guard queueType == .privateQueue, holds.locks > 0, holds.performs == 0 else { return }
+        let former = ownerThread
+        (holds.locks, ownerThread) = (0, 0)
+        queue?.release(for: former)
+    }
 }

@@ -145,6 +145,9 @@ final class SerialQueue: @unchecked Sendable {
         }
     }
 
+    /// Gives the queue to the next one in the place of a thread that will not, if that one has it.
+    func release(for thread: UInt64) { withMutex { take(from: thread) } }
+
     /// Lets the next one in, if the queue is free. With the mutex.
     private func passOn() {
         guard holder == 0, let next = entries.first else { return }
