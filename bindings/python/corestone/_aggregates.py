@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Iterable, Sequence
 from ctypes import byref
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from . import _abi
 from ._abi import lib
 from ._call import call
+from ._handles import Handle
 from .codes import Aggregate
 from .expression import Expression, KeyPath, expression
 from .predicate import Predicate
@@ -42,9 +42,9 @@ def aggregate(
         key = key.format if isinstance(key, Expression) else expression(key).format
     is_one = by is None or isinstance(by, str) or not isinstance(by, Sequence)
     set_rows(request, group_by=() if by is None else by)
-    out = ctypes.c_void_p()
+    out = Handle()
     context._work(lib.cst_context_aggregate, request, which, _abi.optional_text(key), byref(out))
-    rows = [tuple(row.values()) for row in read_rows(out.value or 0)]
+    rows = [tuple(row.values()) for row in read_rows(out.token)]
     if by is None:
         return rows[0][0]
     return {row[0] if is_one else row[:-1]: row[-1] for row in rows}

@@ -11,6 +11,7 @@ from typing import Any
 from . import _abi, values
 from ._abi import lib
 from ._callbacks import cause, kept
+from ._handles import Handle, Token, put_error, take_error
 from .codes import Status
 from .errors import BY_STATUS, CorestoneError
 
@@ -85,15 +86,12 @@ def _conflicts(handle: int) -> list[Any]:
     return [Conflict._borrowed(lib.cst_error_conflict_at(handle, index), None) for index in range(count)]
 
 
-def failure(status: int, handle: int | None) -> CorestoneError:
-    """The exception for a failed call; releases its error handle."""
-    if not handle:
+def failure(status: int, error: Handle) -> CorestoneError:
+    """The exception for a failed call."""
+    if not error:
         kind = BY_STATUS.get(status, CorestoneError)
         return kind(f"The library answered {status} ({kind.__name__}) without saying more.", status=status)
-    try:
-        return read_error(handle, status)
-    finally:
-        lib.cst_release(handle)
+    return read_error(error.value or 0, status)
 
 
 def raisable(failed: CorestoneError) -> BaseException:
@@ -109,10 +107,16 @@ def raisable(failed: CorestoneError) -> BaseException:
 
 def call(function: Any, *arguments: Any) -> int:
     """Calls a function whose last parameter is the error, and raises what it reports. Returns the status."""
-    error = ctypes.c_void_p()
+    try:
+        error = take_error()
+    except IndexError:
+        error = Handle()
     status: int = function(*arguments, byref(error))
     if status < 0:
-        raise raisable(failure(status, error.value))
+        failed = raisable(failure(status, error))
+        del error  # the traceback keeps what is here
+        raise failed
+    put_error(error)
     return status
 
 
@@ -131,8 +135,29 @@ def made_quickly(raw: Any, function: Any, *arguments: Any) -> int:
     return token or 0 if status >= 0 else made(function, *arguments)
 
 
+def held_quickly(raw: Any, function: Any, *arguments: Any) -> Handle:
+    """`held` in the same way."""
+    hold = Handle()
+    status = raw(*arguments, byref(hold), None)
+    return hold if status >= 0 else held(function, *arguments)
+
+
+def held(function: Any, *arguments: Any) -> Handle:
+    """Calls a function whose last parameters are a place for a handle that the caller owns, and the error."""
+    hold = Handle()
+    call(function, *arguments, byref(hold))
+    return hold
+
+
+def owned(function: Any, *arguments: Any) -> Token:
+    """The same, for the handle as a number that owns it; 0 when there is none."""
+    hold = Handle()
+    call(function, *arguments, byref(hold))
+    return hold.token
+
+
 def made(function: Any, *arguments: Any) -> int:
-    """Calls a function whose last parameters are an output handle and the error. The handle, 0 when there is none."""
+    """Calls a function whose last parameters are a place for a handle that it lends, and the error. 0 for none."""
     out = ctypes.c_void_p()
     call(function, *arguments, byref(out))
     return out.value or 0

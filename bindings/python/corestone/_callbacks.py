@@ -23,11 +23,8 @@ _kept: dict[int, BaseException] = {}
 _numbers = itertools.count(1)
 
 
-def _forget(number: int, kept: dict[int, BaseException] = _kept) -> None:
-    kept.pop(number, None)
-
-
-_forget_callback = immortal(_abi.DESTROY_FN(_forget))
+# No function of Python's, in which a signal handler could raise something.
+_forget_callback = immortal(_abi.DESTROY_FN(_kept.__delitem__))
 
 
 def reported(exception: BaseException, error: Any, words: str | None = None) -> int:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Callable
 from . import _abi, values
 from ._abi import lib, text
 from ._ahead import ONE_BY_ONE, Stamp
-from ._call import call, made
+from ._call import call, owned
 from ._composite import composite_property
 from .codes import AttributeType
 from .collections import ToManyList, ToManySet
@@ -241,7 +241,7 @@ def _fetched_getter(name: str, entity: Entity | None) -> Callable[[ManagedObject
     key = text(name)
 
     def get(self: ManagedObject) -> tuple[Any, ...]:
-        return tuple(Results(self._cst_context, made(lib.cst_object_copy_fetched, self._cst_handle, key), entity))
+        return tuple(Results(self._cst_context, owned(lib.cst_object_copy_fetched, self._cst_handle, key), entity))
 
     return get
 

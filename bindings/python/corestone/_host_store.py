@@ -16,6 +16,7 @@ from . import _abi, _host
 from ._abi import lib
 from ._call import call
 from ._callbacks import reported
+from ._handles import retained
 from ._host_rows import CELL, Rows, decoded, identity, node, push, reading_of, row_ids
 from ._interrupt import immortal
 from ._open_hosts import note, opened
@@ -129,7 +130,7 @@ def _opening(given: Any) -> StoreOpening:
     return StoreOpening(
         _abi.decode(given.type) or "",
         _abi.decode(given.path) or "",
-        Model._of(lib.cst_retain(given.model)),
+        Model._of(retained(given.model)),
         _abi.decode(given.configuration),
         given.read_only,
         given.must_exist,
@@ -260,7 +261,7 @@ def _run_fetch(store: HostStore, fetch: Any, sink: int, out_done: Any, out_count
 def _request(fetch: Any, store: HostStore) -> FetchRequest:
     request = FetchRequest(store.model._entity_of(fetch.entity))
     if fetch.predicate:
-        request.predicate = Predicate._owned(lib.cst_retain(fetch.predicate))
+        request.predicate = Predicate._owned(retained(fetch.predicate))
     if fetch.sort_count:
         sorts = [fetch.sort[place] for place in range(fetch.sort_count)]
         request.sort = [

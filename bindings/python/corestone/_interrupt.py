@@ -30,10 +30,18 @@ class Watch:
 
     def _steps(self) -> Generator[bool, Any, None]:
         stop = False
+        # The outer one is for a signal that comes while the exception of another one is being kept.
         while True:
             try:
-                yield stop
-                stop = False
+                while True:
+                    try:
+                        yield stop
+                        stop = False
+                    except GeneratorExit:
+                        raise
+                    except BaseException as raised:
+                        self.exception = raised
+                        stop = True
             except GeneratorExit:
                 raise
             except BaseException as raised:
@@ -50,11 +58,7 @@ _live: dict[int, Watch] = {}
 _numbers = itertools.count(1)
 
 
-def _forget(number: int, live: dict[int, Watch] = _live) -> None:
-    live.pop(number, None)
-
-
-forget = immortal(_abi.DESTROY_FN(_forget))
+forget = immortal(_abi.DESTROY_FN(_live.__delitem__))
 
 
 def new_watch() -> tuple[int, Watch]:

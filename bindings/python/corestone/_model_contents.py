@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _abi
 from ._abi import lib, text, texts
-from ._call import call, made
+from ._call import call, owned
 from .predicate import Predicate
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class ModelContents:
 
         names, given = texts(list(variables)), Encoded(list(variables.values()))
         count, place = len(variables), given.address
-        handle = made(lib.cst_model_copy_bound_template, self._handle, text(name), count, names, place)
+        handle = owned(lib.cst_model_copy_bound_template, self._handle, text(name), count, names, place)
         return FetchRequest._of(handle)
 
     def remove_template(self: M, name: str) -> M:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from . import _abi
 from ._abi import lib, path_argument, text
-from ._call import call, made
+from ._call import call, owned
 from .errors import InvalidArgumentError, ModelError
 
 if TYPE_CHECKING:
@@ -62,10 +62,10 @@ class ModelFiles:
         if isinstance(source, bytes):
             if version is not None or for_store is not None:
                 raise ModelError("Bytes hold one model; leave the version out.")
-            return cls._of(made(lib.cst_model_load_bytes, _abi.InputString(source, len(source))))
+            return cls._of(owned(lib.cst_model_load_bytes, _abi.InputString(source, len(source))))
         if for_store is not None:
-            return cls._of(made(lib.cst_model_load_for_store, path_argument(source), path_argument(for_store)))
-        return cls._of(made(lib.cst_model_load, path_argument(source), _abi.optional_text(version)))
+            return cls._of(owned(lib.cst_model_load_for_store, path_argument(source), path_argument(for_store)))
+        return cls._of(owned(lib.cst_model_load, path_argument(source), _abi.optional_text(version)))
 
     @classmethod
     def merge(cls: type[M], models: Iterable[Model], *, store: str | os.PathLike[str] | None = None) -> M:
@@ -78,7 +78,7 @@ class ModelFiles:
         given = list(models)
         array = (ctypes.c_void_p * len(given))(*[model._handle for model in given])
         path = _abi.null_text() if store is None else text(os.fspath(store))
-        return cls._of(made(lib.cst_model_merge, len(given), array, path))
+        return cls._of(owned(lib.cst_model_merge, len(given), array, path))
 
     @classmethod
     def merge_folder(cls: type[M], path: str | os.PathLike[str], *, store: str | os.PathLike[str] | None = None) -> M:
@@ -87,7 +87,7 @@ class ModelFiles:
         A source beside its compiled form counts once. Raises ModelError when there is none.
         """
         wanted = _abi.null_text() if store is None else path_argument(store)
-        return cls._of(made(lib.cst_model_merge_folder, path_argument(path), wanted))
+        return cls._of(owned(lib.cst_model_merge_folder, path_argument(path), wanted))
 
     def source(self, *, lossy: bool = False) -> str:
         """The model as the `contents` of an .xcdatamodel, the XML that Xcode edits.

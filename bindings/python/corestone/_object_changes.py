@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Callable, ClassVar
 from . import _abi, values
 from ._abi import lib
 from ._ahead import Stamp
-from ._call import call, made
+from ._call import call, held, owned
 from ._composite import compose, leaves
+from ._handles import Handle
 from .expression import key_path
 from .object_id import ObjectID
 from .rows import read_rows
@@ -67,7 +68,7 @@ class ObjectChanges:
 
     def _cst_values_of(self, which: int, names: tuple[str, ...] = ()) -> dict[str, Any]:
         keys = (ctypes.c_uint32 * len(names))(*[self._cst_entity._key(name).key for name in names]) if names else None
-        rows = read_rows(made(lib.cst_object_copy_values, self._cst_handle, which, len(names), keys))
+        rows = read_rows(owned(lib.cst_object_copy_values, self._cst_handle, which, len(names), keys))
         found = rows[0] if rows else {}
         for name, value in found.items():
             description = self._cst_properties.get(name)
@@ -100,14 +101,11 @@ class ObjectChanges:
     def object_ids(self, name: str) -> list[ObjectID]:
         """The IDs that a relationship leads to, unsaved changes included: none or one where it is to-one, in order
         where it is ordered. Reads the store where it must, but makes no object and fires no fault."""
-        handle = made(lib.cst_object_copy_related_ids, self._cst_handle, self._cst_entity._key(name).key)
-        try:
-            return [
-                ObjectID._owned(made(lib.cst_results_copy_id, handle, index))
-                for index in range(lib.cst_results_count(handle))
-            ]
-        finally:
-            lib.cst_release(handle)
+        handle = owned(lib.cst_object_copy_related_ids, self._cst_handle, self._cst_entity._key(name).key)
+        return [
+            ObjectID._owned(held(lib.cst_results_copy_id, handle, index))
+            for index in range(lib.cst_results_count(handle))
+        ]
 
     # ---- primitive values, and what accessors say around them
 
@@ -116,13 +114,13 @@ class ObjectChanges:
         description = self._cst_entity._key(name)
         if not description.is_to_many:
             return compose(description, (self._primitive(leaf) for leaf in leaves(description)))
-        out = ctypes.c_void_p()
+        out = Handle()
         status = call(lib.cst_object_copy_primitive_members, self._cst_handle, description.key, byref(out))
         if status == _abi.NOT_FOUND:
             return None
         from .results import Results
 
-        return list(Results(self._cst_context, out.value or 0, None))
+        return list(Results(self._cst_context, out.token, None))
 
     def _primitive(self, leaf: PropertyDescription) -> Any:
         cell = values.Cell()
@@ -211,8 +209,8 @@ class ObjectChanges:
         """
         paths = None if including is None else [key_path(path) for path in including]
         texts = None if paths is None else _abi.texts(paths)
-        out = ctypes.c_void_p()
+        out = Handle()
         self._cst_context._stamp = Stamp()
         count = len(paths or ())
         call(lib.cst_object_clone, self._cst_handle, depth, count, texts, keeps_unique, byref(out))
-        return self._cst_context._adopt(out.value or 0, None)
+        return self._cst_context._adopt(out, None)

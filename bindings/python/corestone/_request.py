@@ -8,7 +8,7 @@ from typing import Any
 from . import _abi
 from ._abi import lib, optional_text, texts
 from ._arguments import choice, whole
-from ._call import call, made
+from ._call import call, owned
 from .entity import Entity
 from .errors import InvalidArgumentError, TypeMismatchError
 from .expression import KeyPath, key_path, listed
@@ -24,14 +24,9 @@ class Request:
     def __init__(self, entity: Entity | str | None) -> None:
         self.entity: Any = entity
         if isinstance(entity, Entity):
-            self.handle = made(lib.cst_fetch_request_new, entity._handle)
+            self.handle = owned(lib.cst_fetch_request_new, entity._handle)
         else:
-            self.handle = made(lib.cst_fetch_request_new_named, optional_text(entity))
-
-    def __del__(self, release: Any = lib.cst_release) -> None:
-        handle = getattr(self, "handle", None)
-        if handle:
-            release(handle)
+            self.handle = owned(lib.cst_fetch_request_new_named, optional_text(entity))
 
 
 def sort_array(sort: SortKey | Sequence[SortKey]) -> Any:

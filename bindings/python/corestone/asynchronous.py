@@ -13,7 +13,7 @@ from . import _abi, queue
 from ._abi import lib
 from ._arguments import function as function_given
 from ._arguments import one_of, whole
-from ._call import call, made
+from ._call import call, owned
 from ._interrupt import immortal
 from .request import FetchRequest
 
@@ -51,7 +51,7 @@ class AsynchronousFetch:
         given = self._request._made(context)
         # The library calls back on the queue, which the caller has until this returns.
         number, self._future = queue.prepared(context, self._take)
-        self._handle = made(
+        self._handle = owned(
             lib.cst_context_fetch_asynchronously, context._open, given.handle, estimated_count, _ended_callback, number,
             queue._forget_callback,
         )  # fmt: skip
@@ -97,10 +97,6 @@ class AsynchronousFetch:
         completed, total, is_finished = self.progress
         state = "finished" if is_finished else f"{completed} of {total or '?'} rows"
         return f"<AsynchronousFetch of {self._request.entity_name}: {state}>"
-
-    def __del__(self, release: Any = lib.cst_release) -> None:
-        if getattr(self, "_handle", 0):
-            release(self._handle)
 
 
 def _ended(number: int, fetch: int, tasks: dict[int, queue.Task] = queue._tasks) -> None:

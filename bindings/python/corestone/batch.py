@@ -12,9 +12,10 @@ from . import _abi, _host, values
 from ._abi import lib, text
 from ._arguments import elements, function, handles, one_of
 from ._bulk import Block, plain_columns
-from ._call import call, made
+from ._call import call, owned
 from ._callbacks import reported
 from ._composite import decompose, leaves
+from ._handles import Handle, Token, hold_on
 from ._interrupt import immortal
 from ._validators import batches
 from .coordinator import Store
@@ -53,8 +54,8 @@ class _BatchRequest:
         self.merge = merge
         self.stores = stores
 
-    def _made(self, context: Context) -> int:
-        """The request of the library, which the caller releases."""
+    def _made(self, context: Context) -> Token:
+        """The request of the library."""
         raise NotImplementedError
 
     def _execute(self, context: Context) -> BatchOutcome:
@@ -69,24 +70,23 @@ class _BatchRequest:
                 call(lib.cst_batch_set_merges, handle, False)
             if self.stores is not None:
                 call(lib.cst_batch_set_stores, handle, *handles(self.stores, Store, "stores"))
-            count, ids = ctypes.c_uint64(), ctypes.c_void_p()
+            count, ids = ctypes.c_uint64(), Handle()
             wanted = byref(ids) if self.result_type in ("ids", "changes") else None
             context._work(lib.cst_context_execute_batch, handle, byref(count), wanted)
-            listed = [] if wanted is None else Results(context, ids.value or 0, None).ids()
+            listed = [] if wanted is None else Results(context, ids.token, None).ids()
             if self.result_type == "changes":
                 return {change: _changed(context, handle, place) for place, change in enumerate(_CHANGES, 1)}
         finally:
             batches.context = outer
-            lib.cst_release(handle)
         if self.result_type == "ids":
             return listed
         return count.value if self.result_type == "count" else True
 
 
 def _changed(context: Context, request: int, change: int) -> list[ObjectID]:
-    out = ctypes.c_void_p()
+    out = Handle()
     context._work(lib.cst_context_copy_batch_ids, request, change, byref(out))
-    return Results(context, out.value or 0, None).ids()
+    return Results(context, out.token, None).ids()
 
 
 class BatchInsertRequest(_BatchRequest):
@@ -122,14 +122,10 @@ class BatchInsertRequest(_BatchRequest):
                 function(given, name)
         self.entity, self.rows, self.columns, self.handler, self.objects = entity, rows, columns, handler, objects
 
-    def _made(self, context: Context) -> int:
+    def _made(self, context: Context) -> Token:
         entity = context._entity(self.entity)
-        handle = made(lib.cst_batch_insert_new, entity._handle)
-        try:
-            self._fill(handle, context, entity)
-        except BaseException:
-            lib.cst_release(handle)
-            raise
+        handle = owned(lib.cst_batch_insert_new, entity._handle)
+        self._fill(handle, context, entity)
         return handle
 
     def _fill(self, handle: int, context: Context, entity: Entity) -> None:
@@ -237,8 +233,7 @@ class _ObjectSource:
         self._handler, self._context, self._entity = handler, context, entity
 
     def __call__(self, token: int, out_stop: Any) -> None:
-        lib.cst_retain(token)
-        out_stop[0] = bool(self._handler(self._context._adopt(token, self._entity)))
+        out_stop[0] = bool(self._handler(self._context._adopt(hold_on(token), self._entity)))
 
 
 def _fill_rows(number: int, capacity: int, target: int, out_rows: Any, error: Any) -> int:
@@ -295,19 +290,15 @@ class BatchUpdateRequest(_BatchRequest):
         if self.predicate is not None:
             one_of(Predicate, self.predicate, "predicate")
 
-    def _made(self, context: Context) -> int:
+    def _made(self, context: Context) -> Token:
         entity = context._entity(self.entity)
-        handle = made(lib.cst_batch_update_new, entity._handle)
-        try:
-            if self.predicate is not None:
-                call(lib.cst_batch_update_set_predicate, handle, self.predicate._handle)
-            if not self.include_subentities:
-                call(lib.cst_batch_update_set_includes_subentities, handle, False)
-            for name, value in self.values.items():
-                self._set(handle, entity, name, value)
-        except BaseException:
-            lib.cst_release(handle)
-            raise
+        handle = owned(lib.cst_batch_update_new, entity._handle)
+        if self.predicate is not None:
+            call(lib.cst_batch_update_set_predicate, handle, self.predicate._handle)
+        if not self.include_subentities:
+            call(lib.cst_batch_update_set_includes_subentities, handle, False)
+        for name, value in self.values.items():
+            self._set(handle, entity, name, value)
         return handle
 
     def _set(self, handle: int, entity: Entity, name: str, value: Any) -> None:
@@ -348,10 +339,10 @@ class BatchDeleteRequest(_BatchRequest):
         what = "a FetchRequest or a list of ObjectID"
         self.objects = objects if isinstance(objects, FetchRequest) else list(elements(objects, "objects", what))
 
-    def _made(self, context: Context) -> int:
+    def _made(self, context: Context) -> Token:
         if isinstance(self.objects, FetchRequest):
             request = self.objects._made(context)
-            return made(lib.cst_batch_delete_new, request.handle)
-        out = ctypes.c_void_p()
+            return owned(lib.cst_batch_delete_new, request.handle)
+        out = Handle()
         call(lib.cst_batch_delete_new_with_ids, *handles(self.objects, ObjectID, "objects"), byref(out))
-        return out.value or 0
+        return out.token

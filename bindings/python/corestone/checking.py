@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 from ctypes import byref
@@ -13,6 +12,7 @@ from . import _abi
 from ._abi import lib, path_argument
 from ._arguments import one_of
 from ._call import call, read_error
+from ._handles import Handle
 from .codes import ProblemKind
 from .coordinator import Coordinator, given_model
 from .model import ModelLike
@@ -42,14 +42,11 @@ def check(path: str | os.PathLike[str], model: ModelLike | None = None) -> list[
     What is no store raises the error that opening it would.
     """
     given = given_model(model, for_store=path)
-    problems = ctypes.c_void_p()
+    problems = Handle()
     call(lib.cst_store_check, path_argument(path), given._handle if given is not None else None, byref(problems))
     if not problems.value:
         return []
-    try:
-        found = read_error(problems.value)
-    finally:
-        lib.cst_release(problems.value)
+    found = read_error(problems.value)
     return [
         Problem(ProblemKind(each.code), each.message, each.entity, each.key, each.object_uri) for each in found.details
     ]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from . import _abi
 from ._abi import lib
-from ._call import call, made
+from ._call import call, owned
 from .object import ManagedObject, handles
 from .property import PropertyDescription
 from .results import Results
@@ -51,7 +51,7 @@ class _ToMany(Generic[T]):
 
     def snapshot(self) -> Results:
         """The members now, as results, which no later change affects."""
-        handle = made(lib.cst_object_copy_members, self._owner._cst_handle, self._description.key)
+        handle = owned(lib.cst_object_copy_members, self._owner._cst_handle, self._description.key)
         return Results(self._owner._cst_context, handle, self._target)
 
     def _handles(self, members: Sequence[Any]) -> Any:

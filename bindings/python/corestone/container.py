@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, Any, Callable, Literal, NamedTuple, TypeVar, o
 from . import _abi
 from ._abi import lib, optional_text, path_argument, text
 from ._arguments import choice, elements, one_of
-from ._call import call, made, read_error
+from ._call import call, made, owned, read_error
 from ._contexts import Contexts
+from ._handles import retained
 from ._interrupt import immortal
 from ._open_hosts import host_stores_opened
 from ._records import Records
@@ -128,7 +129,7 @@ _loads: dict[int, _Load] = {}
 
 def _told(number: int, index: int, path: Any, store: int | None, error: int | None) -> None:
     load = _loads[number]
-    opened = Store(lib.cst_retain(store)) if store else None
+    opened = Store(retained(store)) if store else None
     problem = read_error(error) if error else None
     try:
         load.handler(load.descriptions[index], opened, problem)
@@ -233,14 +234,15 @@ class Container(Records, Contexts):
         options.model_folder_count = len(folders)
         options.model_folders = (_abi.InputString * max(len(folders), 1))(*(path_argument(each) for each in folders))
         self._adopt(
-            made(lib.cst_container_new, text(name), model._handle if model is not None else None, byref(options)), model
+            owned(lib.cst_container_new, text(name), model._handle if model is not None else None, byref(options)),
+            model,
         )
         for each in elements(stores, "stores", "a list of StoreDescription"):
             self.add_store_description(each)
 
     def _adopt(self, handle: int, model: Model | None) -> None:
         self._handle = handle
-        self.coordinator = Coordinator._owned(lib.cst_retain(made(lib.cst_container_coordinator, handle)), model)
+        self.coordinator = Coordinator._owned(retained(made(lib.cst_container_coordinator, handle)), model)
         self.model = self.coordinator.model
 
     def add_store_description(self, description: StoreDescription) -> None:
@@ -305,7 +307,7 @@ class Container(Records, Contexts):
             if not main_queue._thread and threading.get_native_id() == os.getpid():
                 with contextlib.suppress(WrongThreadError):  # another thread is, by other means
                     main_queue.bind()
-            handle = lib.cst_retain(made(lib.cst_container_view_context, self._handle))
+            handle = retained(made(lib.cst_container_view_context, self._handle))
             self._view = Context(self, _abi.QUEUE_MAIN, handle=handle)
             self._view._name = "view"
             self._contexts.add(self._view)
@@ -441,11 +443,6 @@ class Container(Records, Contexts):
         found = self._store or next(iter(self.coordinator.stores), None)
         return f"<Container {found.path if found else 'without an open store'}{' (closed)' * self._is_closed}>"
 
-    def __del__(self, release: Any = lib.cst_release) -> None:
-        handle = getattr(self, "_handle", None)
-        if handle:
-            release(handle)
-
 
 def open_container(
     path: str | os.PathLike[str],
@@ -478,6 +475,6 @@ def open_container(
     handle = model._handle if model is not None else None
     container = Container.__new__(Container)
     container._begin()
-    container._adopt(made(lib.cst_container_open, path_argument(path), handle, byref(options)), model)
+    container._adopt(owned(lib.cst_container_open, path_argument(path), handle, byref(options)), model)
     _ = container.store
     return container

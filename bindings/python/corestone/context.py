@@ -17,7 +17,8 @@ from ._aggregates import aggregate, set_rows
 from ._ahead import Ahead, Stamp, contexts
 from ._arguments import whole
 from ._bulk import Block, columns_of, plain_columns
-from ._call import call, failure, made, made_quickly, raisable
+from ._call import call, failure, held, held_quickly, made_quickly, owned, raisable
+from ._handles import Handle, hold_on
 from ._host import Encoded
 from ._notifications import ChangedIDs, Notifications
 from ._request import make_request
@@ -53,11 +54,11 @@ if TYPE_CHECKING:
 
 EntityLike = Union[str, Entity, type]
 T = TypeVar("T")
+_POINTER = ctypes.sizeof(ctypes.c_void_p)
 
 _entity = _abi.raw("cst_object_entity")
+_delete = _abi.raw("cst_context_delete")
 _insert = _abi.raw("cst_context_insert")
-_release = _abi.raw("cst_release", None)
-_retain = _abi.raw("cst_retain", None)
 _with_id = _abi.raw("cst_context_object_with_id")
 
 _QUEUES = {_abi.QUEUE_CALLER: "caller-confined", _abi.QUEUE_PRIVATE: "private queue", _abi.QUEUE_MAIN: "main queue"}
@@ -96,9 +97,9 @@ class Context:
         self.user_info: Any = None
         if handle is None:
             handle = (
-                made(lib.cst_context_new, self.coordinator._handle, queue_type)
+                owned(lib.cst_context_new, self.coordinator._handle, queue_type)
                 if parent is None
-                else made(lib.cst_context_new_child, parent._open, queue_type)
+                else owned(lib.cst_context_new_child, parent._open, queue_type)
             )
         self._handle: int | None = handle
         self._argument = _abi.argument(self._handle)
@@ -148,17 +149,14 @@ class Context:
         if found is not None:
             return found
         kind = self._class(token, entity)
-        _retain(_abi.argument(token))
-        return wrap(kind, self, token)
+        return wrap(kind, self, hold_on(_abi.argument(token)))
 
-    def _adopt(self, token: int, entity: Entity | None) -> ManagedObject:
+    def _adopt(self, hold: Handle, entity: Entity | None) -> ManagedObject:
         """The wrapper of an owned handle."""
+        token = hold.value or 0
         known = wrappers.get(token)
         found = known() if known is not None else None
-        if found is not None:
-            _release(known.handle)  # type: ignore[union-attr]
-            return found
-        return wrap(self._class(token, entity), self, token)
+        return wrap(self._class(token, entity), self, hold) if found is None else found
 
     def _objects(self, tokens: Iterable[int], entity: Entity | None, ahead: Ahead | None) -> list[ManagedObject]:
         """The wrappers of borrowed handles."""
@@ -206,10 +204,11 @@ class Context:
         if self._is_main:
             self._watch()
         self._stamp = Stamp()
-        error = ctypes.c_void_p()
+        error = Handle()
         status: int = function(handle, *arguments, byref(error))
         raised = self._watcher.take() if self._watcher is not None else None
-        problem = failure(status, error.value) if status < 0 else None
+        problem = failure(status, error) if status < 0 else None
+        del error  # a traceback keeps what is here
         if raised is not None:
             raise raised
         if problem is not None:
@@ -221,15 +220,21 @@ class Context:
     def insert(self, entity: EntityLike, /, **new: Any) -> Any:
         """A new object: ctx.insert("Employee", name="Ada", department=research). All or nothing."""
         description = self._entity(entity)
-        token = made_quickly(_insert, lib.cst_context_insert, self._argument or self._open, description._argument)
-        item = self._adopt(token, description)
-        if new:
-            try:
+        context = self._argument or self._open
+        hold = Handle()
+        try:
+            status = _insert(context, description._argument, byref(hold), None)
+            if status < 0:
+                hold = held(lib.cst_context_insert, context, description._argument)
+            item = self._adopt(hold, description)
+            if new:
                 for name in set_single_values(item, new):
                     setattr(item, name, new[name])
-            except BaseException:
-                self.delete(item)
-                raise
+        except BaseException:
+            # In one step from here: a signal handler may have raised this, and the next one is about to.
+            _delete(context, hold, None)
+            self._stamp = Stamp()
+            raise
         return item
 
     def insert_many(
@@ -278,13 +283,15 @@ class Context:
             keys[index] = leaf.key
             block.fill(index, column, leaf, description.name)
         out: Any = (ctypes.c_void_p * count)() if wanted else None
+        # They own what the call puts there.
+        holds = [Handle.from_buffer(out, place * _POINTER) for place in range(count)] if wanted else []
         call(lib.cst_context_insert_many, self._open, description._handle, count, len(names), keys, block.address, out)
-        return count, [self._adopt(token, description) for token in out] if out is not None else []
+        return count, [self._adopt(hold, description) for hold in holds]
 
     def new(self, entity: EntityLike, /, **new: Any) -> Any:
         """An object outside the context until insert_object takes it in."""
         description = self._entity(entity)
-        item = self._adopt(made(lib.cst_object_new, description._handle), description)
+        item = self._adopt(held(lib.cst_object_new, description._handle), description)
         for name in set_single_values(item, new):
             setattr(item, name, new[name])
         return item
@@ -334,9 +341,9 @@ class Context:
             self._entity(entity), predicate, arguments, sort, limit, offset, prefetch,
             include_subentities, include_pending_changes, as_faults, nulls, split,
         )  # fmt: skip
-        out = ctypes.c_void_p()
+        out = Handle()
         self._work(lib.cst_context_fetch, request.handle, byref(out))
-        return Results(self, out.value or 0, request.entity)
+        return Results(self, out.token, request.entity)
 
     def execute(self, request: Any) -> Any:
         """Carries out a request: of a FetchRequest, Results, a list of IDs or of dictionaries, or a count.
@@ -398,13 +405,10 @@ class Context:
         """
         names, given = _abi.texts(list(variables)), Encoded(list(variables.values()))
         model, count = self.model._handle, len(variables)
-        request = made(lib.cst_model_copy_bound_template, model, _abi.text(name), count, names, given.address)
-        try:
-            out = ctypes.c_void_p()
-            self._work(lib.cst_context_fetch, request, byref(out))
-        finally:
-            lib.cst_release(request)
-        return Results(self, out.value or 0, self.model._template_entity(name))
+        request = owned(lib.cst_model_copy_bound_template, model, _abi.text(name), count, names, given.address)
+        out = Handle()
+        self._work(lib.cst_context_fetch, request, byref(out))
+        return Results(self, out.token, self.model._template_entity(name))
 
     def stream(
         self,
@@ -434,9 +438,9 @@ class Context:
             self._entity(entity), predicate, arguments, sort, limit, offset, prefetch,
             include_subentities, include_pending_changes, True, nulls, split,
         )  # fmt: skip
-        cursor = ctypes.c_void_p()
+        cursor = Handle()
         self._work(lib.cst_context_fetch_cursor, request.handle, whole(batch, "batch", least=1), byref(cursor))
-        return Cursor(self, cursor.value or 0, request.entity)
+        return Cursor(self, cursor.token, request.entity)
 
     def first(
         self,
@@ -617,9 +621,9 @@ class Context:
             include_subentities, True, True, nulls, split,
         )  # fmt: skip
         set_rows(request.handle, columns, group_by, having, distinct, in_memory)
-        out = ctypes.c_void_p()
+        out = Handle()
         self._work(lib.cst_context_fetch_rows, request.handle, byref(out))
-        return read_rows(out.value or 0)
+        return read_rows(out.token)
 
     def arrow(
         self,
@@ -719,9 +723,9 @@ class Context:
             self._entity(entity), predicate, arguments, sort, limit, offset, (),
             include_subentities, True, True, nulls, split,
         )  # fmt: skip
-        out = ctypes.c_void_p()
+        out = Handle()
         self._work(lib.cst_context_fetch_ids, request.handle, byref(out))
-        return Results(self, out.value or 0, request.entity).ids()
+        return Results(self, out.token, request.entity).ids()
 
     def _id(self, which: ObjectID | str) -> ObjectID | None:
         return self.coordinator.object_id(which) if isinstance(which, str) else which
@@ -732,19 +736,19 @@ class Context:
         if found is None:
             raise InvalidArgumentError(f"{which!r} is no URI of an object in this store.", object_uri=str(which))
         context = self._argument or self._open
-        return self._adopt(made_quickly(_with_id, lib.cst_context_object_with_id, context, found._argument), None)
+        return self._adopt(held_quickly(_with_id, lib.cst_context_object_with_id, context, found._argument), None)
 
     def existing(self, which: ObjectID | str) -> Any:
         """The object of an ID or URI with its values; None when the store has no such object."""
         found = self._id(which)
-        token = made(lib.cst_context_existing_object, self._open, found._handle) if found is not None else 0
-        return self._adopt(token, None) if token else None
+        hold = held(lib.cst_context_existing_object, self._open, found._handle) if found is not None else None
+        return self._adopt(hold, None) if hold else None
 
     def registered(self, which: ObjectID | str) -> Any:
         """The object of an ID or URI if the context knows it already, else None."""
         found = self._id(which)
-        token = made(lib.cst_context_registered_object, self._open, found._handle) if found is not None else 0
-        return self._adopt(token, None) if token else None
+        hold = held(lib.cst_context_registered_object, self._open, found._handle) if found is not None else None
+        return self._adopt(hold, None) if hold else None
 
     # ---- changes
 
@@ -796,10 +800,7 @@ class Context:
     def merge_policy(self, new: PolicyLike) -> None:
         self._merge_policy = policy(new)
         handle = self._merge_policy._make()
-        try:
-            call(lib.cst_context_set_merge_policy, self._open, handle)
-        finally:
-            lib.cst_release(handle)
+        call(lib.cst_context_set_merge_policy, self._open, handle)
 
     def detect_conflicts(self, item: ManagedObject) -> None:
         """Has the next save check that an object that is not changed is still what the store has.
@@ -999,7 +1000,7 @@ class Context:
         return out.value
 
     def _changed(self, which: int) -> Results:
-        return Results(self, made(lib.cst_context_copy_changed, self._open, which), None)
+        return Results(self, owned(lib.cst_context_copy_changed, self._open, which), None)
 
     @property
     def inserted(self) -> Results:
@@ -1027,7 +1028,7 @@ class Context:
     def query_generation(self) -> QueryGeneration | None:
         """The generation that the context is pinned to, `QueryGeneration.current()` before its first read. None for one
         that reads the newest state at any time, for a child, and as long as no store has generations."""
-        return optional_generation(made(lib.cst_context_query_generation, self._open))
+        return optional_generation(owned(lib.cst_context_query_generation, self._open))
 
     def pin(self, generation: QueryGeneration | None = None) -> None:
         """Pins the context to a generation: that of another context, say; by default to the state that is the newest
@@ -1339,7 +1340,6 @@ class Context:
         self._handle = self._argument = self._remote = None
         for sequence in list(self._sequences):
             sequence.close()
-        lib.cst_release(handle)
 
     def __enter__(self) -> Context:
         return self
@@ -1351,8 +1351,3 @@ class Context:
 
     def __repr__(self) -> str:
         return f"<Context of {self._owner._title}, {_QUEUES[self._queue_type]}{', closed' * self.is_closed}>"
-
-    def __del__(self, release: Any = lib.cst_release) -> None:
-        handle = getattr(self, "_handle", None)
-        if handle:
-            release(handle)

@@ -16,6 +16,7 @@ from ._ahead import Stamp
 from ._arguments import MOST, elements, one_of, whole
 from ._call import call, failure
 from ._callbacks import reported, telling
+from ._handles import Handle, Token, hold_on
 from ._interrupt import immortal
 from ._validators import wrapper
 from .context import Context
@@ -123,18 +124,16 @@ class FetchedResultsController:
             self.context._work_on(fresh, lib.cst_controller_perform_fetch)
         except BaseException:
             self._handle = former
-            lib.cst_release(fresh)
             raise
         if former is not None:
             call(lib.cst_controller_set_delegate, former, None)
-            lib.cst_release(former)
 
-    def _made(self) -> int:
+    def _made(self) -> Token:
         asked = self.request._made(self.context)
         if self.request.sort is not None and not self.request.sort:
             call(lib.cst_fetch_request_set_sort, asked.handle, 0, None)
         self._entity = self.context.model[self.request.entity_name or ""]
-        out = ctypes.c_void_p()
+        out = Handle()
         if callable(self._sections):
             number = next(_numbers)
             _namers[number] = self._sections
@@ -146,7 +145,7 @@ class FetchedResultsController:
                 lib.cst_controller_new, asked.handle, key_path_text(self._sections), key_path_text(self._cache_name),
                 byref(out),
             )  # fmt: skip
-        return out.value or 0
+        return out.token
 
     @property
     def delegate(self) -> Any:
@@ -177,11 +176,11 @@ class FetchedResultsController:
     # ---- results
 
     def _snapshot(self) -> Snapshot | None:
-        out = ctypes.c_void_p()
+        out = Handle()
         if self._handle is None:
             return None
         self.context._work_on(self._handle, lib.cst_controller_copy_snapshot, byref(out))
-        return Snapshot(out.value) if out.value else None
+        return Snapshot(out.token) if out else None
 
     @property
     def snapshot(self) -> Snapshot | None:
@@ -189,11 +188,11 @@ class FetchedResultsController:
         return self._snapshot()
 
     def _objects(self, section: int) -> Results | None:
-        out = ctypes.c_void_p()
+        out = Handle()
         if self._handle is None:
             return None
         self.context._work_on(self._handle, lib.cst_controller_copy_objects, section, byref(out))
-        return Results(self.context, out.value, self._entity) if out.value else None
+        return Results(self.context, out.token, self._entity) if out else None
 
     @property
     def fetched_objects(self) -> Results | None:
@@ -214,9 +213,9 @@ class FetchedResultsController:
         section, row = whole(section, "section", -MOST), whole(row, "row", -MOST)
         if self._handle is None or section < 0 or row < 0:
             raise InvalidArgumentError(f"There is nothing at ({section}, {row}); perform_fetch gives results.")
-        out = ctypes.c_void_p()
+        out = Handle()
         self.context._work_on(self._handle, lib.cst_controller_copy_object, section, row, byref(out))
-        return self.context._adopt(out.value or 0, None)
+        return self.context._adopt(out, None)
 
     def __getitem__(self, path: tuple[int, int]) -> Any:
         return self.object_at(*one_of(tuple, path, "path"))
@@ -271,11 +270,6 @@ class FetchedResultsController:
 
     def __repr__(self) -> str:
         return f"<FetchedResultsController of {self.request.entity_name} in {self.context!r}>"
-
-    def __del__(self, release: Any = lib.cst_release) -> None:
-        handle = getattr(self, "_handle", None)
-        if handle:
-            release(handle)
 
 
 # ---- what the library calls
@@ -333,7 +327,7 @@ def _hear_reset(number: int, _handle: int, error: int | None) -> None:
     _tell(
         number,
         "did_reset",
-        lambda _: (failure(lib.cst_error_status(error), lib.cst_retain(error)) if error else None,),
+        lambda _: (failure(lib.cst_error_status(error), hold_on(error)) if error else None,),
     )
 
 

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, TypeVar
 from . import _abi, _host, queue
 from ._abi import lib, optional_text, path_argument, text
 from ._arguments import choice, flag, one_of
-from ._call import call, made
+from ._call import call, held, made, owned
 from ._contexts import Contexts
+from ._handles import retained
 from ._notifications import Notifications
 from ._open_hosts import host_store, host_stores_opened
 from ._progress import told
@@ -85,7 +86,7 @@ class Store:
     def new_object_id(self, entity: Entity, reference: int | str | bytes) -> ObjectID:
         """The ID of an entity's row of that reference, whether there is such a row or not."""
         cell = _host.Encoded([reference])
-        return ObjectID._owned(made(lib.cst_store_new_object_id, self._handle, entity._handle, cell.address))
+        return ObjectID._owned(held(lib.cst_store_new_object_id, self._handle, entity._handle, cell.address))
 
     @property
     def identifier(self) -> str:
@@ -134,11 +135,6 @@ class Store:
 
     def __repr__(self) -> str:
         return f"<Store {self.path}>"
-
-    def __del__(self, release: Any = lib.cst_release) -> None:
-        handle = getattr(self, "_handle", None)
-        if handle:
-            release(handle)
 
 
 def metadata(path: str | os.PathLike[str], type: str | None = None) -> dict[str, Any]:
@@ -243,14 +239,14 @@ class Coordinator(Contexts):
 
     def __init__(self, model: Model) -> None:
         model.freeze()
-        self._adopt(made(lib.cst_coordinator_new, model._handle), model)
+        self._adopt(owned(lib.cst_coordinator_new, model._handle), model)
 
     def _adopt(self, handle: int, model: Model | None) -> None:
         self._handle = handle
         self._is_closed = False
         self._contexts: weakref.WeakSet[Context] = weakref.WeakSet()
         if model is None:
-            model = Model._of(lib.cst_retain(made(lib.cst_coordinator_model, handle)))
+            model = Model._of(retained(made(lib.cst_coordinator_model, handle)))
         self.model = model
 
     @classmethod
@@ -316,7 +312,7 @@ class Coordinator(Contexts):
         """The store that a call opens."""
         self._require_open()
         with host_stores_opened(self):
-            return Store(made(function, *arguments), self)
+            return Store(owned(function, *arguments), self)
 
     def remove_store(self, store: Store) -> None:
         """Closes a store. Objects of it that are faults can no longer be read."""
@@ -421,12 +417,12 @@ class Coordinator(Contexts):
     def stores(self) -> list[Store]:
         """The open stores, in order."""
         count = lib.cst_coordinator_store_count(self._handle)
-        handles = [made(lib.cst_coordinator_store, self._handle, index) for index in range(count)]
+        handles = [owned(lib.cst_coordinator_store, self._handle, index) for index in range(count)]
         return [Store(handle, self) for handle in handles if handle]
 
     def store_at(self, path: str | os.PathLike[str]) -> Store | None:
         """The open store whose file is at a path, however that is written; None when there is none."""
-        handle = made(lib.cst_coordinator_store_at, self._handle, path_argument(path))
+        handle = owned(lib.cst_coordinator_store_at, self._handle, path_argument(path))
         return Store(handle, self) if handle else None
 
     def metadata(self, store: Store) -> dict[str, Any]:
@@ -503,7 +499,7 @@ class Coordinator(Contexts):
         """The state that the stores have now, held from now on; None when no store has generations.
 
         UnsupportedError for a store with a rollback journal."""
-        return optional_generation(made(lib.cst_coordinator_query_generation, self._handle))
+        return optional_generation(owned(lib.cst_coordinator_query_generation, self._handle))
 
     def notifications(
         self, notification: CoordinatorNotification | str, *, newest: int | None = None
@@ -528,8 +524,8 @@ class Coordinator(Contexts):
 
     def object_id(self, uri: str) -> ObjectID | None:
         """The ID for a URI; None when no store of the coordinator knows it."""
-        handle = made(lib.cst_coordinator_object_id, self._handle, text(uri))
-        return ObjectID._owned(handle) if handle else None
+        hold = held(lib.cst_coordinator_object_id, self._handle, text(uri))
+        return ObjectID._owned(hold) if hold else None
 
     @property
     def is_closed(self) -> bool:
@@ -562,8 +558,3 @@ class Coordinator(Contexts):
 
     def __repr__(self) -> str:
         return f"<Coordinator of {self._title}{' (closed)' * self._is_closed}>"
-
-    def __del__(self, release: Any = lib.cst_release) -> None:
-        handle = getattr(self, "_handle", None)
-        if handle:
-            release(handle)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Iterable, Iterator
 from ctypes import byref
 from typing import TYPE_CHECKING, Any
 
 from ._abi import lib
+from ._handles import Handle
 from .results import Results
 
 if TYPE_CHECKING:
@@ -37,16 +37,11 @@ class Cursor(Iterable[Any]):
         """The same objects as Results, whose columns can be read at once."""
         while True:
             self._context._require_open()
-            out = ctypes.c_void_p()
+            out = Handle()
             self._context._work_on(self._handle, lib.cst_cursor_copy_next, byref(out))
-            if not out.value:
+            if not out:
                 return
-            yield Results(self._context, out.value, self._entity)
+            yield Results(self._context, out.token, self._entity)
 
     def __repr__(self) -> str:
         return f"<Cursor of {self._entity.name}>"
-
-    def __del__(self, release: Any = lib.cst_release) -> None:
-        handle = getattr(self, "_handle", None)
-        if handle:
-            release(handle)

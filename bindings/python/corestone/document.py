@@ -16,8 +16,9 @@ from . import _abi
 from ._abi import lib, optional_text, path_argument
 from ._arguments import choice, flag, milliseconds, whole
 from ._arguments import function as function_given
-from ._call import call, made, read_error
+from ._call import call, made, owned, read_error
 from ._contexts import QUEUES, ContextOwner
+from ._handles import Handle, retained
 from ._interrupt import immortal
 from ._store_options import StoreOptions, store_options
 from .container import Policy
@@ -86,7 +87,7 @@ class Document(ContextOwner):
         if given is None:
             raise InvalidArgumentError("A new document needs a model.")
         number = QUEUES[choice(queue, "queue", QUEUES)]
-        self._adopt(made(lib.cst_document_new, given._handle, optional_text(type), number), given, number)
+        self._adopt(owned(lib.cst_document_new, given._handle, optional_text(type), number), given, number)
 
     @classmethod
     def open(
@@ -107,7 +108,7 @@ class Document(ContextOwner):
         handle = given._handle if given is not None else None
         settings = store_options(**options)
         document._adopt(
-            made(lib.cst_document_open, path_argument(path), handle, byref(settings), number), given, number
+            owned(lib.cst_document_open, path_argument(path), handle, byref(settings), number), given, number
         )
         return document
 
@@ -115,13 +116,13 @@ class Document(ContextOwner):
         self._handle = handle
         self._is_closed = False
         self._contexts: weakref.WeakSet[Context] = weakref.WeakSet()
-        context = lib.cst_retain(made(lib.cst_document_context, handle))
-        self.coordinator = Coordinator._owned(lib.cst_retain(made(lib.cst_context_coordinator, context)), model)
+        context = retained(made(lib.cst_document_context, handle))
+        self.coordinator = Coordinator._owned(retained(made(lib.cst_context_coordinator, context)), model)
         self.model = self.coordinator.model
         #: What is edited. Of its queue; its undo manager is `undo_manager`.
         self.context = Context(self, queue, handle=context)
         self.context._name = "document"
-        found = ctypes.c_void_p()
+        found = Handle()
 
         def find() -> None:
             call(lib.cst_context_copy_undo_manager, context, byref(found))
@@ -131,7 +132,7 @@ class Document(ContextOwner):
         else:
             self.context.perform_and_wait(find)
         self.undo_manager = UndoManager.__new__(UndoManager)
-        self.undo_manager._handle = found.value or 0
+        self.undo_manager._handle = found.token
         self.context._undo_manager = self.undo_manager
 
     @property
@@ -183,13 +184,10 @@ class Document(ContextOwner):
     @property
     def last_error(self) -> CorestoneError | None:
         """What the last save failed with, an autosave too; None when it went well."""
-        out = ctypes.c_void_p()
+        out = Handle()
         if call(lib.cst_document_copy_error, self._handle, byref(out)) == _abi.NOT_FOUND or not out.value:
             return None
-        try:
-            return read_error(out.value)
-        finally:
-            lib.cst_release(out.value)
+        return read_error(out.value)
 
     def observe(self, function: Callable[[DocumentState], Any]) -> Any:
         """Calls function(state) whenever that changes, on the thread that changes it: the context's queue, who saves,
@@ -198,7 +196,7 @@ class Document(ContextOwner):
 
         number = next(_numbers)
         _observers[number] = (weakref.ref(self), function_given(function, "function"))
-        return Observation(made(lib.cst_document_observe, self._handle, _told_callback, number, _forget_callback))
+        return Observation(owned(lib.cst_document_observe, self._handle, _told_callback, number, _forget_callback))
 
     def set_autosave(self, *, changes: int = 0, idle: float = 0.0) -> None:
         """Has the document saved by itself, on the queue of its context: after so many events that left something to
@@ -269,8 +267,3 @@ class Document(ContextOwner):
 
     def __repr__(self) -> str:
         return f"<Document {self.path or 'without a place'}{' (closed)' * self._is_closed}>"
-
-    def __del__(self, release: Any = lib.cst_release) -> None:
-        handle = getattr(self, "_handle", None)
-        if handle:
-            release(handle)

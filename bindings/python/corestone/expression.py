@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar, Union
 
 from . import _abi, _host
 from ._abi import lib, text
-from ._call import call, made
+from ._call import call, owned
 from ._callbacks import reported
+from ._handles import Handle, retained
 from ._interrupt import immortal
 from .errors import TypeMismatchError
 
@@ -59,7 +60,7 @@ class Tree:
     def _made(cls: type[Made], recipe: Recipe | None, function: Any, *arguments: Any) -> Made:
         self = object.__new__(cls)
         self._recipe = recipe
-        self._handle = made(function, *arguments)
+        self._handle = owned(function, *arguments)
         return self
 
     def __copy__(self) -> Any:
@@ -75,11 +76,6 @@ class Tree:
         if again != self:
             raise TypeError(f"{self!r} cannot be pickled: its text means something else.")
         return type(self), (str(self),)
-
-    def __del__(self, release: Any = lib.cst_release) -> None:
-        handle = getattr(self, "_handle", None)
-        if handle:
-            release(handle)
 
 
 def _handles(items: Iterable[Any]) -> tuple[list[Expression], int, Any]:
@@ -138,14 +134,14 @@ class Expression(Tree):
         check_format(format, "Expression", "age + %d")
         given = _host.Encoded(arguments)
         self._recipe = (Expression, (format, *arguments))
-        self._handle = made(lib.cst_expression_parse, text(format), given.count, given.address)
+        self._handle = owned(lib.cst_expression_parse, text(format), given.count, given.address)
 
     @classmethod
     def _borrowed(cls, handle: int) -> Expression:
         """One more owner of a handle that the library lends."""
         self: Expression = object.__new__(cls)
         self._recipe = None
-        self._handle = lib.cst_retain(handle)
+        self._handle = retained(handle)
         return self
 
     # ---- made without text
@@ -280,11 +276,11 @@ class Expression(Tree):
         """The expressions it is made of, in the order in which they are written."""
         found: list[Expression] = []
         while True:
-            out = ctypes.c_void_p()
+            out = Handle()
             if call(lib.cst_expression_copy_operand, self._handle, len(found), byref(out)) == _abi.END:
                 return tuple(found)
             operand: Expression = object.__new__(Expression)
-            operand._recipe, operand._handle = None, out.value or 0
+            operand._recipe, operand._handle = None, out.token
             found.append(operand)
 
     @property
@@ -292,9 +288,9 @@ class Expression(Tree):
         """The condition of a subquery or a conditional."""
         from .predicate import Predicate
 
-        out = ctypes.c_void_p()
+        out = Handle()
         call(lib.cst_expression_copy_predicate, self._handle, byref(out))
-        return Predicate._owned(out.value) if out.value else None
+        return Predicate._owned(out.token) if out else None
 
     @property
     def format(self) -> str:

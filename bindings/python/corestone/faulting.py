@@ -16,6 +16,7 @@ from . import _abi
 from ._abi import lib
 from ._call import call
 from ._callbacks import reported
+from ._handles import hold_on
 from ._interrupt import immortal
 from ._validators import wrapper
 from .errors import InvalidArgumentError, InvalidUTF8Error
@@ -132,7 +133,7 @@ def _decide(
 ) -> int:
     try:
         item = wrapper(fault)
-        out[0] = bool(handlers[number](item, ObjectID._owned(lib.cst_retain(identity)), _abi.decode(name)))
+        out[0] = bool(handlers[number](item, ObjectID._owned(hold_on(identity)), _abi.decode(name)))
         return _abi.OK
     except BaseException as raised:  # the getter fails with it
         return reported(raised, error)

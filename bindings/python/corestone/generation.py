@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ._abi import lib
-from ._call import made
+from ._call import owned
 
 
 class QueryGeneration:
@@ -20,7 +18,7 @@ class QueryGeneration:
     @classmethod
     def current(cls) -> QueryGeneration:
         """No state yet, but a wish: the one that is the newest when the context first reads."""
-        return cls(made(lib.cst_query_generation_current))
+        return cls(owned(lib.cst_query_generation_current))
 
     @property
     def is_current(self) -> bool:
@@ -37,11 +35,6 @@ class QueryGeneration:
 
     def __repr__(self) -> str:
         return f"<QueryGeneration {'current' if self.is_current else hex(hash(self))}>"
-
-    def __del__(self, release: Any = lib.cst_release) -> None:
-        handle = getattr(self, "_handle", None)
-        if handle:
-            release(handle)
 
 
 def optional_generation(handle: int | None) -> QueryGeneration | None:

@@ -16,8 +16,9 @@ from ._abi import lib
 from ._ahead import Stamp
 from ._arguments import function as function_given
 from ._arguments import whole
-from ._call import failure, made
+from ._call import failure, held, owned
 from ._callbacks import telling
+from ._handles import Handle, hold_on, retained
 from ._interrupt import immortal
 from ._notifications import Notifications
 from .errors import CorestoneError, ObjectGoneError
@@ -103,17 +104,9 @@ class Snapshot:
 
     def ids(self, section: int | None = None) -> list[ObjectID]:
         """The IDs of a section's objects, or of all."""
-        handle = made(lib.cst_snapshot_copy_ids, self._handle, ALL if section is None else whole(section, "section"))
-        try:
-            count = lib.cst_results_count(handle)
-            return [ObjectID._owned(made(lib.cst_results_copy_id, handle, index)) for index in range(count)]
-        finally:
-            lib.cst_release(handle)
-
-    def __del__(self, release: Any = lib.cst_release) -> None:
-        handle = getattr(self, "_handle", None)
-        if handle:
-            release(handle)
+        handle = owned(lib.cst_snapshot_copy_ids, self._handle, ALL if section is None else whole(section, "section"))
+        count = lib.cst_results_count(handle)
+        return [ObjectID._owned(held(lib.cst_results_copy_id, handle, index)) for index in range(count)]
 
 
 @dataclass(frozen=True)
@@ -150,7 +143,7 @@ def borrowed(context: Context, token: int, entity: Entity) -> Any:
     try:
         return context._object(token, None)
     except ObjectGoneError:
-        return wrap(entity.object_class, context, lib.cst_retain(token))
+        return wrap(entity.object_class, context, hold_on(token))
 
 
 def _path(path: _abi.IndexPath) -> IndexPath | None:
@@ -163,14 +156,14 @@ def section_change(told: _abi.SectionChange) -> SectionChange:
 
 def object_change(told: _abi.ObjectChange, context: Context, entity: Entity) -> ObjectChange:
     found = borrowed(context, told.object, entity)
-    identity = ctypes.c_void_p()
+    identity = Handle()
     known = lib.cst_object_copy_id(told.object, ctypes.byref(identity), None) == _abi.OK
-    which = ObjectID._owned(identity.value or 0) if known else None
+    which = ObjectID._owned(identity) if known else None
     return ObjectChange(ResultsChangeKind(told.kind), found, which, _path(told.path), _path(told.new_path))
 
 
 def id_change(told: _abi.IDChange) -> IDChange:
-    which = ObjectID._owned(lib.cst_retain(told.id))
+    which = ObjectID._owned(hold_on(told.id))
     return IDChange(
         ResultsChangeKind(told.kind), told.offset, which, None if told.associated == ALL else told.associated
     )
@@ -178,11 +171,11 @@ def id_change(told: _abi.IDChange) -> IDChange:
 
 def difference(told: _abi.Difference, context: Context, entity: Entity) -> Difference:
     """What the library lends for a call."""
-    error = failure(lib.cst_error_status(told.error), lib.cst_retain(told.error)) if told.error else None
+    error = failure(lib.cst_error_status(told.error), hold_on(told.error)) if told.error else None
     return Difference(
         [section_change(told.sections[index]) for index in range(told.section_count)],
         [object_change(told.changes[index], context, entity) for index in range(told.change_count)],
-        Snapshot(lib.cst_retain(told.snapshot)),
+        Snapshot(retained(told.snapshot)),
         bool(told.is_reset),
         error,
         [(_identity(one.former), _identity(one.id)) for one in told.renamed[: told.renamed_count]],
@@ -190,7 +183,7 @@ def difference(told: _abi.Difference, context: Context, entity: Entity) -> Diffe
 
 
 def _identity(borrowed: int) -> ObjectID:
-    return ObjectID._owned(lib.cst_retain(borrowed))
+    return ObjectID._owned(hold_on(borrowed))
 
 
 class _Query(NamedTuple):
@@ -238,12 +231,12 @@ def observe_fetch(
     entity = context.model[request.entity_name or ""]
     number = next(_numbers)
     _queries[number] = _Query(weakref.ref(context), entity, function)
-    out = ctypes.c_void_p()
+    out = Handle()
     context._work(
         lib.cst_context_observe_fetch, asked.handle, key_path_text(section_name_key_path), len(dependencies),
         _abi.texts(list(dependencies)), _callback, number, _forget_callback, ctypes.byref(out),
     )  # fmt: skip
-    return Observation(out.value or 0)
+    return Observation(out.token)
 
 
 class LiveQuery(Notifications[Difference], Iterator[Difference]):

@@ -9,7 +9,7 @@ from typing import Any
 
 from . import _abi
 from ._abi import lib, path_argument
-from ._call import call, made
+from ._call import call, owned
 from .archive import read_json
 from .model import Model
 
@@ -88,8 +88,8 @@ class MappingModel:
         Raises ModelError (of bytes StoreCorruptError) when it is damaged.
         """
         if isinstance(source, bytes):
-            return cls(made(lib.cst_mapping_model_load_bytes, _abi.InputString(source, len(source))))
-        return cls(made(lib.cst_mapping_model_load, path_argument(source)))
+            return cls(owned(lib.cst_mapping_model_load_bytes, _abi.InputString(source, len(source))))
+        return cls(owned(lib.cst_mapping_model_load, path_argument(source)))
 
     @property
     def source(self) -> Model | None:
@@ -102,7 +102,7 @@ class MappingModel:
         return self._model(lib.cst_mapping_model_destination)
 
     def _model(self, function: Any) -> Model | None:
-        handle = made(function, self._handle)
+        handle = owned(function, self._handle)
         return Model._of(handle) if handle else None
 
     def __getitem__(self, name: str) -> EntityMapping:
@@ -110,8 +110,3 @@ class MappingModel:
             if mapping.name == name:
                 return mapping
         raise KeyError(name)
-
-    def __del__(self, release: Any = lib.cst_release) -> None:
-        handle = getattr(self, "_handle", None)
-        if handle:
-            release(handle)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import enum
 import itertools
 from collections.abc import Iterator, Mapping
@@ -14,6 +13,7 @@ from ._abi import lib, text
 from ._ahead import Stamp, contexts
 from ._call import call, made
 from ._callbacks import reported
+from ._handles import Handle, Token, retained
 from ._interrupt import immortal
 from .object_id import ObjectID
 from .property import read_properties
@@ -101,8 +101,7 @@ class Conflict:
     def _borrowed(handle: int, context: Context | None) -> Conflict:
         is_constraint = lib.cst_conflict_kind(handle) == ConflictKind.CONSTRAINT
         self: Conflict = object.__new__(ConstraintConflict if is_constraint else MergeConflict)
-        lib.cst_retain(handle)
-        self._handle = handle
+        self._handle = retained(handle)
         self._context = context
         return self
 
@@ -153,11 +152,6 @@ class Conflict:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.message}>"
-
-    def __del__(self, release: Any = lib.cst_release) -> None:
-        handle = getattr(self, "_handle", None)
-        if handle:
-            release(handle)
 
 
 class MergeConflict(Conflict):
@@ -288,16 +282,16 @@ class MergePolicy:
         if self._function is not None:
             self._function(conflicts)
 
-    def _make(self) -> int:
+    def _make(self) -> Token:
         """A handle, which the caller owns. The library keeps the policy."""
-        out = ctypes.c_void_p()
+        out = Handle()
         if self._function is None and type(self).resolve is MergePolicy.resolve:
             call(lib.cst_merge_policy_new, self.type, _abi.RESOLVE_FN(), None, _abi.DESTROY_FN(), byref(out))
-            return out.value or 0
+            return out.token
         number = next(_numbers)
         _policies[number] = self
         call(lib.cst_merge_policy_new, self.type, _run_callback, number, _forget_callback, byref(out))
-        return out.value or 0
+        return out.token
 
 
 MergePolicy.ERROR = MergePolicy(MergePolicyType.ERROR)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union
 from . import _abi
 from ._abi import lib, text
 from ._arguments import one_of
-from ._call import call, made
+from ._call import call, made, owned
 from ._definition import property_line, require_options
 from ._editing import add_validation
 from ._model_contents import ModelContents
@@ -78,7 +78,7 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
     """
 
     def __init__(self, definition: Mapping[str, Mapping[str, Any]] | None = None) -> None:
-        self._begin(made(lib.cst_model_new))
+        self._begin(owned(lib.cst_model_new))
         if definition is not None:
             self._define(definition)
 
@@ -145,7 +145,7 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
         """An equal model that can be changed, whether this one is frozen or not."""
         if self._waiting:
             self.freeze()  # names the relationship that leads nowhere yet
-        return Model._of(made(lib.cst_model_copy, self._handle))
+        return Model._of(owned(lib.cst_model_copy, self._handle))
 
     def entity(
         self,
@@ -365,11 +365,6 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
 
     def __repr__(self) -> str:
         return f"<Model of {', '.join(self._entities) or 'no entities'}>"
-
-    def __del__(self, release: Any = lib.cst_release) -> None:
-        handle = getattr(self, "_handle", None)
-        if handle:
-            release(handle)
 
 
 class _NoEntityError(ModelError, KeyError):

@@ -6,14 +6,17 @@ import ctypes
 import weakref
 from collections.abc import Iterable, Sequence
 from ctypes import byref
+from functools import partial
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any, ClassVar, Union
 
 from . import _abi, values
 from ._abi import lib
 from ._ahead import Ahead, Stamp
-from ._call import call, made
+from ._call import call, held
 from ._composite import compose, decompose, leaves
 from ._entity_type import EntityType
+from ._handles import Handle, hold_on
 from ._object_changes import ObjectChanges
 from .codes import AttributeType, SnapshotEvents
 from .errors import CorestoneError, InvalidHandleError, ObjectGoneError, TypeMismatchError
@@ -35,8 +38,6 @@ except ImportError:  # not CPython
             known.pop(token, None)
 
 
-_retain = _abi.raw("cst_retain", None)
-_release = _abi.raw("cst_release", None)
 _get_many = _abi.raw("cst_object_get_many")
 _set_many = _abi.raw("cst_object_set_many")
 
@@ -361,23 +362,21 @@ def drop_held_values(item: ManagedObject) -> None:
 
 
 class Reference(weakref.ref[ManagedObject]):
-    """How the map knows a wrapper. It holds the wrapper's handle, and lets go of it when the wrapper has ended.
+    """How the map knows a wrapper. When that has ended, it takes itself out of the map.
 
     This is a callback of the reference and not the wrapper's `__del__`, in which another thread could still find the
-    wrapper in the map and bring it back with a handle that is being released.
+    wrapper in the map and bring it back with a handle that is being released. No step of it is Python's: a signal
+    handler could raise something there, and the rest would not be done. The handle belongs to the wrapper, and goes
+    after this.
     """
 
-    __slots__ = ("handle", "token")
+    __slots__ = ("remove",)
 
-    handle: Any
-    token: int
+    remove: Any
 
 
-def _ended(reference: Reference, remove: Any = _remove_dead_weakref, release: Any = _release) -> None:
-    # The map may hold a new wrapper of the same object by now: only a dead one is taken out, in one step.
-    remove(wrappers, reference.token)
-    release(reference.handle)
-
+# The map may hold a new wrapper of the same object by now: only a dead one is taken out, in one step.
+_ended = methodcaller("remove")
 
 # Every wrapper of the process by its token; a context's objects have tokens of their own. It belongs to the module, so
 # that a cycle of garbage never includes the references, whose callbacks would then not run.
@@ -394,16 +393,17 @@ _set_held_values = ManagedObject.__dict__["_cst_values"].__set__
 _held_values = ManagedObject.__dict__["_cst_values"].__get__
 
 
-def wrap(kind: type[ManagedObject], context: Context, token: int) -> ManagedObject:
-    """A wrapper that owns one hold on the handle. The caller looked into the map before."""
+def wrap(kind: type[ManagedObject], context: Context, hold: Handle) -> ManagedObject:
+    """A wrapper that owns the handle. The caller looked into the map before."""
+    token = hold.value or 0
     self = _new(kind)
     _set_context(self, context)
     _set_token(self, token)
     _set_ahead(self, None)
-    reference = wrappers[token] = Reference(self, _ended)
-    reference.token = token
-    reference.handle = handle = _as_argument(token)
-    _set_handle(self, handle)
+    _set_handle(self, hold)
+    reference = Reference(self, _ended)
+    reference.remove = partial(_remove_dead_weakref, wrappers, token)
+    wrappers[token] = reference
     return self
 
 
@@ -423,15 +423,14 @@ def wrap_all(
         reference = known.get(token)
         found = reference() if reference is not None else None
         if found is None:
-            handle = _as_argument(token)
-            _retain(handle)
+            hold = hold_on(_as_argument(token))
             found = _new(kind)
             _set_context(found, context)
             _set_token(found, token)
-            _set_handle(found, handle)
-            reference = known[token] = Reference(found, _ended)
-            reference.token = token
-            reference.handle = handle
+            _set_handle(found, hold)
+            reference = Reference(found, _ended)
+            reference.remove = partial(_remove_dead_weakref, known, token)
+            known[token] = reference
         _set_ahead(found, ahead)
         _set_row(found, row)
         objects.append(found)
@@ -446,7 +445,7 @@ def _no_property(item: ManagedObject, name: str) -> str:
 
 def object_id(item: ManagedObject) -> ObjectID:
     """The object's ID."""
-    return ObjectID._owned(made(lib.cst_object_copy_id, item._cst_handle))
+    return ObjectID._owned(held(lib.cst_object_copy_id, item._cst_handle))
 
 
 def context_of(item: ManagedObject) -> Context:

@@ -9,6 +9,7 @@ from typing import Any
 from . import _abi, values
 from ._abi import lib
 from ._call import call, made
+from ._handles import Handle, hold_on
 from .errors import InvalidArgumentError
 
 
@@ -23,16 +24,15 @@ class ObjectID:
         raise TypeError("Object IDs come from objects (person.id) and from Container.object_id(uri).")
 
     @classmethod
-    def _owned(cls, handle: int) -> ObjectID:
+    def _owned(cls, hold: Handle) -> ObjectID:
         self = object.__new__(cls)
-        self._handle = handle
-        self._argument = _abi.argument(handle)
+        self._argument = hold  # owns it
+        self._handle = hold.value or 0
         return self
 
     @classmethod
     def _borrowed(cls, handle: int) -> ObjectID:
-        lib.cst_retain(handle)
-        return cls._owned(handle)
+        return cls._owned(hold_on(handle))
 
     def _cst_value_handle(self) -> tuple[int, int]:
         return _abi.OBJECT_ID, self._handle
@@ -89,8 +89,3 @@ class ObjectID:
 
     def __deepcopy__(self, memo: object) -> ObjectID:
         return self
-
-    def __del__(self, release: Any = lib.cst_release) -> None:
-        handle = getattr(self, "_handle", None)
-        if handle:
-            release(handle)

@@ -15,7 +15,8 @@ from ._abi import lib
 from ._ahead import Stamp
 from ._arguments import choice, one_of
 from ._arguments import function as function_given
-from ._call import call, made
+from ._call import call, held, owned
+from ._handles import hold_on, retained
 from ._interrupt import immortal
 from ._notifications import ChangedIDs
 from .codes import ContextNotification, CoordinatorNotification, StoreFile, ValueChangeKind
@@ -47,7 +48,6 @@ class Observation:
         if handle is not None:
             with contextlib.suppress(ForkedError):  # nothing is told in a forked child
                 call(lib.cst_observation_cancel, handle)
-            lib.cst_release(handle)
 
     _end_watch = cancel
 
@@ -58,11 +58,6 @@ class Observation:
         self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.cancel()
-
-    def __del__(self, release: Any = lib.cst_release) -> None:
-        handle = getattr(self, "_handle", None)
-        if handle:
-            release(handle)
 
 
 class ValueChange(NamedTuple):
@@ -80,7 +75,7 @@ class ValueChange(NamedTuple):
 def _ids(handle: int) -> list[ObjectID]:
     """The IDs of borrowed results."""
     return [
-        ObjectID._owned(made(lib.cst_results_copy_id, handle, index)) for index in range(lib.cst_results_count(handle))
+        ObjectID._owned(held(lib.cst_results_copy_id, handle, index)) for index in range(lib.cst_results_count(handle))
     ]
 
 
@@ -99,7 +94,7 @@ class ContextChanges:
         self.invalidated_all = bool(told.invalidated_all)  # the context was reset
         generation = told.query_generation
         #: What a pinned context reads after its save; None for others.
-        self.query_generation = QueryGeneration(lib.cst_retain(generation)) if generation else None
+        self.query_generation = QueryGeneration(retained(generation)) if generation else None
         for name in _abi.CHANGES:
             handle = getattr(told, name)
             self._ids[name], self._objects[name] = self._read(handle) if handle else ([], [])
@@ -117,8 +112,7 @@ class ContextChanges:
         known = wrappers.get(token)
         found = known() if known is not None else None
         if found is None:
-            lib.cst_retain(token)
-            found = wrap(self._context.model[which.entity_name].object_class, self._context, token)
+            found = wrap(self._context.model[which.entity_name].object_class, self._context, hold_on(token))
         return found
 
     inserted = property(lambda self: self._objects["inserted"])
@@ -223,7 +217,7 @@ def _hear_coordinator(
     from .coordinator import Store
 
     def keep(store: int) -> Store:
-        return Store(lib.cst_retain(store))
+        return Store(retained(store))
 
     observer = observers.get(number)
     coordinator = observer.subject() if observer is not None else None
@@ -279,7 +273,7 @@ def observe_context(
     kind = _number(ContextNotification, notification)
     number = next(_numbers)
     _observers[number] = _Observer(context, function_given(function, "function"))
-    return Observation(made(lib.cst_context_observe, handle, kind, _context_callback, number, _forget_callback))
+    return Observation(owned(lib.cst_context_observe, handle, kind, _context_callback, number, _forget_callback))
 
 
 def observe_coordinator(
@@ -290,7 +284,7 @@ def observe_coordinator(
     number = next(_numbers)
     _observers[number] = _Observer(coordinator, function_given(function, "function"))
     arguments = (coordinator._handle, kind, _coordinator_callback, number, _forget_callback)
-    observation = Observation(made(lib.cst_coordinator_observe, *arguments))
+    observation = Observation(owned(lib.cst_coordinator_observe, *arguments))
     if kind == CoordinatorNotification.REMOTE_CHANGE:
         from .queue import _exit
 
@@ -305,5 +299,5 @@ def observe_object(item: Any, key_path: str, options: int, function: Callable[[A
     _observers[number] = _Observer(item._cst_context, function)
     path = _abi.text(key_path)
     return Observation(
-        made(lib.cst_object_observe, item._cst_handle, path, options, _object_callback, number, _forget_callback)
+        owned(lib.cst_object_observe, item._cst_handle, path, options, _object_callback, number, _forget_callback)
     )

@@ -11,7 +11,7 @@ from typing import Any, Callable, NoReturn, TypeVar
 
 from . import _abi, _host
 from ._abi import lib, text
-from ._call import call, made
+from ._call import call, owned
 from ._callbacks import reported
 from ._interrupt import immortal
 from .errors import InvalidArgumentError
@@ -102,7 +102,7 @@ class Predicate(Tree):
             )
         given = _host.Encoded(arguments)
         self._recipe = (Predicate, (format, *arguments))
-        self._handle = made(lib.cst_predicate_parse, text(format), given.count, given.address)
+        self._handle = owned(lib.cst_predicate_parse, text(format), given.count, given.address)
 
     @classmethod
     def _owned(cls, handle: int | None) -> Predicate:
@@ -207,12 +207,12 @@ class Predicate(Tree):
     def parts(self) -> tuple[Predicate, ...]:
         """The predicates of a compound."""
         return tuple(
-            Predicate._owned(made(lib.cst_predicate_copy_part, self._handle, index))
+            Predicate._owned(owned(lib.cst_predicate_copy_part, self._handle, index))
             for index in range(self._info().part_count)
         )
 
     def _side(self, side: int) -> Expression | None:
-        handle = made(lib.cst_predicate_copy_side, self._handle, side)
+        handle = owned(lib.cst_predicate_copy_side, self._handle, side)
         if not handle:
             return None
         found: Expression = object.__new__(Expression)

@@ -20,6 +20,7 @@ from . import _abi
 from ._abi import lib
 from ._ahead import Stamp
 from ._call import call, failure, raisable
+from ._handles import Handle, Token, retained
 from ._interrupt import immortal
 from .errors import CorestoneError, ForkedError, WrongThreadError
 
@@ -213,16 +214,14 @@ class Performing:
         self._context = context
         self._handle = handle
         self._former: list[tuple[int, object]] = []
+        self._kept: list[Token] = []
 
     def __enter__(self) -> Context:
         task = task_here()
         refuse_other_task(self._context, task)
-        lib.cst_retain(self._handle)  # the block ends as it began, also when it closes the context
-        try:
-            call(lib.cst_context_lock, self._handle)
-        except BaseException:
-            lib.cst_release(self._handle)
-            raise
+        kept = retained(self._handle)  # the block ends as it began, also when it closes the context
+        call(lib.cst_context_lock, self._handle)
+        self._kept.append(kept)
         self._former.append((_take(self._context), self._context._task))
         self._context._task = task
         return self._context
@@ -238,7 +237,7 @@ class Performing:
             if raised is None:  # what the block raised says more
                 raise
         finally:
-            lib.cst_release(self._handle)
+            self._kept.pop()
 
 
 class ContextExecutor(Executor):
@@ -288,15 +287,15 @@ def perform_alone_and_wait(handle: int, function: Callable[[], Any]) -> Any:
 def _now(ask: Callable[..., int], handle: int, run: Any, task: Task) -> Any:
     number = next(_numbers)
     _tasks[number] = task
-    error = ctypes.c_void_p()
+    error = Handle()
     try:
         status = ask(handle, run, number, byref(error))
         if task.exception is not None:
-            if error.value:
-                lib.cst_release(error.value)
             raise task.exception
         if status < 0:
-            raise raisable(failure(status, error.value))
+            failed = raisable(failure(status, error))
+            del error  # the traceback keeps what is here
+            raise failed
         if not task.has_ended:
             # Python runs signal handlers also at the entry of a function; nothing else can end one before its `try`.
             raise KeyboardInterrupt

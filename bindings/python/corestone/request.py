@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Union
 from . import _abi
 from ._abi import lib, texts
 from ._arguments import flag, handles, one_of, whole
-from ._call import call, made
+from ._call import call, owned
 from ._definition import attribute_type
+from ._handles import Handle
 from ._request import Request, fill_request
 from .archive import read_json
 from .coordinator import Store
@@ -160,7 +161,7 @@ class FetchRequest(PersistentStoreRequest):
     def from_archive(cls, archive: bytes) -> FetchRequest:
         """The request of such an archive."""
         archive = one_of(bytes, archive, "archive")
-        return cls._of(made(lib.cst_fetch_request_new_from_archive, _abi.InputString(archive, len(archive))))
+        return cls._of(owned(lib.cst_fetch_request_new_from_archive, _abi.InputString(archive, len(archive))))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return FetchRequest.from_archive, (self.to_archive(),)
@@ -222,15 +223,8 @@ class FetchRequest(PersistentStoreRequest):
 
     @classmethod
     def _of(cls, handle: int) -> FetchRequest:
-        """What a request of the library says; the handle is released."""
-        try:
-            return cls._read(handle)
-        finally:
-            lib.cst_release(handle)
-
-    @classmethod
-    def _read(cls, handle: int) -> FetchRequest:
-        buffer, number, found = _abi.Buffer(), ctypes.c_int64(), ctypes.c_void_p()
+        """What a request of the library says."""
+        buffer, number, found = _abi.Buffer(), ctypes.c_int64(), Handle()
         call(lib.cst_fetch_request_copy_json, handle, byref(buffer))
         said = read_json(buffer)
 
@@ -240,7 +234,7 @@ class FetchRequest(PersistentStoreRequest):
 
         request = cls(said["entityName"])
         if call(lib.cst_fetch_request_copy_predicate, handle, byref(found)) == _abi.OK:
-            request.predicate = Predicate._owned(found.value)
+            request.predicate = Predicate._owned(found.token)
         request.having = Predicate(said["havingPredicate"]) if said["havingPredicate"] else None
         if said["sortDescriptors"]:
             request.sort = [

@@ -12,7 +12,7 @@ from . import _abi, values
 from ._abi import lib
 from ._ahead import Ahead
 from ._arguments import MOST, one_of, whole
-from ._call import call, made
+from ._call import call, held, made, owned
 from ._columns import read_columns
 from ._composite import compose, leaves
 from ._host import encode_variables, forget
@@ -113,21 +113,21 @@ class Results(Sequence[Any]):
 
     def ids(self) -> list[ObjectID]:
         """The IDs of all objects."""
-        return [ObjectID._owned(made(lib.cst_results_copy_id, self._handle, at)) for at in range(self._count)]
+        return [ObjectID._owned(held(lib.cst_results_copy_id, self._handle, at)) for at in range(self._count)]
 
     def filtered(self, predicate: str | Predicate, /, *arguments: Any, **variables: Any) -> Results:
         """The objects for which a predicate holds, decided in memory; keywords are what its $variables stand for."""
         condition = Predicate(predicate, *arguments) if isinstance(predicate, str) else predicate
         condition = one_of(Predicate, condition, "predicate")
         bound = encode_variables(variables)
-        handle = made(lib.cst_results_copy_filtered, self._handle, condition._handle, bound.address)
+        handle = owned(lib.cst_results_copy_filtered, self._handle, condition._handle, bound.address)
         return Results(self._context, handle, self._entity)
 
     def ordered(self, *keys: SortKey) -> Results:
         """The objects in another order: as `sort=` of a fetch, and by comparators too."""
         array, compare, number = prepared(sort_descriptors(keys))
         try:
-            handle = made(lib.cst_results_copy_sorted, self._handle, len(array), array, compare, number)
+            handle = owned(lib.cst_results_copy_sorted, self._handle, len(array), array, compare, number)
         finally:
             forget(number)
         return Results(self._context, handle, self._entity)
@@ -272,11 +272,6 @@ class Results(Sequence[Any]):
         more = f", the first {shown} shown" if self._count > shown else ""
         title = html.escape(self._title() + more)
         return f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-    def __del__(self, release: Any = lib.cst_release) -> None:
-        handle = getattr(self, "_handle", None)
-        if handle:
-            release(handle)
 
 
 def _cell(value: Any) -> str:

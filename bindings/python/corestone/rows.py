@@ -110,21 +110,17 @@ _BATCH = 1000
 
 
 def read_rows(handle: int) -> list[dict[str, Any]]:
-    """The rows of a handle, which is released."""
-    try:
-        names = [
-            _abi.decode(lib.cst_rows_column_name(handle, index)) or ""
-            for index in range(lib.cst_rows_column_count(handle))
-        ]
-        found: list[dict[str, Any]] = []
-        count = lib.cst_rows_count(handle)
-        for first in range(0, count, _BATCH):
-            rows = min(_BATCH, count - first)
-            cells = (_abi.Value * (rows * len(names)))()
-            call(lib.cst_rows_copy_values, handle, first, rows, cells)
-            values = [_host.take(cell) for cell in cells]
-            width = len(names)
-            found += [dict(zip(names, values[row * width : (row + 1) * width])) for row in range(rows)]
-        return found
-    finally:
-        lib.cst_release(handle)
+    """The rows of a handle."""
+    names = [
+        _abi.decode(lib.cst_rows_column_name(handle, index)) or "" for index in range(lib.cst_rows_column_count(handle))
+    ]
+    found: list[dict[str, Any]] = []
+    count = lib.cst_rows_count(handle)
+    for first in range(0, count, _BATCH):
+        rows = min(_BATCH, count - first)
+        cells = (_abi.Value * (rows * len(names)))()
+        call(lib.cst_rows_copy_values, handle, first, rows, cells)
+        values = [_host.take(cell) for cell in cells]
+        width = len(names)
+        found += [dict(zip(names, values[row * width : (row + 1) * width])) for row in range(rows)]
+    return found

@@ -14,7 +14,7 @@ from . import _abi
 from ._abi import lib
 from ._ahead import Stamp, contexts
 from ._arguments import MOST, whole
-from ._call import call, made
+from ._call import call, owned
 from ._callbacks import reported
 from ._interrupt import immortal
 from .codes import UndoNotification
@@ -71,12 +71,7 @@ class UndoManager:
     """
 
     def __init__(self) -> None:
-        self._handle: int = made(lib.cst_undo_manager_new)
-
-    def __del__(self, release: Any = lib.cst_release) -> None:
-        handle = getattr(self, "_handle", None)
-        if handle:
-            release(handle)
+        self._handle: int = owned(lib.cst_undo_manager_new)
 
     # ---- undo and redo
 
@@ -255,5 +250,5 @@ class UndoManager:
         number = next(_numbers)
         _observers[number] = weakref.ref(self), function
         return Observation(
-            made(lib.cst_undo_manager_observe, self._handle, int(kind), _hear_callback, number, _forget_callback)
+            owned(lib.cst_undo_manager_observe, self._handle, int(kind), _hear_callback, number, _forget_callback)
         )
