@@ -22,7 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-TYPES = ("SQLite", "XML", "Binary")
+# One of SQLite whose journal is rolled back, too.
+TYPES = ("SQLite", "Rollback", "XML", "Binary")
 # Which calls fail in which ways.
 KINDS = {
     "short": {"write"},
@@ -101,7 +102,7 @@ class Campaign:
             return None if f"sees {state}" in told else f"it sees another state: {account}"
         if "sees 2" not in told or state != "2":
             return f"what was saved is not there: {account}"
-        if self.kind == "SQLite" and "problems [] leftovers 0" not in found.stdout:
+        if self.kind in ("SQLite", "Rollback") and "problems [] leftovers 0" not in found.stdout:
             return f"something is left: {account}"
         return None
 

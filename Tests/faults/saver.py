@@ -1,11 +1,12 @@
 """Makes, changes and reads the store of faults.py and kills.py, in a process of its own.
 
-Usage: saver.py make|save|read|run TYPE PATH
+Usage: saver.py make|save|read|run|checkpoint TYPE PATH
 
 make  makes a store of generation 1
 save  saves generation 2 on top; a call may fail meanwhile (interposer.c). Prints what became of it.
 read  prints the generation that the store has, and "wrong: …" when that is none
 run   saves one generation after the other until it is killed, and prints each that was saved
+checkpoint  the same, and brings the log into the file after some: "in" comes before that, "out" after it
 """
 
 from __future__ import annotations
@@ -98,11 +99,34 @@ def save(container: Container) -> None:
     print("sees", generation(fresh), flush=True)
 
 
+def checkpoint(container: Container) -> None:
+    """Saves and checkpoints in turn. Each checkpoint has the pages of several saves, large values among them."""
+    context = container.context()
+    modes = ("truncate", "full", "restart", "passive")
+    number = int(generation(context))
+    for count in range(sys.maxsize):
+        for _ in range(1 + count % 3):
+            number += 1
+            change(context, number)
+            context.save()
+            os.write(1, f"{number}\n".encode())
+        os.write(1, b"in\n")
+        container.coordinator.checkpoint(container.store, modes[count % len(modes)])
+        os.write(1, b"out\n")
+
+
+def container_of(kind: str, path: str) -> Container:
+    """Of a type of stores, or an SQLite store whose journal is rolled back."""
+    if kind == "Rollback":
+        return Container(model(), path, type="SQLite", journal="rollback")
+    return Container(model(), path, type=kind)
+
+
 def main() -> None:
     what, kind, path = sys.argv[1:4]
     if what == "make":
         Path(path).unlink(missing_ok=True)
-    with Container(model(), path, type=kind) as container:
+    with container_of(kind, path) as container:
         if what == "make":
             context = container.context()
             for name in ("a", "b"):
@@ -114,10 +138,12 @@ def main() -> None:
             save(container)
         elif what == "read":
             print(generation(container.context()))
-            if kind == "SQLite":
+            if kind in ("SQLite", "Rollback"):
                 problems = corestone.check(path)
                 leftovers = corestone.leftovers(path)
                 print("problems", [str(problem) for problem in problems], "leftovers", len(leftovers.names))
+        elif what == "checkpoint":
+            checkpoint(container)
         else:
             context = container.context()
             for number in range(2, sys.maxsize):

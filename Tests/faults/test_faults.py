@@ -11,8 +11,13 @@ import pytest
 
 @pytest.mark.parametrize(
     "program",
-    [["faults.py", "--share", "0.05", "--least", "3"], ["kills.py", "--times", "6"], ["damage.py", "--share", "0.02"]],
-    ids=lambda program: program[0],
+    [
+        ["faults.py", "--share", "0.05", "--least", "3"],
+        ["kills.py", "--times", "8"],
+        ["kills.py", "--times", "4", "--checkpoint"],
+        ["damage.py", "--share", "0.02"],
+    ],
+    ids=lambda program: " ".join(each for each in program if each.endswith(".py") or each == "--checkpoint"),
 )
 def test_what_is_saved(program: list[str]) -> None:
     command = [sys.executable, str(Path(__file__).with_name(program[0])), *program[1:]]
