@@ -45,7 +45,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 C_TESTS = $(MAKE) -C Tests/C LIB=$(BUILD)/lib INCLUDE=$(BUILD)/include
 TIMED = SECONDS=0; trap 'code=$$?; echo "make $@: $$([ $$code = 0 ] && echo done || echo FAILED) in $$SECONDS seconds"' EXIT
 
-.PHONY: help deps build library tool demo diagrams test lint format test-asan test-leaks test-tsan stress stress-processes stress-faults fuzz bench install clean
+.PHONY: help deps build library tool demo diagrams test lint format test-asan test-leaks test-tsan stress stress-processes stress-faults check-hostile fuzz bench install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)$$/  make \1\t\2/p' Makefile | expand -t 22
@@ -106,6 +106,9 @@ stress-processes: build ## two processes, and eight threads of Python, on one st
 
 stress-faults: build ## a save with each of its calls failing in every way, 500 processes killed, 40,000 damaged files
 	@$(TIMED); set -e; for program in faults kills damage; do $(VENV)/bin/python Tests/faults/$$program.py; done
+
+check-hostile: build ## 100 files that mean harm, each with every command of the tool: a result or a refusal, in 256 MB and 10 s
+	@$(TIMED); $(VENV)/bin/python Tests/faults/hostile.py
 
 fuzz: deps ## libFuzzer on each reader of foreign files, FUZZ_SECONDS (600) each
 	@$(TIMED); $(VENV)/bin/python scripts/fuzz.py --seconds $(FUZZ_SECONDS)

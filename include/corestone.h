@@ -1157,9 +1157,17 @@ typedef struct cst_store_options {
     size_t host_option_count;
     const cst_string *host_option_names;
     const cst_value *host_option_values;
+    /* How much a file may have this process do, whoever wrote it; what goes beyond is an error that names limit, value and option
+       (docs/reference/store.md, "Limits"). 0 is the default. */
+    uint64_t
+        value_limit; /* bytes of one value or row of an SQLite store, and of the holes of a sparse file; 0 is 67108864 */
+    uint64_t memory_limit;   /* bytes that expressions of an SQLite file's schema may take together; 0 is 134217728 */
+    uint64_t step_limit;     /* SQLite's instructions for one statement that writes, and 100 for each byte of the file
+                                besides; 0 is 200000000 */
+    uint64_t external_limit; /* bytes of one file with a large value, read or copied; 0 is 2147483647 */
 } cst_store_options;
 #define CST_STORE_OPTIONS_INIT                                                                                         \
-    {sizeof(cst_store_options), 0, 0, 0, 0, {NULL, 0}, 0, 0, 0, 0, NULL, 0, NULL, 0, NULL, NULL}
+    {sizeof(cst_store_options), 0, 0, 0, 0, {NULL, 0}, 0, 0, 0, 0, NULL, 0, NULL, 0, NULL, NULL, 0, 0, 0, 0}
 
 /* Opens the store at `path`, or makes it. `type`, in any case of letters, is
  *   "SQLite": a database in Apple's layout;

@@ -123,7 +123,10 @@ def suites() -> list[Suite]:
     ]
     return [
         Suite("lint", lint_commands(), environment={"MYPYPATH": mypy_path()}),
-        Suite("checks", [check(name) for name in ("exports", "ldd", "size", "imports", "docs", "readme", "install")]),
+        Suite(
+            "checks",
+            [check(name) for name in ("exports", "ldd", "size", "imports", "arithmetic", "docs", "readme", "install")],
+        ),
         Suite("swift", [[os.environ.get("SWIFT", "swift"), "test"]], runner=True, minutes=20),
         Suite("c", [c_tests("run")], runner=True),
         Suite(

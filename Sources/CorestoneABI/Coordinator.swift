@@ -173,6 +173,10 @@ func storeOptions(_ pointer: UnsafePointer<cst_store_options>?) throws -> StoreO
     options.forcesDestruction = has(Int(CST_STORE_FORCE_DESTROY))
     if given.file_mode != 0 { options.fileMode = given.file_mode }
     if given.external_threshold != 0 { options.externalDataThreshold = Int(clamping: given.external_threshold) }
+    if given.value_limit != 0 { options.limits.valueBytes = Int(clamping: given.value_limit) }
+    if given.memory_limit != 0 { options.limits.expressionBytes = Int(clamping: given.memory_limit) }
+    if given.step_limit != 0 { options.limits.steps = Int(clamping: given.step_limit) }
+    if given.external_limit != 0 { options.limits.externalBytes = Int(clamping: given.external_limit) }
     for pragma in try array(given.pragmas, given.pragma_count, "options.pragmas") {
         let name = try pragma.name.string("options.pragmas.name")
         guard options.pragmas.updateValue(try pragma.value.string("options.pragmas.value"), forKey: name) == nil else {

@@ -47,6 +47,7 @@ enum Tool {
     }
 
     private static func run(_ arguments: [String], to output: Output) throws -> ExitCode {
+        let arguments = try FileLimits.take(from: arguments)
         guard let first = arguments.first else {
             Messages.tell(own: help)
             return .usage
@@ -125,7 +126,10 @@ enum Tool {
         let lines =
             commands.map { ("\(name) \($0.manual.command)", $0.manual.summary) }
             + groups.map { ("\(name) \($0.name) COMMAND", $0.summary) }
-            + [("\(name) help COMMAND", "all about a command"), ("\(name) --version", "the version of the tool")]
+            + [
+                ("\(name) help COMMAND", "all about a command"), ("\(name) --version", "the version of the tool"),
+                ("--file-limit NAME=NUMBER", "of any command: how much a file may have it do"),
+            ]
         return """
             Core Data stores and models from the command line. No store that it looks at is changed; load,
             destroy, metadata --set and --remove, and check --remove-leftovers change the one they name.

@@ -717,6 +717,43 @@ static void pragmas_are_set_or_refused(void) {
     OK(cst_release(model));
 }
 
+static void limits_are_options(void) {
+    cst_model *model = company_model();
+    cst_coordinator *coordinator = NULL;
+    cst_store *store = NULL;
+    OK(cst_coordinator_new(model, &coordinator, E));
+    const struct {
+        uint64_t value, memory, steps;
+        const char *key;
+    } bad[] = {
+        {100, 0, 0, "value_limit"},  {2000000000, 0, 0, "value_limit"}, {UINT64_MAX, 0, 0, "value_limit"},
+        {0, 100, 0, "memory_limit"}, {0, 0, 9999, "step_limit"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        cst_store_options options = CST_STORE_OPTIONS_INIT;
+        options.value_limit = bad[i].value;
+        options.memory_limit = bad[i].memory;
+        options.step_limit = bad[i].steps;
+        CHECK_STATUS(CST_E_INVALID_ARGUMENT, add(coordinator, check_path("a.sqlite"), &options, NULL));
+        CHECK_TEXT(bad[i].key, cst_error_key(check_error()));
+        CHECK(!exists(check_path("a.sqlite")));
+    }
+    cst_store_options options = CST_STORE_OPTIONS_INIT;
+    options.value_limit = 1000000000;
+    options.memory_limit = UINT64_MAX;
+    options.step_limit = UINT64_MAX;
+    options.external_limit = 1;
+    OK(add(coordinator, check_path("a.sqlite"), &options, &store));
+    OK(cst_coordinator_remove_store(coordinator, store, E));
+    OK(cst_release(store));
+    /* A program that was built with an older header gives a shorter structure. */
+    options.struct_size = offsetof(cst_store_options, value_limit);
+    options.value_limit = 7;
+    OK(add(coordinator, check_path("a.sqlite"), &options, NULL));
+    OK(cst_release(coordinator));
+    OK(cst_release(model));
+}
+
 static void foreign_options_are_warnings(void) {
     cst_model *model = company_model();
     cst_coordinator *coordinator = NULL;
@@ -775,6 +812,7 @@ int main(int argc, char **argv) {
     RUN(a_mistake_in_a_file_of_xml_is_named);
     RUN(a_listener_may_add_stores_but_not_without_end);
     RUN(pragmas_are_set_or_refused);
+    RUN(limits_are_options);
     RUN(foreign_options_are_warnings);
     RUN(dev_null_is_a_store_in_memory);
     return check_end();

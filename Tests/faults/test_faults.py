@@ -1,4 +1,4 @@
-"""A sample of faults.py, kills.py and damage.py, another one each time; `make stress-faults` runs them whole."""
+"""A sample of faults.py, kills.py, damage.py and hostile.py; `make stress-faults` and `make check-hostile` run all."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import pytest
         ["kills.py", "--times", "8"],
         ["kills.py", "--times", "4", "--checkpoint"],
         ["damage.py", "--share", "0.02"],
+        ["hostile.py", "--number", "6"],
     ],
     ids=lambda program: " ".join(each for each in program if each.endswith(".py") or each == "--checkpoint"),
 )

@@ -23,7 +23,8 @@ package struct AtomicKind: StoreKind {
     package func metadata(ofStoreAt path: String) throws -> StoreMetadata {
         let place = try StorePlace(path)
         try place.requireStore()
-        return try format.metadata(ModelFile(place.path, shownAs: path).bytes(limit: .max), path: path)
+        return try format.metadata(
+            ModelFile(place.path, shownAs: path).bytes(limit: .max, holes: StoreLimits().valueBytes), path: path)
     }
 
     package func setMetadata(_ metadata: StoreMetadata, ofStoreAt path: String) throws {
@@ -31,7 +32,9 @@ package struct AtomicKind: StoreKind {
         try place.requireStore()
         let file = ModelFile(place.path, shownAs: path)
         try StoreFile(place, format, StoreOptions()).alone {
-            try file.write(format.replacingMetadata(of: file.bytes(limit: .max), by: metadata, path: path))
+            try file.write(
+                format.replacingMetadata(
+                    of: file.bytes(limit: .max, holes: StoreLimits().valueBytes), by: metadata, path: path))
         }
     }
 
@@ -59,7 +62,7 @@ package struct AtomicKind: StoreKind {
         let origin = try StorePlace(source)
         try origin.requireStore()
         let original = ModelFile(origin.path, shownAs: source)
-        let bytes = try original.bytes(limit: .max)
+        let bytes = try original.bytes(limit: .max, holes: options.limits.valueBytes)
         _ = try format.metadata(bytes, path: source)
         let place = try StorePlace(path)
         guard place.path != origin.path else {

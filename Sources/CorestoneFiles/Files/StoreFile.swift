@@ -33,6 +33,7 @@ final class StoreFile: @unchecked Sendable {
     /// Makes the file first when there is none, or an empty one.
     func open(_ model: Model) throws -> AtomicStore {
         try options.requireUsableFileMode(place.given)
+        try options.limits.check(place.given)
         let mayMake = place.state != .present && !options.isReadOnly && !options.mustExist
         if !mayMake { try place.requireStore() }
         if !options.isReadOnly { try requireWritable() }
@@ -100,7 +101,8 @@ final class StoreFile: @unchecked Sendable {
     func move(to place: StorePlace, _ uuid: UUIDValue) throws {
         if place.state == .present {
             let there = try format.metadata(
-                ModelFile(place.path, shownAs: place.given).bytes(limit: .max), path: place.given)
+                ModelFile(place.path, shownAs: place.given).bytes(
+                    limit: .max, holes: options.limits.valueBytes), path: place.given)
             guard there.uuid == uuid else {
                 throw CoreError(
                     .invalidArgument, code: .persistentStoreOperation,
@@ -152,7 +154,8 @@ final class StoreFile: @unchecked Sendable {
         // What comes between is read again later.
         let descriptor = try opened(place.path)
         do {
-            let metadata = try format.decode(file.bytes(limit: .max), into: nodes, path: place.given)
+            let metadata = try format.decode(
+                file.bytes(limit: .max, holes: options.limits.valueBytes), into: nodes, path: place.given)
             try accepting(metadata)
             know(descriptor)
             return metadata
@@ -223,7 +226,7 @@ final class StoreFile: @unchecked Sendable {
         while true {
             // The file itself, which is another one after each save: so no companion stays behind.
             let isFile = FileState(place.path) != nil
-            let descriptor = Glibc.open(isFile ? place.path : place.folder, O_RDONLY | O_CLOEXEC)
+            let descriptor = Glibc.open(isFile ? place.path : place.folder, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
             guard descriptor >= 0 else {
                 if isFile, errno == ENOENT { continue }
                 throw opening(failure("cannot be opened", errno))

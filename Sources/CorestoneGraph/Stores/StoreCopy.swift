@@ -20,11 +20,17 @@ struct StoreCopy {
     private var shifts: [Int64]
     /// The new key of each, by the index of the root, where one of the stores names rows by references.
     private var renamed: [[Int64: Int64]]?
+    /// The keys that there are, by the index of the root.
+    private var present: [RowKeys]
+    /// References of rows to what is gone, by the name of the relationship.
+    private var dangling: [String: Int] = [:]
 
     /// How many values of each attribute the new store keeps with fewer digits; nil where it keeps all of them.
     private var rounded: [String: Int]?
 
     private static let batchSize = 1000
+    /// Beyond that a store has too few keys left for new objects, and an XML store none: its rows get new ones.
+    private static let highestKept: Int64 = 1 << 58
 
     init(
         of store: any PersistentStore, read source: any StoreReading, _ model: Model,
@@ -35,6 +41,7 @@ struct StoreCopy {
         self.progress = progress
         keys = Array(repeating: [], count: model.entities.count)
         shifts = Array(repeating: 0, count: model.entities.count)
+        present = Array(repeating: RowKeys(), count: model.entities.count)
         if store.references != nil || destination.references != nil {
             renamed = Array(repeating: [:], count: model.entities.count)
         }
@@ -44,7 +51,9 @@ struct StoreCopy {
     /// The key of a row in the new store; nil for a row that the old one does not have.
     func newKey(_ key: Int64, _ entity: Entity) -> Int64? {
         let root = Int(entity.rootIndex)
-        return renamed.map { $0[root][key] } ?? key + shifts[root]
+        if let renamed { return renamed[root][key] }
+        // A row that is there has room for the shift; any other key may be anything.
+        return present[root].contains(key) ? key + shifts[root] : nil
     }
 
     mutating func run() throws {
@@ -57,6 +66,11 @@ struct StoreCopy {
             }
         }
         try transaction.setApplicationMetadata(store.applicationMetadata())
+        for (name, count) in dangling.sorted(by: { $0.key < $1.key }) {
+            DebugLog.write(
+                "CoreData: warning: the copy of \(store.path) is without the values of \(name) that lead to rows which are gone: \(count)"
+            )
+        }
         for (name, count) in (rounded ?? [:]).sorted(by: { $0.key < $1.key }) {
             DebugLog.write(
                 "CoreData: warning: the copy of \(store.path) has values of \(name) with fewer digits, since it keeps decimals as "
@@ -86,6 +100,7 @@ struct StoreCopy {
             (lowest, highest) = (min(lowest, key), max(highest, key))
         }
         if found.isEmpty { return nil }
+        present[Int(root.index)] = RowKeys(found.map(\.0), lowest: lowest, highest: highest)
         if renamed == nil { return (root, lowest, highest) }
         try rename(root)
         return nil
@@ -94,6 +109,11 @@ struct StoreCopy {
     /// Keys that the new store has never handed out are kept, so that migrating again and again has them stay what they are. The
     /// trees of some stores share their keys: there no two rows may have the same. Else all keys of a tree grow by one number.
     private mutating func assignKeys(_ ranges: [KeyRange]) throws {
+        if ranges.contains(where: { $0.lowest < 1 || $0.highest > StoreCopy.highestKept }) {
+            renamed = Array(repeating: [:], count: model.entities.count)
+            for range in ranges { try rename(range.root) }
+            return
+        }
         let first = try ranges.map { try transaction.reservePrimaryKeys(of: $0.root, count: 0) }
         let areFree = zip(ranges, first).allSatisfy { $0.lowest >= $1 }
         if areFree, first.allSatisfy({ $0 == 1 }) || !hasTwins {
@@ -158,9 +178,11 @@ struct StoreCopy {
             let layout = entity.layout.slots[slot]
             if layout.kind == .none { continue }
             if layout.role == .toOne {
-                guard let (key, index) = record.target(slot, layout),
-                    let target = newKey(key, model.entities[Int(index)])
-                else { continue }
+                guard let (key, index) = record.target(slot, layout) else { continue }
+                guard let target = newKey(key, model.entities[Int(index)]) else {
+                    dangling["\(entity.name).\(entity.properties[slot].name)", default: 0] += 1
+                    continue
+                }
                 writer.setTarget(target, entity: index, slot, layout)
             } else if layout.role == .external {
                 try copyExternal(record, entity, slot, layout, &writer)

@@ -70,6 +70,8 @@ public struct StoreOptions: Sendable {
     public var externalDataThreshold = StoreOptions.usualExternalDataThreshold
     /// Apple's framework decides likewise, by a rule that it keeps to itself; about 100 KB is what its engineers name.
     public static let usualExternalDataThreshold = 100 << 10
+    /// How much a file may have this process do, whoever wrote it.
+    public var limits = StoreLimits()
     /// Options of Apple's framework for what does not exist here, by the names of their keys: ubiquity, external records, file
     /// protection. They do nothing; `Store.warnings` says so.
     public var foreignOptions: [String] = []

@@ -64,7 +64,9 @@ package struct ModelFile {
     }
 
     /// The whole content of a regular file.
-    package func bytes(limit: Int = Model.maximumFileSize) throws -> [UInt8] {
+    ///
+    /// - Parameter holes: bytes of a sparse file that may be missing: nobody paid for the memory that they take.
+    package func bytes(limit: Int = Model.maximumFileSize, holes: Int = .max) throws -> [UInt8] {
         // A pipe would keep us waiting for whoever writes to it.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw failure("cannot be read: \(String(cString: strerror(errno)))") }
@@ -77,6 +79,11 @@ package struct ModelFile {
             throw failure("has \(facts.st_size) bytes; \(limit) is the most that is read of a model")
         }
         let size = Int(facts.st_size)
+        if hasHoles(descriptor, size: size, over: holes) {
+            throw failure(
+                "is sparse: of its \(size) bytes more are missing than the store's value_limit (\(holes)); raise that if you trust "
+                    + "the file")
+        }
         var (count, errorNumber) = (0, Int32(0))
         let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, used in
             while count < size {

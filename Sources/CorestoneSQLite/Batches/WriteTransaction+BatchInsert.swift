@@ -16,6 +16,8 @@ extension WriteTransaction {
         let meetsOthers = policy != .error && !rows.constraints.isEmpty
         let most = try meetsOthers || hasTriggers(table) ? 1 : BatchRows.most
         var key = try keys[table.place]?.highest ?? storedHighest(table)
+        // Throws where none is left.
+        if key == .max { _ = try reservePrimaryKeys(of: entity.root, count: 1) }
         let first = key + 1
         while true {
             let count = try rows.next(most)

@@ -1,4 +1,5 @@
 import CSQLite
+import CorestoneValues
 
 /// How much SQLite may work for one check: more than any sound file of that size needs. Pages of a damaged one may lead to
 /// each other in circles, and reading them would not end.
@@ -16,7 +17,10 @@ final class CheckBudget {
 
     init(_ connection: Connection) {
         self.connection = connection
-        left = (CheckBudget.least + connection.fileSize * CheckBudget.perByte) / Int(CheckBudget.portion)
+        // Pages that are not there take no work that a sound file would need.
+        let bytes = min(connection.fileSize, connection.allocatedSize)
+        left =
+            bytes.multipliedClamped(by: CheckBudget.perByte).addingClamped(CheckBudget.least) / Int(CheckBudget.portion)
         sqlite3_progress_handler(
             connection.db, CheckBudget.portion,
             { pointer in

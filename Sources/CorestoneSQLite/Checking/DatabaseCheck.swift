@@ -15,6 +15,7 @@ enum DatabaseCheck {
                 findings.add(.database, "the database is damaged: \(line)")
             }
         } catch let error as CoreError {
+            if error.sqliteCode & 0xff == SQLITE_TOOBIG { return findings.add(.database, error.message) }
             // A collation or a function of somebody else's stands in the way of a look, not of the data.
             guard error.sqliteCode & 0xff == SQLITE_CORRUPT || error.sqliteCode & 0xff == SQLITE_NOTADB else { return }
             findings.add(.database, error.message)

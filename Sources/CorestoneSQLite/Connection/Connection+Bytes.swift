@@ -1,5 +1,6 @@
 import CSQLite
 import CorestoneValues
+import Glibc
 
 extension Connection {
     /// Bytes of the file itself, fewer at its end, through the handle that SQLite holds: closing a descriptor of our own
@@ -27,6 +28,13 @@ extension Connection {
             return 0
         }
         return Int(size)
+    }
+
+    /// Bytes of the file that lie on the disk, which are fewer of a sparse one; `fileSize` when it cannot be told.
+    var allocatedSize: Int {
+        var facts = stat()
+        guard let name = sqlite3_db_filename(db, "main"), stat(name, &facts) == 0 else { return fileSize }
+        return Int(facts.st_blocks).multipliedClamped(by: 512)
     }
 
     /// Brings the write-ahead log to the disk. False when it cannot.

@@ -27,7 +27,7 @@ extension Connection {
     /// One that is kept is made invalid instead, which is the commit.
     private func synchroniseJournal() -> Bool {
         guard let name = sqlite3_db_filename(db, "main").map({ String(cString: $0) }) else { return false }
-        let descriptor = open(name + "-journal", O_RDONLY | O_CLOEXEC)
+        let descriptor = open(name + "-journal", O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return errno == ENOENT }
         defer { Glibc.close(descriptor) }
         return fsync(descriptor) == 0

@@ -1,6 +1,8 @@
 import CPlatform
 import CSQLite
+import CorestoneGraph
 import CorestoneValues
+import Glibc
 
 /// One connection to one file. Not thread-safe: the store's lock guards it.
 final class Connection {
@@ -17,6 +19,12 @@ final class Connection {
     /// Tells the process's log about statements, while it wants to know.
     private var trace: StatementTrace?
     private var toldDetail: UInt32 = 0
+    /// What the file may have SQLite do.
+    let limits: StoreLimits
+    /// How many values the expressions of the file's schema may keep at a time, as far as anybody looked.
+    var expressionParts = 0
+    /// Whether triggers may use virtual tables.
+    var trustsSchema = false
     /// SQLite may be asked for at most that many statements to be kept between uses.
     static let statementLimit = 200
 
@@ -24,7 +32,12 @@ final class Connection {
     private let isLogged: Bool
 
     /// Opens `location` (a file name or, with `SQLITE_OPEN_URI`, a URI); `path` is what messages call it.
-    init(_ location: String, path: String, flags: Int32, isLogged: Bool = true) throws {
+    ///
+    /// - Throws: `.storeIO` when something else than a file lies where SQLite keeps the log, the index of the log or the journal.
+    init(
+        _ location: String, path: String, flags: Int32, limits: StoreLimits = StoreLimits(), isLogged: Bool = true
+    ) throws {
+        try Connection.requireFiles(beside: location, path: path)
         var handle: OpaquePointer?
         let code = sqlite3_open_v2(location, &handle, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
         guard code == SQLITE_OK, let handle else {
@@ -36,6 +49,8 @@ final class Connection {
         db = handle
         self.path = path
         self.isLogged = isLogged
+        self.limits = limits
+        limit()
         DebugLog.begin()
         followLog()
         try triggers.register(with: self)
@@ -67,7 +82,8 @@ final class Connection {
 
     /// The error of the call that just returned `code`.
     func error(_ code: Int32, _ purpose: String, cocoaCode: CocoaCode = .sqlite) -> CoreError {
-        SQLiteError.make(db, code: code, path: path, purpose: purpose, cocoaCode: cocoaCode)
+        if code & 0xff == SQLITE_TOOBIG { return tooLarge(purpose, cocoaCode: cocoaCode) }
+        return SQLiteError.make(db, code: code, path: path, purpose: purpose, cocoaCode: cocoaCode)
     }
 
     /// Runs statements without parameters or rows.

@@ -37,6 +37,9 @@ final class Statement {
         sqlite3_reset(handle)
     }
 
+    /// The error of a step that just returned `code`.
+    func error(_ code: Int32, _ purpose: String) -> CoreError { connection.error(code, purpose) }
+
     private func failed(_ code: Int32, _ purpose: String) -> CoreError {
         let error = connection.error(code, purpose)
         bindFailure = SQLITE_OK

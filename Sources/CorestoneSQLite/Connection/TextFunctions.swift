@@ -29,7 +29,7 @@ enum TextFunction: String, CaseIterable {
         for (place, function) in allCases.enumerated() {
             // SQLite hands back which one is meant.
             let code = sqlite3_create_function_v2(
-                connection.db, function.rawValue, 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC,
+                connection.db, function.rawValue, 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS,
                 UnsafeMutableRawPointer(bitPattern: place + 1),
                 { context, _, arguments in
                     let place = Int(bitPattern: sqlite3_user_data(context)) - 1

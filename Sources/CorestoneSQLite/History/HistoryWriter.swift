@@ -104,6 +104,8 @@ final class HistoryWriter {
 // MARK: - The transaction's row
 
 extension HistoryWriter {
+    private static let mostKeys: Int64 = 1 << 62
+
     private func begin() throws {
         lastChange = try highest(.change)
         transaction = try highest(.transaction) + 1
@@ -149,7 +151,15 @@ extension HistoryWriter {
         statement.bind(table.number, at: 1)
         defer { statement.reset() }
         guard try statement.step(HistoryWriter.purpose) else { return 0 }
-        return max(statement.integer(0), statement.integer(1), 0)
+        let highest = max(statement.integer(0), statement.integer(1), 0)
+        // A save takes a few of them; nobody ever made so many changes.
+        guard highest <= HistoryWriter.mostKeys else {
+            throw CoreError(
+                .storeCorrupt, code: .persistentStoreSave,
+                "the history of \(connection.path) says that the keys of \(table.rawValue) are used up: \(highest) was handed out; restore "
+                    + "the store from a backup", file: connection.path)
+        }
+        return highest
     }
 
     private func setHighest(_ key: Int64, _ table: HistoryDesign.Table) throws {

@@ -24,7 +24,9 @@ extension Connection {
                     "cannot \(purpose): \(place.given) may not be written; make the file writable",
                     sqliteCode: SQLITE_READONLY, file: place.given)
             }
+            connection.distrust()
             do {
+                connection.limitExpressions()
                 let isStore = try connection.finds(
                     "SELECT 1 FROM sqlite_schema WHERE name = 'Z_METADATA'", purpose: purpose)
                 guard try isStore || connection.isOfDestroyedStore(purpose) else {

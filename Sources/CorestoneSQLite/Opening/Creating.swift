@@ -85,7 +85,8 @@ struct StoreCreation {
     /// Makes the store anew in the database without tables that destroying it left.
     func refill() throws {
         let purpose = "open \(place.given)"
-        let connection = try Connection(place.path, path: place.given, flags: SQLITE_OPEN_READWRITE)
+        let connection = try Connection(
+            place.path, path: place.given, flags: SQLITE_OPEN_READWRITE, limits: options.limits)
         do { try fill(place.path) } catch {
             // Another process may have done it meanwhile.
             if try connection.isOfDestroyedStore(purpose) { throw error }
@@ -97,7 +98,7 @@ struct StoreCreation {
         let connection: Connection
         do {
             connection = try Connection(
-                file, path: place.given, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
+                file, path: place.given, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, limits: options.limits)
         } catch let error as CoreError { throw explained(error) }
         let purpose = "make \(place.given)"
         connection.waitForLocks(milliseconds: busyTimeout)

@@ -12,11 +12,12 @@ struct FileHeader {
 
     var isDatabase: Bool { bytes.starts(with: Array("SQLite format 3\0".utf8)) }
 
-    /// Bytes of a page; 0 when the header is cut off.
+    /// Bytes of a page; 0 when the header is cut off, or names no size that pages can have.
     var pageSize: Int {
         guard bytes.count >= 18 else { return 0 }
         let size = Int(bytes[16]) << 8 | Int(bytes[17])
-        return size == 1 ? 65536 : size
+        if size == 1 { return 65536 }
+        return size >= 512 && size & (size - 1) == 0 ? size : 0
     }
 
     /// Bytes of the database as its last writer counted them; 0 when it did not, as old versions of SQLite.

@@ -53,6 +53,7 @@ struct StoreOpening {
                     + "of these options out", file: path)
         }
         try options.requireUsableFileMode(path)
+        try options.limits.check(path)
     }
 
     func run() throws -> OpenedStore {
@@ -81,7 +82,8 @@ struct StoreOpening {
                 .invalidArgument,
                 "\(path) is an empty store in memory: it is opened with a model, and for writing", place)
         }
-        let connection = try Connection(":memory:", path: path, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
+        let connection = try Connection(
+            ":memory:", path: path, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, limits: options.limits)
         try creation(model, place).fill(connection)
         let examination = try StoreExamination(connection, model: model, place: place, forWriting: true)
         try configure(connection, place)
@@ -106,8 +108,10 @@ struct StoreOpening {
     }
 
     private func openWritable(_ place: StorePlace) throws -> OpenedStore {
-        let connection = try Connection(place.path, path: place.given, flags: SQLITE_OPEN_READWRITE)
+        let connection = try Connection(
+            place.path, path: place.given, flags: SQLITE_OPEN_READWRITE, limits: options.limits)
         try FileHeader(connection).requireDatabase(place, connection)
+        connection.distrust()
         // Until the file is known to be a store of ours, nothing in it may change, not even by closing it.
         if place.hasCompanion("-wal") {
             _ = cst_sqlite3_checkpoint_on_close(connection.db, 0)
@@ -124,6 +128,7 @@ struct StoreOpening {
                 "\(place.given) may not be written; make the file writable, or open the store read-only", place,
                 sqliteCode: SQLITE_READONLY)
         }
+        connection.limitExpressions()
         let examination: StoreExamination
         do {
             examination = try examine(connection, place)
@@ -148,19 +153,25 @@ struct StoreOpening {
             externalFolder: ExternalFile.folder(ofStore: place.path), history: history,
             maximumConnections: options.maximumConnections,
             longLog: Int32(pragmas.number("wal_autocheckpoint", else: Int(ConnectionPool.usualLongLog))),
-            openAnother: isWAL ? another(place, schema) : nil)
+            openAnother: isWAL ? another(place, schema, trustsSchema: connection.trustsSchema) : nil)
     }
 
     /// Makes connections more, as long as the path still leads to the file.
-    private func another(_ place: StorePlace, _ schema: StoreSchema) -> (() throws -> Connection) {
+    private func another(
+        _ place: StorePlace, _ schema: StoreSchema, trustsSchema: Bool
+    ) -> (() throws -> Connection) {
         let file = place.number
         return { [self] in
-            let connection = try Connection(place.path, path: place.given, flags: SQLITE_OPEN_READWRITE)
+            let connection = try Connection(
+                place.path, path: place.given, flags: SQLITE_OPEN_READWRITE, limits: options.limits)
             guard place.number == file else {
                 connection.close()
                 throw failure(.storeIO, "\(place.given) is another file by now", place)
             }
             connection.waitForLocks(milliseconds: busyTimeout)
+            connection.distrust()
+            if trustsSchema { connection.trustSchema() }
+            connection.limitExpressions()
             try configure(connection, place, isFirst: false)
             try derive(schema, in: connection, place)
             return connection
@@ -176,7 +187,7 @@ struct StoreOpening {
     }
 
     private func openReadOnly(_ place: StorePlace, reason: String? = nil) throws -> OpenedStore {
-        let file = try ReadOnlyFile(place)
+        let file = try ReadOnlyFile(place, limits: options.limits)
         let examination = try StoreExamination(
             file.connection, model: model, place: place, ignoringVersions: options.ignoresVersioning)
         try configure(file.connection, place)

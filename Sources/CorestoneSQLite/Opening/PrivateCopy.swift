@@ -20,7 +20,7 @@ struct PrivateCopy {
         guard let folder = PrivateFolder() else { throw failure("make a folder for a private copy of", errno) }
         let target = folder.path + "/store"
         try writeWhileUnchanged(target)
-        let copy = try Connection(target, path: place.given, flags: SQLITE_OPEN_READWRITE)
+        let copy = try Connection(target, path: place.given, flags: SQLITE_OPEN_READWRITE, limits: frozen.limits)
         let purpose = "read the private copy of \(place.given)"
         try copy.execute(
             "PRAGMA locking_mode=EXCLUSIVE;PRAGMA temp_store=MEMORY", purpose, cocoaCode: .persistentStoreOpen)
@@ -66,7 +66,7 @@ struct PrivateCopy {
 
     /// Companions carry no locks, so they are read directly.
     private func copyCompanion(_ source: String, to target: String) throws {
-        let input = Glibc.open(source, O_RDONLY | O_CLOEXEC)
+        let input = Glibc.open(source, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
         guard input >= 0 else {
             if errno == ENOENT { return }
             throw failure("read a companion of", errno)

@@ -16,11 +16,13 @@ struct ReadOnlyFile {
     /// What was saved in the file's log and cannot be read; nil when all can.
     let loss: LogLoss?
 
-    init(_ place: StorePlace) throws {
+    init(_ place: StorePlace, limits: StoreLimits = StoreLimits()) throws {
         self.place = place
+        try Connection.requireFiles(besideFileAt: place.path, place.given)
         let watch = FileWatch(place)
         let frozen = try Connection(
-            place.uri + "?mode=ro&immutable=1", path: place.given, flags: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)
+            place.uri + "?mode=ro&immutable=1", path: place.given, flags: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI,
+            limits: limits)
         try FileHeader(frozen).requireDatabase(place, frozen)
         let log = try WriteAheadLog.account(beside: place, frozen)
         loss = log.loss
@@ -39,7 +41,7 @@ extension StorePlace {
     /// Whether the rollback journal has a transaction to undo: a finished one is empty or begins with a zero.
     fileprivate func journalIsHot() throws -> Bool {
         guard hasCompanion("-journal") else { return false }
-        let descriptor = open(path + "-journal", O_RDONLY | O_CLOEXEC)
+        let descriptor = open(path + "-journal", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
         guard descriptor >= 0 else {
             if errno == ENOENT { return false }
             throw CoreError(
@@ -55,7 +57,8 @@ extension StorePlace {
 extension Connection {
     /// For a file from anywhere: its schema may call no function, and damaged pages are noticed early.
     fileprivate func distrust(_ purpose: String) throws {
-        cst_sqlite3_distrust(db)
+        distrust()
         try execute("PRAGMA cell_size_check=1", purpose, cocoaCode: .persistentStoreOpen)
+        limitExpressions()
     }
 }

@@ -107,15 +107,27 @@ extension StoreContents {
         return unkeyed
     }
 
+    /// The column is declared for 255 characters, and a UUID has 36.
+    private static let longestIdentifier = 255
+    /// No name of an entity is nearly as long: it is in names of classes and tables.
+    private static let longestName = 4096
+
     private static func document(_ connection: Connection, _ place: StorePlace) throws -> StoreDocument {
         let purpose = "read the metadata of \(place.given)"
         let statement = try connection.prepare(
-            "SELECT Z_UUID, Z_PLIST FROM Z_METADATA ORDER BY Z_VERSION LIMIT 1", purpose)
+            "SELECT substr(CAST(Z_UUID AS TEXT), 1, \(longestIdentifier + 1)), Z_PLIST FROM Z_METADATA ORDER BY Z_VERSION LIMIT 1",
+            purpose)
         guard try statement.step(purpose), let identifier = statement.text(0), !identifier.isEmpty else {
             throw CoreError(
                 .notAStore, code: .persistentStoreOpen,
                 "\(place.given) is no complete Core Data store: its table Z_METADATA has no row with an identifier",
                 file: place.given)
+        }
+        guard identifier.utf8.count <= longestIdentifier else {
+            throw CoreError(
+                .storeCorrupt, code: .persistentStoreOpen,
+                "\(place.given) is damaged: its identifier in the table Z_METADATA has more than \(longestIdentifier) bytes, and a UUID "
+                    + "36; restore it from a backup", file: place.given)
         }
         return try StoreDocument(identifier: identifier, propertyList: statement.blob(1) ?? [])
     }
@@ -124,9 +136,16 @@ extension StoreContents {
         let purpose = "read the entities of \(place.given)"
         var entities: [StoredEntity] = []
         let statement = try connection.prepare(
-            "SELECT Z_NAME, Z_ENT, Z_SUPER FROM Z_PRIMARYKEY WHERE Z_NAME IS NOT NULL ORDER BY Z_ENT", purpose)
+            "SELECT substr(CAST(Z_NAME AS TEXT), 1, \(longestName + 1)), Z_ENT, Z_SUPER FROM Z_PRIMARYKEY WHERE Z_NAME IS NOT NULL "
+                + "ORDER BY Z_ENT", purpose)
         while try statement.step(purpose) {
             let (name, number) = (statement.text(0) ?? "", statement.integer(1))
+            guard name.utf8.count <= longestName else {
+                throw CoreError(
+                    .storeCorrupt, code: .persistentStoreOpen,
+                    "\(place.given) is damaged: the name of the entity \(number) in its table Z_PRIMARYKEY has more than "
+                        + "\(longestName) bytes; restore it from a backup", file: place.given)
+            }
             // Its rows, which bear a number, would be nobody's.
             guard number > 0 else {
                 throw CoreError(

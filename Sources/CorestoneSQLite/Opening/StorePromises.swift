@@ -49,21 +49,27 @@ struct StorePromises {
         return nil
     }
 
-    /// What a trigger or an index needs and this library lacks; nil when there is nothing.
+    /// What a trigger, an index or a table needs and this library lacks; nil when there is nothing. Generated columns, constraints
+    /// and conditions of functions that SQLite has are no reason.
     ///
     /// SQLite is asked itself: statements that change the tables in question are compiled, never run.
     func unknownNeed() throws -> String? {
         let purpose = "examine the triggers of \(connection.path)"
         let statement = try connection.statement(
             "SELECT DISTINCT tbl_name FROM sqlite_master WHERE type = 'trigger' "
-                + "OR type = 'index' AND (sql LIKE '%COLLATE NS%' OR sql LIKE '%(%(%')", purpose)
+                + "OR type = 'index' AND (sql LIKE '%COLLATE NS%' OR sql LIKE '%(%(%') "
+                + "OR type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' AND (sql LIKE '%CHECK%(%' OR sql LIKE '%AS%(%(%' "
+                + "OR sql LIKE '%DEFAULT%(%')", purpose)
         var tables: [String] = []
         while try statement.step(purpose) { if let name = statement.text(0) { tables.append(name) } }
         statement.reset()
+        connection.forbidRecursion(true)
+        defer { connection.forbidRecursion(false) }
         for table in tables {
             for text in try changes(of: table, purpose) {
                 if let reason = obstacle(to: text) {
-                    return "a trigger or index of its table \(table) needs what this library does not have (\(reason))"
+                    return
+                        "a trigger, an index or an expression of its table \(table) needs what this library does not have (\(reason))"
                 }
             }
         }
@@ -91,9 +97,25 @@ struct StorePromises {
         var handle: OpaquePointer?
         defer { sqlite3_finalize(handle) }
         let code = sqlite3_prepare_v2(connection.db, text, -1, &handle, nil)
+        if code & 0xff == SQLITE_AUTH { return "a query that calls itself and need not end" }
         guard code & 0xff == SQLITE_ERROR else { return nil }
         let words = sqlite3_errmsg(connection.db).map { String(cString: $0) }
-        // A reader distrusts the file's schema and may not run what its writer may: nothing is lacking then.
-        return words?.hasPrefix("unsafe use of ") == true ? nil : words
+        if !connection.trustsSchema, words?.hasPrefix("unsafe use of virtual table") == true {
+            connection.trustSchema()
+            return obstacle(to: text)
+        }
+        return words
+    }
+}
+
+extension Connection {
+    /// Whether statements with recursive queries compile. No request of this library has one.
+    fileprivate func forbidRecursion(_ isForbidden: Bool) {
+        guard isForbidden else {
+            sqlite3_set_authorizer(db, nil, nil)
+            return
+        }
+        sqlite3_set_authorizer(
+            db, { _, action, _, _, _, _ in action == SQLITE_RECURSIVE ? SQLITE_DENY : SQLITE_OK }, nil)
     }
 }

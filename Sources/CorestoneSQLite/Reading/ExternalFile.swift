@@ -42,7 +42,14 @@ enum ExternalFile {
     /// Larger files are not read: a record counts bytes in 32 bits, and so do most hosts.
     private static let largest = Int(Int32.max)
 
-    static func read(_ path: String) -> ExternalValue {
+    /// Why a file of that size is neither read nor copied, as the end of a sentence; nil when it is.
+    static func excess(_ size: Int, _ limits: StoreLimits) -> String? {
+        guard size > limits.externalBytes else { return nil }
+        return
+            "has \(size) bytes, and the store's external_limit is \(limits.externalBytes); raise that if you trust the file"
+    }
+
+    static func read(_ path: String, _ limits: StoreLimits) -> ExternalValue {
         // Without O_NONBLOCK a pipe of that name would keep the caller waiting.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else {
@@ -54,10 +61,18 @@ enum ExternalFile {
         guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else {
             return unreadable(path, "it is no regular file")
         }
-        guard facts.st_size <= largest else {
-            return unreadable(path, "it has \(facts.st_size) bytes, and a value at most \(largest)")
-        }
         let size = Int(facts.st_size)
+        if let excess = excess(size, limits) { return unreadable(path, "it \(excess)") }
+        guard size <= largest else {
+            return unreadable(path, "it has \(size) bytes, and a value at most \(largest)")
+        }
+        // Of what is not there, nobody paid for the memory.
+        if hasHoles(descriptor, size: size, over: limits.valueBytes) {
+            return unreadable(
+                path,
+                "of its \(size) bytes more are missing (it is sparse) than the store's value_limit (\(limits.valueBytes)); raise that if "
+                    + "you trust the file")
+        }
         var failure: String?
         let bytes = Bytes(count: size) { memory in failure = fill(memory, from: descriptor) }
         return failure.map { unreadable(path, $0) } ?? .bytes(bytes)
@@ -85,7 +100,7 @@ extension SQLiteStore {
     func externalValue(named name: String) -> ExternalValue {
         name.isEmpty
             ? .unreadable(file: externalFolder, reason: "its name in the row is damaged")
-            : ExternalFile.read("\(externalFolder)/\(name)")
+            : ExternalFile.read("\(externalFolder)/\(name)", options.limits)
     }
 
     func hasExternalValue(named name: String) -> Bool { ExternalFile.isThere("\(externalFolder)/\(name)") }

@@ -10,7 +10,9 @@ extension OpenFile {
     /// that takes unusually long is stopped, the pages are looked at once, and only a sound file is read again.
     func bounded<Result>(_ table: TableSchema, _ request: () throws -> Result) throws -> Result {
         guard mayBeEndless else { return try request() }
-        progress.limit(to: OpenFile.usualWork.least + mostRows * OpenFile.usualWork.perRow)
+        progress.limit(
+            to:
+                mostRows.multipliedClamped(by: OpenFile.usualWork.perRow).addingClamped(OpenFile.usualWork.least))
         defer { progress.limit(to: nil) }
         do { return try request() } catch let error as CoreError
             where progress.isSpent && error.sqliteCode & 0xff == SQLITE_INTERRUPT

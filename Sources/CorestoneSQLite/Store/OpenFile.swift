@@ -44,6 +44,9 @@ final class OpenFile: @unchecked Sendable {
     /// Whether pages may lead to each other without end: of a file that does not change and was not looked at yet.
     private(set) var mayBeEndless: Bool
     var singleRows: SingleRows?
+    /// Whether the file has triggers of its own, which may want more than the rows that are written need.
+    private(set) lazy var hasTriggers =
+        (try? connection.finds("SELECT 1 FROM sqlite_schema WHERE type = 'trigger'", purpose: "save")) ?? true
     /// By the root's place in `schema.tables`.
     private(set) var faults: [FaultPlan?]
     private var fetchPlans: [FetchShape: RowPlan] = [:]

@@ -10,6 +10,23 @@ final class ProgressCheck {
     /// In portions; nil for a request that may take any.
     private var left: Int?
     private var isInstalled = false
+    /// Of statements that write.
+    private var writing: Writing?
+
+    private struct Writing {
+        /// In portions, for one statement.
+        let most: Int
+        var left: Int
+        /// Of the connection, when the present statement was seen first.
+        var changes: Int32
+        /// Bytes that SQLite may take more for one statement; nil where none is fired that could gather them.
+        let memory: Int?
+        var memoryBefore: Int64
+    }
+
+    /// What a statement that writes had too much of.
+    enum Excess { case steps, memory }
+    private(set) var excess: Excess?
 
     private static let patience: UInt64 = 20_000_000
     /// Instructions between two questions.
@@ -30,17 +47,33 @@ final class ProgressCheck {
         update()
     }
 
+    /// Begins a transaction each of whose statements may take that many instructions, and that much memory, where a file's triggers
+    /// may want more than the rows that are written need.
+    func limitWriting(toSteps steps: Int, memory: Int?) {
+        let most = max(steps / Int(ProgressCheck.portion), 1)
+        excess = nil
+        writing = Writing(
+            most: most, left: most, changes: sqlite3_total_changes(connection.db), memory: memory,
+            memoryBefore: memory == nil ? 0 : memoryUsed)
+        update()
+    }
+
+    func endWriting() {
+        writing = nil
+        update()
+    }
+
     /// Whether the request was stopped by its limit.
     var isSpent: Bool { left.map { $0 <= 0 } ?? false }
 
     /// Takes every hook off; must be called before the check goes.
     func end() {
-        (host, left) = (nil, nil)
+        (host, left, writing) = (nil, nil, nil)
         update()
     }
 
     private func update() {
-        let isWanted = host != nil || left != nil
+        let isWanted = host != nil || left != nil || writing != nil
         if isWanted == isInstalled { return }
         isInstalled = isWanted
         guard isWanted else { return sqlite3_progress_handler(connection.db, 0, nil, nil) }
@@ -52,11 +85,40 @@ final class ProgressCheck {
             }, Unmanaged.passUnretained(self).toOpaque())
     }
 
+    /// Bytes that SQLite has taken, but for the pages that this connection keeps.
+    private var memoryUsed: Int64 {
+        var (pages, most): (Int32, Int32) = (0, 0)
+        sqlite3_db_status(connection.db, SQLITE_DBSTATUS_CACHE_USED, &pages, &most, 0)
+        return sqlite3_memory_used() - Int64(pages)
+    }
+
+    /// A statement that is done has changed rows: then the next one begins anew.
+    private func isExcessive() -> Bool {
+        guard writing != nil else { return false }
+        let changes = sqlite3_total_changes(connection.db)
+        if changes != writing?.changes {
+            writing?.changes = changes
+            writing?.left = writing?.most ?? 0
+            if writing?.memory != nil { writing?.memoryBefore = memoryUsed }
+            return false
+        }
+        writing?.left -= 1
+        if let left = writing?.left, left <= 0 {
+            excess = .steps
+        } else if let most = writing?.memory, let before = writing?.memoryBefore,
+            memoryUsed - before > Int64(clamping: most)
+        {
+            excess = .memory
+        }
+        return excess != nil
+    }
+
     private func shouldStop() -> Bool {
         if let left {
             self.left = left - 1
             if left <= 1 { return true }
         }
+        if isExcessive() { return true }
         guard let host else { return false }
         let now = monotonicNanoseconds()
         if now - lastAsked < ProgressCheck.patience { return false }

@@ -101,8 +101,7 @@ extension SQLiteReading {
         defer { sqlite3_reset(row) }
         if code == SQLITE_ROW { return try reader.read(row, plan.rows) }
         if code == SQLITE_DONE { return nil }
-        throw SQLiteError.make(
-            sqlite3_db_handle(row), code: code, path: store.path, purpose: "read \(plan.rows.table.root.name)")
+        throw failed(plan.one, code, plan.rows.table)
     }
 
     private func manyRows(_ keys: [Int64], _ plan: FaultPlan) throws -> RowBatch {
@@ -138,10 +137,15 @@ extension SQLiteReading {
             } else if code == SQLITE_DONE {
                 return
             } else {
-                throw SQLiteError.make(
-                    sqlite3_db_handle(row), code: code, path: store.path, purpose: "read \(plan.table.root.name)")
+                throw failed(statement, code, plan.table)
             }
         }
+    }
+
+    private func failed(_ statement: Statement, _ code: Int32, _ table: TableSchema) -> CoreError {
+        let purpose = "read \(table.root.name)"
+        if code & 0xff == SQLITE_TOOBIG { return statement.error(code, purpose) }
+        return SQLiteError.make(sqlite3_db_handle(statement.handle), code: code, path: store.path, purpose: purpose)
     }
 
     func endless(_ table: TableSchema) -> CoreError {

@@ -121,8 +121,10 @@ extension SQLiteStore {
             // What has the path by now is another file.
             try file.requireName()
             // SQLite wants to write the log's index even for a reader.
-            let connection = try Connection(String(cString: location), path: path, flags: SQLITE_OPEN_READWRITE)
+            let connection = try Connection(
+                String(cString: location), path: path, flags: SQLITE_OPEN_READWRITE, limits: options.limits)
             connection.waitForLocks(milliseconds: 5000)
+            connection.limitExpressions()
             try connection.execute("PRAGMA query_only=1;PRAGMA cache_size=-8192", "read \(path)")
             return connection
         }

@@ -41,6 +41,8 @@ extension SQLiteStore {
             let changesBefore = sqlite3_total_changes(file.connection.db)
             let watch = watched.withLock { $0.watch }
             watch?.noteOthers()
+            file.limitWriting(besides: (connections.count - 1).multipliedClamped(by: options.cacheKilobytes << 10))
+            defer { file.progress.endWriting() }
             let files = ExternalWrites(folder: externalFolder, beside: path, threshold: externalDataThreshold)
             do {
                 try file.requireOwnStoreForWriting()
@@ -65,7 +67,7 @@ extension SQLiteStore {
                 if !file.connection.isAutocommit { sqlite3_exec(file.connection.db, "ROLLBACK", nil, nil, nil) }
                 files.didRollBack()
                 _ = file.connection.triggers.takeRows()
-                throw error
+                throw file.excess(error) ?? error
             }
         }
     }

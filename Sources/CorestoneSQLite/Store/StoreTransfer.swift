@@ -56,7 +56,10 @@ struct StoreTransfer {
         let purpose = "copy \(origin.given)"
         let pages = try source.integer("PRAGMA page_count", purpose)
         pageSize = try source.integer("PRAGMA page_size", purpose)
-        total = names.reduce(pages * pageSize) { $0 + StoreTransfer.size("\(sourceFolder)/\($1)") }
+        total = names.reduce(pages.multipliedClamped(by: pageSize)) {
+            $0.addingClamped(StoreTransfer.size("\(sourceFolder)/\($1)"))
+        }
+        try options.limits.check(place.given)
     }
 
     /// - Parameter removing: called when it is known that the store that is there may be overwritten, and before it is.
@@ -144,7 +147,8 @@ struct StoreTransfer {
         // Before anything is in it that is not for everybody.
         permissions?.give(to: descriptor)
         close(descriptor)
-        let target = try Connection(draft, path: place.given, flags: SQLITE_OPEN_READWRITE)
+        let target = try Connection(
+            draft, path: place.given, flags: SQLITE_OPEN_READWRITE, limits: options.limits)
         do {
             defer { target.close() }
             try copyPages(to: target, done)
@@ -178,7 +182,7 @@ struct StoreTransfer {
         while code == SQLITE_OK && isWanted {
             code = sqlite3_backup_step(backup, StoreTransfer.pagesAtATime)
             let pages = Int(sqlite3_backup_pagecount(backup) - sqlite3_backup_remaining(backup))
-            isWanted = progress(min(done + pages * pageSize, total), total)
+            isWanted = progress(min(done.addingClamped(pages.multipliedClamped(by: pageSize)), total), total)
         }
         let end = sqlite3_backup_finish(backup)
         guard isWanted || code == SQLITE_DONE else { throw cancelled() }
@@ -211,7 +215,7 @@ struct StoreTransfer {
             if StoreTransfer.size("\(folder)/\(name)") != size || size == 0 {
                 if try !copy(name, to: folder, &made) { lost.insert(name) }
             }
-            done += size
+            done = done.addingClamped(size)
             guard progress(done, total) else { throw cancelled() }
         }
         for path in [parent, folder] {
@@ -230,6 +234,7 @@ struct StoreTransfer {
             throw failure("read", from, errno)
         }
         defer { close(input) }
+        let size = try sizeToCopy(input, from)
         unlink(path)
         let output = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard output >= 0 else { throw failure("make", path, errno) }
@@ -237,22 +242,51 @@ struct StoreTransfer {
         defer { close(output) }
         permissions?.ofCompanions.give(to: output)
         try withUnsafeTemporaryAllocation(byteCount: 1 << 18, alignment: 16) { buffer in
-            while true {
-                let count = read(input, buffer.baseAddress, buffer.count)
-                if count < 0 && errno == EINTR { continue }
-                guard count >= 0 else { throw failure("read", from, errno) }
-                if count == 0 { break }
-                var written = 0
-                while written < count {
-                    let part = write(output, buffer.baseAddress.map { $0 + written }, count - written)
-                    if part < 0 && errno == EINTR { continue }
-                    guard part > 0 else { throw failure("write", path, errno) }
-                    written += part
+            // What is a hole stays one.
+            try forEachPartWithData(of: input, size: size) { part in
+                var place = part.lowerBound
+                while place < part.upperBound {
+                    let count = pread(
+                        input, buffer.baseAddress, min(buffer.count, part.upperBound - place), off_t(place))
+                    if count < 0 && errno == EINTR { continue }
+                    guard count >= 0 else { throw failure("read", from, errno) }
+                    if count == 0 { throw failure("read", from, ENODATA) }
+                    try write(UnsafeRawBufferPointer(rebasing: buffer[..<count]), to: output, at: place, path)
+                    place += count
                 }
+                return true
             }
         }
+        guard ftruncate(output, off_t(size)) == 0 else { throw failure("write", path, errno) }
         guard fsync(output) == 0 else { throw failure("write", path, errno) }
         return true
+    }
+
+    private func write(_ bytes: UnsafeRawBufferPointer, to output: Int32, at place: Int, _ path: String) throws {
+        var written = 0
+        while written < bytes.count {
+            let part = pwrite(
+                output, bytes.baseAddress.map { $0 + written }, bytes.count - written, off_t(place + written))
+            if part < 0 && errno == EINTR { continue }
+            guard part > 0 else { throw failure("write", path, errno) }
+            written += part
+        }
+    }
+
+    /// Throws for what is no file, and for one that is larger than the options allow.
+    private func sizeToCopy(_ input: Int32, _ path: String) throws -> Int {
+        var facts = stat()
+        guard fstat(input, &facts) == 0 else { throw failure("read", path, errno) }
+        let size = Int(facts.st_size)
+        let isFile = facts.st_mode & S_IFMT == S_IFREG
+        guard let reason = isFile ? ExternalFile.excess(size, options.limits) : "is no regular file" else {
+            return size
+        }
+        throw CoreError(
+            .storeIO, code: .persistentStoreOperation,
+            "cannot copy \(origin.given) to \(place.given): its file of a large value \(path) \(reason)",
+            key: isFile ? "external_limit" : nil,
+            value: isFile ? .int(Int64(clamping: options.limits.externalBytes)) : nil, file: path)
     }
 
     private static func size(_ path: String) -> Int {

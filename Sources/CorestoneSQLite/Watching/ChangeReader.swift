@@ -177,7 +177,7 @@ private struct KeyWindow {
     init(_ table: TableSchema, _ connection: Connection) throws {
         self.table = table
         let highest = try connection.prepare("SELECT max(Z_PK) FROM \(table.name)", "look for changes")
-        if try highest.step("look for changes") { floor = max(highest.integer(0) - KeyWindow.size, 0) }
+        if try highest.step("look for changes") { floor = max(highest.integer(0).addingClamped(-KeyWindow.size), 0) }
         statement = try connection.prepare(
             "SELECT Z_PK, Z_ENT FROM \(table.name) WHERE Z_PK > ? ORDER BY Z_PK LIMIT "
                 + "\(ForeignChanges.limit + Int(KeyWindow.size) + 1)", "look for changes")

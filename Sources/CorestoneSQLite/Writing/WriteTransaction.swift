@@ -46,7 +46,8 @@ final class WriteTransaction: SaveTransaction {
         let table = schema.table(of: root)
         let highest = try keys[table.place]?.highest ?? storedHighest(table)
         let (end, overflow) = highest.addingReportingOverflow(Int64(count))
-        guard count >= 0, !overflow else {
+        // The first of them is one beyond the highest, also of none.
+        guard count >= 0, !overflow, end < .max else {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreSave,
                 "the primary keys of \(table.root.name) are used up: the store says that \(highest) was handed out",

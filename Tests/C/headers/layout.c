@@ -60,6 +60,10 @@ int main(void) {
     FIELD(cst_store_options, host_option_count);
     FIELD(cst_store_options, host_option_names);
     FIELD(cst_store_options, host_option_values);
+    FIELD(cst_store_options, value_limit);
+    FIELD(cst_store_options, memory_limit);
+    FIELD(cst_store_options, step_limit);
+    FIELD(cst_store_options, external_limit);
     SIZE(cst_row);
     FIELD(cst_row, entity);
     FIELD(cst_row, reference);

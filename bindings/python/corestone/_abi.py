@@ -222,6 +222,10 @@ class StoreOptions(Structure):
         ("host_option_count", ctypes.c_size_t),
         ("host_option_names", POINTER(InputString)),
         ("host_option_values", ctypes.c_void_p),
+        ("value_limit", ctypes.c_uint64),
+        ("memory_limit", ctypes.c_uint64),
+        ("step_limit", ctypes.c_uint64),
+        ("external_limit", ctypes.c_uint64),
     )
 
 

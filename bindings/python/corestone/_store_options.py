@@ -35,6 +35,10 @@ class StoreOptions(TypedDict, total=False):
     external_threshold: int | None
     foreign_options: Iterable[str]
     options: Mapping[str, Any] | None
+    value_limit: int | None
+    memory_limit: int | None
+    step_limit: int | None
+    external_limit: int | None
 
 
 def store_options(
@@ -59,6 +63,10 @@ def store_options(
     external_threshold: int | None = None,
     foreign_options: Iterable[str] = (),
     options: Mapping[str, Any] | None = None,
+    value_limit: int | None = None,
+    memory_limit: int | None = None,
+    step_limit: int | None = None,
+    external_limit: int | None = None,
 ) -> _abi.StoreOptions:
     """The structure for the options of a store; `flags` beside those that they stand for."""
     if sync not in ("full", "normal"):
@@ -88,6 +96,14 @@ def store_options(
     if external_threshold is not None:
         # Every value has more bytes than none has.
         given.external_threshold = max(whole(external_threshold, "external_threshold"), 1)
+    for name, limit in (
+        ("value_limit", value_limit),
+        ("memory_limit", memory_limit),
+        ("step_limit", step_limit),
+        ("external_limit", external_limit),
+    ):
+        if limit is not None:
+            setattr(given, name, whole(limit, name, least=1))
     _set_pragmas(given, pragmas)
     if isinstance(foreign_options, str):
         raise TypeMismatchError(

@@ -302,6 +302,10 @@ class Coordinator(Contexts):
         foreign_options  the names of options of Apple's framework for what does not exist here, which do nothing;
                          Store.warnings says so
         options       what a store of a program's own kind (register_store_type) is to know, by name: plain values
+        value_limit, memory_limit, step_limit, external_limit
+                      how much a file may have this process do, whoever wrote it: bytes of one value or row, bytes and
+                      steps of the expressions in an SQLite file's schema, bytes of one file with a large value; None is
+                      the library's default (docs/reference/store.md)
         """
         given = store_options(**options)
         return self._opened(

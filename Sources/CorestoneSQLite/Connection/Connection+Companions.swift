@@ -1,0 +1,35 @@
+import CorestoneGraph
+import CorestoneValues
+import Glibc
+
+extension Connection {
+    /// Throws when a pipe, a device, a folder or a link lies where SQLite keeps a companion of the file. It would wait for ever for
+    /// somebody to write into the pipe, and says of others only that it cannot open them.
+    ///
+    /// - Parameter location: a path, or a URI, which SQLite reads without companions.
+    static func requireFiles(beside location: String, path: String) throws {
+        guard location.hasPrefix("/") else { return }
+        try requireFiles(besideFileAt: location, path)
+    }
+
+    static func requireFiles(besideFileAt file: String, _ path: String) throws {
+        for suffix in ["-journal", "-wal", "-shm"] {
+            var facts = stat()
+            guard lstat(file + suffix, &facts) == 0 else { continue }
+            let kind =
+                switch facts.st_mode & S_IFMT {
+                case S_IFREG: ""
+                case S_IFDIR: "a folder"
+                case S_IFLNK: "a symbolic link"
+                case S_IFIFO: "a pipe"
+                case S_IFSOCK: "a socket"
+                default: "a device"
+                }
+            if kind.isEmpty { continue }
+            throw CoreError(
+                .storeIO, code: .persistentStoreOpen,
+                "\(path)\(suffix) is \(kind), and not the file that SQLite keeps beside \(path); move it away",
+                file: path)
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import CSQLite
+import CorestoneGraph
+import CorestoneValues
+
+// What a file may have SQLite do. The limits hold for every connection, whatever it was opened for, and whoever wrote the file.
+extension Connection {
+    /// Characters of one statement, also of those by which the file's tables are made: a list in a condition takes fifty times its
+    /// length in memory.
+    private static let mostText: Int32 = 2_000_000
+    /// Instructions of one statement, 24 bytes each.
+    private static let mostInstructions: Int32 = 5_000_000
+
+    /// Has the limits hold from now on.
+    func limit() {
+        sqlite3_limit(db, SQLITE_LIMIT_LENGTH, Int32(clamping: limits.valueBytes))
+        sqlite3_limit(db, SQLITE_LIMIT_SQL_LENGTH, Connection.mostText)
+        sqlite3_limit(db, SQLITE_LIMIT_VDBE_OP, Connection.mostInstructions)
+    }
+
+    /// A statement keeps what each part of an expression makes until it is run again, and between two of them nobody is asked: so a
+    /// value may take no more than its share of the memory that expressions of the file may take. Files without such expressions, as
+    /// those of Core Data are, may have values as large as the limit says.
+    ///
+    /// Of a file that cannot be read nothing is learned, which whoever reads it next says better.
+    func limitExpressions() {
+        expressionParts = (try? ExpressionParts(of: self).count) ?? 0
+        guard expressionParts > 0 else { return }
+        let share = max(limits.expressionBytes / expressionParts, Connection.leastShare)
+        sqlite3_limit(db, SQLITE_LIMIT_LENGTH, Int32(clamping: min(limits.valueBytes, share)))
+    }
+
+    /// With less, nobody could read what a store says of itself.
+    private static let leastShare = 4096
+
+    /// Has the file's schema do no more than compute: it may not call what reaches beyond the database, nor write into the tables
+    /// behind virtual ones. Functions of this library that triggers of Core Data's call are marked as harmless.
+    func distrust() { cst_sqlite3_distrust(db) }
+
+    /// Lets triggers use virtual tables, as those do that keep R-trees: some versions of SQLite count these among what reaches beyond
+    /// the database. What is marked for direct use alone stays out of reach.
+    func trustSchema() {
+        cst_sqlite3_trust_schema(db)
+        trustsSchema = true
+    }
+
+    /// What it means that SQLite found something too large.
+    func tooLarge(_ purpose: String, cocoaCode: CocoaCode) -> CoreError {
+        let most = Int(sqlite3_limit(db, SQLITE_LIMIT_LENGTH, -1))
+        let reason: String
+        let key: String
+        let value: Int
+        if expressionParts > 0, most < limits.valueBytes {
+            (key, value) = ("memory_limit", limits.expressionBytes)
+            reason =
+                "a value or a row has more than \(most) bytes, the share that each of the \(expressionParts) parts of expressions in "
+                + "the file's schema has of the store's memory_limit (\(value)); raise that if you trust the file"
+        } else {
+            (key, value) = ("value_limit", limits.valueBytes)
+            reason =
+                "a value or a row has more bytes than the store's value_limit (\(value)); raise that, up to "
+                + "\(StoreLimits.mostValueBytes), which is SQLite's own limit"
+        }
+        return CoreError(
+            .invalidArgument, code: cocoaCode, "cannot \(purpose): \(reason)", key: key, value: .int(Int64(value)),
+            sqliteCode: SQLITE_TOOBIG, file: path)
+    }
+}

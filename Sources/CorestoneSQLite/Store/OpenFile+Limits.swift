@@ -1,0 +1,45 @@
+import CSQLite
+import CorestoneGraph
+import CorestoneValues
+
+// What one statement that writes may take, with the triggers of the file that it fires.
+extension OpenFile {
+    private var steps: Int {
+        connection.fileSize.multipliedClamped(by: StoreLimits.stepsPerByte).addingClamped(connection.limits.steps)
+    }
+
+    /// Until `progress.endWriting`.
+    ///
+    /// - Parameter others: bytes that page caches of other connections may take meanwhile: SQLite tells what the process has.
+    func limitWriting(besides others: Int) {
+        let memory = connection.limits.expressionBytes.addingClamped(others)
+        progress.limitWriting(toSteps: steps, memory: hasTriggers ? memory : nil)
+    }
+
+    /// The error of a statement that was stopped for what it took; nil for one that failed otherwise.
+    func excess(_ error: any Error) -> CoreError? {
+        guard let excess = progress.excess, let error = error as? CoreError, error.sqliteCode & 0xff == SQLITE_INTERRUPT
+        else { return nil }
+        let limits = connection.limits
+        let (key, value, what) =
+            switch excess {
+            case .steps:
+                (
+                    "step_limit", limits.steps,
+                    "takes more steps than the store's step_limit allows (\(limits.steps), and \(StoreLimits.stepsPerByte) for each byte "
+                        + "of the file)"
+                )
+            case .memory:
+                (
+                    "memory_limit", limits.expressionBytes,
+                    "takes more memory than the store's memory_limit allows (\(limits.expressionBytes) bytes)"
+                )
+            }
+        return CoreError(
+            .storeIO, code: .persistentStoreSave,
+            "cannot save to \(connection.path): a statement, with the triggers of the file that it fires, \(what); raise that if you "
+                + "trust the file, or drop the triggers", key: key, value: .int(Int64(value)),
+            sqliteCode: error.sqliteCode,
+            file: connection.path)
+    }
+}

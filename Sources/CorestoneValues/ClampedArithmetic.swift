@@ -1,0 +1,12 @@
+/// Sums and products of numbers that may come from a file: instead of trapping, what is too large is the largest number there is.
+extension FixedWidthInteger {
+    @inlinable package func addingClamped(_ other: Self) -> Self {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? (other < 0 ? .min : .max) : sum
+    }
+
+    @inlinable package func multipliedClamped(by other: Self) -> Self {
+        let (product, overflow) = multipliedReportingOverflow(by: other)
+        return overflow ? ((self < 0) == (other < 0) ? .max : .min) : product
+    }
+}

@@ -1,0 +1,36 @@
+import Corestone
+
+/// `--file-limit NAME=NUMBER`, which every command takes: how much a store's file may have the tool do.
+enum FileLimits {
+    private static let option = "--file-limit"
+
+    /// Takes the option out of a command line, as often as it stands there, and has it hold from now on.
+    static func take(from words: [String]) throws -> [String] {
+        var (rest, limits, isGiven) = ([String](), StoreLimits(), false)
+        var words = words[...]
+        while let word = words.popFirst() {
+            if word == "--" {
+                rest += [word] + words
+                break
+            }
+            guard word == option || word.hasPrefix(option + "=") else {
+                rest.append(word)
+                continue
+            }
+            let text = word == option ? words.popFirst() : String(word.dropFirst(option.count + 1))
+            let parts = (text ?? "").split(separator: "=", omittingEmptySubsequences: false)
+            guard parts.count == 2, let number = Int(parts[1]), number > 0, limits.set(String(parts[0]), to: number)
+            else {
+                throw UsageError(
+                    "\(option) takes NAME=NUMBER with one of the names \(StoreLimits.names.joined(separator: ", ")), not "
+                        + "\"\(text ?? "")\"")
+            }
+            isGiven = true
+        }
+        if isGiven {
+            do { try limits.check("the store") } catch let error as CoreError { throw UsageError(error.message) }
+            StoreLimits.beUsual(limits)
+        }
+        return rest
+    }
+}

@@ -1,0 +1,427 @@
+"""Files of strangers: numbers at the ends of 64 bits, references to nothing, boundless expressions, pipes, holes."""
+
+from __future__ import annotations
+
+import os
+import plistlib
+import sqlite3
+import zlib
+from collections.abc import Iterable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import binary_reader
+import pytest
+
+import corestone
+from corestone import Container, Coordinator, CorestoneError, InvalidArgumentError, Model, Status, StoreCorruptError
+
+MOST = 2**63 - 1
+COMPANY: dict[str, Any] = {
+    "Department": {"name": "string?", "staff": "to-many Employee inverse department"},
+    "Employee": {
+        "name": "string?",
+        "photo": "binary? external",
+        "department": "to-one Department? inverse staff",
+    },
+}
+
+
+def fill(path: Path, type: str | None = None, **options: Any) -> None:
+    with Container(Model(COMPANY), path, type=type, **options) as container:
+        context = container.context()
+        for number in range(1, 4):
+            department = context.insert("Department", name=f"D{number}")
+            context.insert("Employee", name=f"E{number}", department=department, photo=bytes(200_000))
+        context.save()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    fill(tmp_path / "company.sqlite", journal="rollback")
+    return tmp_path / "company.sqlite"
+
+
+def run(path: Path, *statements: str, values: Iterable[Any] = ()) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for statement in statements:
+            connection.execute(statement, tuple(values))
+
+
+def add_to_table(path: Path, table: str, text: str) -> None:
+    """Something more in the text by which a table is made, whatever it is."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA writable_schema=ON")
+        connection.execute(
+            "UPDATE sqlite_master SET sql = rtrim(sql, ' )') || ? WHERE name = ? AND type = 'table'",
+            (f", {text})", table),
+        )
+
+
+def external_file(path: Path) -> Path:
+    return sorted((path.parent / f".{path.stem}_SUPPORT" / "_EXTERNAL_DATA").iterdir())[0]
+
+
+def photos(container: Container) -> list[int]:
+    """How large they are."""
+    return [len(each.photo) for each in container.context().fetch("Employee")]
+
+
+def converted(path: Path, to: Path, type: str, from_type: str | None = None) -> list[tuple[str, str | None]]:
+    """Names of employees and of their departments in a copy of another type."""
+    with Container(Model(COMPANY), path, type=from_type) as container:
+        container.coordinator.migrate_store(container.store, to, type=type)
+    with Container(Model(COMPANY), to, type=type) as container:
+        found = container.context().fetch("Employee", sort="name")
+        return [(each.name, each.department.name if each.department else None) for each in found]
+
+
+# --- Keys and references
+
+
+@pytest.mark.parametrize("type", ["XML", "Binary", "SQLite", "InMemory"])
+@pytest.mark.parametrize("value", [MOST, MOST - 1, -(2**63), 999, 1e300, "text", -1])
+def test_reference_to_nothing(store: Path, tmp_path: Path, type: str, value: Any) -> None:
+    run(store, "UPDATE ZEMPLOYEE SET ZDEPARTMENT = ? WHERE ZNAME = 'E2'", values=[value])
+    if type == "InMemory":
+        with Container(Model(COMPANY), store) as container:
+            container.coordinator.migrate_store(container.store, tmp_path / "copy", type=type)
+        return
+    assert converted(store, tmp_path / "copy", type) == [("E1", "D1"), ("E2", None), ("E3", "D3")]
+
+
+@pytest.mark.parametrize("type", ["XML", "Binary", "SQLite"])
+@pytest.mark.parametrize("key", [MOST, MOST - 1, 1 << 62, (1 << 62) + 1])
+def test_rows_with_the_last_keys(store: Path, tmp_path: Path, type: str, key: int) -> None:
+    run(store, f"UPDATE ZDEPARTMENT SET Z_PK = {key} WHERE ZNAME = 'D2'")
+    run(store, f"UPDATE ZEMPLOYEE SET ZDEPARTMENT = {key} WHERE ZNAME = 'E2'")
+    run(store, f"UPDATE ZEMPLOYEE SET Z_PK = {key} WHERE ZNAME = 'E3'")
+    to = tmp_path / "copy"
+    assert converted(store, to, type) == [("E1", "D1"), ("E2", "D2"), ("E3", "D3")]
+    with Container(Model(COMPANY), to, type=type) as container:
+        context = container.context()
+        context.insert("Employee", name="new")
+        context.save()
+
+
+@pytest.mark.parametrize("to", ["XML", "SQLite"])
+def test_binary_store_with_a_reference_to_nothing(tmp_path: Path, to: str) -> None:
+    path = tmp_path / "company.binary"
+    fill(path, "Binary")
+    content = binary_reader.content(path.read_bytes())
+    column = next(each for each in content["entities"] if each["name"] == "Employee")["columns"]["department"]
+    column["values"] = MOST.to_bytes(8, "little") + column["values"][8:]
+    path.write_bytes(binary_reader.file(plistlib.dumps(content, fmt=plistlib.FMT_BINARY)))
+    found = converted(path, tmp_path / "copy", to, "Binary")
+    assert sorted(department or "" for _, department in found) == ["", "D2", "D3"]
+
+
+def test_no_keys_left(store: Path) -> None:
+    run(store, f"UPDATE Z_PRIMARYKEY SET Z_MAX = {MOST}")
+    with Container(Model(COMPANY), store) as container:
+        context = container.context()
+        context.insert("Employee", name="new")
+        with pytest.raises(StoreCorruptError, match="used up"):
+            context.save()
+        with pytest.raises(StoreCorruptError, match="used up"):
+            context.batch_insert("Employee", [{"name": "new"}])
+
+
+def test_history_without_keys_left(tmp_path: Path) -> None:
+    path = tmp_path / "company.sqlite"
+    fill(path, journal="rollback", history=True)
+    run(path, f"UPDATE Z_PRIMARYKEY SET Z_MAX = {MOST} WHERE Z_NAME LIKE 'TRANSACTION' OR Z_ENT > 16000")
+    with Container(Model(COMPANY), path) as container:
+        context = container.context()
+        context.insert("Employee", name="new")
+        with pytest.raises(StoreCorruptError, match="history"):
+            context.save()
+
+
+# --- Limits
+
+
+GROWING = "max(" + ", ".join(["hex(zeroblob(200000000))"] * 5) + ")"
+
+
+def test_value_limit(store: Path) -> None:
+    run(store, "UPDATE ZEMPLOYEE SET ZNAME = zeroblob(70000000) WHERE ZNAME = 'E2'")
+    with Container(Model(COMPANY), store) as container, pytest.raises(InvalidArgumentError) as raised:
+        container.context().fetch("Employee", sort="photo")
+    assert (raised.value.key, raised.value.value) == ("value_limit", 67108864)
+    assert "value_limit (67108864)" in str(raised.value)
+    with Container(Model(COMPANY), store, value_limit=80_000_000) as container:
+        assert len(container.context().fetch("Employee")) == 3
+
+
+def test_writing_beyond_the_value_limit(store: Path) -> None:
+    with Container(Model(COMPANY), store, value_limit=100_000, external_threshold=2**62) as container:
+        context = container.context()
+        context.insert("Employee", name="large", photo=bytes(100_001))
+        with pytest.raises(InvalidArgumentError, match="value_limit"):
+            context.save()
+
+
+@pytest.mark.parametrize("limit", ["value_limit", "memory_limit", "step_limit"])
+@pytest.mark.parametrize("type", ["SQLite", "XML"])
+def test_limits_out_of_range(tmp_path: Path, type: str, limit: str) -> None:
+    with pytest.raises(InvalidArgumentError) as raised:
+        Container(Model(COMPANY), tmp_path / "new", type=type, **{limit: 7})  # type: ignore[call-overload]
+    assert (raised.value.key, raised.value.value) == (limit, 7)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"ZMORE VARCHAR AS ({GROWING}) VIRTUAL CHECK (length(ZMORE) > 1)",
+        f"ZMORE INTEGER, CHECK (length({GROWING}) > 1)",
+        f"ZMORE VARCHAR DEFAULT ({GROWING})",
+    ],
+)
+def test_expressions_have_a_share_of_memory(store: Path, text: str) -> None:
+    add_to_table(store, "ZDEPARTMENT", text)
+    with Container(Model(COMPANY), store) as container:
+        assert container.read_only_reason is None
+        context = container.context()
+        assert len(context.fetch("Department")) == 3
+        context.insert("Department", name="new")
+        with pytest.raises(InvalidArgumentError) as raised:
+            context.save()
+        assert (raised.value.key, raised.value.value) == ("memory_limit", 134217728)
+        assert "each of the" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ZMORE VARCHAR AS (upper(ZNAME)) VIRTUAL",
+        "ZMORE VARCHAR AS (ZNAME || '!') STORED",
+        "ZMORE INTEGER, CHECK (ZMORE IS NULL OR length(ZNAME) > 1)",
+        "ZMORE VARCHAR DEFAULT (printf('%d', 7))",
+    ],
+)
+def test_store_with_expressions_of_sqlite_is_writable(store: Path, text: str) -> None:
+    add_to_table(store, "ZDEPARTMENT", text)
+    run(store, "CREATE INDEX own ON ZDEPARTMENT (lower(ZNAME)) WHERE length(ZNAME) > 1")
+    with Container(Model(COMPANY), store) as container:
+        assert container.read_only_reason is None
+        context = container.context()
+        context.insert("Department", name="new")
+        context.save()
+        assert context.count("Department") == 4
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ZMORE INTEGER, CHECK (no_such(1) IS NULL)",
+        "ZMORE VARCHAR AS (no_such(ZNAME)) STORED",
+        "ZMORE VARCHAR DEFAULT (no_such(1))",
+    ],
+)
+def test_expression_with_an_unknown_function_is_read_only(store: Path, text: str) -> None:
+    add_to_table(store, "ZDEPARTMENT", text)
+    with Container(Model(COMPANY), store) as container:
+        assert "no_such" in (container.read_only_reason or "")
+        assert len(container.context().fetch("Department")) == 3
+
+
+REPORT = "NSCoreDataTriggerUpdateAffectedObjectValue('ZDEPARTMENT', 1, 1, 'name', 1)"
+
+
+def test_trigger_without_end(store: Path) -> None:
+    many = ", ".join(f"big b{n}" for n in range(6))
+    run(store, "CREATE TABLE big (x)")
+    run(
+        store,
+        "INSERT INTO big WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 50) SELECT x FROM c",
+    )
+    run(
+        store,
+        f"CREATE TRIGGER ZT_own AFTER INSERT ON ZDEPARTMENT BEGIN SELECT count(*), {REPORT} FROM {many} "
+        "WHERE b0.x + b1.x + b2.x + b3.x + b4.x + b5.x = -1; END",
+    )
+    with Container(Model(COMPANY), store, step_limit=1_000_000) as container:
+        assert container.read_only_reason is None
+        context = container.context()
+        context.insert("Department", name="new")
+        with pytest.raises(CorestoneError, match=r"step_limit allows \(1000000") as raised:
+            context.save()
+        assert (raised.value.status, raised.value.key) == (Status.STORE_IO, "step_limit")
+        context.rollback()
+        assert context.count("Department") == 3
+
+
+def test_trigger_that_gathers_memory(store: Path) -> None:
+    run(store, "CREATE TABLE big (x)")
+    run(
+        store,
+        "INSERT INTO big WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 999) SELECT x FROM c",
+    )
+    run(
+        store,
+        "CREATE TRIGGER ZT_own AFTER INSERT ON ZDEPARTMENT BEGIN SELECT count(*), "
+        f"{REPORT} FROM (SELECT DISTINCT a.x, b.x, c.x FROM big a, big b, big c); END",
+    )
+    with Container(Model(COMPANY), store, memory_limit=16 << 20) as container:
+        context = container.context()
+        context.insert("Department", name="new")
+        with pytest.raises(CorestoneError, match="memory_limit allows") as raised:
+            context.save()
+        assert raised.value.key == "memory_limit"
+
+
+def test_recursive_trigger_is_not_fired(store: Path) -> None:
+    endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
+    run(store, f"CREATE TRIGGER ZT_own AFTER INSERT ON ZDEPARTMENT BEGIN SELECT ({endless}), {REPORT}; END")
+    with Container(Model(COMPANY), store) as container:
+        assert "calls itself" in (container.read_only_reason or "")
+
+
+# --- What lies beside a store
+
+
+def put(kind: str, place: Path) -> None:
+    if kind == "pipe":
+        os.mkfifo(place)
+    elif kind == "folder":
+        place.mkdir()
+    else:
+        place.symlink_to(place.name if kind == "loop" else "/dev/zero")
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder", "loop", "device"])
+@pytest.mark.parametrize("suffix", ["-journal", "-wal", "-shm"])
+def test_companion_that_is_no_file(store: Path, tmp_path: Path, suffix: str, kind: str) -> None:
+    put(kind, Path(f"{store}{suffix}"))
+    for work in (
+        lambda: Container(Model(COMPANY), store),
+        lambda: corestone.open(store),
+        lambda: corestone.metadata(store),
+        lambda: Coordinator(Model(COMPANY)).destroy_store(store),
+        lambda: Coordinator(Model(COMPANY)).replace_store(tmp_path / "copy", store),
+    ):
+        with pytest.raises(CorestoneError, match=f"company.sqlite{suffix} is a ") as raised:
+            work()
+        assert raised.value.status == Status.STORE_IO
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder", "loop", "device"])
+@pytest.mark.parametrize("type", ["SQLite", "XML", "Binary", None])
+def test_store_that_is_no_file(tmp_path: Path, type: str | None, kind: str) -> None:
+    put(kind, tmp_path / "store")
+    with pytest.raises(CorestoneError) as raised:
+        Container(Model(COMPANY), tmp_path / "store", type=type)
+    assert raised.value.status in (Status.NOT_A_STORE, Status.STORE_IO)
+
+
+# --- Files with large values
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder", "loop", "device"])
+def test_value_in_what_is_no_file(store: Path, tmp_path: Path, kind: str) -> None:
+    file = external_file(store)
+    file.unlink()
+    put(kind, file)
+    with Container(Model(COMPANY), store) as container:
+        with pytest.raises(CorestoneError):
+            photos(container)
+        with pytest.raises(CorestoneError):
+            container.coordinator.backup(container.store, tmp_path / "backup")
+        with pytest.raises(CorestoneError):
+            container.coordinator.migrate_store(container.store, tmp_path / "copy", type="XML")
+    assert not (tmp_path / "backup").exists()
+
+
+def test_sparse_value(store: Path, tmp_path: Path) -> None:
+    file = external_file(store)
+    file.chmod(0o600)
+    os.truncate(file, 1 << 30)
+    with Container(Model(COMPANY), store) as container:
+        with pytest.raises(CorestoneError, match=r"sparse.*value_limit \(67108864\)"):
+            photos(container)
+        # A copy takes no more room than the store.
+        container.coordinator.backup(container.store, tmp_path / "backup.sqlite")
+        with pytest.raises(CorestoneError, match="value_limit"):
+            container.coordinator.migrate_store(container.store, tmp_path / "copy", type="XML")
+    copy = external_file(tmp_path / "backup.sqlite").parent / file.name
+    assert copy.stat().st_size == 1 << 30
+    assert copy.stat().st_blocks * 512 < 10_000_000
+    with copy.open("rb") as whole:
+        assert whole.read(200_001) == bytes(200_001)
+
+
+def test_external_limit(store: Path, tmp_path: Path) -> None:
+    os.truncate(external_file(store), 300_000)
+    with (
+        Container(Model(COMPANY), store, external_limit=250_000) as container,
+        pytest.raises(CorestoneError, match="external_limit is 250000"),
+    ):
+        photos(container)
+    with Container(Model(COMPANY), store) as container:
+        assert sorted(photos(container)) == [200_000, 200_000, 300_000]
+    os.truncate(external_file(store), 1 << 40)
+    with Container(Model(COMPANY), store) as container:
+        with pytest.raises(CorestoneError, match="external_limit is 2147483647") as raised:
+            container.coordinator.backup(container.store, tmp_path / "backup.sqlite")
+        assert (raised.value.key, raised.value.value) == ("external_limit", 2147483647)
+
+
+@pytest.mark.parametrize("type", ["XML", "Binary"])
+def test_sparse_store(tmp_path: Path, type: str) -> None:
+    path = tmp_path / "company"
+    fill(path, type)
+    os.truncate(path, 1 << 31)
+    with pytest.raises(CorestoneError, match=r"sparse.*value_limit"):
+        Container(Model(COMPANY), path, type=type)
+
+
+# --- What a store says of itself
+
+
+def test_identifier_of_megabytes(store: Path) -> None:
+    run(store, "UPDATE Z_METADATA SET Z_UUID = ?", values=["x" * 5_000_000])
+    for work in (lambda: corestone.open(store), lambda: corestone.metadata(store)):
+        with pytest.raises(StoreCorruptError, match="identifier") as raised:
+            work()
+        assert len(str(raised.value)) < 1000
+
+
+def test_name_of_megabytes(store: Path) -> None:
+    run(store, "UPDATE Z_PRIMARYKEY SET Z_NAME = ? WHERE Z_NAME = 'Employee'", values=["x" * 5_000_000])
+    with pytest.raises(StoreCorruptError, match="name of the entity") as raised:
+        corestone.open(store)
+    assert len(str(raised.value)) < 1000
+
+
+def test_log_with_pages_that_no_database_has(store: Path) -> None:
+    """Its sums are right, and its frames shorter than what is looked at in them."""
+    content = bytearray(store.read_bytes())
+    content[16:18] = (8).to_bytes(2, "big")
+    store.write_bytes(content)
+
+    def sums(data: bytes, state: tuple[int, int]) -> tuple[int, int]:
+        first, second = state
+        for place in range(0, len(data) - 7, 8):
+            first = (first + int.from_bytes(data[place : place + 4], "big") + second) & 0xFFFFFFFF
+            second = (second + int.from_bytes(data[place + 4 : place + 8], "big") + first) & 0xFFFFFFFF
+        return first, second
+
+    def words(*numbers: int) -> bytes:
+        return b"".join(number.to_bytes(4, "big") for number in numbers)
+
+    header = words(0x377F0683, 3007000, 8, 1, 7, 9)
+    state = sums(header, (0, 0))
+    log = header + words(*state)
+    state = sums(bytes(8), sums(words(1, 1), state))
+    log += words(1, 1) + header[16:24] + words(*state) + bytes(8)
+    Path(f"{store}-wal").write_bytes(log)
+    with pytest.raises(CorestoneError):
+        corestone.open(store)
+
+
+def test_model_that_unpacks_to_gigabytes(store: Path) -> None:
+    run(store, "UPDATE Z_MODELCACHE SET Z_CONTENT = ?", values=[zlib.compress(bytes(300_000_000), 1)])
+    with corestone.open(store) as container:
+        assert "cannot be read" in (container.read_only_reason or "")
