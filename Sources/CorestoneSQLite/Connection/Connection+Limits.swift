@@ -23,11 +23,20 @@ extension Connection {
     ///
     /// Of a file that cannot be read nothing is learned, which whoever reads it next says better.
     func limitExpressions() {
-        expressionParts = (try? ExpressionParts(of: self).count) ?? 0
-        guard expressionParts > 0 else { return }
-        let share = max(limits.expressionBytes / expressionParts, Connection.leastShare)
+        guard let parts = try? ExpressionParts(of: self), parts.count > 0 else { return expressionParts = 0 }
+        expressionParts = parts.count
+        var share = max(limits.expressionBytes / expressionParts, Connection.leastShare)
+        if parts.searches {
+            share = min(share, Connection.mostSearched)
+            sqlite3_limit(db, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000)
+        }
         sqlite3_limit(db, SQLITE_LIMIT_LENGTH, Int32(clamping: min(limits.valueBytes, share)))
+        // Once registered it has to live.
+        if formats == nil { formats = try? FormatFunctions(self) }
     }
+
+    /// To look for one text of an expression's making in another takes a time that grows with both, and nobody is asked meanwhile.
+    private static let mostSearched = 256 << 10
 
     /// With less, nobody could read what a store says of itself.
     private static let leastShare = 4096

@@ -23,6 +23,8 @@ final class Connection {
     let limits: StoreLimits
     /// How many values the expressions of the file's schema may keep at a time, as far as anybody looked.
     var expressionParts = 0
+    /// What replaces functions of SQLite's in a file with such expressions.
+    var formats: FormatFunctions?
     /// Whether triggers may use virtual tables.
     var trustsSchema = false
     /// SQLite may be asked for at most that many statements to be kept between uses.

@@ -7,6 +7,8 @@ import CSQLite
 /// by themselves, whose values are in the file.
 struct ExpressionParts {
     private(set) var count = 0
+    /// Whether the schema looks for one text in another.
+    private(set) var searches = false
 
     init(of connection: Connection) throws {
         let purpose = "read the schema of \(connection.path)"
@@ -17,6 +19,7 @@ struct ExpressionParts {
         var (triggers, views): ([[SchemaToken]], [(name: String, parts: Int)]) = ([], [])
         while try statement.step(purpose) {
             let tokens = SchemaToken.all(in: statement)
+            if tokens.contains(where: ExpressionParts.isSearch) { searches = true }
             switch statement.text(0) {
             case "table": add(ExpressionParts.inTable(tokens))
             case "index": add(ExpressionParts.inIndex(tokens))
@@ -34,6 +37,14 @@ struct ExpressionParts {
             if case .name(let name) = $0 { names.contains(name) } else { false }
         }
         if isAnyUsed { for view in views { add(view.parts) } }
+    }
+
+    private static func isSearch(_ token: SchemaToken) -> Bool {
+        if case .name(let name) = token {
+            ["replace", "instr", "like", "glob", "trim", "ltrim", "rtrim"].contains(name)
+        } else {
+            false
+        }
     }
 
     private mutating func add(_ parts: Int) { count = count.addingReportingOverflow(parts).partialValue }

@@ -177,6 +177,9 @@ def test_limits_out_of_range(tmp_path: Path, type: str, limit: str) -> None:
         f"ZMORE VARCHAR AS ({GROWING}) VIRTUAL CHECK (length(ZMORE) > 1)",
         f"ZMORE INTEGER, CHECK (length({GROWING}) > 1)",
         f"ZMORE VARCHAR DEFAULT ({GROWING})",
+        "ZMORE INTEGER, CHECK (length(printf('%.*c', 2000000000, 'x')) > 1)",
+        "ZMORE INTEGER, CHECK (length(format('%-2000000000d', 1) || '') > 1)",
+        "ZMORE INTEGER, CHECK (length(replace(hex(zeroblob(900000)), '0', hex(zeroblob(900000)))) > 1)",
     ],
 )
 def test_expressions_have_a_share_of_memory(store: Path, text: str) -> None:
@@ -199,6 +202,8 @@ def test_expressions_have_a_share_of_memory(store: Path, text: str) -> None:
         "ZMORE VARCHAR AS (ZNAME || '!') STORED",
         "ZMORE INTEGER, CHECK (ZMORE IS NULL OR length(ZNAME) > 1)",
         "ZMORE VARCHAR DEFAULT (printf('%d', 7))",
+        "ZMORE INTEGER, CHECK (printf('%s', '') IS NULL OR format(NULL) IS NULL)",
+        "ZMORE INTEGER, CHECK (printf('%*d|%-5s|%%|%.2f', 4, 7, 'x', 1.5) = '   7|x    |%|1.50')",
     ],
 )
 def test_store_with_expressions_of_sqlite_is_writable(store: Path, text: str) -> None:
