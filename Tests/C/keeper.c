@@ -331,7 +331,7 @@ static void change_members(struct keeper *keeper, const cst_member_change *chang
     const cst_row *added = change->is_ordered ? change->members : change->added;
     size_t count = change->is_ordered ? change->member_count : change->added_count;
     if (change->is_ordered) empty_list(list);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && list->count < KEEPER_MEMBERS; i++) {
         list->entities[list->count] = (cst_entity *)added[i].entity;
         list->members[list->count++] = copy_value(&added[i].reference);
     }

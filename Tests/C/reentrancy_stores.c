@@ -1,0 +1,181 @@
+/* The host stores of the program: keeper.c keeps the rows, each of its callbacks makes random calls first and may fail.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "reentrancy.h"
+
+#include <string.h>
+
+enum { TYPES = 2, ROWS = 60 }; /* fewer rows than keeper.c has room for members of one object */
+
+static struct keeper keepers[TYPES];
+static cst_store_callbacks inner[TYPES];
+static int registered[TYPES];
+
+static const cst_store_callbacks *kept_by(const void *keeper) { return &inner[keeper == &keepers[1]]; }
+
+/* Whether the callback goes on; else *status is what it answers. */
+static bool goes_on(enum kind kind, cst_status *status, cst_error **error) {
+    *status = CST_OK;
+    if (within(kind)) *status = answer(error);
+    return *status == CST_OK;
+}
+
+static cst_status on_open(void *userdata, const cst_store_opening *opening, void **out_store, cst_buffer *out_metadata,
+                          cst_error **error) {
+    cst_status status;
+    if (!goes_on(KIND_store_open, &status, error)) return status < 0 ? status : CST_E_CALLBACK;
+    return kept_by(userdata)->open(userdata, opening, out_store, out_metadata, error);
+}
+
+static void on_close(void *store) {
+    kept_by(store)->close(store);
+    within(KIND_store_close);
+}
+
+static cst_status on_save(void *store, const cst_save_changes *changes, cst_row_sink *sink, cst_error **error) {
+    struct keeper *keeper = store;
+    cst_status status;
+    if (!goes_on(KIND_store_save, &status, error)) return status;
+    if (keeper_count(keeper) + changes->inserted_count + changes->updated_count > ROWS ||
+        keeper->list_count + changes->member_change_count > KEEPER_LISTS)
+        return CST_E_CALLBACK;
+    return kept_by(store)->save(store, changes, sink, error);
+}
+
+static cst_status on_obtain_ids(void *store, size_t count, const cst_row *rows, cst_value *out_references,
+                                cst_error **error) {
+    cst_status status;
+    if (!goes_on(KIND_store_obtain_ids, &status, error)) return status;
+    if (count > ROWS) return CST_E_CALLBACK;
+    return kept_by(store)->obtain_ids(store, count, rows, out_references, error);
+}
+
+static cst_status on_move(void *store, cst_string path, cst_error **error) {
+    cst_status status;
+    if (!goes_on(KIND_store_move, &status, error)) return status;
+    return kept_by(store)->move(store, path, error);
+}
+
+static cst_status on_fetch(void *store, const cst_store_fetch *fetch, cst_row_sink *sink, uint32_t *out_done,
+                           uint64_t *out_count, cst_error **error) {
+    cst_status status;
+    if (!goes_on(KIND_store_fetch, &status, error)) return status;
+    return kept_by(store)->fetch(store, fetch, sink, out_done, out_count, error);
+}
+
+static cst_status on_values(void *store, size_t count, const cst_row *rows, cst_row_sink *sink, cst_error **error) {
+    cst_status status;
+    if (!goes_on(KIND_store_values, &status, error)) return status;
+    return kept_by(store)->values(store, count, rows, sink, error);
+}
+
+static cst_status on_relationship(void *store, const cst_entity *entity, cst_key relationship, size_t count,
+                                  const cst_row *owners, cst_row_sink *sink, cst_error **error) {
+    cst_status status;
+    if (!goes_on(KIND_store_relationship, &status, error)) return status;
+    return kept_by(store)->relationship(store, entity, relationship, count, owners, sink, error);
+}
+
+static void on_did_register(void *store, size_t count, const cst_row *rows) {
+    (void)store, (void)count, (void)rows;
+    within(KIND_store_did_register);
+}
+
+static void on_did_unregister(void *store, size_t count, const cst_row *rows) {
+    (void)store, (void)count, (void)rows;
+    within(KIND_store_did_unregister);
+}
+
+static cst_status on_load(void *store, cst_row_sink *sink, cst_error **error) {
+    cst_status status;
+    if (!goes_on(KIND_store_load, &status, error)) return status;
+    return kept_by(store)->load(store, sink, error);
+}
+
+static cst_status on_copy_metadata(void *userdata, cst_string path, cst_buffer *out_plist, cst_error **error) {
+    cst_status status;
+    if (!goes_on(KIND_store_copy_metadata, &status, error)) return status;
+    return kept_by(userdata)->copy_metadata(userdata, path, out_plist, error);
+}
+
+static cst_status on_set_metadata(void *userdata, cst_string path, cst_bytes plist, cst_error **error) {
+    cst_status status;
+    if (!goes_on(KIND_store_set_metadata, &status, error)) return status;
+    return kept_by(userdata)->set_metadata(userdata, path, plist, error);
+}
+
+/* The rows stay: another store of the seed may be open on them. */
+static cst_status on_destroy_store(void *userdata, cst_string path, cst_error **error) {
+    (void)userdata, (void)path;
+    cst_status status;
+    return goes_on(KIND_store_destroy, &status, error) ? CST_NOT_FOUND : status;
+}
+
+static cst_status on_replace_store(void *userdata, cst_string path, cst_string source, cst_error **error) {
+    cst_status status;
+    if (!goes_on(KIND_store_replace, &status, error)) return status;
+    return kept_by(userdata)->replace_store(userdata, path, source, error);
+}
+
+static void on_destroyed(void *userdata) {
+    kept_by(userdata)->destroy(userdata);
+    within(KIND_destroy);
+}
+
+void stores_begin(void) {
+    memset(registered, 0, sizeof registered);
+    for (size_t i = 0; i < TYPES; i++) {
+        memset(&keepers[i], 0, sizeof keepers[i]);
+        keepers[i].form = (char[]){0, 'i', 't', 'b'}[below(4)];
+        keepers[i].counts_all = one_in(4);
+        inner[i] = keeper_callbacks(&keepers[i], i == 1 ? CST_STORE_ATOMIC : CST_STORE_INCREMENTAL);
+    }
+}
+
+void stores_know_keys(void) {
+    for (size_t i = 0; i < TYPES; i++)
+        keeper_tell_inverse(&keepers[i], world.kids, world.parent);
+}
+
+void stores_register(bool is_atomic, cst_error **error) {
+    cst_store_callbacks callbacks = inner[is_atomic];
+    callbacks.open = on_open;
+    callbacks.close = on_close;
+    callbacks.save = on_save;
+    if (callbacks.obtain_ids) callbacks.obtain_ids = on_obtain_ids;
+    callbacks.move = on_move;
+    if (is_atomic) {
+        callbacks.load = on_load;
+    } else {
+        callbacks.fetch = on_fetch;
+        callbacks.values = on_values;
+        callbacks.relationship = on_relationship;
+        callbacks.did_register = on_did_register;
+        callbacks.did_unregister = on_did_unregister;
+    }
+    callbacks.copy_metadata = on_copy_metadata;
+    callbacks.set_metadata = on_set_metadata;
+    callbacks.destroy_store = on_destroy_store;
+    callbacks.replace_store = on_replace_store;
+    callbacks.destroy = on_destroyed;
+    registered[is_atomic]++;
+    cst_store_type_register(text(is_atomic ? "Crate" : "Shelf"), &callbacks, error);
+}
+
+bool stores_are_closed(void) {
+    for (size_t i = 0; i < TYPES; i++) {
+        if (keepers[i].opened != keepers[i].closed || keepers[i].destroyed != registered[i]) return false;
+    }
+    return true;
+}
+
+void stores_end(void) {
+    for (size_t i = 0; i < TYPES; i++) {
+        if (keepers[i].opened != keepers[i].closed)
+            complain("of %d host stores %d were closed", keepers[i].opened, keepers[i].closed);
+        if (keepers[i].destroyed != registered[i])
+            complain("of %d types of stores %d were destroyed", registered[i], keepers[i].destroyed);
+        keeper_dispose(&keepers[i]);
+    }
+}
