@@ -19,6 +19,9 @@ DESTDIR ?=
 FUZZ_SECONDS ?= 600
 # How long `make stress-processes` has them write, in each mode.
 STRESS_SECONDS ?= 60
+# How many seeds `make stress-reentrancy` makes, and how many with AddressSanitizer.
+REENTRANCY_SEEDS ?= 20000
+REENTRANCY_ASAN_SEEDS ?= 2000
 
 ROOT := $(CURDIR)
 BUILD := $(ROOT)/build
@@ -45,7 +48,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 C_TESTS = $(MAKE) -C Tests/C LIB=$(BUILD)/lib INCLUDE=$(BUILD)/include
 TIMED = SECONDS=0; trap 'code=$$?; echo "make $@: $$([ $$code = 0 ] && echo done || echo FAILED) in $$SECONDS seconds"' EXIT
 
-.PHONY: help deps build library tool demo diagrams test lint format test-asan test-leaks test-tsan stress stress-processes stress-faults check-hostile fuzz bench install clean
+.PHONY: help deps build library tool demo diagrams test lint format test-asan test-leaks test-tsan stress stress-processes stress-faults stress-reentrancy check-hostile fuzz bench install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)$$/  make \1\t\2/p' Makefile | expand -t 22
@@ -93,10 +96,10 @@ test-leaks: build ## the tests in C with LeakSanitizer, against the release libr
 test-tsan: deps ## the Swift tests and the C stress program with ThreadSanitizer
 	@$(TIMED); scripts/test_tsan.sh $(BUILD)
 
-stress: build ## many threads, 200,000 random predicates and rows, 10 million steps over a graph, then the two that follow
+stress: build ## many threads, 200,000 random predicates and rows, 10 million steps over a graph, then the three that follow
 	@$(TIMED); $(RELEASE) --product graph-steps; \
 	    scripts/stress.sh $(BUILD) "$$($(RELEASE) --show-bin-path)/graph-steps"; \
-	    $(C_TESTS) seeds; $(MAKE) stress-processes stress-faults
+	    $(C_TESTS) seeds; $(MAKE) stress-processes stress-faults stress-reentrancy
 
 stress-processes: build ## two processes, and eight threads of Python, on one store of each kind for STRESS_SECONDS (60) each
 	@$(TIMED); set -e; \
@@ -109,6 +112,9 @@ stress-faults: build ## a save with each of its calls failing in every way, 500 
 
 check-hostile: build ## 100 files that mean harm, each with every command of the tool: a result or a refusal, in 256 MB and 10 s
 	@$(TIMED); $(VENV)/bin/python Tests/faults/hostile.py
+
+stress-reentrancy: build ## random calls from within callbacks: 20,000 seeds (REENTRANCY_SEEDS), 2,000 with AddressSanitizer
+	@$(TIMED); scripts/stress_reentrancy.sh $(BUILD) $(REENTRANCY_SEEDS) $(REENTRANCY_ASAN_SEEDS)
 
 fuzz: deps ## libFuzzer on each reader of foreign files, FUZZ_SECONDS (600) each
 	@$(TIMED); $(VENV)/bin/python scripts/fuzz.py --seconds $(FUZZ_SECONDS)
