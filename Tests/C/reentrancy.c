@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { DEEPEST = 6, OUTER_CALLS = 200, INNER_CALLS = 40, SECONDS_FOR_A_SEED = 120 };
+enum { DEEPEST = 6, OUTER_CALLS = 150, INNER_CALLS = 40, SECONDS_FOR_A_SEED = 120 };
 
 static const char *const kind_names[] = {
 #define X(name) #name,
@@ -78,15 +78,18 @@ static const struct act *choose(void) {
     static const struct {
         const struct act *acts;
         const size_t *count;
-    } groups[] = {{graph_acts, &graph_act_count}, {request_acts, &request_act_count}, {host_acts, &host_act_count}};
-    static size_t total;
-    for (size_t g = 0, sum = 0; total == 0 && g < 3; g++) {
+    } groups[] = {{graph_acts, &graph_act_count},
+                  {request_acts, &request_act_count},
+                  {host_acts, &host_act_count},
+                  {story_acts, &story_act_count}};
+    enum { GROUPS = sizeof groups / sizeof *groups };
+    size_t total = 0;
+    for (size_t g = 0; g < GROUPS; g++) {
         for (size_t i = 0; i < *groups[g].count; i++)
-            sum += groups[g].acts[i].weight;
-        if (g == 2) total = sum;
+            total += groups[g].acts[i].weight;
     }
     size_t place = below(total);
-    for (size_t g = 0; g < 3; g++) {
+    for (size_t g = 0; g < GROUPS; g++) {
         for (size_t i = 0; i < *groups[g].count; i++) {
             if (place < groups[g].acts[i].weight) return &groups[g].acts[i];
             place -= groups[g].acts[i].weight;
@@ -158,6 +161,7 @@ static void run_seed(uint64_t seed, const char *folder) {
     if (!world_open(seed, folder)) complain("nothing to work with could be made");
     for (int i = 0; i < outer_calls; i++) {
         set_budget(INNER_CALLS);
+        world_refill();
         act_once();
     }
     set_budget(INNER_CALLS);

@@ -1,8 +1,8 @@
 /* Random legal calls from within every kind of callback: the parts of the program `reentrancy`.
  *
  * reentrancy.c makes the seeds and counts, reentrancy_world.c makes and ends what a seed works with, reentrancy_callbacks.c,
- * reentrancy_stores.c and reentrancy_values.c have the callbacks, reentrancy_graph.c, reentrancy_requests.c and
- * reentrancy_hosts.c the calls.
+ * reentrancy_stores.c and reentrancy_values.c have the callbacks, reentrancy_graph.c, reentrancy_requests.c,
+ * reentrancy_hosts.c and reentrancy_stories.c the calls.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -186,6 +186,8 @@ const char *path_of(const char *name, size_t number);
 void remove_store(const char *path);
 
 bool world_open(uint64_t seed, const char *folder);
+/* Makes anew what nothing could be done without: a coordinator with a store, a context, a request. */
+void world_refill(void);
 /* Ends everything, with callbacks that go on making calls at first. */
 void world_close(bool with_calls);
 void set_budget(int calls);
@@ -197,8 +199,8 @@ struct act {
     unsigned weight;
     void (*run)(cst_error **error);
 };
-extern const struct act graph_acts[], request_acts[], host_acts[];
-extern const size_t graph_act_count, request_act_count, host_act_count;
+extern const struct act graph_acts[], request_acts[], host_acts[], story_acts[];
+extern const size_t graph_act_count, request_act_count, host_act_count, story_act_count;
 
 /* ---- callbacks that acts hand over ---- */
 

@@ -91,14 +91,15 @@ static const char *host_class_name(void *object) {
     return within(KIND_host_class_name) && one_in(4) ? NULL : "Host";
 }
 
+/* These two tell the truth, as the header asks for. */
 static bool host_equal(void *object, void *other) {
-    bool equal = object == other;
-    return within(KIND_host_equal) && one_in(4) ? !equal : equal;
+    within(KIND_host_equal);
+    return object == other;
 }
 
 static uint64_t host_hash(void *object) {
-    uint64_t hash = (uint64_t)((struct host *)object)->number;
-    return within(KIND_host_hash) ? hash + below(2) : hash;
+    within(KIND_host_hash);
+    return (uint64_t)((struct host *)object)->number;
 }
 
 static cst_status host_compare(void *object, void *other, int32_t *out_order, cst_error **error) {

@@ -19,7 +19,15 @@ static const size_t places[SLOT_COUNT] = {
     [SLOT_CONTAINER] = 1,   [SLOT_ERROR] = 2,        [SLOT_MODEL] = 1,
 };
 
-void *some(enum slot slot) { return world.held[slot][below(places[slot])]; }
+void *some(enum slot slot) {
+    size_t first = below(places[slot]);
+    if (one_in(20)) return world.held[slot][first];
+    for (size_t i = 0; i < places[slot]; i++) {
+        void *handle = world.held[slot][(first + i) % places[slot]];
+        if (handle) return handle;
+    }
+    return NULL;
+}
 
 /* Objects outside every context keep each other: a circle of them would stay. */
 static void untie(cst_object *object) {
@@ -190,6 +198,37 @@ static void open_contexts(cst_coordinator *coordinator) {
         if (i == 0) cst_context_new_child(context, CST_QUEUE_CALLER, &child, NULL);
         if (i == 0) world.held[SLOT_CONTEXT][4] = child;
         if (one_in(2)) cst_context_set_undo_manager(context, world.held[SLOT_UNDO][0], NULL);
+    }
+}
+
+static bool is_live(enum slot slot) {
+    for (size_t i = 0; i < places[slot]; i++) {
+        void *handle = cst_retain(world.held[slot][i]);
+        if (!handle) world.held[slot][i] = NULL; /* a callback gave it back once too often */
+        if (handle) return cst_release(handle) == CST_OK;
+    }
+    return false;
+}
+
+void world_refill(void) {
+    static const char *const types[] = {"SQLite", "InMemory", "Shelf"};
+    if (!is_live(SLOT_COORDINATOR)) {
+        cst_coordinator *made = NULL;
+        cst_store *store = NULL;
+        cst_coordinator_new(some(SLOT_MODEL), &made, NULL);
+        cst_coordinator_add_store(made, text(types[below(3)]), text(path_of("store", 1)), NULL, &store, NULL);
+        keep(SLOT_COORDINATOR, made);
+        keep(SLOT_STORE, store);
+    }
+    if (!is_live(SLOT_CONTEXT)) {
+        cst_context *made = NULL;
+        cst_context_new(some(SLOT_COORDINATOR), CST_QUEUE_CALLER, &made, NULL);
+        keep(SLOT_CONTEXT, made);
+    }
+    if (!is_live(SLOT_REQUEST)) {
+        cst_fetch_request *made = NULL;
+        cst_fetch_request_new(world.person, &made, NULL);
+        keep(SLOT_REQUEST, made);
     }
 }
 
