@@ -25,7 +25,7 @@ final class StructLayoutTests: XCTestCase {
     }
 
     func testStructsWithASize() {
-        XCTAssertEqual(MemoryLayout<cst_store_options>.size, 112)
+        XCTAssertEqual(MemoryLayout<cst_store_options>.size, 144)
         XCTAssertEqual(MemoryLayout<cst_store_options>.offset(of: \.struct_size), 0)
         XCTAssertEqual(MemoryLayout<cst_store_options>.offset(of: \.flags), 8)
         XCTAssertEqual(MemoryLayout<cst_store_options>.offset(of: \.busy_timeout_ms), 12)
