@@ -38,9 +38,10 @@ class Handle(c_void_p):
 
 
 class Token(int):
-    """A handle that is owned as long as the number is there."""
+    """A handle that is owned as long as the number is there, or until `hold` is set to None: that releases it at once,
+    though the traceback of an exception may keep the number."""
 
-    hold: Handle
+    hold: Handle | None
 
 
 _retain = _abi.raw("cst_retain", Handle)

@@ -78,6 +78,7 @@ class _BatchRequest:
                 return {change: _changed(context, handle, place) for place, change in enumerate(_CHANGES, 1)}
         finally:
             batches.context = outer
+            handle.hold = None
         if self.result_type == "ids":
             return listed
         return count.value if self.result_type == "count" else True
@@ -125,7 +126,11 @@ class BatchInsertRequest(_BatchRequest):
     def _made(self, context: Context) -> Token:
         entity = context._entity(self.entity)
         handle = owned(lib.cst_batch_insert_new, entity._handle)
-        self._fill(handle, context, entity)
+        try:
+            self._fill(handle, context, entity)
+        except BaseException:
+            handle.hold = None
+            raise
         return handle
 
     def _fill(self, handle: int, context: Context, entity: Entity) -> None:
@@ -293,12 +298,16 @@ class BatchUpdateRequest(_BatchRequest):
     def _made(self, context: Context) -> Token:
         entity = context._entity(self.entity)
         handle = owned(lib.cst_batch_update_new, entity._handle)
-        if self.predicate is not None:
-            call(lib.cst_batch_update_set_predicate, handle, self.predicate._handle)
-        if not self.include_subentities:
-            call(lib.cst_batch_update_set_includes_subentities, handle, False)
-        for name, value in self.values.items():
-            self._set(handle, entity, name, value)
+        try:
+            if self.predicate is not None:
+                call(lib.cst_batch_update_set_predicate, handle, self.predicate._handle)
+            if not self.include_subentities:
+                call(lib.cst_batch_update_set_includes_subentities, handle, False)
+            for name, value in self.values.items():
+                self._set(handle, entity, name, value)
+        except BaseException:
+            handle.hold = None
+            raise
         return handle
 
     def _set(self, handle: int, entity: Entity, name: str, value: Any) -> None:

@@ -124,6 +124,7 @@ class FetchedResultsController:
             self.context._work_on(fresh, lib.cst_controller_perform_fetch)
         except BaseException:
             self._handle = former
+            fresh.hold = None
             raise
         if former is not None:
             call(lib.cst_controller_set_delegate, former, None)
