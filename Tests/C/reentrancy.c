@@ -1,11 +1,12 @@
-/* Random legal calls from within every kind of callback, nested, with callbacks that fail, answer nonsense, give back what was
- * only lent to them, and give up the last handle of what is in use. Expected is that the process survives, that each destroy
- * function is called once, and that no handle is left when the program has released its own.
+/* Random legal calls from within every kind of callback, nested, with callbacks that fail, answer nonsense, give
+ * back what was only lent to them, and give up the last handle of what is in use. Expected is that the process
+ * survives, that each destroy function is called once, and that no handle is left when the program has released its
+ * own.
  *
  * usage: reentrancy [--first SEED] [--count N] [--folder DIR] [--calls N] [--verbose]
  *
- * A seed does the same each time, whatever ran before it, but for those with interrupts and asynchronous fetches (one in
- * four). A crash names the seed, and the calls and callbacks that it happened in.
+ * A seed does the same each time, whatever ran before it, but for those with interrupts and asynchronous fetches
+ * (one in four). A crash names the seed, and the calls and callbacks that it happened in.
  * SPDX-License-Identifier: MIT
  */
 #include "reentrancy.h"

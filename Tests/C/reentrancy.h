@@ -1,8 +1,8 @@
 /* Random legal calls from within every kind of callback: the parts of the program `reentrancy`.
  *
- * reentrancy.c makes the seeds and counts, reentrancy_world.c makes and ends what a seed works with, reentrancy_callbacks.c,
- * reentrancy_stores.c and reentrancy_values.c have the callbacks, reentrancy_graph.c, reentrancy_requests.c,
- * reentrancy_hosts.c and reentrancy_stories.c the calls.
+ * reentrancy.c makes the seeds and counts, reentrancy_world.c makes and ends what a seed works with,
+ * reentrancy_callbacks.c, reentrancy_stores.c and reentrancy_values.c have the callbacks, reentrancy_graph.c,
+ * reentrancy_requests.c, reentrancy_hosts.c and reentrancy_stories.c the calls.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -103,8 +103,8 @@ enum kind {
         KIND_COUNT
 };
 
-/* What a callback does first: some random calls, unless enough is going on already. False on a thread whose turn it is not:
- * only one thread at a time may use chance, or a seed would not do the same twice. */
+/* What a callback does first: some random calls, unless enough is going on already. False on a thread whose turn it
+ * is not: only one thread at a time may use chance, or a seed would not do the same twice. */
 bool within(enum kind kind);
 /* For bodies of performs: the thread that runs one has the turn for as long, since the one that had it waits. */
 const void *turn_take(void);
@@ -160,7 +160,7 @@ enum slot {
     SLOT_MODEL,
     SLOT_COUNT
 };
-enum { PLACES = 40, CONFLICTS = 4, STREAMS = 2 };
+enum { PLACES = 40, CONFLICTS = 4, STREAMS = 2, LOCKS = 4 };
 
 struct world {
     uint64_t seed;
@@ -171,6 +171,7 @@ struct world {
     cst_conflict *conflicts[CONFLICTS]; /* lent, and mostly gone */
     struct ArrowArrayStream streams[STREAMS];
     bool stream_used[STREAMS];
+    cst_context *locked[LOCKS];
     bool is_timed; /* asynchronous fetches and interrupts, of which time decides when they come */
     bool keeps_model;
 };

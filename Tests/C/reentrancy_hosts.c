@@ -23,7 +23,8 @@ static void coordinator_perform(cst_error **error) {
     cst_coordinator_perform_and_wait(coordinator(), on_coordinator_perform, NULL, error);
 }
 
-/* Later, or at once: on the main queue, when it is drained. Elsewhere another thread would run it, which has not the turn. */
+/* Later, or at once: on the main queue, when it is drained. Elsewhere another thread would run it, which has not
+ * the turn. */
 static void schedule(cst_error **error) {
     if (!is_main_thread()) return;
     cst_context *where = context();
@@ -39,7 +40,13 @@ static void drain(cst_error **error) {
     cst_main_queue_drain(0, &number, error);
 }
 
-static void lock(cst_error **error) { cst_context_try_lock(context(), error); }
+/* A lock is kept with a handle of its own: work would wait for ever for a context that nobody can unlock any more. */
+static void lock(cst_error **error) {
+    cst_context **place = &world.locked[below(LOCKS)], *locked = *place ? NULL : cst_retain(context());
+    if (!locked) return;
+    *place = locked;
+    cst_context_try_lock(locked, error);
+}
 static void unlock(cst_error **error) { cst_context_unlock(context(), error); }
 
 /* ---- stores ---- */

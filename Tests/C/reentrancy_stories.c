@@ -1,5 +1,6 @@
-/* Short sequences of calls that chance alone seldom makes: conflicts, faults whose row is gone, single faults, values read
- * back from the store, sets of host objects, titles of sections. Each handle is one that callbacks may give up meanwhile.
+/* Short sequences of calls that chance alone seldom makes: conflicts, faults whose row is gone, single faults,
+ * values read back from the store, sets of host objects, titles of sections. Each handle is one that callbacks may
+ * give up meanwhile.
  *
  * SPDX-License-Identifier: MIT
  */

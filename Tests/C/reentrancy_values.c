@@ -1,4 +1,5 @@
-/* What the host hands over and must get back exactly once: registrations, values behind transformers, objects of its own.
+/* What the host hands over and must get back exactly once: registrations, values behind transformers, objects of
+ * its own.
  *
  * SPDX-License-Identifier: MIT
  */

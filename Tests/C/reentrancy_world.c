@@ -293,6 +293,11 @@ static void let_all_go(void) {
         *place = NULL;
         let_go(all[i].slot, handle);
     }
+    for (size_t i = 0; i < LOCKS; i++) {
+        cst_context *locked = world.locked[i];
+        world.locked[i] = NULL;
+        let_go(SLOT_CONTEXT, locked);
+    }
     for (size_t i = 0; i < STREAMS; i++) {
         if (!world.stream_used[i] && world.streams[i].release) world.streams[i].release(&world.streams[i]);
     }

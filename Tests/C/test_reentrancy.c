@@ -1,5 +1,6 @@
-/* The last handle of a context is released inside each callback that a call on the context makes: the call goes on with what
- * it holds, the host has no more to release, and the context ends before the call returns, or with what the call gave.
+/* The last handle of a context is released inside each callback that a call on the context makes: the call goes on
+ * with what it holds, the host has no more to release, and the context ends before the call returns, or with what
+ * the call gave.
  *
  * SPDX-License-Identifier: MIT
  */
