@@ -9,19 +9,23 @@ extension Coordinator {
         _ store: Store, to backing: any PersistentStore, warnings: [String] = [],
         progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
     ) throws -> Store {
-        let (new, ids) = try performAndWait {
-            let copy: StoreCopy
-            do {
+        let new: Store
+        let ids: [ObjectID]
+        // Nobody else closes it, up to the moment at which the coordinator takes it over.
+        var isOurs = true
+        do {
+            (new, ids) = try performAndWait {
                 try requireOwn(store)
                 try check(backing.abilities, ofStoreAt: backing.path)
-                copy = try copied(store, into: backing, progress)
-            } catch {
-                backing.close()
-                throw error
+                let copy = try copied(store, into: backing, progress)
+                isOurs = false
+                let new = try keep(
+                    backing, configuration: store.configuration, warnings: warnings, inPlaceOf: store)
+                return (new, copy.migratedIDs(from: store, to: new))
             }
-            let new = try keep(
-                backing, configuration: store.configuration, warnings: warnings, inPlaceOf: store)
-            return (new, copy.migratedIDs(from: store, to: new))
+        } catch {
+            if isOurs { backing.close() }
+            throw error
         }
         try? remote.update(self)
         post(.storesDidChange, StoreChanges(added: [new]))

@@ -160,7 +160,12 @@ extension Evaluator {
                 "\(operation.rawValue) takes two collections, not \(other.excerpt)", value: other)
         }
         switch operation {
-        case .union: return .set(Set(a).union(b))
+        case .union:
+            // With room for all: a set that grows ends the process where a host's objects contradict themselves about who equals whom.
+            var all = Set<PropertyValue>(minimumCapacity: a.count + b.count)
+            for value in a { all.insert(value) }
+            for value in b { all.insert(value) }
+            return .set(all)
         case .intersect: return .set(Set(a).intersection(b))
         case .minus: return .set(Set(a).subtracting(b))
         }

@@ -94,20 +94,19 @@ final class ProgressCheck {
 
     /// A statement that is done has changed rows: then the next one begins anew.
     private func isExcessive() -> Bool {
-        guard writing != nil else { return false }
+        guard var state = writing else { return false }
+        defer { writing = state }
         let changes = sqlite3_total_changes(connection.db)
-        if changes != writing?.changes {
-            writing?.changes = changes
-            writing?.left = writing?.most ?? 0
-            if writing?.memory != nil { writing?.memoryBefore = memoryUsed }
+        if changes != state.changes {
+            state.changes = changes
+            state.left = state.most
+            if state.memory != nil { state.memoryBefore = memoryUsed }
             return false
         }
-        writing?.left -= 1
-        if let left = writing?.left, left <= 0 {
+        state.left -= 1
+        if state.left <= 0 {
             excess = .steps
-        } else if let most = writing?.memory, let before = writing?.memoryBefore,
-            memoryUsed - before > Int64(clamping: most)
-        {
+        } else if let most = state.memory, memoryUsed - state.memoryBefore > Int64(clamping: most) {
             excess = .memory
         }
         return excess != nil
