@@ -107,8 +107,9 @@ stress-processes: build ## two processes, and eight threads of Python, on one st
 	    "--processes 1 --threads 8" "--processes 1 --threads 8 --type Binary"; do \
 	    $(VENV)/bin/python Tests/stress/processes.py --seconds $(STRESS_SECONDS) $$mode; done
 
-stress-faults: build ## a save with each of its calls failing in every way, 500 processes killed, 40,000 damaged files
-	@$(TIMED); set -e; for program in faults kills damage; do $(VENV)/bin/python Tests/faults/$$program.py; done
+stress-faults: build ## a save with each of its calls failing in every way, 1,000 processes killed, half of them in checkpoints, 40,000 damaged files
+	@$(TIMED); set -e; for program in faults.py kills.py "kills.py --type SQLite --checkpoint" damage.py; do \
+	    $(VENV)/bin/python Tests/faults/$$program; done
 
 check-hostile: build ## 100 files that mean harm, each with every command of the tool: a result or a refusal, in 256 MB and 10 s
 	@$(TIMED); $(VENV)/bin/python Tests/faults/hostile.py

@@ -68,7 +68,7 @@ extension Context {
         return try store.use {
             store.backing.setInterruptCheck(interruptCheck)
             defer { store.backing.setInterruptCheck(nil) }
-            return try body()
+            return try failingBeyondFileSize(body)
         }
     }
 }

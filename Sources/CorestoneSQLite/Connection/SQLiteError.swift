@@ -57,6 +57,11 @@ enum SQLiteError {
         case SQLITE_CONSTRAINT:
             status = .conflict
             remedy = "a constraint of the store refuses the row"
+        case SQLITE_ERROR where text.hasPrefix("no such table") || text.hasPrefix("no such column"):
+            // All statements were made for what was there when the store was opened.
+            status = .storeCorrupt
+            remedy =
+                "somebody has changed or cut off the file while it was open; restore it from a backup, or add the store again"
         default:
             status = .internal
             remedy = "SQLite refused the statement"

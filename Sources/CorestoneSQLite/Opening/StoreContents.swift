@@ -23,6 +23,12 @@ struct StoreContents {
 
     init(_ connection: Connection, place: StorePlace) throws {
         self.place = place
+        if place.hasCompanion("-journal") {
+            // What a process had begun that was killed is taken back by the first look: only then the file has its size.
+            do {
+                _ = try connection.prepare("SELECT 1 FROM sqlite_master LIMIT 1", "open \(place.given)").step("")
+            } catch let error as CoreError { throw StoreContents.explained(error, place) }
+        }
         let header = try FileHeader(connection)
         try StoreContents.checkSize(connection, header, place)
         do {

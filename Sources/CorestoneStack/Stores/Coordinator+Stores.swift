@@ -25,7 +25,7 @@ extension Coordinator {
         // Nor for a model that asks for too much.
         try check(kind.abilities, ofStoreAt: path)
         let warnings = try StoreTypes.warnings(options, kind.type, path)
-        let backing = try kind.open(path, model: model, options: options)
+        let backing = try failingBeyondFileSize { try kind.open(path, model: model, options: options) }
         return try add(backing, configuration: options.configuration, warnings: warnings)
     }
 
@@ -66,8 +66,12 @@ extension Coordinator {
         options.configuration = store.configuration
         options.keepsHistory = options.keepsHistory || store.backing.keepsHistory
         options.permissionsOfSource = try StoreTypes.place(of: store).flatMap { FilePermissions(of: $0.path) }
-        let backing = try kind.open(path, model: model, options: options)
-        do { return try migrate(store, to: backing, warnings: warnings, progress: progress) } catch {
+        let backing = try failingBeyondFileSize { try kind.open(path, model: model, options: options) }
+        do {
+            return try failingBeyondFileSize {
+                try migrate(store, to: backing, warnings: warnings, progress: progress)
+            }
+        } catch {
             // What was made for this, unless somebody else has found it meanwhile and saved into it.
             if let place, backing.isNew { kind.unlink(place) { StoreTypes.isEmpty(kind, place.path, model) } }
             throw error

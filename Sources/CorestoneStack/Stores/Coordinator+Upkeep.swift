@@ -35,7 +35,9 @@ extension Coordinator {
                 "\(path) keeps nothing; choose the path of a file for the copy of \(store.path)", file: path)
         }
         if let backing = store.backing as? any SQLiteUpkeep {
-            return try store.use { try backing.backup(to: path, options: options, progress: progress) }
+            return try store.use {
+                try failingBeyondFileSize { try backing.backup(to: path, options: options, progress: progress) }
+            }
         }
         guard try StoreTypes.place(of: store) != nil else {
             throw CoreError(
@@ -53,7 +55,9 @@ extension Coordinator {
                 file: path)
         }
         try performAndWait {
-            try StoreTypes.kind(of: store.type).replace(path, byStoreAt: store.path, options: options) {}
+            try failingBeyondFileSize {
+                try StoreTypes.kind(of: store.type).replace(path, byStoreAt: store.path, options: options) {}
+            }
         }
         _ = progress(1, 1)
     }
@@ -66,7 +70,7 @@ extension Coordinator {
     @discardableResult
     public func checkpoint(_ store: Store, _ mode: CheckpointMode = .passive) throws -> CheckpointResult? {
         let backing = try sqlite(store, "a checkpoint")
-        return try performAndWait { try store.use { try backing.checkpoint(mode) } }
+        return try performAndWait { try store.use { try failingBeyondFileSize { try backing.checkpoint(mode) } } }
     }
 
     /// Renews what SQLite knows of how the values in a store are spread, by which it chooses indexes, and removes files of external

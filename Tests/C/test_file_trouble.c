@@ -1,0 +1,367 @@
+/* What becomes of an open store when somebody replaces, cuts off, locks up or removes its file, when the disk takes no more,
+ * and when signals come meanwhile: a clear result, or a clear refusal that loses nothing.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "company.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct kind {
+    const char *name;
+    const char *type;
+    uint32_t flags;
+};
+
+static const struct kind kinds[] = {{"wal", "SQLite", 0},
+                                    {"rollback", "SQLite", CST_STORE_ROLLBACK_JOURNAL},
+                                    {"xml", "XML", 0},
+                                    {"binary", "Binary", 0}};
+enum { KINDS = sizeof kinds / sizeof *kinds, ROWS = 40 };
+
+static struct company open_kind(const struct kind *kind, const char *path) {
+    struct company c;
+    cst_store_options options = CST_STORE_OPTIONS_INIT;
+    memset(&c, 0, sizeof c);
+    options.flags = kind->flags;
+    options.busy_timeout_ms = 200;
+    c.model = company_model();
+    OK(cst_coordinator_new(c.model, &c.coordinator, E));
+    OK(cst_coordinator_add_store(c.coordinator, text(kind->type), text(path), &options, &c.store, E));
+    company_resolve(&c);
+    c.context = company_context(&c, CST_QUEUE_CALLER);
+    return c;
+}
+
+static void fill(const struct company *c, int count) {
+    for (int i = 0; i < count; i++)
+        OK(cst_release(company_employee(c, c->context, "Ada", i)));
+}
+
+static const char *path_of(const struct kind *kind, const char *name) {
+    char file[100];
+    snprintf(file, sizeof file, "%s-%s", kind->name, name);
+    return check_path(file);
+}
+
+static void copy_file(const char *from, const char *to) {
+    char command[1200];
+    snprintf(command, sizeof command, "cp '%s' '%s'", from, to);
+    REQUIRE(system(command) == 0);
+}
+
+/* What a call answered. A refusal has words, and names the file. */
+static cst_status answer(cst_status status, cst_error **error, const char *doing, const struct kind *kind) {
+    if (status < 0) {
+        cst_string message = cst_error_message(*error);
+        CHECK(message.size > 0);
+        CHECK(status != CST_E_INTERNAL);
+        if (getenv("CORESTONE_SHOW")) printf("  %s, %s: %d %s\n", kind->name, doing, (int)status, message.data);
+    } else if (getenv("CORESTONE_SHOW")) {
+        printf("  %s, %s: done\n", kind->name, doing);
+    }
+    cst_release(*error);
+    *error = NULL;
+    return status;
+}
+
+/* Everything that an open store is asked for: faults, a fetch, a save, a backup. Whatever is answered, the process goes on. */
+static cst_status use(const struct company *c, const struct kind *kind, const char *doing) {
+    cst_error *error = NULL;
+    cst_context *fresh = company_context(c, CST_QUEUE_CALLER);
+    cst_fetch_request *request = NULL;
+    cst_results *results = NULL;
+    OK(cst_fetch_request_new(c->employee, &request, E));
+    if (answer(cst_context_fetch(fresh, request, &results, &error), &error, doing, kind) == CST_OK) {
+        for (size_t i = 0; i < cst_results_count(results); i++) {
+            cst_object *object = NULL;
+            cst_value value;
+            error = NULL;
+            OK(cst_results_get_object(results, i, &object, E));
+            if (answer(cst_object_get(object, c->name, &value, &error), &error, doing, kind) < 0) break;
+        }
+        cst_release(results);
+    }
+    cst_release(request);
+    cst_release(fresh);
+    error = NULL;
+    char copy[600];
+    snprintf(copy, sizeof copy, "%s.backup", check_path(kind->name));
+    answer(cst_coordinator_backup_store(c->coordinator, c->store, text(copy), NULL, NULL, NULL, &error), &error, doing,
+           kind);
+    OK(cst_release(company_employee(c, c->context, "new", 99)));
+    error = NULL;
+    return answer(cst_context_save(c->context, &error), &error, doing, kind);
+}
+
+/* How many employees a file holds for who opens it now; -1 for one that cannot be opened. */
+static int count_anew(const struct kind *kind, const char *path) {
+    struct company c;
+    cst_store_options options = CST_STORE_OPTIONS_INIT;
+    memset(&c, 0, sizeof c);
+    options.flags = kind->flags | CST_STORE_MUST_EXIST;
+    c.model = company_model();
+    OK(cst_coordinator_new(c.model, &c.coordinator, E));
+    int found = -1;
+    cst_error *error = NULL;
+    if (answer(cst_coordinator_add_store(c.coordinator, text(kind->type), text(path), &options, &c.store, &error),
+               &error, "opened anew", kind) == CST_OK) {
+        company_resolve(&c);
+        c.context = company_context(&c, CST_QUEUE_CALLER);
+        found = (int)company_count(c.context, c.employee, NULL);
+        cst_release(c.context);
+        cst_release(c.store);
+    }
+    cst_release(c.coordinator);
+    cst_release(c.model);
+    return found;
+}
+
+static void removed(void) {
+    for (int k = 0; k < KINDS; k++) {
+        const char *path = path_of(&kinds[k], "removed");
+        struct company c = open_kind(&kinds[k], path);
+        fill(&c, ROWS);
+        save(c.context);
+        CHECK_INT(0, unlink(path));
+        use(&c, &kinds[k], "removed");
+        company_close(&c);
+    }
+}
+
+/* Another store in its place: that one keeps what it has, whatever becomes of ours. */
+static void replaced(void) {
+    for (int k = 0; k < KINDS; k++) {
+        const char *path = path_of(&kinds[k], "replaced"), *other = path_of(&kinds[k], "other");
+        struct company c = open_kind(&kinds[k], other);
+        fill(&c, 3);
+        save(c.context);
+        company_close(&c);
+        c = open_kind(&kinds[k], path);
+        fill(&c, ROWS);
+        save(c.context);
+        CHECK_INT(0, rename(other, path));
+        cst_status status = use(&c, &kinds[k], "replaced");
+        company_close(&c);
+        if (strcmp(kinds[k].type, "SQLite") != 0) {
+            CHECK(status < 0);
+            CHECK_INT(3, count_anew(&kinds[k], path));
+        }
+    }
+}
+
+static void cut_off(void) {
+    for (int k = 0; k < KINDS; k++) {
+        static const off_t sizes[] = {0, 100, 4096};
+        for (int s = 0; s < 3; s++) {
+            char name[40];
+            snprintf(name, sizeof name, "cut-%d", s);
+            const char *path = path_of(&kinds[k], name);
+            struct company c = open_kind(&kinds[k], path);
+            fill(&c, ROWS);
+            save(c.context);
+            CHECK_INT(0, truncate(path, sizes[s]));
+            use(&c, &kinds[k], name);
+            company_close(&c);
+        }
+    }
+}
+
+/* A file, or its folder, that may not be written any more. Root may all the same. */
+static void locked_up(void) {
+    for (int k = 0; k < KINDS; k++) {
+        const char *path = path_of(&kinds[k], "mode");
+        struct company c = open_kind(&kinds[k], path);
+        fill(&c, ROWS);
+        save(c.context);
+        CHECK_INT(0, chmod(path, 0));
+        cst_status status = use(&c, &kinds[k], "mode 0");
+        CHECK_INT(0, chmod(path, 0600));
+        save(c.context);
+        company_close(&c);
+        CHECK_INT(ROWS + 1, count_anew(&kinds[k], path));
+        (void)status;
+    }
+}
+
+/* A limit of file sizes: what does not fit is refused, the process lives, and the file holds what it held. */
+static void beyond_file_size(void) {
+    for (int k = 0; k < KINDS; k++) {
+        const char *path = path_of(&kinds[k], "size");
+        struct company c = open_kind(&kinds[k], path);
+        fill(&c, ROWS);
+        save(c.context);
+        struct stat facts;
+        CHECK_INT(0, stat(path, &facts));
+        fflush(NULL);
+        pid_t child = fork();
+        if (child == 0) { /* the library works in no child of a fork: a program anew */
+            char number[32];
+            snprintf(number, sizeof number, "%ld", (long)facts.st_size + 20000);
+            execl("/proc/self/exe", "test_file_trouble", "size", kinds[k].name, path, number, (char *)NULL);
+            _exit(99);
+        }
+        int ended = 0;
+        CHECK(waitpid(child, &ended, 0) == child);
+        CHECK(WIFEXITED(ended));
+        CHECK_INT(0, WIFEXITED(ended) ? WEXITSTATUS(ended) : -WTERMSIG(ended));
+        company_close(&c);
+        CHECK_INT(ROWS, count_anew(&kinds[k], path));
+    }
+}
+
+/* In a process of its own, which SIGXFSZ would end. */
+static int save_beyond_file_size(const char *name, const char *path, long most) {
+    const struct kind *kind = kinds;
+    while (strcmp(kind->name, name) != 0)
+        kind++;
+    struct company c = open_kind(kind, path);
+    char notes[3000];
+    memset(notes, 'n', sizeof notes);
+    for (int i = 0; i < 200; i++) {
+        cst_object *object = company_employee(&c, c.context, "big", i);
+        cst_value value = value_text("");
+        value.as.string = text_of_size(notes, sizeof notes);
+        set(object, c.notes, value);
+        OK(cst_release(object));
+    }
+    signal(SIGXFSZ, SIG_DFL);
+    struct rlimit former, limit;
+    getrlimit(RLIMIT_FSIZE, &former);
+    limit = former;
+    limit.rlim_cur = (rlim_t)most;
+    setrlimit(RLIMIT_FSIZE, &limit);
+    cst_error *error = NULL;
+    cst_status refused = cst_context_save(c.context, &error);
+    if (refused >= 0) return 2;
+    if (cst_error_message(error).size == 0) return 3;
+    cst_release(error);
+    /* The host's own signal is its own again. */
+    sigset_t mask;
+    if (sigprocmask(SIG_BLOCK, NULL, &mask) != 0 || sigismember(&mask, SIGXFSZ)) return 4;
+    setrlimit(RLIMIT_FSIZE, &former);
+    bool has_changes = false;
+    if (cst_context_has_changes(c.context, &has_changes, NULL) != CST_OK || !has_changes) return 5;
+    /* Without a save the changes go, and the file is what it was. */
+    company_close(&c);
+    return 0;
+}
+
+/* A process that ends in the midst of its commit: the header of the file names pages that were never written, and the journal
+ * has what the file was. SQLite alone, since a save of ours is not ended so. */
+static int end_within_commit(const char *path, long most) {
+    sqlite3 *database = NULL;
+    if (sqlite3_open(path, &database) != SQLITE_OK) return 2;
+    sqlite3_exec(database, "PRAGMA journal_mode = DELETE; BEGIN; UPDATE ZPERSON SET ZNOTES = hex(zeroblob(20000))",
+                 NULL, NULL, NULL);
+    signal(SIGXFSZ, SIG_DFL);
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){(rlim_t)most, RLIM_INFINITY});
+    sqlite3_exec(database, "COMMIT", NULL, NULL, NULL);
+    return 3;
+}
+
+static void ended_within_a_commit(void) {
+    const struct kind *kind = &kinds[1];
+    const char *path = path_of(kind, "ended");
+    struct company c = open_kind(kind, path);
+    fill(&c, ROWS);
+    save(c.context);
+    company_close(&c);
+    struct stat facts;
+    CHECK_INT(0, stat(path, &facts));
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        char number[32];
+        snprintf(number, sizeof number, "%ld", (long)facts.st_size + 200000);
+        execl("/proc/self/exe", "test_file_trouble", "end", path, number, (char *)NULL);
+        _exit(99);
+    }
+    int ended = 0;
+    CHECK(waitpid(child, &ended, 0) == child);
+    CHECK(WIFSIGNALED(ended));
+    char journal[600];
+    snprintf(journal, sizeof journal, "%s-journal", path);
+    CHECK_INT(0, access(journal, F_OK));
+    CHECK_INT(ROWS, count_anew(kind, path));
+    CHECK_INT(ROWS, count_anew(&kinds[0], path));
+}
+
+static volatile sig_atomic_t signals;
+static void count_signal(int number) {
+    (void)number;
+    signals++;
+}
+
+/* Signals whose handlers return: calls of the system that they interrupt are made again. */
+static void signals_meanwhile(void) {
+    struct sigaction action, former;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = count_signal; /* no SA_RESTART */
+    CHECK_INT(0, sigaction(SIGALRM, &action, &former));
+    const struct itimerval often = {{0, 100}, {0, 100}}, never = {{0, 0}, {0, 0}};
+    for (int k = 0; k < KINDS; k++) {
+        const char *path = path_of(&kinds[k], "signals");
+        CHECK_INT(0, setitimer(ITIMER_REAL, &often, NULL));
+        struct company c = open_kind(&kinds[k], path);
+        for (int i = 0; i < 10; i++) {
+            fill(&c, ROWS);
+            save(c.context);
+        }
+        CHECK_INT(10 * ROWS, company_count(c.context, c.employee, NULL));
+        char copy[600];
+        snprintf(copy, sizeof copy, "%s.copy", path);
+        OK(cst_coordinator_backup_store(c.coordinator, c.store, text(copy), NULL, NULL, NULL, E));
+        company_close(&c);
+        CHECK_INT(0, setitimer(ITIMER_REAL, &never, NULL));
+        CHECK_INT(10 * ROWS, count_anew(&kinds[k], path));
+        CHECK_INT(10 * ROWS, count_anew(&kinds[k], copy));
+    }
+    CHECK_INT(0, sigaction(SIGALRM, &former, NULL));
+    CHECK(signals > 0);
+}
+
+/* A store that somebody else has brought back as it was: an older copy of itself, put over it while it is open. */
+static void put_back(void) {
+    for (int k = 0; k < KINDS; k++) {
+        const char *path = path_of(&kinds[k], "back"), *older = path_of(&kinds[k], "older");
+        struct company c = open_kind(&kinds[k], path);
+        fill(&c, 2);
+        save(c.context);
+        company_close(&c);
+        copy_file(path, older);
+        c = open_kind(&kinds[k], path);
+        fill(&c, ROWS);
+        save(c.context);
+        CHECK_INT(0, rename(older, path));
+        use(&c, &kinds[k], "an older state of itself");
+        company_close(&c);
+    }
+}
+
+int main(int argc, char **argv) {
+    if (argc == 5 && strcmp(argv[1], "size") == 0) return save_beyond_file_size(argv[2], argv[3], atol(argv[4]));
+    if (argc == 4 && strcmp(argv[1], "end") == 0) return end_within_commit(argv[2], atol(argv[3]));
+    check_begin(argc, argv);
+    RUN(removed);
+    RUN(replaced);
+    RUN(cut_off);
+    RUN(locked_up);
+    RUN(beyond_file_size);
+    RUN(ended_within_a_commit);
+    RUN(signals_meanwhile);
+    RUN(put_back);
+    return check_end();
+}
