@@ -6,6 +6,7 @@ import CorestoneValues
 extension AtomicStore {
     package func fetch(_ fetch: StoreFetch) throws -> StoreFetchOutcome {
         try catchUp()
+        try MemoryRoom.require(0, to: "fetch from \(path)", file: path)
         let query = try query(fetch)
         var outcome = StoreFetchOutcome()
         outcome.remainder = query.remainder

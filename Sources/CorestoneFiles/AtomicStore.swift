@@ -103,6 +103,7 @@ package final class AtomicStore: PersistentStore, WritableElsewhere, @unchecked 
                 .storeReadOnly, code: .persistentStoreSave, "\(path) is open read-only: \(readOnlyReason ?? "")",
                 file: path)
         }
+        try MemoryRoom.require(2 << 20, to: "save to \(path)", file: path)
         guard let file else { return try change(body) }
         try file.alone {
             // What others saved meanwhile is there before this save is compared with it.

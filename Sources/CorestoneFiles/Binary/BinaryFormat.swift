@@ -33,8 +33,10 @@ struct BinaryFormat: AtomicFormat {
 
     // MARK: Writing
 
-    func encode(_ nodes: Nodes, _ metadata: StoreMetadata) -> [UInt8] {
-        file([
+    func encode(_ nodes: Nodes, _ metadata: StoreMetadata) throws -> [UInt8] {
+        // The columns, the list of them, and the file around that.
+        try MemoryRoom.require(RecordChunk.liveBytes * 4, to: "save the store")
+        return file([
             Key.uuid: .string(metadata.uuid.description), Key.metadata: .dictionary(metadata.values),
             Key.entities: .array(nodes.model.entities.map { BinaryTable(of: $0, in: nodes).propertyList }),
             Key.relationships: .array(nodes.listedRelationships.map { list($0, nodes) }),
@@ -64,6 +66,8 @@ struct BinaryFormat: AtomicFormat {
     // MARK: Reading
 
     func decode(_ bytes: [UInt8], into nodes: Nodes, path: String) throws -> StoreMetadata {
+        // The content of the file, its columns, and the rows that come of them.
+        try MemoryRoom.require(bytes.count * 4, to: "read \(path)", file: path)
         let content = try content(of: bytes, path)
         guard let listed = content[Key.entities]?.array, let lists = content[Key.relationships]?.array else {
             throw BinaryFormat.damaged(path, "it has no list of entities, or none of relationships")

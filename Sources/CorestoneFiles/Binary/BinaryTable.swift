@@ -98,6 +98,7 @@ extension BinaryTable {
         let fillings = fillings()
         var writer = RecordWriter(expectedBytes: keys.count * entity.layout.fixedSize)
         for (row, key) in keys.enumerated() {
+            if row & 0xFFF == 0 { try MemoryRoom.require(row * 128, to: "read \(path)", file: path) }
             guard key > 0, key <= lastKey, nodes.node(entity.root, key) == nil,
                 let version = Int32(exactly: versions[row])
             else { throw BinaryFormat.damaged(path, "the key \(key) is wrong, or there twice", entity: entity.name) }

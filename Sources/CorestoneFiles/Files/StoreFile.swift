@@ -167,6 +167,8 @@ final class StoreFile: @unchecked Sendable {
 
     /// Replaces the file: whoever opens it finds the whole of the old or of the new one, also after a crash.
     func write(_ nodes: Nodes, _ metadata: StoreMetadata) throws {
+        // What was written last is as good a guess as any.
+        try MemoryRoom.require((known?.state?.size ?? 0) * 2, to: "save \(place.given)", file: place.given)
         let bytes = try format.encode(nodes, metadata)
         do {
             // Who waits for the old file goes on to wait for the new one until all of this save is done.

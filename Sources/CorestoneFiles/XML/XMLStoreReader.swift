@@ -13,6 +13,8 @@ final class XMLStoreReader {
     private let path: String
     private var parser: XML_Parser?
     private var failure: (any Error)?
+    /// How many bytes the parser was given.
+    private var fed = 0
     /// All that was asked for is known.
     private var isDone = false
     private var place = Place.document
@@ -42,6 +44,7 @@ final class XMLStoreReader {
         defer { self.objects = nil }
         try parse()
         let metadata = try metadata()
+        try requireMemory(0)
         try objects.finish(lastKey: lastKey())
         return metadata
     }
@@ -102,18 +105,35 @@ final class XMLStoreReader {
             prolog.withUnsafeBytes { feed($0, isLast: false) }
             && bytes.withUnsafeBytes { feed(UnsafeRawBufferPointer(rebasing: $0[prolog.count...]), isLast: true) }
         if let failure { throw failure }
+        if !isWhole && !isDone, XML_GetErrorCode(parser) == XML_ERROR_NO_MEMORY {
+            throw CoreError(.noMemory, "there is not enough memory to read \(path)", file: path)
+        }
         if !isWhole && !isDone { throw damaged(String(cString: XML_ErrorString(XML_GetErrorCode(parser)))) }
     }
 
     private func feed(_ piece: UnsafeRawBufferPointer, isLast: Bool) -> Bool {
-        // As much as one call of the parser takes.
-        let most = 1 << 30
+        // Memory is asked for piece by piece: so nothing is refused that would fit.
+        let most = 1 << 18
         var rest = piece
         while rest.count > most {
-            if !feedOnce(UnsafeRawBufferPointer(rebasing: rest[..<most]), isLast: false) { return false }
+            if !feedNext(UnsafeRawBufferPointer(rebasing: rest[..<most]), isLast: false) { return false }
             rest = UnsafeRawBufferPointer(rebasing: rest[most...])
         }
-        return feedOnce(rest, isLast: isLast)
+        return feedNext(rest, isLast: isLast)
+    }
+
+    /// Of the rows, tables that double as they grow, and of a long text, which is copied as it grows.
+    private func requireMemory(_ more: Int) throws {
+        try MemoryRoom.require(more * 4 + fed / 2 + text.count * 4, to: "read \(path)", file: path)
+    }
+
+    private func feedNext(_ piece: UnsafeRawBufferPointer, isLast: Bool) -> Bool {
+        do { try requireMemory(piece.count) } catch {
+            failure = error
+            return false
+        }
+        fed += piece.count
+        return feedOnce(piece, isLast: isLast)
     }
 
     private func feedOnce(_ piece: UnsafeRawBufferPointer, isLast: Bool) -> Bool {

@@ -32,10 +32,22 @@ struct XMLStoreWriter {
         file.append("</nextObjectID>\n        ")
         file.append(try XMLFormat.element(of: metadata))
         file.append("\n    </databaseInfo>\n")
-        for node in objects() { add(node) }
+        // Asked for again whenever the file has grown by half.
+        var asked = 0
+        for node in objects() {
+            if file.count >= asked {
+                try requireMemory()
+                asked = file.count + max(file.count / 2, 1 << 20)
+            }
+            add(node)
+        }
         file.append("</database>")
+        try MemoryRoom.require(file.count, to: "save the store")
         return file.array
     }
+
+    /// Twice as much while the bytes move, and what one object may add.
+    private func requireMemory() throws { try MemoryRoom.require(file.count * 3 + (2 << 20), to: "save the store") }
 
     /// By number, which each object of the file has to itself.
     private func objects() -> [Node] {

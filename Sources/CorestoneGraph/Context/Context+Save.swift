@@ -85,6 +85,11 @@ extension Context {
             // While this save waited for its turn, another store may have taken the place of this one.
             guard !store.isReadOnly else { throw store.isReadOnlyError() }
             let start = monotonicNanoseconds()
+            // Before a store that is in memory as a whole is about to grow by these.
+            if store.type != .sqlite {
+                try MemoryRoom.require(
+                    (part.inserted.count + part.updated.count) * 256, to: "save to \(store.path)", file: store.path)
+            }
             let writer = SaveWriter(context: self, store: store, plan: part)
             let metadata = store.pendingMetadata.withLock { $0 }
             do {

@@ -84,6 +84,7 @@ package struct ModelFile {
                 "is sparse: of its \(size) bytes more are missing than the store's value_limit (\(holes)); raise that if you trust "
                     + "the file")
         }
+        try MemoryRoom.require(size, to: "read \(path)", file: path)
         var (count, errorNumber) = (0, Int32(0))
         let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, used in
             while count < size {

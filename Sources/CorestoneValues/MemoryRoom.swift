@@ -1,0 +1,31 @@
+import Glibc
+
+/// Whether the system would give the process more memory.
+///
+/// The runtime of Swift ends the process when an allocation of its own fails, and no code can go on after that. So what is read from a
+/// file, or written to one, asks here first, and again and again on its way: what is given back at once was there for what
+/// comes next. Limits of the address space (`ulimit -v`) and systems that promise no more than they have answer; a system
+/// that ends processes later, when memory runs out, cannot be asked.
+package enum MemoryRoom {
+    /// Bytes that are asked for besides: for what nobody counts, errors and their texts among it.
+    package static let spare = 4 << 20
+
+    /// - Parameters:
+    ///   - bytes: what is about to be needed, beyond `spare`.
+    ///   - doing: what needs it, as it follows "there is not enough memory to".
+    ///   - file: the file that it is about.
+    /// - Throws: `.noMemory` when the system would not give them.
+    package static func require(_ bytes: Int, to doing: @autoclosure () -> String, file: String? = nil) throws {
+        let size = max(bytes, 0).addingReportingOverflow(spare)
+        let wanted = size.overflow ? Int.max : size.partialValue
+        let place = mmap(nil, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+        if let place, place != MAP_FAILED {
+            munmap(place, wanted)
+            return
+        }
+        throw CoreError(
+            .noMemory,
+            "there is not enough memory to \(doing()): the system refuses the process \(wanted >> 20) MiB more; raise its limit (ulimit -v), "
+                + "or use a store of type SQLite, which is not in memory as a whole", file: file)
+    }
+}
