@@ -31,7 +31,7 @@ static void *work_elsewhere(void *path) {
 
 static int jump_and_go_on(const char *path, const char *other_path) {
     struct company c = company_open(path);
-    cst_object *employee = company_employee(&c, c.context, "Ada", 1);
+    cst_release(company_employee(&c, c.context, "Ada", 1));
     cst_fetch_request *request = company_by_number(&c);
     cst_predicate *predicate = NULL;
     OK(cst_predicate_new_block(leave, NULL, NULL, &predicate, E));
@@ -46,8 +46,8 @@ static int jump_and_go_on(const char *path, const char *other_path) {
     CHECK_CONTAINS("left by longjmp", cst_error_message(check_error()));
     CHECK_STATUS(CST_E_CALLBACK, cst_context_save(c.context, E));
     /* A handle can be given up; what it stands for stays. */
-    CHECK_INT(CST_OK, cst_release(employee));
-    CHECK_INT(CST_E_INVALID_HANDLE, cst_release(employee));
+    CHECK_INT(CST_OK, cst_release(predicate));
+    CHECK_INT(CST_E_INVALID_HANDLE, cst_release(predicate));
 
     pthread_t thread;
     CHECK_INT(0, pthread_create(&thread, NULL, work_elsewhere, (void *)other_path));

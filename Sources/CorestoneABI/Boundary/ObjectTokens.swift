@@ -28,10 +28,12 @@ private func newToken(
     var isLoose = false
     if let known {
         owner = Unmanaged.fromOpaque(known.toOpaque())
-    } else if let context = object.context, context.token != 0,
-        let entry = platform_handle_at(platform_handle_index(Token(context.token)))
-    {
-        // The entry of a context's handle lives as long as the context's box, and points at it.
+    } else if let context = object.context, context.token != 0 {
+        // The entry of a context's handle lives as long as the context's box, and points at it. The context may live on without:
+        // beneath another one, or for work of its own.
+        guard let entry = platform_handle_find(Token(context.token), HandleType.context.rawValue) else {
+            throw invalidHandle(handle(Token(context.token)), .context)
+        }
         owner = Unmanaged.fromOpaque(entry.pointee.object)
     } else if let context = object.context, let host = context.host {
         owner = Unmanaged.passUnretained(try contextBox(host).boxOfGuest(context))
