@@ -27,13 +27,9 @@ public func cst_archive_from_json(
 public func cst_archive_register_class(
     _ name: cst_string, _ callbacks: UnsafePointer<cst_archive_class_callbacks>?, _ error: ErrorOut
 ) -> cst_status {
-    boundary(error) {
-        guard callbacks != nil else {
-            throw CoreError(.invalidArgument, "callbacks is NULL; there is nothing to register")
-        }
-        let given = try options(callbacks, cst_archive_class_callbacks(), "callbacks")
-        // Freed with the class, on failure too.
-        let userdata = Userdata(given.userdata, given.destroy)
+    let callbacks = taken(callbacks, cst_archive_class_callbacks()) { Userdata($0.userdata, $0.destroy) }
+    return boundary(error) {
+        let (given, userdata) = try callbacks.get()
         guard given.to_fields != nil, given.from_fields != nil else {
             throw CoreError(.invalidArgument, "callbacks lacks to_fields or from_fields; a class needs both")
         }

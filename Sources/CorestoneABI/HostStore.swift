@@ -9,13 +9,9 @@ import CorestoneValues
 public func cst_store_type_register(
     _ name: cst_string, _ callbacks: UnsafePointer<cst_store_callbacks>?, _ error: ErrorOut
 ) -> cst_status {
-    boundary(error) {
-        guard callbacks != nil else {
-            throw CoreError(.invalidArgument, "callbacks is NULL; there is nothing to register")
-        }
-        let given = try options(callbacks, cst_store_callbacks(), "callbacks")
-        // Frees the userdata on failure too.
-        let userdata = Userdata(given.userdata, given.destroy)
+    let callbacks = taken(callbacks, cst_store_callbacks()) { Userdata($0.userdata, $0.destroy) }
+    return boundary(error) {
+        let (given, userdata) = try callbacks.get()
         let name = try name.string("name")
         let type = HostStoreType(given, userdata, name: name)
         try type.check()

@@ -8,13 +8,10 @@ import CorestoneValues
 public func cst_transformer_register(
     _ name: cst_string, _ callbacks: UnsafePointer<cst_transformer_callbacks>?, _ error: ErrorOut
 ) -> cst_status {
-    boundary(error) {
-        guard callbacks != nil else {
-            throw CoreError(.invalidArgument, "callbacks is NULL; there is nothing to register")
-        }
-        let given = try options(callbacks, cst_transformer_callbacks(), "callbacks")
-        // Frees the userdata on failure too.
-        let transformer = HostTransformer(given)
+    let callbacks = taken(callbacks, cst_transformer_callbacks()) { Userdata($0.userdata, $0.destroy) }
+    return boundary(error) {
+        let (given, userdata) = try callbacks.get()
+        let transformer = HostTransformer(given, userdata)
         guard given.transform != nil, given.reverse != nil else {
             throw CoreError(.invalidArgument, "callbacks lacks transform or reverse; a transformer needs both")
         }
@@ -100,9 +97,9 @@ extension ManagedObject {
 private final class HostTransformer: HostValueMaker, ValueTransformer, @unchecked Sendable {
     private let callbacks: cst_transformer_callbacks
 
-    init(_ callbacks: cst_transformer_callbacks) {
+    init(_ callbacks: cst_transformer_callbacks, _ userdata: Userdata) {
         self.callbacks = callbacks
-        super.init(Userdata(callbacks.userdata, callbacks.destroy), free: callbacks.free_value)
+        super.init(userdata, free: callbacks.free_value)
     }
 
     func bytes(for value: Any) throws -> Bytes {

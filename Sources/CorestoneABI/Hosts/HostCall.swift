@@ -16,6 +16,19 @@ func callHost(_ what: @autoclosure () -> String, _ body: (ErrorOut) -> cst_statu
         .callback, detail?.message ?? "\(what()) failed with status \(status)", children: detail.map { [$0] } ?? [])
 }
 
+/// The host's table of callbacks, with what it hung on them. To be taken before the boundary: a call that is refused frees it, too.
+func taken<Table>(
+    _ callbacks: UnsafePointer<Table>?, _ empty: Table, _ userdata: (Table) -> Userdata
+) -> Result<(table: Table, userdata: Userdata), any Error> {
+    Result {
+        guard callbacks != nil else {
+            throw CoreError(.invalidArgument, "callbacks is NULL; there is nothing to register")
+        }
+        let table = try options(callbacks, empty, "callbacks")
+        return (table, userdata(table))
+    }
+}
+
 /// A function of the host's with what it hung on it; the library calls it on whatever thread needs it.
 struct HostCallback<Function>: @unchecked Sendable {
     let function: Function

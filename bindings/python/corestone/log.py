@@ -61,8 +61,8 @@ def sql_detail() -> int:
 def set_callback(callback: Callable[[str], None] | None) -> None:
     """Gives the lines to a function instead of standard error; None gives them back to it.
 
-    It is called on the thread that does the work, in the midst of it and with stores locked: it may not use objects, contexts or stores. What it
-    raises is printed and passed over.
+    It is called on the thread that does the work, in the midst of it and with stores locked: it may not use objects,
+    contexts or stores. What it raises is printed and passed over.
     """
     if callback is None:
         call(lib.cst_log_set_callback, _no_callback, None, _no_destroy)
