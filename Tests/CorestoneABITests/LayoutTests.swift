@@ -9,7 +9,7 @@ final class LayoutTests: ABITestCase {
         XCTAssertEqual(MemoryLayout<cst_value>.offset(of: \.as), 8)
         XCTAssertEqual(MemoryLayout<cst_string>.size, 16)
         XCTAssertEqual(MemoryLayout<cst_buffer>.size, 24)
-        XCTAssertEqual(MemoryLayout<cst_store_options>.size, 112)
+        XCTAssertEqual(MemoryLayout<cst_store_options>.size, 144)
         XCTAssertEqual(MemoryLayout<cst_sort>.size, 24)
     }
 
