@@ -290,7 +290,7 @@ def test_load_can_keep_them(sheet: Path, tmp_path: Path) -> None:
 
 def test_names_of_five_megabytes_are_shortened(tmp_path: Path) -> None:
     path, long = tmp_path / "long.sqlite", "n" * 5_000_000
-    make_store(path, uuid="u" * 5_000_000, metadata={long: 1, "words": "w " * 2_500_000})
+    make_store(path, metadata={long: 1, "words": "w " * 2_500_000})
     for command in ("show", "check", "metadata", "model show"):
         outcome = run(*command.split(), path)
         assert outcome.returncode in (0, 1, 3), outcome.stderr
@@ -302,3 +302,13 @@ def test_names_of_five_megabytes_are_shortened(tmp_path: Path) -> None:
     assert outcome.returncode in (1, 3)
     check_words(outcome)
     assert os.path.getsize(path) > 10_000_000
+
+
+def test_identifiers_of_five_megabytes_are_refused_in_few_words(tmp_path: Path) -> None:
+    path = tmp_path / "long.sqlite"
+    make_store(path, uuid="u" * 5_000_000)
+    for command in ("show", "check", "metadata", "fetch"):
+        outcome = run(*command.split(), path, *(["Note"] if command == "fetch" else []))
+        assert outcome.returncode == (1 if command == "check" else 3), outcome.stdout
+        assert "255" in outcome.stdout + outcome.stderr
+        check_words(outcome)

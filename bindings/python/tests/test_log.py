@@ -144,7 +144,7 @@ def test_a_function_that_uses_a_store_is_refused(staff: Context) -> None:
     told: list[str] = []
 
     def nosy(line: str) -> None:
-        with pytest.raises(InvalidArgumentError, match="used the store"):
+        with pytest.raises(InvalidArgumentError, match="called the library"):
             staff.count("Person")
         told.append(line)
 
