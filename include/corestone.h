@@ -326,7 +326,8 @@ CST_EXPORT CST_ANY_THREAD void cst_buffer_dispose(cst_buffer *buffer);
 CST_EXPORT CST_ANY_THREAD cst_status cst_log_set_sql_detail(uint32_t detail, cst_error **error);
 CST_EXPORT CST_ANY_THREAD uint32_t cst_log_sql_detail(void);
 /* Gets one line without its end, on the thread that does the work, in the midst of it and with stores locked: it may call
- * cst_retain, cst_release and what cannot fail; every other call fails with CST_E_INVALID_ARGUMENT. */
+ * cst_retain, cst_release, what cannot fail, and getters and setters of values that are in memory; every other call fails
+ * with CST_E_INVALID_ARGUMENT. */
 typedef void (*cst_log_fn)(void *userdata, cst_string line CST_BORROWED);
 /* Takes the lines instead of standard error; NULL gives them back to it. On failure `destroy` is called too. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_log_set_callback(cst_log_fn callback, void *userdata, cst_destroy_fn destroy,

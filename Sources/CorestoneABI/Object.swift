@@ -115,7 +115,7 @@ public func cst_object_set(
         return refuseSet(pointer, error)
     }
     return Unmanaged<ManagedObject>.fromOpaque(found.pointee.object)._withUnsafeGuaranteedRef { object in
-        guard object.isOnQueue, !platform_is_telling() else { return setSlowly(object, key, value.pointee, error) }
+        guard object.isOnQueue else { return setSlowly(object, key, value.pointee, error) }
         do {
             let new = try propertyValue(value.pointee)
             if object.setPlainly(new, key: key) { return Status.ok.rawValue }

@@ -96,7 +96,7 @@ private func change(_ pointer: OpaquePointer?, _ value: PropertyValue, _ key: UI
         return report(invalidHandle(pointer, .object), error)
     }
     return Unmanaged<ManagedObject>.fromOpaque(found.pointee.object)._withUnsafeGuaranteedRef { object in
-        if object.isOnQueue, !platform_is_telling(), object.setPlainly(value, key: key) { return Status.ok.rawValue }
+        if object.isOnQueue, object.setPlainly(value, key: key) { return Status.ok.rawValue }
         return setSlowly(object, key, value, error)
     }
 }

@@ -97,25 +97,21 @@ public final class Store: @unchecked Sendable {
             try requireOpen()
             return try body()
         }
-        if platform_holds_connection(), !using.isMine { return try useBesideOthers(using, body) }
-        return try using.with {
-            try requireOpen()
-            return try body()
-        }
+        if platform_holds_connection(), !using.isMine { try lockBesideOthers(using) } else { using.lock() }
+        defer { using.unlock() }
+        try requireOpen()
+        return try body()
     }
 
-    /// The host's code runs within the use of another store.
+    /// The host's code may run within the use of another store.
     @inline(never)
-    private func useBesideOthers<Result>(_ using: FairLock, _ body: () throws -> Result) throws -> Result {
+    private func lockBesideOthers(_ using: FairLock) throws {
         guard using.lock(seconds: Store.patience) else {
             throw CoreError(
                 .storeBusy, code: .persistentStoreTimeout,
                 "a callback that runs in the middle of a fetch from one store waited \(Store.patience) seconds for \(path), whose user "
                     + "may wait for that fetch; use one store before or after the other", file: path)
         }
-        defer { using.unlock() }
-        try requireOpen()
-        return try body()
     }
 
     /// In seconds.
