@@ -1,5 +1,7 @@
+#define _GNU_SOURCE
 #include "calls.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 typedef struct {
@@ -33,6 +35,17 @@ void platform_call_defer(platform_deferred_fn run, uint64_t first, uint64_t seco
     }
     waiting.items[waiting.count++] = (deferred){run, first, second, third};
     platform_own_calls.due = true;
+}
+
+bool platform_on_own_stack(uintptr_t one, uintptr_t other) {
+    pthread_attr_t attributes;
+    void *lowest = NULL;
+    size_t size = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return false;
+    bool is_known = pthread_attr_getstack(&attributes, &lowest, &size) == 0;
+    pthread_attr_destroy(&attributes);
+    const uintptr_t start = (uintptr_t)lowest;
+    return is_known && one - start < size && other - start < size;
 }
 
 void platform_call_finish(void) {

@@ -35,7 +35,18 @@ uint64_t platform_name_thread(void) {
 
 uint32_t platform_thread_number(uint64_t thread) { return (uint32_t)(thread & ((1u << NUMBER_BITS) - 1)); }
 
-void platform_set_thread_name(pthread_t thread, const char *name) { (void)pthread_setname_np(thread, name); }
+void platform_set_thread_name(uint64_t thread, const char *name) {
+    if (thread == platform_thread_id()) {
+        (void)pthread_setname_np(pthread_self(), name);
+        return;
+    }
+    char path[48];
+    snprintf(path, sizeof path, "/proc/self/task/%u/comm", platform_thread_number(thread));
+    FILE *file = fopen(path, "we");
+    if (file == NULL) return;
+    fputs(name, file);
+    fclose(file);
+}
 
 bool platform_thread_name(uint64_t thread, char *out, int size) {
     char path[48];
@@ -61,10 +72,11 @@ char platform_thread_state(uint64_t thread) {
 
 enum { SECOND = 1000000000 };
 
-uint64_t platform_thread_time(pthread_t thread) {
-    clockid_t clock;
+uint64_t platform_thread_time(uint64_t thread) {
+    /* As pthread_getcpuclockid makes it, which looks into the memory of a thread that may have ended. */
+    const clockid_t clock = (clockid_t)(~platform_thread_number(thread) << 3 | 6);
     struct timespec time;
-    if (pthread_getcpuclockid(thread, &clock) != 0 || clock_gettime(clock, &time) != 0) return 0;
+    if (clock_gettime(clock, &time) != 0) return 0;
     return (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec;
 }
 

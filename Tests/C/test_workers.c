@@ -620,6 +620,51 @@ static void both(struct pair pairs[2], void *(*body)(void *)) {
         REQUIRE(pthread_join(threads[i], NULL) == 0);
 }
 
+static cst_status end_the_thread(void *userdata, cst_context *context, cst_error **error) {
+    (void)userdata, (void)context, (void)error;
+    pthread_exit(NULL);
+}
+
+/* Against the rules, as Python does it to threads that come too late: in a child, whose contexts never end. */
+static void threads_that_a_function_ends_are_survived(void) {
+    char path[512];
+    snprintf(path, sizeof path, "%s", check_path("ended.sqlite"));
+    fflush(NULL);
+    pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        execl("/proc/self/exe", "test_workers", "--ended-threads", path, NULL);
+        _exit(127);
+    }
+    int status = -1;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status));
+    CHECK_INT(0, WEXITSTATUS(status));
+}
+
+static cst_status sleep_a_while(void *done, cst_context *context, cst_error **error) {
+    (void)context, (void)error;
+    usleep(200000);
+    atomic_fetch_add((atomic_int *)done, 1);
+    return CST_OK;
+}
+
+/* What the child does: the watch looks at all threads while many wait, also at those that have ended. */
+static int end_some_threads(const char *path) {
+    enum { ENDED = 4, SLOW = 40 };
+    struct company c = company_open(path);
+    atomic_int done = 0;
+    for (int i = 0; i < ENDED; i++)
+        OK(cst_context_perform(company_context(&c, CST_QUEUE_PRIVATE), end_the_thread, NULL, NULL, E));
+    usleep(500000);
+    for (int i = 0; i < SLOW; i++)
+        OK(cst_context_perform(company_context(&c, CST_QUEUE_PRIVATE), sleep_a_while, &done, NULL, E));
+    for (int i = 0; i < 600 && atomic_load(&done) < SLOW; i++)
+        usleep(100000);
+    CHECK_INT(SLOW, atomic_load(&done));
+    return check_failures();
+}
+
 static void two_coordinators_that_wait_for_each_other_are_told(void) {
     begin();
     struct company a = company_open(check_path("a.sqlite")), b = company_open(check_path("b.sqlite"));
@@ -694,6 +739,7 @@ static void a_process_ends_at_once(void) {
 
 int main(int argc, char **argv) {
     if (argc == 3 && strcmp(argv[1], "--leave") == 0) return leave_in_the_midst(argv[2]);
+    if (argc == 3 && strcmp(argv[1], "--ended-threads") == 0) return end_some_threads(argv[2]);
     check_begin(argc, argv);
     own_threads = thread_count();
 #ifdef SANITIZER_THREADS
@@ -710,6 +756,7 @@ int main(int argc, char **argv) {
     RUN(too_many_waits_name_the_chain);
     RUN(without_a_thread_work_is_refused_and_nothing_lost);
     RUN(without_a_thread_stores_are_read_and_written);
+    RUN(threads_that_a_function_ends_are_survived);
     RUN(two_coordinators_that_wait_for_each_other_are_told);
     RUN(a_process_ends_at_once);
     return check_end();

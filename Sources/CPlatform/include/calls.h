@@ -1,9 +1,9 @@
 /* What a thread of the host's is in the middle of, and what waits for the end of that.
  *
  * A call of the library may call the host back, and the host may then give up what the call works with, or end an object whose
- * end is the host's own code to tell. Neither may happen there and then: the library would be pulled the ground from under its
- * feet between two halves of a change. So each call counts itself in and out, and what must wait for the end of the outermost
- * one is put on a list of the thread's. */
+ * end is the host's own code to tell. Neither may happen there and then: the call may be between two halves of a change. So
+ * each call counts itself in and out, and what must wait for the end of the outermost one is put on a list of the thread's.
+ */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,13 +34,15 @@ static inline __attribute__((always_inline)) void platform_call_begin(void) {
     if (platform_own_calls.depth++ == 0) platform_own_calls.frame = (uintptr_t)__builtin_frame_address(0);
 }
 
+/* Whether both lie on the stack that the system gave this thread, and not on one of the host's own making. */
+bool platform_on_own_stack(uintptr_t one, uintptr_t other);
+
 /* Whether the call that is counted as the outermost one is gone, since a callback was left by longjmp: a call within it stands
- * below it on the stack. Nothing is said of other stacks, where the host may have gone on meanwhile. */
+ * below it on the stack. A call from deeper on the stack is not told from one within it. */
 static inline __attribute__((always_inline)) bool platform_call_was_left(void) {
-    enum { LARGEST_STACK = 8 << 20 };
     if (platform_own_calls.depth < 2) return false;
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-    return here >= platform_own_calls.frame && here - platform_own_calls.frame < LARGEST_STACK;
+    return here >= platform_own_calls.frame && platform_on_own_stack(here, platform_own_calls.frame);
 }
 
 /* True when the call is the outermost one and something waits for its end: platform_call_finish() is to be called, and counts

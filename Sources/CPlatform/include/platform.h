@@ -30,8 +30,8 @@ bool platform_thread_name(uint64_t thread, char *out, int size);
 
 /* What a thread does at this moment, by the system's letter: R runs, S sleeps, D waits for a device; 0 when nobody knows. */
 char platform_thread_state(uint64_t thread);
-/* How long a thread that has not ended was on a processor, in nanoseconds; 0 when nobody knows. */
-uint64_t platform_thread_time(pthread_t thread);
+/* How long a thread was on a processor, in nanoseconds; 0 when nobody knows, or it has ended. */
+uint64_t platform_thread_time(uint64_t thread);
 
 /* Takes from a semaphore, waiting so many nanoseconds at most by a clock that nobody sets; false when there was nothing to take. */
 bool platform_wait(sem_t *semaphore, uint64_t nanoseconds);
@@ -42,8 +42,8 @@ extern _Thread_local void *platform_own_worker __attribute__((tls_model("initial
 static inline void *platform_worker(void) { return platform_own_worker; }
 static inline void platform_set_worker(void *worker) { platform_own_worker = worker; }
 
-/* At most 15 bytes. */
-void platform_set_thread_name(pthread_t thread, const char *name);
+/* At most 15 bytes. Nothing happens when the thread has ended. */
+void platform_set_thread_name(uint64_t thread, const char *name);
 
 /* Has the processor bring this memory near, before somebody asks for it. */
 static inline void platform_prefetch(const void *address) { __builtin_prefetch(address); }

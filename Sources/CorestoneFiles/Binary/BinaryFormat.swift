@@ -35,7 +35,7 @@ struct BinaryFormat: AtomicFormat {
 
     func encode(_ nodes: Nodes, _ metadata: StoreMetadata) throws -> [UInt8] {
         // The columns, the list of them, and the file around that.
-        try MemoryRoom.require(RecordChunk.liveBytes * 4, to: "save the store")
+        try MemoryRoom.require(nodes.recordBytes * 4, to: "save the store")
         return file([
             Key.uuid: .string(metadata.uuid.description), Key.metadata: .dictionary(metadata.values),
             Key.entities: .array(nodes.model.entities.map { BinaryTable(of: $0, in: nodes).propertyList }),

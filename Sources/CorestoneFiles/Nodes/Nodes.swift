@@ -117,6 +117,18 @@ final class Nodes {
         return rows
     }
 
+    /// Bytes that the records of all rows take.
+    var recordBytes: Int {
+        var bytes = 0
+        for tree in trees {
+            tree.forEach {
+                bytes += Int($0.header.pointee.size)
+                return true
+            }
+        }
+        return bytes
+    }
+
     /// Has all keys up to this one count as handed out.
     func reserveKeys(of root: Entity, upTo key: Int64) {
         if let last = sharedLastKey { return sharedLastKey = max(last, key) }

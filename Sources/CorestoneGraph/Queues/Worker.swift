@@ -19,8 +19,6 @@ final class Worker: @unchecked Sendable {
     var waits = 0
     /// Whether somebody else has its place, since it sleeps without our knowing why.
     var isStalled = false
-    /// The system's handle of it, good while the pool knows it.
-    var thread = pthread_t()
     /// The number of it; 0 until it runs.
     let number = Atomic<UInt64>(0)
     /// How many pieces of work it ended. Its own, read by the watch.
@@ -72,7 +70,7 @@ final class Worker: @unchecked Sendable {
         // The system keeps 15 bytes; a character that does not fit is left out.
         var short = wanted
         while short.utf8.count > 15 { short.removeLast() }
-        platform_set_thread_name(thread, short)
+        platform_set_thread_name(number.load(ordering: .relaxed), short)
     }
 
     func noteEnd() { ended.store(ended.load(ordering: .relaxed) &+ 1, ordering: .relaxed) }

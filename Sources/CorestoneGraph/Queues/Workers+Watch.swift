@@ -39,7 +39,8 @@ extension Workers {
         for worker in candidates {
             let former = worker.seen
             worker.seen = Worker.Seen(
-                round: round, ended: worker.ended.load(ordering: .relaxed), time: platform_thread_time(worker.thread),
+                round: round, ended: worker.ended.load(ordering: .relaxed),
+                time: platform_thread_time(worker.number.load(ordering: .relaxed)),
                 age: 0)
             guard former.round == round - 1, former.ended == worker.seen.ended else { continue }
             worker.seen.age = former.age + 1

@@ -119,8 +119,10 @@ final class Workers: @unchecked Sendable {
         pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
         defer { pthread_attr_destroy(&attributes) }
         let worker = Worker(job), box = Unmanaged.passRetained(worker)
+        // Known by its number from here on: the handle is no good once a function of the host's has ended the thread.
+        var thread = pthread_t()
         let code = pthread_create(
-            &worker.thread, &attributes,
+            &thread, &attributes,
             { argument in
                 guard let argument else { return nil }
                 platform_set_worker(argument)

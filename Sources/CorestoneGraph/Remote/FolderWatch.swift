@@ -102,7 +102,7 @@ package final class FolderWatch: @unchecked Sendable {
     package func stop() { if stopping >= 0 { platform_event_signal(stopping) } }
 
     private func run(_ look: () -> Sight, _ tell: (ForeignChanges) -> Void) {
-        platform_set_thread_name(pthread_self(), FolderWatch.threadName)
+        platform_set_thread_name(platform_thread_id(), FolderWatch.threadName)
         var pause = longest
         while true {
             if wait(pause, forFolder: true) { pause = FolderWatch.shortest }

@@ -25,9 +25,10 @@ extension Connection {
     func limitExpressions() {
         guard let parts = try? ExpressionParts(of: self), parts.count > 0 else { return expressionParts = 0 }
         expressionParts = parts.count
+        searchesInExpressions = parts.searches
         var share = max(limits.expressionBytes / expressionParts, Connection.leastShare)
         if parts.searches {
-            share = min(share, Connection.mostSearched)
+            share = min(share, mostSearched)
             sqlite3_limit(db, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000)
         }
         sqlite3_limit(db, SQLITE_LIMIT_LENGTH, Int32(clamping: min(limits.valueBytes, share)))
@@ -35,8 +36,9 @@ extension Connection {
         if formats == nil { formats = try? FormatFunctions(self) }
     }
 
-    /// To look for one text of an expression's making in another takes a time that grows with both, and nobody is asked meanwhile.
-    private static let mostSearched = 256 << 10
+    /// To look for one text of an expression's making in another takes a time that grows with both, and nobody is asked meanwhile. So
+    /// it is little, and grows with what the store's host allows to memory.
+    private var mostSearched: Int { max(limits.expressionBytes / 512, Connection.leastShare) }
 
     /// With less, nobody could read what a store says of itself.
     private static let leastShare = 4096
@@ -61,8 +63,11 @@ extension Connection {
         if expressionParts > 0, most < limits.valueBytes {
             (key, value) = ("memory_limit", limits.expressionBytes)
             reason =
-                "a value or a row has more than \(most) bytes, the share that each of the \(expressionParts) parts of expressions in "
-                + "the file's schema has of the store's memory_limit (\(value)); raise that if you trust the file"
+                searchesInExpressions && most == mostSearched
+                ? "a value or a row has more than \(most) bytes, a 512th of the store's memory_limit (\(value)), as expressions in the "
+                    + "file's schema look for texts in others; raise that if you trust the file"
+                : "a value or a row has more than \(most) bytes, the share that each of the \(expressionParts) parts of expressions in "
+                    + "the file's schema has of the store's memory_limit (\(value)); raise that if you trust the file"
         } else {
             (key, value) = ("value_limit", limits.valueBytes)
             reason =

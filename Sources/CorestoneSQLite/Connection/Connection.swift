@@ -23,6 +23,8 @@ final class Connection {
     let limits: StoreLimits
     /// How many values the expressions of the file's schema may keep at a time, as far as anybody looked.
     var expressionParts = 0
+    /// Whether some of them look for one text in another.
+    var searchesInExpressions = false
     /// What replaces functions of SQLite's in a file with such expressions.
     var formats: FormatFunctions?
     /// Whether triggers may use virtual tables.

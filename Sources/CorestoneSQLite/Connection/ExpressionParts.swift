@@ -19,7 +19,7 @@ struct ExpressionParts {
         var (triggers, views): ([[SchemaToken]], [(name: String, parts: Int)]) = ([], [])
         while try statement.step(purpose) {
             let tokens = SchemaToken.all(in: statement)
-            if tokens.contains(where: ExpressionParts.isSearch) { searches = true }
+            if ExpressionParts.search(tokens) { searches = true }
             switch statement.text(0) {
             case "table": add(ExpressionParts.inTable(tokens))
             case "index": add(ExpressionParts.inIndex(tokens))
@@ -39,11 +39,19 @@ struct ExpressionParts {
         if isAnyUsed { for view in views { add(view.parts) } }
     }
 
-    private static func isSearch(_ token: SchemaToken) -> Bool {
-        if case .name(let name) = token {
-            ["replace", "instr", "like", "glob", "trim", "ltrim", "rtrim"].contains(name)
-        } else {
-            false
+    /// Whether tokens call a function that looks for one text in another, or compare by a pattern. `INSERT OR REPLACE` does not, nor
+    /// does `trim` of one text, which takes blanks away.
+    private static func search(_ tokens: [SchemaToken]) -> Bool {
+        tokens.indices.contains { place in
+            guard case .name(let name) = tokens[place] else { return false }
+            if name == "like" || name == "glob" { return true }
+            guard place + 1 < tokens.count, tokens[place + 1] == .open else { return false }
+            switch name {
+            case "replace", "instr": return true
+            case "trim", "ltrim", "rtrim":
+                return tokens[(place + 2)..<SchemaToken.end(of: place + 1, in: tokens)].contains(.comma)
+            default: return false
+            }
         }
     }
 

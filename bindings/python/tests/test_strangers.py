@@ -192,7 +192,42 @@ def test_expressions_have_a_share_of_memory(store: Path, text: str) -> None:
         with pytest.raises(InvalidArgumentError) as raised:
             context.save()
         assert (raised.value.key, raised.value.value) == ("memory_limit", 134217728)
-        assert "each of the" in str(raised.value)
+        assert ("look for texts in others" if "replace(" in text else "each of the") in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CREATE TRIGGER own AFTER INSERT ON ZDEPARTMENT BEGIN "
+        "INSERT OR REPLACE INTO audit VALUES (NEW.Z_PK, 'note ' || NEW.ZNAME); END",
+        "CREATE INDEX own ON ZDEPARTMENT (trim(ZNAME), ZNAME || '!')",
+        "CREATE VIEW own AS SELECT ZNAME || '!' AS replace FROM ZDEPARTMENT",
+    ],
+)
+def test_words_that_search_for_nothing_limit_nothing(store: Path, text: str) -> None:
+    with Container(Model(COMPANY), store, external_threshold=2**62) as container:
+        context = container.context()
+        context.insert("Employee", name="large", photo=bytes(1_000_000))
+        context.save()
+    run(store, "CREATE TABLE audit (id INTEGER PRIMARY KEY, note TEXT)")
+    run(store, text)
+    with Container(Model(COMPANY), store) as container:
+        (large,) = container.context().fetch("Employee", "name = 'large'")
+        assert len(large.photo) == 1_000_000
+
+
+def test_searching_expressions_are_limited_by_an_option(store: Path) -> None:
+    add_to_table(store, "ZDEPARTMENT", "ZMORE INTEGER, CHECK (instr(ZNAME || '!', '!') > 0)")
+    with Container(Model(COMPANY), store) as container:
+        context = container.context()
+        context.insert("Department", name="n" * 300_000)
+        with pytest.raises(InvalidArgumentError, match="a 512th of the store's memory_limit") as raised:
+            context.save()
+        assert raised.value.key == "memory_limit"
+    with Container(Model(COMPANY), store, memory_limit=1 << 30) as container:
+        context = container.context()
+        context.insert("Department", name="n" * 300_000)
+        context.save()
 
 
 @pytest.mark.parametrize(
