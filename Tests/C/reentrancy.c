@@ -104,6 +104,8 @@ static void note(const char *name) {
     trail_length++;
 }
 
+long long calls_made(void) { return made; }
+
 static void act_once(void) {
     const struct act *act = choose();
     depth++;

@@ -103,6 +103,9 @@ enum kind {
         KIND_COUNT
 };
 
+/* How many calls were made so far, those of callbacks too. */
+long long calls_made(void);
+
 /* What a callback does first: some random calls, unless enough is going on already. False on a thread whose turn it
  * is not: only one thread at a time may use chance, or a seed would not do the same twice. */
 bool within(enum kind kind);

@@ -112,7 +112,7 @@ extension Context {
         while !undecidedDeletions.isEmpty {
             let deleted = undecidedDeletions
             undecidedDeletions = []
-            do { try together { try applyDeleteRules(deleted) } } catch {
+            do { try tellingTogether(true) { try together { try applyDeleteRules(deleted) } } } catch {
                 undecidedDeletions += deleted.filter { !$0.state.contains(.propagated) }
                 throw error
             }
@@ -186,8 +186,11 @@ extension Context {
     public func rollback() throws {
         try checkQueue()
         try refuseInHook("roll back")
-        try together { try dropAllChanges() }
-        takeInLeftOut()
+        // A store that hears which objects leave may use the context, which has to be whole by then.
+        try tellingTogether(true) {
+            try together { try dropAllChanges() }
+            takeInLeftOut()
+        }
     }
 
     private func dropAllChanges() throws {

@@ -258,11 +258,14 @@ extension Context {
                 .isDisjoint(with: [.willTurnIntoFault, .didTurnIntoFault])
             ? [] : registeredObjects.filter { !$0.isFault }
         for object in told { object.sendWillTurnIntoFault() }
-        forgetAll()
-        forgetHostRows()
-        if generation != nil { generation = Generation(token: .current) }
-        forgetUndo()
-        noteInvalidatedAll()
+        // A store that hears which objects leave may use the context, which has to be whole by then.
+        tellingTogether(true) {
+            forgetAll()
+            forgetHostRows()
+            if generation != nil { generation = Generation(token: .current) }
+            forgetUndo()
+            noteInvalidatedAll()
+        }
         endEvent()
         for object in told { object.sendDidTurnIntoFault(in: self) }
         try throwHookFailure()

@@ -35,6 +35,8 @@ public final class Context: @unchecked Sendable {
         set { platform_store64(owner, newValue) }
     }
     let queue: SerialQueue?
+    /// Who closed it to callbacks for the time in which a store writes; see `closed`.
+    var closer: UInt64 = 0
 
     /// How messages name the context.
     let label: ContextLabel

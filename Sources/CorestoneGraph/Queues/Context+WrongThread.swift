@@ -22,9 +22,9 @@ extension Context {
     /// Runs `body`, in which objects are neither what they were nor saved: code of the host's that runs meanwhile (a store of its
     /// own, a check whether to go on) may not use the context. What it changed would be lost when the save ends.
     func closed<Result>(_ body: () throws -> Result) rethrows -> Result {
-        let owner = ownerThread
-        ownerThread = Context.closedOwner
-        defer { ownerThread = owner }
+        let (owner, former) = (ownerThread, closer)
+        (closer, ownerThread) = (platform_thread_id(), Context.closedOwner)
+        defer { (closer, ownerThread) = (former, owner) }
         return try body()
     }
 
@@ -89,6 +89,8 @@ extension Context {
 
     @inline(never)
     private func onQueueFromElsewhere<Result>(_ body: () -> Result) -> Result {
+        // What the save itself looks at.
+        if ownerThread == Context.closedOwner, closer == platform_thread_id() { return body() }
         var result: Result?
         do {
             if queueType != .privateQueue { try checkQueue() }
