@@ -20,8 +20,8 @@ final class UndoGroup {
         self.name = name
     }
 
-    /// The items of the group and of those in which it was begun.
-    var itemsOfAll: [[Item]] { (parent?.itemsOfAll ?? []) + [items] }
+    /// The action registered last, where the last item is one.
+    var newest: UndoAction? { if case .action(let action)? = items.last { action } else { nil } }
     var depth: Int { 1 + (parent?.depth ?? 0) }
     var outermost: UndoGroup { parent?.outermost ?? self }
     var hasActions: Bool { !items.isEmpty || parent?.hasActions ?? false }
@@ -41,6 +41,9 @@ final class UndoGroup {
             }
         }
     }
+
+    /// Takes out the newest action, if that is still this one.
+    func remove(_ action: UndoAction) { if newest === action { items.removeLast() } }
 
     /// Takes out the actions about a target, and what groups are empty then.
     func remove(_ target: UInt, into outdated: inout [UndoAction]) {

@@ -50,13 +50,13 @@ extension UndoManager {
             defer {
                 outer.items.removeLast()
                 undoStack.append(group)
-                open = nil
+                (open, suspended) = (nil, outer)
             }
             return undoStack.count
         }
         defer {
             lock.with {
-                open = outer
+                (open, suspended) = (outer, nil)
                 if undoStack.count > steps { outer.items.append(.group(undoStack.removeLast())) }
             }
         }
@@ -88,8 +88,11 @@ extension UndoManager {
         guard let group = (lock.with { doing == .undoing ? undoStack.last : redoStack.last }) else {
             return false
         }
-        var actions = group.actionsToUndo
+        let actions = group.actionsToUndo
         for action in actions { try action.check() }
+        // Kept where `removeAllActions` finds them: an action of the host's may end a context whose actions come after it.
+        let rest = UndoGroup(name: group.name)
+        rest.items = actions.reversed().map { .action($0) }
         try lock.with {
             // Another thread may have been faster.
             guard mode == .recording, open == nil, group === (doing == .undoing ? undoStack.last : redoStack.last)
@@ -98,28 +101,28 @@ extension UndoManager {
             }
             if doing == .undoing { undoStack.removeLast() } else { redoStack.removeLast() }
             mode = doing
+            running = rest
         }
         listeners.tell(doing == .undoing ? .willUndo : .willRedo, self)
         beginGroup(UndoGroup(name: group.name))
         var failure: (any Error)?
-        actions.reverse()
-        while failure == nil, let action = actions.popLast() {
+        while failure == nil, let action = (lock.with { rest.newest }) {
             do {
                 try action.run()
                 // What a host's action changed in a context is part of its opposite.
                 try recordAll()
+                lock.with { rest.remove(action) }
             } catch {
                 failure = error
-                if action.canBeRepeated { actions.append(action) }
+                if !action.canBeRepeated { lock.with { rest.remove(action) } }
             }
         }
         // Groups that an action left open.
         while groupingLevel > 1 { endGroup() }
         endGroup()
-        let rest = UndoGroup(name: group.name)
-        rest.items = actions.map { .action($0) }
         lock.with {
             mode = .recording
+            running = nil
             if rest.items.isEmpty { return }
             if doing == .undoing { undoStack.append(rest) } else { redoStack.append(rest) }
         }

@@ -12,6 +12,10 @@ public final class UndoManager: @unchecked Sendable {
     var redoStack: [UndoGroup] = []
     /// The innermost group that is open.
     var open: UndoGroup?
+    /// While a nested group is undone: the group that is open around it.
+    var suspended: UndoGroup?
+    /// While a group is undone: its actions that still have to run, the next one last.
+    var running: UndoGroup?
     var mode = Mode.recording
     private var disabled = 0
     private var levels = 0
@@ -52,7 +56,9 @@ public final class UndoManager: @unchecked Sendable {
             }
             beginGroup(UndoGroup(isOfEvent: true))
         }
-        let outdated = lock.with {
+        let outdated = lock.with { () -> [UndoGroup] in
+            // A listener may have taken the undo manager from the context that records.
+            guard action.isWanted(by: recorders) else { return [] }
             open?.items.append(.action(action))
             defer { if mode == .recording { redoStack = [] } }
             return mode == .recording ? redoStack : []
@@ -69,12 +75,12 @@ public final class UndoManager: @unchecked Sendable {
 
     func removeAll() {
         let outdated = lock.with {
+            let unfinished = unfinishedGroups
             defer {
                 (undoStack, redoStack) = ([], [])
-                var group = open
-                while let next = group { (next.items, group) = ([], next.parent) }
+                for group in unfinished { group.items = [] }
             }
-            return (undoStack, redoStack, open?.itemsOfAll)
+            return (undoStack, redoStack, unfinished.map(\.items))
         }
         withExtendedLifetime(outdated) {}
     }
@@ -90,12 +96,21 @@ public final class UndoManager: @unchecked Sendable {
             for group in undoStack + redoStack { group.remove(target, into: &outdated) }
             undoStack.removeAll(where: \.items.isEmpty)
             redoStack.removeAll(where: \.items.isEmpty)
-            var group = open
+            for group in unfinishedGroups { group.remove(target, into: &outdated) }
+        }
+    }
+
+    /// The groups that are on no stack: those that are open, one within the other, and the one that is undone. Under the lock.
+    private var unfinishedGroups: [UndoGroup] {
+        var groups = running.map { [$0] } ?? []
+        for innermost in [open, suspended] {
+            var group = innermost
             while let next = group {
-                next.remove(target, into: &outdated)
+                groups.append(next)
                 group = next.parent
             }
         }
+        return groups
     }
 
     // MARK: Settings
@@ -189,6 +204,8 @@ class UndoAction {
     func run() throws {}
     /// Whether an action that failed has changed nothing, and may be undone later.
     var canBeRepeated: Bool { false }
+    /// Whether the manager with these recorders should keep it.
+    func isWanted(by recorders: [UndoRecorder]) -> Bool { true }
 }
 
 private final class HostAction: UndoAction {

@@ -84,6 +84,7 @@ final class ContextUndo: UndoAction {
 
     private var isDone = false
     override var canBeRepeated: Bool { !isDone }
+    override func isWanted(by recorders: [UndoRecorder]) -> Bool { recorders.contains { $0 === recorder } }
 
     override func check() throws { try recorder.requireContext()?.prepareRestore(self) }
     override func run() throws {

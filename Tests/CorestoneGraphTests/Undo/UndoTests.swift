@@ -38,6 +38,71 @@ final class UndoTests: GraphTestCase {
         XCTAssertNil(context.undoManager)
     }
 
+    /// Takes the manager away from the context in the middle of an undo, between the context's actions of the step.
+    func testContextThatLeavesWithinAnUndoLeavesNoAction() throws {
+        struct Failure: Error {}
+        for fails in [false, true] {
+            weak var kept: UndoManager?
+            do {
+                let manager = UndoManager()
+                kept = manager
+                let other = Context(coordinator: coordinator)
+                try other.setUndoManager(manager)
+                try manager.beginUndoGrouping()
+                _ = try other.insert("Department")
+                try other.processPendingChanges()
+                try manager.registerUndo { [unowned manager] in
+                    try other.setUndoManager(nil)
+                    XCTAssertTrue(manager.recorders.isEmpty)
+                    if fails { throw Failure() }
+                }
+                try manager.endUndoGrouping()
+                if fails {
+                    XCTAssertThrowsError(try manager.undo())
+                } else {
+                    try manager.undo()
+                }
+                XCTAssertFalse(manager.canUndo)
+                XCTAssertFalse(manager.canRedo)
+                // The action of the context was not undone.
+                XCTAssertEqual(other.insertedObjects.count, 1)
+            }
+            XCTAssertNil(kept)
+        }
+    }
+
+    /// A listener takes the manager away while the context hands its changes over.
+    func testContextThatLeavesWhileItRecordsLeavesNoAction() throws {
+        weak var kept: UndoManager?
+        do {
+            let manager = UndoManager()
+            kept = manager
+            let other = Context(coordinator: coordinator)
+            try other.setUndoManager(manager)
+            let token = manager.observe(.didOpenGroup) { _ in try? other.setUndoManager(nil) }
+            _ = try other.insert("Department")
+            try other.processPendingChanges()
+            token.cancel()
+            XCTAssertTrue(manager.recorders.isEmpty)
+            manager.closeEventGroup()
+            XCTAssertFalse(manager.canUndo)
+        }
+        XCTAssertNil(kept)
+    }
+
+    func testRemovalReachesTheGroupAroundANestedUndo() throws {
+        var undone = 0
+        try manager.beginUndoGrouping()
+        try manager.registerUndo(target: self) { undone += 1 }
+        try manager.beginUndoGrouping()
+        try manager.registerUndo { [unowned self] in manager.removeAllActions(for: self) }
+        try manager.endUndoGrouping()
+        try manager.undoNestedGroup()
+        try manager.endUndoGrouping()
+        try manager.undo()
+        XCTAssertEqual(undone, 0)
+    }
+
     func testUndoAndRedoOfInsertions() throws {
         let sales = try department("Sales")
         let ann = try employee("Ann", in: sales)
