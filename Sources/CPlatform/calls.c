@@ -9,7 +9,7 @@ typedef struct {
     uint64_t first, second, third;
 } deferred;
 
-/* A ring would save moving: but a list is worked off whole, from its front, while its end grows. */
+/* Worked off as a whole, from its front, while its end may grow. */
 typedef struct {
     deferred *items;
     size_t count, capacity;

@@ -115,8 +115,8 @@ public func cst_object_set(
         return refuseSet(pointer, error)
     }
     return Unmanaged<ManagedObject>.fromOpaque(found.pointee.object)._withUnsafeGuaranteedRef { object in
-        guard object.isOnQueue else { return setSlowly(object, key, value.pointee, error) }
         do {
+            guard object.isOnQueue else { return setSlowly(object, key, try propertyValue(value.pointee), error) }
             let new = try propertyValue(value.pointee)
             if object.setPlainly(new, key: key) { return Status.ok.rawValue }
             return setSlowly(object, key, new, error)
@@ -128,18 +128,12 @@ public func cst_object_set(
 
 /// Everything that takes more than to write the value down: faults, observers, relationships, conversions, failures.
 @inline(never)
-func setSlowly(_ object: ManagedObject, _ key: cst_key, _ value: PropertyValue, _ error: ErrorOut) -> cst_status {
+func setSlowly(
+    _ object: ManagedObject, _ key: cst_key, _ value: @autoclosure () throws -> PropertyValue, _ error: ErrorOut
+) -> cst_status {
     boundary(error) {
         try object.checkQueue()
-        try object.set(value, key: key)
-    }
-}
-
-@inline(never)
-private func setSlowly(_ object: ManagedObject, _ key: cst_key, _ value: cst_value, _ error: ErrorOut) -> cst_status {
-    boundary(error) {
-        try object.checkQueue()
-        try object.set(try propertyValue(value), key: key)
+        try object.set(try value(), key: key)
     }
 }
 

@@ -27,10 +27,6 @@ struct Line<Element> {
         skip()
     }
 
-    func contains(where condition: (Element) -> Bool) -> Bool {
-        elements[head...].contains { $0.map(condition) ?? false }
-    }
-
     private mutating func skip() {
         while head < elements.count, elements[head] == nil { head += 1 }
         guard head == elements.count || head > 64 && head > elements.count / 2 else { return }
