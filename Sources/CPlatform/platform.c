@@ -108,6 +108,29 @@ void platform_sleep(uint64_t nanoseconds) {
 }
 
 _Thread_local void *platform_own_worker __attribute__((tls_model("initial-exec"))) = NULL;
+static void (*worker_lost)(void *worker); /* always the same */
+static pthread_key_t worker_key;
+
+/* Called at the end of a thread that did not come to `platform_end_worker`. */
+static void lose_worker(void *worker) {
+    platform_own_worker = NULL;
+    if (!platform_forked) worker_lost(worker);
+}
+
+static void make_worker_key(void) { pthread_key_create(&worker_key, lose_worker); }
+
+void platform_begin_worker(void *worker, void (*lost)(void *worker)) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    worker_lost = lost;
+    pthread_once(&once, make_worker_key);
+    pthread_setspecific(worker_key, worker);
+    platform_own_worker = worker;
+}
+
+void platform_end_worker(void) {
+    pthread_setspecific(worker_key, NULL);
+    platform_own_worker = NULL;
+}
 
 /* The child gets an identity that owns nothing, so that the one compare of the hot calls already refuses it. */
 static void in_child(void) {

@@ -40,7 +40,10 @@ void platform_sleep(uint64_t nanoseconds);
 /* What the pool of workers knows the calling thread by; NULL for a thread of the host's. */
 extern _Thread_local void *platform_own_worker __attribute__((tls_model("initial-exec")));
 static inline void *platform_worker(void) { return platform_own_worker; }
-static inline void platform_set_worker(void *worker) { platform_own_worker = worker; }
+/* Makes the calling thread a worker until `platform_end_worker`. Should a function of the host's end the thread before, `lost` is
+ * called on it, with the worker. */
+void platform_begin_worker(void *worker, void (*lost)(void *worker));
+void platform_end_worker(void);
 
 /* At most 15 bytes. Nothing happens when the thread has ended. */
 void platform_set_thread_name(uint64_t thread, const char *name);

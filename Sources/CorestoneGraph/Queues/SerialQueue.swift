@@ -181,6 +181,8 @@ final class SerialQueue: @unchecked Sendable {
 
     /// On a worker's thread: does the work that is at the front, and goes on as long as there is some.
     func serve(_ worker: Worker) {
+        worker.queue = self
+        defer { worker.queue = nil }
         pthread_mutex_lock(mutex)
         isSubmitted = false
         servant = worker
@@ -204,6 +206,16 @@ final class SerialQueue: @unchecked Sendable {
         servant = nil
         passOn()
         pthread_mutex_unlock(mutex)
+    }
+
+    /// The thread of a worker that serves the queue ends in the midst of a piece of work.
+    func leave(_ worker: Worker) {
+        withMutex {
+            guard servant === worker else { return }
+            servant = nil
+            current.store(0, ordering: .releasing)
+            passOn()
+        }
     }
 
     private func nextWork() -> (() -> Void)? {

@@ -15,6 +15,8 @@ final class Worker: @unchecked Sendable {
     var job: Job?
     /// Whether it serves a queue.
     var isServing = false
+    /// The queue that it serves, while it does. Its thread's own.
+    var queue: SerialQueue?
     /// How many waits it is in; its place is another one's meanwhile.
     var waits = 0
     /// Whether somebody else has its place, since it sleeps without our knowing why.

@@ -125,11 +125,16 @@ final class Workers: @unchecked Sendable {
             &thread, &attributes,
             { argument in
                 guard let argument else { return nil }
-                platform_set_worker(argument)
-                let worker = Unmanaged<Worker>.fromOpaque(argument).takeRetainedValue()
-                worker.number.store(platform_thread_id(), ordering: .relaxed)
-                withExtendedLifetime(worker) { Workers.shared.run(worker) }
-                platform_set_worker(nil)
+                platform_begin_worker(argument) { worker in
+                    if let worker { Workers.shared.lose(Unmanaged<Worker>.fromOpaque(worker)) }
+                }
+                let worker = Unmanaged<Worker>.fromOpaque(argument)
+                worker._withUnsafeGuaranteedRef {
+                    $0.number.store(platform_thread_id(), ordering: .relaxed)
+                    Workers.shared.run($0)
+                }
+                platform_end_worker()
+                worker.release()
                 return nil
             }, box.toOpaque())
         guard code == 0 else {
@@ -140,6 +145,19 @@ final class Workers: @unchecked Sendable {
         all.append(worker)
         if let job { begin(job, worker) } else { idle.append(worker) }
         return 0
+    }
+
+    /// At the end of a thread that a function of the host's ended in the midst of its work.
+    private func lose(_ worker: Unmanaged<Worker>) {
+        let lost = worker.takeRetainedValue()
+        didWork()
+        withMutex {
+            total.subtract(1, ordering: .sequentiallyConsistent)
+            if lost.isActive { active -= 1 }
+            all.removeAll { $0 === lost }
+            dispatch()
+        }
+        lost.queue?.leave(lost)
     }
 
     /// What a thread does.
