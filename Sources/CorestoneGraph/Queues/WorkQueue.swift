@@ -1,4 +1,5 @@
 import CPlatform
+import CorestoneValues
 
 /// Runs what it is given on a thread of the pool, one after the other, in order.
 package final class WorkQueue: Sendable {
@@ -7,7 +8,7 @@ package final class WorkQueue: Sendable {
     package init() {}
 
     /// - Throws: `.noMemory` when the system gives no thread.
-    package func run(_ work: @escaping @Sendable () -> Void) throws { try queue.enqueue(work) }
+    package func run(_ work: @escaping @Sendable () -> Void) throws { try queue.enqueue { asCall(work) } }
 
     /// Sleeps within such work. Others have the thread's place meanwhile.
     package static func sleep(seconds: Double) {

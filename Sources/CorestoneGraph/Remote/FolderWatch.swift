@@ -106,12 +106,12 @@ package final class FolderWatch: @unchecked Sendable {
         var pause = longest
         while true {
             if wait(pause, forFolder: true) { pause = FolderWatch.shortest }
-            switch look() {
+            switch asCall(look) {
             case .stopped: return
             case .nothing: pause = pause < longest / 2 ? pause * 2 : longest
             case .changes(let changes):
                 pause = FolderWatch.shortest
-                tell(changes)
+                asCall { tell(changes) }
             }
             _ = wait(FolderWatch.shortest, forFolder: false)
         }

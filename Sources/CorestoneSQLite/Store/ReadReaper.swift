@@ -1,106 +1,143 @@
 import CPlatform
+import CorestoneValues
 import Glibc
 import Synchronization
 
-/// The thread that ends idle read transactions of a store's connections. It sleeps while there are none.
+/// Has the idle read transactions of a store's connections ended. One thread does that for all stores of the process
+/// (`ReaperThread`); it is there only while a store has something to look at.
 final class ReadReaper: @unchecked Sendable {
-    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-    private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
-    private let sleeps = Atomic(true)
-    private var thread: pthread_t?
-    private var isStopping = false
-    /// Ends what is idle; whether anything is left that it will have to look at again. Set before the first read.
+    /// Ends what is idle; whether anything is left that has to be looked at again. Set before the first read.
     var endIdle: () -> Bool = { false }
 
-    private static let patience = 50
-
-    init() {
-        pthread_mutex_init(mutex, nil)
-        var kind = pthread_condattr_t()
-        pthread_condattr_init(&kind)
-        pthread_condattr_setclock(&kind, CLOCK_MONOTONIC)
-        pthread_cond_init(condition, &kind)
-        pthread_condattr_destroy(&kind)
-    }
-
-    deinit {
-        pthread_cond_destroy(condition)
-        pthread_mutex_destroy(mutex)
-        condition.deallocate()
-        mutex.deallocate()
-    }
+    /// Whether nobody looks at the store. Becomes false with the thread's mutex only.
+    fileprivate let sleeps = Atomic(true)
+    // With the thread's mutex.
+    fileprivate var idleRounds = 0
+    fileprivate var isStopped = false
 
     /// To be called before a transaction begins; false when nobody would end it.
     func begin() -> Bool { sleeps.load(ordering: .relaxed) ? wake() : true }
 
     private func wake() -> Bool {
+        ReaperThread.shared.withMutex {
+            guard !isStopped, ReaperThread.shared.look(after: self) else { return false }
+            sleeps.store(false, ordering: .relaxed)
+            return true
+        }
+    }
+
+    /// Nothing is ended after this. No connection may be in the caller's hands.
+    func stop() {
+        // After a fork the thread is the parent's, and so may be its mutex.
+        if platform_is_forked() { return }
+        ReaperThread.shared.withMutex {
+            isStopped = true
+            sleeps.store(true, ordering: .relaxed)
+            ReaperThread.shared.forget(self)
+        }
+    }
+}
+
+/// The thread of all `ReadReaper`s.
+private final class ReaperThread: @unchecked Sendable {
+    static let shared = ReaperThread()
+    /// How often a store is looked at in vain before it is left alone.
+    private static let idleRounds = 20
+
+    private static let roundMilliseconds = 50
+    /// For how many rounds it waits for a store, once it has none.
+    private static let patience = 20
+
+    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+    // With the mutex.
+    private var awake: [ReadReaper] = []
+    private var current: ReadReaper?
+    private var number: UInt64 = 0
+    private var isRunning = false
+
+    private init() {
+        pthread_mutex_init(mutex, nil)
+        pthread_cond_init(condition, nil)
+    }
+
+    func withMutex<Result>(_ body: () -> Result) -> Result {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
-        guard !isStopping, thread != nil || start() else { return false }
-        sleeps.store(false, ordering: .relaxed)
-        pthread_cond_signal(condition)
+        return body()
+    }
+
+    /// False when there is no thread, and the system gives none. With the mutex.
+    func look(after reaper: ReadReaper) -> Bool {
+        if !isRunning { isRunning = start() }
+        guard isRunning else { return false }
+        reaper.idleRounds = 0
+        if !awake.contains(where: { $0 === reaper }) { awake.append(reaper) }
         return true
+    }
+
+    /// With the mutex; waits until the thread is done with it.
+    func forget(_ reaper: ReadReaper) {
+        awake.removeAll { $0 === reaper }
+        while current === reaper, number != platform_thread_id() { pthread_cond_wait(condition, mutex) }
     }
 
     private func start() -> Bool {
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+        defer { pthread_attr_destroy(&attributes) }
+        // Signals are for the host's threads.
+        var (all, former) = (sigset_t(), sigset_t())
+        sigfillset(&all)
+        pthread_sigmask(SIG_SETMASK, &all, &former)
+        defer { pthread_sigmask(SIG_SETMASK, &former, nil) }
         var thread = pthread_t()
-        let context = Unmanaged.passRetained(self)
-        let code = pthread_create(
-            &thread, nil,
-            { context in
-                if let context { Unmanaged<ReadReaper>.fromOpaque(context).takeRetainedValue().run() }
+        return pthread_create(
+            &thread, &attributes,
+            { _ in
+                ReaperThread.shared.run()
                 return nil
-            }, context.toOpaque())
-        guard code == 0 else {
-            context.release()
-            return false
-        }
-        self.thread = thread
-        return true
-    }
-
-    /// Ends the thread. No connection may be in the caller's hands.
-    func stop() {
-        pthread_mutex_lock(mutex)
-        isStopping = true
-        sleeps.store(true, ordering: .relaxed)
-        let thread = thread
-        self.thread = nil
-        pthread_cond_signal(condition)
-        pthread_mutex_unlock(mutex)
-        // After a fork the thread is the parent's.
-        if let thread, !platform_is_forked() { pthread_join(thread, nil) }
+            }, nil) == 0
     }
 
     private func run() {
-        pthread_mutex_lock(mutex)
-        var idleRounds = 0
-        while !isStopping {
-            if idleRounds >= 20 {
-                sleeps.store(true, ordering: .relaxed)
-                // Whoever took a connection before that may not have seen it.
-                pthread_mutex_unlock(mutex)
-                let isNeeded = endIdle()
-                pthread_mutex_lock(mutex)
-                if isNeeded { sleeps.store(false, ordering: .relaxed) }
-                while !isStopping, sleeps.load(ordering: .relaxed) { pthread_cond_wait(condition, mutex) }
-                idleRounds = 0
-                continue
+        withMutex { number = platform_thread_id() }
+        var unneeded = 0
+        while true {
+            platform_sleep(UInt64(ReaperThread.roundMilliseconds) * 1_000_000)
+            let isNeeded = withMutex { () -> Bool in
+                for reaper in awake where !reaper.isStopped { look(at: reaper) }
+                unneeded = awake.isEmpty ? unneeded + 1 : 0
+                if unneeded == ReaperThread.patience { isRunning = false }
+                return isRunning
             }
-            wait(milliseconds: ReadReaper.patience)
-            pthread_mutex_unlock(mutex)
-            idleRounds = endIdle() ? 0 : idleRounds + 1
-            pthread_mutex_lock(mutex)
+            if !isNeeded { return }
         }
-        pthread_mutex_unlock(mutex)
     }
 
-    private func wait(milliseconds: Int) {
-        var deadline = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &deadline)
-        let nanoseconds = deadline.tv_nsec + milliseconds % 1000 * 1_000_000
-        deadline.tv_sec += milliseconds / 1000 + nanoseconds / 1_000_000_000
-        deadline.tv_nsec = nanoseconds % 1_000_000_000
-        pthread_cond_timedwait(condition, mutex, &deadline)
+    /// With the mutex, which others have while the store is asked.
+    private func look(at reaper: ReadReaper) {
+        current = reaper
+        defer {
+            current = nil
+            pthread_cond_broadcast(condition)
+        }
+        if ask(reaper) {
+            reaper.idleRounds = 0
+            return
+        }
+        reaper.idleRounds += 1
+        if reaper.idleRounds < ReaperThread.idleRounds { return }
+        reaper.sleeps.store(true, ordering: .relaxed)
+        // Whoever began a transaction before that may not have seen it.
+        if ask(reaper), !reaper.isStopped { reaper.sleeps.store(false, ordering: .relaxed) }
+        if reaper.sleeps.load(ordering: .relaxed) { awake.removeAll { $0 === reaper } }
+    }
+
+    private func ask(_ reaper: ReadReaper) -> Bool {
+        pthread_mutex_unlock(mutex)
+        defer { pthread_mutex_lock(mutex) }
+        return asCall(reaper.endIdle)
     }
 }
