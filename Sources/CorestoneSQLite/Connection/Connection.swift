@@ -13,6 +13,8 @@ final class Connection {
     let triggers = TriggerFunctions()
     private var cache: [String: Statement] = [:]
     private var clock: UInt64 = 0
+    /// How often statements were begun: what its triggers run is part of a statement's run.
+    var runs = 0
     private var isClosed = false
     /// For how many milliseconds locks of others are waited for, by `waitForLocks` alone.
     var patience: Int32 = 0

@@ -25,7 +25,12 @@ final class FormatFunctions {
                     guard let place = sqlite3_user_data(context), let arguments else { return }
                     Unmanaged<FormatFunctions>.fromOpaque(place).takeUnretainedValue().call(context, count, arguments)
                 }, nil, nil, nil)
-            guard code == SQLITE_OK else { throw connection.error(code, "register \(name)") }
+            guard code == SQLITE_OK else {
+                let error = connection.error(code, "register \(name)")
+                // The one that is registered would call what ends here.
+                sqlite3_create_function_v2(connection.db, "printf", -1, SQLITE_UTF8, nil, nil, nil, nil, nil)
+                throw error
+            }
         }
     }
 

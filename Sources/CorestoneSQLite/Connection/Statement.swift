@@ -24,6 +24,7 @@ final class Statement {
 
     /// True while there is a row.
     func step(_ purpose: @autoclosure () -> String) throws -> Bool {
+        connection.runs &+= 1
         let code = bindFailure == SQLITE_OK ? sqlite3_step(handle) : bindFailure
         if code == SQLITE_ROW { return true }
         if code == SQLITE_DONE { return false }
@@ -32,6 +33,7 @@ final class Statement {
 
     /// Runs a statement that gives no rows, and resets it.
     func run(_ purpose: @autoclosure () -> String) throws {
+        connection.runs &+= 1
         let code = bindFailure == SQLITE_OK ? sqlite3_step(handle) : bindFailure
         if code != SQLITE_DONE && code != SQLITE_ROW { throw failed(code, purpose()) }
         sqlite3_reset(handle)

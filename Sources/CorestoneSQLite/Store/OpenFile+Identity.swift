@@ -26,6 +26,23 @@ extension OpenFile {
     func requireOwnStoreForWriting() throws {
         if connection.contentVersion != examined { try examine(isWriting: true) }
         try requireName()
+        let size = connection.fileSize
+        if size < fileBytes { try requireWhole(size) }
+        fileBytes = size
+    }
+
+    /// Throws when a file that has become shorter was cut off, and not just vacuumed: where there is a write-ahead log, SQLite finds
+    /// that out only when it needs the pages that are gone.
+    private func requireWhole(_ size: Int) throws {
+        let purpose = "check the pages of \(connection.path)"
+        sqlite3_db_release_memory(connection.db)
+        let statement = try connection.prepare("PRAGMA quick_check(1)", purpose)
+        if try statement.step(purpose), let line = statement.text(0), line != "ok" {
+            throw CoreError(
+                .storeCorrupt, code: .sqlite,
+                "\(connection.path) was cut off: \(size) of \(fileBytes) bytes are there (\(line)); restore it from a backup",
+                sqliteCode: SQLITE_CORRUPT, file: connection.path)
+        }
     }
 
     /// Throws when the path leads to another file, or to none.

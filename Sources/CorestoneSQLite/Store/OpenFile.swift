@@ -30,6 +30,8 @@ final class OpenFile: @unchecked Sendable {
     let identifier: String
     /// The number of the content that was found to be the store's; nil before anybody looked.
     var examined: UInt32?
+    /// How large the file was when this connection last wrote.
+    var fileBytes: Int
     /// What `ConnectionPool` knew when the file was last read.
     var state: UInt64 = 0
 
@@ -71,6 +73,7 @@ final class OpenFile: @unchecked Sendable {
         self.watch = watch
         mostRows = sqlite3_db_readonly(connection.db, "main") == 1 ? connection.fileSize / OpenFile.leastRowSize : .max
         self.isFixed = isFixed
+        fileBytes = connection.fileSize
         progress = ProgressCheck(connection)
         mayBeEndless = mostRows < .max
         self.schema = schema

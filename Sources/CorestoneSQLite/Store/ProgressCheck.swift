@@ -17,8 +17,8 @@ final class ProgressCheck {
         /// In portions, for one statement.
         let most: Int
         var left: Int
-        /// Of the connection, when the present statement was seen first.
-        var changes: Int32
+        /// The statement that runs, by `Connection.runs`. What its triggers do belongs to it.
+        var run: Int
         /// Bytes that SQLite may take more for one statement; nil where none is fired that could gather them.
         let memory: Int?
         var memoryBefore: Int64
@@ -53,7 +53,7 @@ final class ProgressCheck {
         let most = max(steps / Int(ProgressCheck.portion), 1)
         excess = nil
         writing = Writing(
-            most: most, left: most, changes: sqlite3_total_changes(connection.db), memory: memory,
+            most: most, left: most, run: connection.runs, memory: memory,
             memoryBefore: memory == nil ? 0 : memoryUsed)
         update()
     }
@@ -92,13 +92,11 @@ final class ProgressCheck {
         return sqlite3_memory_used() - Int64(pages)
     }
 
-    /// A statement that is done has changed rows: then the next one begins anew.
     private func isExcessive() -> Bool {
         guard var state = writing else { return false }
         defer { writing = state }
-        let changes = sqlite3_total_changes(connection.db)
-        if changes != state.changes {
-            state.changes = changes
+        if connection.runs != state.run {
+            state.run = connection.runs
             state.left = state.most
             if state.memory != nil { state.memoryBefore = memoryUsed }
             return false

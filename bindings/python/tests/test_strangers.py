@@ -293,6 +293,32 @@ def test_trigger_without_end(store: Path) -> None:
         assert context.count("Department") == 3
 
 
+def test_chain_of_triggers(store: Path) -> None:
+    """Each row that one changes fires another: no step takes much, all of them do."""
+    run(
+        store,
+        "CREATE TABLE big (x)",
+        "INSERT INTO big WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 400) SELECT x FROM c",
+        "CREATE TABLE link (x)",
+        "CREATE TABLE mark (x)",
+        "INSERT INTO mark VALUES (0)",
+        f"CREATE TRIGGER ZT_own AFTER INSERT ON ZDEPARTMENT BEGIN SELECT {REPORT}; INSERT INTO link SELECT x FROM big; END",
+        "CREATE TRIGGER ZT_link AFTER INSERT ON link BEGIN UPDATE mark SET x = x + (SELECT count(*) FROM big a, big b "
+        "WHERE a.x + b.x = -1 AND a.x < 60); END",
+    )
+    with Container(Model(COMPANY), store, step_limit=1_000_000) as container:
+        context = container.context()
+        context.insert("Department", name="new")
+        with pytest.raises(CorestoneError, match=r"step_limit allows \(1000000"):
+            context.save()
+        context.rollback()
+        assert context.count("Department") == 3
+    with Container(Model(COMPANY), store) as container:
+        context = container.context()
+        context.insert("Department", name="new")
+        context.save()
+
+
 def test_trigger_that_gathers_memory(store: Path) -> None:
     run(store, "CREATE TABLE big (x)")
     run(
