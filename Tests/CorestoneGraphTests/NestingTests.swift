@@ -400,6 +400,28 @@ final class NestingTests: GraphTestCase {
         XCTAssertEqual(try theirs.get("department.name"), "R&D")
     }
 
+    /// Observers of the parent's objects are told in the middle of the hand-over.
+    func testChildIsClosedWhileItsChangesAreHandedOver() throws {
+        let ada = try employee("Ada")
+        try context.save()
+        let theirs = try inChild(ada)
+        try theirs.set("name", "Grace")
+        try theirs.set("age", 85)
+        var refusals: [Status?] = []
+        let token = try ada.observe(keyPath: "age") { [unowned child = child!] _, _ in
+            for call in [{ try child.rollback() }, { try child.reset() }, { try child.refresh(theirs, mergeChanges: false) }] {
+                do { try call() } catch { refusals.append((error as? CoreError)?.status) }
+            }
+        }
+        try child.save()
+        token.cancel()
+        XCTAssertEqual(refusals, [.invalidArgument, .invalidArgument, .invalidArgument])
+        XCTAssertEqual(try ada.get("name"), "Grace")
+        XCTAssertEqual(try ada.get("age"), 85)
+        XCTAssertFalse(child.hasChanges)
+        try child.rollback()
+    }
+
     func testParentLivesAsLongAsItsChildren() throws {
         var parent: Context? = Context(coordinator: coordinator)
         weak let watched = parent

@@ -21,8 +21,12 @@ extension Context {
             return takeInLeftOut()
         }
         plan = try completed(prepared(plan))
-        let written = try settlingLeftOut { try writeBeneath(plan) }
-        clearLists()
+        // A store that hears which objects are registered may use the context, which has to be whole by then.
+        let written = try tellingTogether(true) {
+            let written = try settlingLeftOut { try writeBeneath(plan) }
+            clearLists()
+            return written
+        }
         defer { takeInLeftOut() }
         if plan.isEmpty { return }
         tellDidSave(written)

@@ -22,6 +22,8 @@ extension Context {
     /// - Parameter late: those of the objects of which others have told before, when they did not take it in.
     func merge(_ ids: ChangedIDs, late: [ManagedObject] = []) throws {
         try checkQueue()
+        holdNotices()
+        defer { sendNotices() }
         let others = (ids.inserted + ids.updated + ids.deleted + ids.refreshed).filter {
             $0.store.map { $0.coordinator != ObjectIdentifier(coordinator) } ?? false
         }

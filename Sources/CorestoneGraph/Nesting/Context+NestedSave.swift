@@ -16,8 +16,11 @@ extension Context {
                 transfer = Transfer(try currentPlan(), from: self, into: parent)
                 try transfer.prepare()
             }
-            try transfer.write()
-            transfer.commit()
+            // Observers of the parent's objects are told meanwhile.
+            try closed {
+                try transfer.write()
+                transfer.commit()
+            }
             // A failure here shows again at the parent's save, which processes them first.
             try? parent.processPendingChanges()
             return transfer.plan

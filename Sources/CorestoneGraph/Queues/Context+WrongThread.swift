@@ -20,7 +20,8 @@ extension Context {
     private static let closedOwner: UInt64 = 1
 
     /// Runs `body`, in which objects are neither what they were nor saved: code of the host's that runs meanwhile (a store of its
-    /// own, a check whether to go on) may not use the context. What it changed would be lost when the save ends.
+    /// own, a check whether to go on, an observer of the parent's objects) may not use the context. What it changed would be lost
+    /// when the save ends.
     func closed<Result>(_ body: () throws -> Result) rethrows -> Result {
         let (owner, former) = (ownerThread, closer)
         (closer, ownerThread) = (platform_thread_id(), Context.closedOwner)
@@ -31,8 +32,7 @@ extension Context {
     private func isClosedForSave() -> CoreError {
         CoreError(
             .invalidArgument,
-            "\(label.text) is in the midst of a save, and cannot be used before the store has written; use it when the save has "
-                + "returned, and look meanwhile at what the store is given")
+            "\(label.text) is being saved, and cannot be used before its changes are written; use it when the save has returned")
     }
 
     /// The main queue may have been bound after the context was made.

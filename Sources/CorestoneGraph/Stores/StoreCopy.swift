@@ -173,7 +173,13 @@ struct StoreCopy {
     }
 
     private mutating func copy(_ record: Record, _ entity: Entity, _ writer: inout RecordWriter) throws -> Record {
-        writer.begin(primaryKey: newKey(record.primaryKey, entity) ?? 0, version: 1, entity: entity)
+        guard let key = newKey(record.primaryKey, entity) else {
+            throw CoreError(
+                .storeIO, code: .persistentStoreOperation,
+                "cannot copy \(store.path): it has \(entity.name) \(record.primaryKey) now, which it did not have when the copy began; "
+                    + "nothing was made. Copy it while its rows stay the same", entity: entity.name, file: store.path)
+        }
+        writer.begin(primaryKey: key, version: 1, entity: entity)
         for slot in 0..<Int(entity.slotCount) {
             let layout = entity.layout.slots[slot]
             if layout.kind == .none { continue }

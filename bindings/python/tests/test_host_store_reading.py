@@ -256,6 +256,24 @@ def test_notices_come_in_batches() -> None:
     assert store.notices == [("in", 100), ("out", 100)]
 
 
+def test_notices_of_a_save_come_when_it_is_done() -> None:
+    class Hall(Told):
+        seen: ClassVar[list[tuple[bool, int]]] = []
+
+        def save(self, request: SaveChangesRequest) -> None:
+            pass
+
+        def did_register(self, ids: Sequence[RowID]) -> None:
+            Hall.seen.append((context.has_changes, len(ids)))
+
+    corestone.register_store_type("Hall", Hall)
+    context = Container(Model({"Person": {"name": "string?"}}), "x", type="Hall").context()
+    context.insert("Person", name="a")
+    context.insert("Person", name="b")
+    context.save()
+    assert Hall.seen == [(False, 2)]
+
+
 def test_what_is_let_go_of_is_told_together() -> None:
     container, store = told()
     context = container.context()
