@@ -141,11 +141,13 @@ void set_budget(int calls) {
 
 /* ---- seeds ---- */
 
-/* Private queues end on their own threads, so their handles may go a moment after the release that caused it. */
+/* Private queues end on their own threads, so their handles may go a moment after the release that caused it, and what an
+ * asynchronous fetch found may come as late. */
 static size_t settled_handle_count(size_t expected) {
     for (int i = 0; i < 300; i++) {
         if (cst_handle_count() == expected && hosts_are_free() && stores_are_closed()) break;
         cst_main_queue_drain(0, NULL, NULL);
+        let_all_go();
         nanosleep(&(struct timespec){.tv_nsec = (i < 20 ? 1 : 10) * 1000000}, NULL);
     }
     return cst_handle_count();

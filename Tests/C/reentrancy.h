@@ -163,7 +163,7 @@ enum slot {
     SLOT_MODEL,
     SLOT_COUNT
 };
-enum { PLACES = 40, CONFLICTS = 4, STREAMS = 2, LOCKS = 4 };
+enum { PLACES = 40, CONFLICTS = 4, STREAMS = 2, LOCKS = 4, UNATTACHED = 32 };
 
 struct world {
     uint64_t seed;
@@ -172,6 +172,9 @@ struct world {
     cst_key name, age, blob, mark, parent, kids, friends, friend_of;
     void *held[SLOT_COUNT][PLACES];
     cst_conflict *conflicts[CONFLICTS]; /* lent, and mostly gone */
+    /* Made outside every context, and kept to the end: whatever they are tied to by then has to be undone. */
+    cst_object *unattached[UNATTACHED];
+    size_t unattached_count;
     struct ArrowArrayStream streams[STREAMS];
     bool stream_used[STREAMS];
     cst_context *locked[LOCKS];
@@ -186,12 +189,16 @@ void *some(enum slot slot);
 void keep(enum slot slot, void *handle);
 /* Gives up one of them. */
 void drop(enum slot slot);
+/* Whether the handle is that of an object outside every context. */
+bool is_unattached(cst_object *object);
 const char *path_of(const char *name, size_t number);
 void remove_store(const char *path);
 
 bool world_open(uint64_t seed, const char *folder);
 /* Makes anew what nothing could be done without: a coordinator with a store, a context, a request. */
 void world_refill(void);
+/* Gives up every handle. */
+void let_all_go(void);
 /* Ends everything, with callbacks that go on making calls at first. */
 void world_close(bool with_calls);
 void set_budget(int calls);

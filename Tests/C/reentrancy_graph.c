@@ -70,7 +70,10 @@ static void insert_many(cst_error **error) {
 
 static void new_object(cst_error **error) {
     cst_object *made = NULL;
-    cst_object_new(entity(), &made, error);
+    /* It belongs to its thread, and what it is tied to could be undone by no other. */
+    if (!is_main_thread()) return;
+    if (world.unattached_count == UNATTACHED || cst_object_new(entity(), &made, error) != CST_OK) return;
+    world.unattached[world.unattached_count++] = cst_retain(made);
     keep(SLOT_OBJECT, made);
 }
 

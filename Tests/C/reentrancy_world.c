@@ -29,11 +29,15 @@ void *some(enum slot slot) {
     return NULL;
 }
 
+bool is_unattached(cst_object *object) {
+    cst_context *context = NULL;
+    return cst_object_context(object, &context, NULL) == CST_NOT_FOUND;
+}
+
 /* Objects outside every context keep each other: a circle of them would stay. */
 static void untie(cst_object *object) {
-    cst_context *context = NULL;
     const cst_value nothing = {CST_NULL, 0, {0}};
-    if (cst_object_context(object, &context, NULL) != CST_NOT_FOUND) return;
+    if (!is_unattached(object)) return;
     cst_object_set_primitive(object, world.parent, &nothing, NULL);
     cst_object_set_primitive_members(object, world.kids, 0, NULL, NULL);
     cst_object_set_primitive_members(object, world.friends, 0, NULL, NULL);
@@ -273,7 +277,7 @@ bool world_open(uint64_t seed, const char *folder) {
 }
 
 /* One after the other in an order of chance. What callbacks make meanwhile may take a place that is empty already. */
-static void let_all_go(void) {
+void let_all_go(void) {
     struct {
         enum slot slot;
         size_t place;
@@ -293,6 +297,10 @@ static void let_all_go(void) {
         *place = NULL;
         let_go(all[i].slot, handle);
     }
+    for (size_t i = 0; i < world.unattached_count; i++)
+        untie(world.unattached[i]);
+    while (world.unattached_count > 0)
+        cst_release(world.unattached[--world.unattached_count]);
     for (size_t i = 0; i < LOCKS; i++) {
         cst_context *locked = world.locked[i];
         world.locked[i] = NULL;
