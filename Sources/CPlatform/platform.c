@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -130,6 +131,20 @@ void platform_begin_worker(void *worker, void (*lost)(void *worker)) {
 void platform_end_worker(void) {
     pthread_setspecific(worker_key, NULL);
     platform_own_worker = NULL;
+}
+
+int platform_start_thread(void *(*run)(void *), void *argument) {
+    pthread_attr_t attributes;
+    pthread_t thread;
+    sigset_t all, former;
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &former);
+    const int code = pthread_create(&thread, &attributes, run, argument);
+    pthread_sigmask(SIG_SETMASK, &former, NULL);
+    pthread_attr_destroy(&attributes);
+    return code;
 }
 
 /* The child gets an identity that owns nothing, so that the one compare of the hot calls already refuses it. */

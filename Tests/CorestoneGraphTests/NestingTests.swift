@@ -409,7 +409,10 @@ final class NestingTests: GraphTestCase {
         try theirs.set("age", 85)
         var refusals: [Status?] = []
         let token = try ada.observe(keyPath: "age") { [unowned child = child!] _, _ in
-            for call in [{ try child.rollback() }, { try child.reset() }, { try child.refresh(theirs, mergeChanges: false) }] {
+            let calls = [
+                { try child.rollback() }, { try child.reset() }, { try child.refresh(theirs, mergeChanges: false) },
+            ]
+            for call in calls {
                 do { try call() } catch { refusals.append((error as? CoreError)?.status) }
             }
         }

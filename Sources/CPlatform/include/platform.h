@@ -45,6 +45,10 @@ static inline void *platform_worker(void) { return platform_own_worker; }
 void platform_begin_worker(void *worker, void (*lost)(void *worker));
 void platform_end_worker(void);
 
+/* Starts a thread of the library's own, which nobody joins and no signal reaches: signals are for the host's threads. Returns 0, or
+ * the system's error. */
+int platform_start_thread(void *(*run)(void *), void *argument);
+
 /* At most 15 bytes. Nothing happens when the thread has ended. */
 void platform_set_thread_name(uint64_t thread, const char *name);
 

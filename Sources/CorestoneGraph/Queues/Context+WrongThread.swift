@@ -32,7 +32,8 @@ extension Context {
     private func isClosedForSave() -> CoreError {
         CoreError(
             .invalidArgument,
-            "\(label.text) is being saved, and cannot be used before its changes are written; use it when the save has returned")
+            "\(label.text) is being saved, and cannot be used before its changes are written; use it when the save has returned"
+        )
     }
 
     /// The main queue may have been bound after the context was made.

@@ -66,22 +66,11 @@ package final class FolderWatch: @unchecked Sendable {
     package func start(
         _ path: String, look: @escaping @Sendable () -> Sight, tell: @escaping @Sendable (ForeignChanges) -> Void
     ) throws {
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-        defer { pthread_attr_destroy(&attributes) }
-        // Signals are for the host's threads.
-        var (all, former) = (sigset_t(), sigset_t())
-        sigfillset(&all)
-        pthread_sigmask(SIG_SETMASK, &all, &former)
-        defer { pthread_sigmask(SIG_SETMASK, &former, nil) }
-        var thread = pthread_t()
         let work = Unmanaged.passRetained(Work(self, look, tell))
         let code =
             stopping < 0
             ? EMFILE
-            : pthread_create(
-                &thread, &attributes,
+            : platform_start_thread(
                 { work in
                     if let work {
                         let work = Unmanaged<Work>.fromOpaque(work).takeRetainedValue()

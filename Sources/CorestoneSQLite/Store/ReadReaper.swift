@@ -44,7 +44,7 @@ private final class ReaperThread: @unchecked Sendable {
     /// How often a store is looked at in vain before it is left alone.
     private static let idleRounds = 20
 
-    private static let roundMilliseconds = 50
+    private static let roundNanoseconds: UInt64 = 50_000_000
     /// For how many rounds it waits for a store, once it has none.
     private static let patience = 20
 
@@ -83,18 +83,7 @@ private final class ReaperThread: @unchecked Sendable {
     }
 
     private func start() -> Bool {
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-        defer { pthread_attr_destroy(&attributes) }
-        // Signals are for the host's threads.
-        var (all, former) = (sigset_t(), sigset_t())
-        sigfillset(&all)
-        pthread_sigmask(SIG_SETMASK, &all, &former)
-        defer { pthread_sigmask(SIG_SETMASK, &former, nil) }
-        var thread = pthread_t()
-        return pthread_create(
-            &thread, &attributes,
+        platform_start_thread(
             { _ in
                 ReaperThread.shared.run()
                 return nil
@@ -105,7 +94,7 @@ private final class ReaperThread: @unchecked Sendable {
         withMutex { number = platform_thread_id() }
         var unneeded = 0
         while true {
-            platform_sleep(UInt64(ReaperThread.roundMilliseconds) * 1_000_000)
+            platform_sleep(ReaperThread.roundNanoseconds)
             let isNeeded = withMutex { () -> Bool in
                 for reaper in awake where !reaper.isStopped { look(at: reaper) }
                 unneeded = awake.isEmpty ? unneeded + 1 : 0

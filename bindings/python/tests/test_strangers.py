@@ -302,7 +302,8 @@ def test_chain_of_triggers(store: Path) -> None:
         "CREATE TABLE link (x)",
         "CREATE TABLE mark (x)",
         "INSERT INTO mark VALUES (0)",
-        f"CREATE TRIGGER ZT_own AFTER INSERT ON ZDEPARTMENT BEGIN SELECT {REPORT}; INSERT INTO link SELECT x FROM big; END",
+        f"CREATE TRIGGER ZT_own AFTER INSERT ON ZDEPARTMENT BEGIN SELECT {REPORT}; "
+        "INSERT INTO link SELECT x FROM big; END",
         "CREATE TRIGGER ZT_link AFTER INSERT ON link BEGIN UPDATE mark SET x = x + (SELECT count(*) FROM big a, big b "
         "WHERE a.x + b.x = -1 AND a.x < 60); END",
     )
