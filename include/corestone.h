@@ -3164,7 +3164,7 @@ typedef struct cst_store_callbacks {
     cst_status (*relationship)(void *store, const cst_entity *entity, cst_key relationship, size_t count,
                                const cst_row *owners, cst_row_sink *sink, cst_error **error);
     /* A context knows objects from now on, or no longer, also since it was reset or has ended: for each context, new objects after
-     * their save. One call for those that come or go together. May be NULL. */
+     * their save. One call for those that come or go together, at the end of the outermost call of the thread. May be NULL. */
     void (*did_register)(void *store, size_t count, const cst_row *rows);
     void (*did_unregister)(void *store, size_t count, const cst_row *rows);
 

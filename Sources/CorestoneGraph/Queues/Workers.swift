@@ -14,7 +14,7 @@ import Synchronization
 final class Workers: @unchecked Sendable {
     static let shared = Workers()
 
-    /// With the one that keeps watch, and the one of an open store that ends idle reads, sixteen.
+    /// With the one that keeps watch, and the one that ends idle reads of all stores, sixteen.
     static let most = 14
     static let limit = 256
     /// How long one without work stays.
