@@ -3163,8 +3163,9 @@ typedef struct cst_store_callbacks {
      * NULL where all rows are pushed with all of their relationships. */
     cst_status (*relationship)(void *store, const cst_entity *entity, cst_key relationship, size_t count,
                                const cst_row *owners, cst_row_sink *sink, cst_error **error);
-    /* A context knows objects from now on, or no longer, also since it was reset or has ended: for each context, new objects after
-     * their save. One call for those that come or go together, at the end of the outermost call of the thread. May be NULL. */
+    /* A context knows objects from now on, or no longer, also since it was reset or has ended: for each context, new
+     * objects after their save. One call for those that come or go together, at the end of the outermost call of the
+     * thread. May be NULL. */
     void (*did_register)(void *store, size_t count, const cst_row *rows);
     void (*did_unregister)(void *store, size_t count, const cst_row *rows);
 
