@@ -109,8 +109,9 @@ void platform_sleep(uint64_t nanoseconds) {
 }
 
 _Thread_local void *platform_own_worker __attribute__((tls_model("initial-exec"))) = NULL;
-static void (*worker_lost)(void *worker); /* always the same */
+static void (*worker_lost)(void *worker);
 static pthread_key_t worker_key;
+static bool has_worker_key;
 
 /* Called at the end of a thread that did not come to `platform_end_worker`. */
 static void lose_worker(void *worker) {
@@ -118,19 +119,18 @@ static void lose_worker(void *worker) {
     if (!platform_forked) worker_lost(worker);
 }
 
-static void make_worker_key(void) { pthread_key_create(&worker_key, lose_worker); }
+static void make_worker_key(void) { has_worker_key = pthread_key_create(&worker_key, lose_worker) == 0; }
 
-void platform_begin_worker(void *worker, void (*lost)(void *worker)) {
+void platform_prepare_workers(void (*lost)(void *worker)) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    worker_lost = lost;
+    if (worker_lost == NULL) worker_lost = lost;
     pthread_once(&once, make_worker_key);
-    pthread_setspecific(worker_key, worker);
-    platform_own_worker = worker;
 }
 
-void platform_end_worker(void) {
-    pthread_setspecific(worker_key, NULL);
-    platform_own_worker = NULL;
+void platform_set_worker(void *worker) {
+    /* Without a key, where the process has all that there are, an end goes unnoticed. */
+    if (has_worker_key) pthread_setspecific(worker_key, worker);
+    platform_own_worker = worker;
 }
 
 int platform_start_thread(void *(*run)(void *), void *argument) {

@@ -425,6 +425,36 @@ final class NestingTests: GraphTestCase {
         try child.rollback()
     }
 
+    /// Waits for a context that is being saved by the same thread would never end.
+    func testObserverOfAParentDoesNotWaitForTheChildThatIsSaved() throws {
+        let ada = try employee("Ada")
+        try context.save()
+        let closed = Context(parent: context, queue: .privateQueue), above = Context(parent: closed)
+        let fault = try above.object(with: ada.objectID)
+        var refusals: [Status?] = []
+        func refused(_ call: () throws -> Void) {
+            do { try call() } catch { refusals.append((error as? CoreError)?.status) }
+        }
+        func tryAll() {
+            refused { try closed.runAndWait { _ in } }
+            refused { try closed.lock() }
+            refused { _ = try above.fetch("Employee") }
+            refused { _ = try fault.get("age") }
+            XCTAssertEqual(closed.insertedObjects.count, 0)
+        }
+        let ofObject = try ada.observe(keyPath: "age") { _, _ in tryAll() }
+        let ofContext = context.observe(.objectsDidChange) { _, _ in tryAll() }
+        try closed.runAndWait { closed in
+            try closed.object(with: ada.objectID).set("age", 85)
+            try closed.save()
+            ofObject.cancel()
+            ofContext.cancel()
+            XCTAssertFalse(closed.hasChanges)
+        }
+        XCTAssertEqual(refusals, Array(repeating: .invalidArgument, count: 8))
+        XCTAssertEqual(try fault.get("age"), 85)
+    }
+
     func testParentLivesAsLongAsItsChildren() throws {
         var parent: Context? = Context(coordinator: coordinator)
         weak let watched = parent

@@ -40,10 +40,10 @@ void platform_sleep(uint64_t nanoseconds);
 /* What the pool of workers knows the calling thread by; NULL for a thread of the host's. */
 extern _Thread_local void *platform_own_worker __attribute__((tls_model("initial-exec")));
 static inline void *platform_worker(void) { return platform_own_worker; }
-/* Makes the calling thread a worker until `platform_end_worker`. Should a function of the host's end the thread before, `lost` is
- * called on it, with the worker. */
-void platform_begin_worker(void *worker, void (*lost)(void *worker));
-void platform_end_worker(void);
+/* Says what is called, on its thread, with a worker whose thread a function of the host's has ended. Before the first worker. */
+void platform_prepare_workers(void (*lost)(void *worker));
+/* Makes the calling thread a worker; NULL makes it none. */
+void platform_set_worker(void *worker);
 
 /* Starts a thread of the library's own, which nobody joins and no signal reaches: signals are for the host's threads. Returns 0, or
  * the system's error. */

@@ -1,58 +1,53 @@
 import CPlatform
 import CorestoneModel
-import CorestoneValues
 
 /// Notices to the stores of hosts of a context's objects, kept until what happens together has happened.
-final class RegistrationNotices: @unchecked Sendable {
+struct RegistrationNotices {
     enum Kind { case registered, unregistered }
     typealias Notice = (kind: Kind, store: Store, ids: [ObjectID])
 
-    private struct State {
-        var waiting: [Notice] = []
-        /// Whether the end of a call will send them.
-        var isAtEndOfCall = false
-    }
-
-    /// How many wait for it, each within the other; 0: notices go at once. The context's own.
+    /// How many wait for it, each within the other; 0: notices go at once.
     var holders = 0
-    private let state = Locked(State())
+    private var waiting: [Notice] = []
 
-    func add(_ kind: Kind, _ ids: [ObjectID], in store: Store) {
-        state.withLock { state in
-            if let last = state.waiting.last, last.kind == kind, last.store === store {
-                state.waiting[state.waiting.count - 1].ids += ids
-            } else {
-                state.waiting.append((kind, store, ids))
-            }
+    mutating func add(_ kind: Kind, _ ids: [ObjectID], in store: Store) {
+        if let last = waiting.last, last.kind == kind, last.store === store {
+            waiting[waiting.count - 1].ids += ids
+        } else {
+            waiting.append((kind, store, ids))
         }
     }
 
     /// Sends them at the end of the outermost call: an object may end in the middle of anything, and a store that hears of it may
     /// use the context. Without a call, of a Swift host, at once.
-    func send() {
-        let isFirst = state.withLock { state in
-            if state.waiting.isEmpty || state.isAtEndOfCall { return false }
-            state.isAtEndOfCall = platform_call_depth() > 0
-            return true
-        }
-        guard isFirst else { return }
+    /// - Parameter coordinator: keeps the stores open until then, also when the context ends.
+    mutating func send(keeping coordinator: Coordinator) {
+        if waiting.isEmpty { return }
+        let batch = Batch(waiting, coordinator)
+        waiting = []
         platform_call_defer(
-            { notices, _, _ in
-                guard let notices = UnsafeRawPointer(bitPattern: UInt(notices)) else { return }
-                Unmanaged<RegistrationNotices>.fromOpaque(notices).takeRetainedValue().sendNow()
-            }, UInt64(UInt(bitPattern: Unmanaged.passRetained(self).toOpaque())), 0, 0)
+            { batch, _, _ in
+                guard let batch = UnsafeRawPointer(bitPattern: UInt(batch)) else { return }
+                Unmanaged<Batch>.fromOpaque(batch).takeRetainedValue().tell()
+            }, UInt64(UInt(bitPattern: Unmanaged.passRetained(batch).toOpaque())), 0, 0)
     }
 
-    private func sendNow() {
-        let notices = state.withLock { state in
-            defer { state = State() }
-            return state.waiting
+    private final class Batch {
+        private let notices: [Notice]
+        private let coordinator: Coordinator
+
+        init(_ notices: [Notice], _ coordinator: Coordinator) {
+            (self.notices, self.coordinator) = (notices, coordinator)
         }
-        for (kind, store, ids) in notices {
-            switch kind {
-            case .registered: store.backing.didRegister(ids)
-            case .unregistered: store.backing.didUnregister(ids)
+
+        func tell() {
+            for (kind, store, ids) in notices {
+                switch kind {
+                case .registered: store.backing.didRegister(ids)
+                case .unregistered: store.backing.didUnregister(ids)
+                }
             }
+            withExtendedLifetime(coordinator) {}
         }
     }
 }
@@ -67,7 +62,7 @@ extension Context {
     func note(_ kind: RegistrationNotices.Kind, _ ids: [ObjectID], in store: Store) {
         if ids.isEmpty { return }
         notices.add(kind, ids, in: store)
-        if notices.holders == 0 { notices.send() }
+        if notices.holders == 0 { notices.send(keeping: coordinator) }
     }
 
     /// Of objects that the context is about to give up, those which stores have heard of.
@@ -76,7 +71,7 @@ extension Context {
             guard let store = object.store, store.hearsRegistrations else { continue }
             notices.add(.unregistered, [object.objectID], in: store)
         }
-        if notices.holders == 0 { notices.send() }
+        if notices.holders == 0 { notices.send(keeping: coordinator) }
     }
 
     /// Runs `body`; stores hear of its objects when it is done, in one call for those that follow each other.
@@ -92,6 +87,6 @@ extension Context {
 
     func sendNotices() {
         notices.holders -= 1
-        if notices.holders == 0 { notices.send() }
+        if notices.holders == 0 { notices.send(keeping: coordinator) }
     }
 }

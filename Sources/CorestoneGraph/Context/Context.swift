@@ -134,7 +134,7 @@ public final class Context: @unchecked Sendable {
     /// Deleted objects whose delete rules were not applied yet.
     var undecidedDeletions: [ManagedObject] = []
     /// For stores that hear which objects contexts know.
-    let notices = RegistrationNotices()
+    var notices = RegistrationNotices()
     /// Faults that came without rows, in the groups in which they came: the first that fires fills its siblings.
     var faultGroups: [UInt32: FaultGroup] = [:]
     var lastFaultGroup: UInt32 = 0

@@ -16,13 +16,13 @@ extension Context {
                 transfer = Transfer(try currentPlan(), from: self, into: parent)
                 try transfer.prepare()
             }
-            // Observers of the parent's objects are told meanwhile.
+            // Observers of the parent and of its objects are told meanwhile.
             try closed {
                 try transfer.write()
                 transfer.commit()
+                // A failure here shows again at the parent's save, which processes them first.
+                try? parent.processPendingChanges()
             }
-            // A failure here shows again at the parent's save, which processes them first.
-            try? parent.processPendingChanges()
             return transfer.plan
         }
     }
@@ -92,6 +92,7 @@ private struct Transfer {
         try prepareTargets(of: object, own)
         for keeper in object.toManyRelationships {
             guard let keeper, keeper.isOrderChanged else { continue }
+            try keeper.load()
             try own.toMany(keeper.relationship).load()
         }
     }

@@ -32,6 +32,7 @@ extension Context {
     /// Makes the calling thread the one that may use this context, waiting for its queue, while `body` runs.
     func hold(_ body: () throws -> Void) throws {
         if isOwn { return try keepingHold(body) }
+        try refuseWaitInSave()
         switch queueType {
         case .caller: throw wrongThread(asParent: true)
         case .privateQueue: try queue?.run { try lend(0, body) }

@@ -19,6 +19,7 @@ extension Context {
     private func lock(_ acquire: () throws -> Bool) throws -> Bool {
         if platform_is_forked() { throw Context.forked() }
         if !isOwn {
+            try refuseWaitInSave()
             if queueType != .privateQueue { try checkQueue() }
             guard try acquire() else { return false }
             ownerThread = platform_thread_id()

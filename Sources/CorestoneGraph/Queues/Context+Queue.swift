@@ -61,6 +61,7 @@ extension Context {
     package func runAndWait(_ body: (Context) throws -> Void) throws {
         if platform_is_forked() { throw Context.forked() }
         if isOwn { return try performHere(body) }
+        try refuseWaitInSave()
         try Coordinator.requireNoStoreInUse("wait for the queue of a context")
         switch queueType {
         case .caller: try checkQueue()

@@ -128,7 +128,7 @@ extension Context {
 
     /// Whoever closes the stores may use a context whose thread has ended: nobody else ever will.
     fileprivate func takeFromEndedThread() {
-        if queueType == .caller, !isOwn, threadEnds(ownerThread) { ownerThread = platform_thread_id() }
+        if queueType == .caller, !isOwn, !isClosed, threadEnds(ownerThread) { ownerThread = platform_thread_id() }
     }
 }
 

@@ -12,12 +12,18 @@ extension Context {
     func refuseThread() throws {
         if platform_is_forked() { throw Context.forked() }
         if takeAsMain() { return }
-        if ownerThread == Context.closedOwner { throw isClosedForSave() }
+        if isClosed { throw isClosedForSave() }
         throw wrongThread()
     }
 
     /// Owns the contexts that no thread may use for the moment; the number of no thread.
     private static let closedOwner: UInt64 = 1
+
+    /// Whether a save has closed the context; see `closed`.
+    var isClosed: Bool { ownerThread == Context.closedOwner }
+
+    /// Throws where the calling thread is in the middle of a save of the context: it would wait for itself.
+    func refuseWaitInSave() throws { if isClosed, closer == platform_thread_id() { throw isClosedForSave() } }
 
     /// Runs `body`, in which objects are neither what they were nor saved: code of the host's that runs meanwhile (a store of its
     /// own, a check whether to go on, an observer of the parent's objects) may not use the context. What it changed would be lost
@@ -91,7 +97,7 @@ extension Context {
     @inline(never)
     private func onQueueFromElsewhere<Result>(_ body: () -> Result) -> Result {
         // What the save itself looks at.
-        if ownerThread == Context.closedOwner, closer == platform_thread_id() { return body() }
+        if isClosed, closer == platform_thread_id() { return body() }
         var result: Result?
         do {
             if queueType != .privateQueue { try checkQueue() }

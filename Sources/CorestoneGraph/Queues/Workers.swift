@@ -41,7 +41,12 @@ final class Workers: @unchecked Sendable {
     /// Whether one of them keeps watch.
     var isWatched = false
 
-    init() { pthread_mutex_init(mutex, nil) }
+    init() {
+        pthread_mutex_init(mutex, nil)
+        platform_prepare_workers { worker in
+            if let worker { Workers.shared.lose(Unmanaged<Worker>.fromOpaque(worker)) }
+        }
+    }
 
     func withMutex<Result>(_ body: () throws -> Result) rethrows -> Result {
         pthread_mutex_lock(mutex)
@@ -125,15 +130,13 @@ final class Workers: @unchecked Sendable {
             &thread, &attributes,
             { argument in
                 guard let argument else { return nil }
-                platform_begin_worker(argument) { worker in
-                    if let worker { Workers.shared.lose(Unmanaged<Worker>.fromOpaque(worker)) }
-                }
+                platform_set_worker(argument)
                 let worker = Unmanaged<Worker>.fromOpaque(argument)
                 worker._withUnsafeGuaranteedRef {
                     $0.number.store(platform_thread_id(), ordering: .relaxed)
                     Workers.shared.run($0)
                 }
-                platform_end_worker()
+                platform_set_worker(nil)
                 worker.release()
                 return nil
             }, box.toOpaque())

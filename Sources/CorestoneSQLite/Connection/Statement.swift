@@ -24,7 +24,7 @@ final class Statement {
 
     /// True while there is a row.
     func step(_ purpose: @autoclosure () -> String) throws -> Bool {
-        connection.runs &+= 1
+        if sqlite3_stmt_busy(handle) == 0 { connection.runs &+= 1 }
         let code = bindFailure == SQLITE_OK ? sqlite3_step(handle) : bindFailure
         if code == SQLITE_ROW { return true }
         if code == SQLITE_DONE { return false }

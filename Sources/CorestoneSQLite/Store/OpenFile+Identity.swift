@@ -35,13 +35,18 @@ extension OpenFile {
     /// that out only when it needs the pages that are gone.
     private func requireWhole(_ size: Int) throws {
         let purpose = "check the pages of \(connection.path)"
+        // A file that was vacuumed has all of its pages, but for those that the log has.
+        let pages = try connection.prepare(
+            "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", purpose)
+        guard try pages.step(purpose), pages.integer(0) > Int64(size) else { return }
+        pages.reset()
         sqlite3_db_release_memory(connection.db)
         let statement = try connection.prepare("PRAGMA quick_check(1)", purpose)
         if try statement.step(purpose), let line = statement.text(0), line != "ok" {
             throw CoreError(
                 .storeCorrupt, code: .sqlite,
-                "\(connection.path) was cut off: \(size) of \(fileBytes) bytes are there (\(line)); restore it from a backup",
-                sqliteCode: SQLITE_CORRUPT, file: connection.path)
+                "\(connection.path) has become shorter (\(size) of \(fileBytes) bytes are there), and is damaged (\(line)); "
+                    + "restore it from a backup", sqliteCode: SQLITE_CORRUPT, file: connection.path)
         }
     }
 

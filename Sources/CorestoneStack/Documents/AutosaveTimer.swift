@@ -1,6 +1,7 @@
 import CorestoneGraph
 import CorestoneValues
 import Glibc
+import Synchronization
 
 /// Calls a function when nothing was started anew for a while.
 final class AutosaveTimer: Sendable {
@@ -11,6 +12,9 @@ final class AutosaveTimer: Sendable {
 
     private let due = Locked(Due())
     private let queue = WorkQueue()
+    /// Of this timer alone.
+    fileprivate let number = lastNumber.add(1, ordering: .relaxed).newValue
+    private static let lastNumber = Atomic<UInt64>(0)
 
     /// What was started before is put off.
     ///
@@ -25,18 +29,21 @@ final class AutosaveTimer: Sendable {
 
     func cancel() { due.withLock { $0.work = nil } }
 
-    /// Begins the work if it is time. False when nothing is due any more.
+    /// Has the work done if it is time. False when there is nothing to wait for any more.
     fileprivate func look() -> Bool {
-        let (work, isWaiting) = due.withLock { due -> ((@Sendable () -> Void)?, Bool) in
-            guard let work = due.work, due.time <= AutosaveTimer.now else { return (nil, due.work != nil) }
-            due.work = nil
-            return (work, false)
-        }
-        guard let work else { return isWaiting }
+        let isTime = due.withLock { due -> Bool? in due.work == nil ? nil : due.time <= AutosaveTimer.now }
+        guard isTime == true else { return isTime != nil }
         // Without a thread for it, later.
-        if (try? queue.run(work)) != nil { return false }
-        due.withLock { if $0.work == nil { $0.work = work } }
-        return true
+        return (try? queue.run { [weak self] in self?.takeWork()?() }) == nil
+    }
+
+    /// What is due; nil when it was put off or cancelled.
+    private func takeWork() -> (@Sendable () -> Void)? {
+        due.withLock { due in
+            guard due.time <= AutosaveTimer.now else { return nil }
+            defer { due.work = nil }
+            return due.work
+        }
     }
 
     fileprivate var isDue: Bool { due.withLock { $0.work != nil } }
@@ -53,10 +60,10 @@ private final class AutosaveClock: Sendable {
     static let shared = AutosaveClock()
 
     private struct Timers {
-        var all: [ObjectIdentifier: Timer] = [:]
+        var all: [UInt64: Entry] = [:]
         var isRunning = false
     }
-    private struct Timer { weak var timer: AutosaveTimer? }
+    private struct Entry { weak var timer: AutosaveTimer? }
 
     private let timers = Locked(Timers())
     private let queue = WorkQueue()
@@ -65,12 +72,23 @@ private final class AutosaveClock: Sendable {
 
     func add(_ timer: AutosaveTimer) throws {
         let mustRun = timers.withLock { timers in
-            timers.all[ObjectIdentifier(timer)] = Timer(timer: timer)
+            timers.all[timer.number] = Entry(timer: timer)
             defer { timers.isRunning = true }
             return !timers.isRunning
         }
-        guard mustRun else { return }
-        do { try queue.run { while self.look() { WorkQueue.sleep(seconds: AutosaveClock.step) } } } catch {
+        if mustRun { try runAgain() }
+    }
+
+    /// Looks, in a piece of work of its own each time.
+    private func runAgain() throws {
+        do {
+            try queue.run {
+                guard self.look() else { return }
+                WorkQueue.sleep(seconds: AutosaveClock.step)
+                // On a thread of the pool there is one.
+                try? self.runAgain()
+            }
+        } catch {
             timers.withLock { $0.isRunning = false }
             throw error
         }
@@ -78,9 +96,10 @@ private final class AutosaveClock: Sendable {
 
     /// False when no timer is left.
     private func look() -> Bool {
-        for (id, entry) in timers.withLock({ $0.all }) where entry.timer?.look() != true {
-            // One that was started meanwhile stays.
-            timers.withLock { if entry.timer?.isDue != true { $0.all[id] = nil } }
+        for (number, entry) in timers.withLock({ $0.all }) where entry.timer?.look() != true {
+            timers.withLock { $0.all[number] = nil }
+            // It was started meanwhile.
+            if entry.timer?.isDue == true { timers.withLock { $0.all[number] = entry } }
         }
         return timers.withLock { timers in
             timers.isRunning = !timers.all.isEmpty

@@ -147,6 +147,24 @@ def test_undo(items: Model, tmp_path: Path) -> None:
         assert document.state == DocumentState(0)
 
 
+def test_due_autosaves_share_a_thread(items: Model, tmp_path: Path) -> None:
+    documents = [Document(items) for _ in range(20)]
+    for number, document in enumerate(documents):
+        document.save_as(tmp_path / str(number), type="Binary")
+    before = len(os.listdir("/proc/self/task"))
+    for document in documents:
+        document.set_autosave(idle=60)
+        add(document, "a")
+    # One that waits, and one that did the adding.
+    assert len(os.listdir("/proc/self/task")) <= before + 4
+    for document in documents:
+        document.set_autosave(idle=0.05)
+    for document in documents:
+        wait(lambda document=document: document.state == DocumentState(0))  # type: ignore[misc]
+        document.close()
+    assert [at(tmp_path / str(number), items) for number in range(20)] == [["a"]] * 20
+
+
 def test_autosave(items: Model, tmp_path: Path) -> None:
     states: list[DocumentState] = []
     document = Document(items)

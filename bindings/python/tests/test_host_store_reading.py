@@ -295,6 +295,21 @@ def test_the_end_of_a_context_is_told() -> None:
     assert store.notices == [("in", 100), ("out", 100)]
 
 
+def test_the_end_of_a_context_is_told_before_that_of_its_store() -> None:
+    corestone.register_store_type("Told", Told)
+    coordinator = corestone.Coordinator(Model({"Person": {"name": "string?"}}))
+    host = coordinator.add_store("x", type="Told").host
+    context = coordinator.context()
+    found = list(context.fetch("Person"))
+    del coordinator
+    gc.collect()
+    context.close()
+    found.clear()
+    del context
+    gc.collect()
+    assert host.notices == [("in", 100), ("out", 100)]
+
+
 @pytest.mark.parametrize("raised", [KeyboardInterrupt, SystemExit])
 def test_ctrl_c_in_a_notice_is_raised_by_the_next_call(raised: type[BaseException]) -> None:
     container, store = told()
