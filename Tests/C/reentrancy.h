@@ -172,7 +172,8 @@ struct world {
     cst_key name, age, blob, mark, parent, kids, friends, friend_of;
     void *held[SLOT_COUNT][PLACES];
     cst_conflict *conflicts[CONFLICTS]; /* lent, and mostly gone */
-    /* Made outside every context, and kept to the end: whatever they are tied to by then has to be undone. */
+    /* Made outside every context, and kept to the end: whatever they are tied to by then has to be undone. More are not
+     * made in a seed. */
     cst_object *unattached[UNATTACHED];
     size_t unattached_count;
     struct ArrowArrayStream streams[STREAMS];

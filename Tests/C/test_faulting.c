@@ -194,7 +194,7 @@ static void an_inaccessible_object_counts_as_deleted(void) {
 
 struct asked {
     int count, ends;
-    enum { TAKE, REFUSE, FAIL, RESET } answer;
+    enum { TAKE, REFUSE, FAIL, RESET, GIVE_UP } answer;
     const struct company *company;
 };
 
@@ -216,10 +216,24 @@ static cst_status decide(void *userdata, cst_object *fault, cst_object_id *id, c
         return CST_E_CALLBACK;
     }
     *out_handled = asked->answer == TAKE;
+    if (asked->answer == GIVE_UP) CHECK_INT(CST_OK, cst_release(fault));
     return CST_OK;
 }
 
 static void end_of_asked(void *userdata) { ((struct asked *)userdata)->ends++; }
+
+/* The only handle of an object is released by the handler, while the getter works with the object. */
+static void a_handler_gives_the_fault_up(void) {
+    struct company c = begin();
+    cst_object *fault = lost(&c);
+    struct asked asked = {0, 0, GIVE_UP, &c};
+    OK(cst_context_set_inaccessible_fault_handler(c.context, decide, &asked, end_of_asked, E));
+    cst_value value;
+    CHECK_STATUS(CST_E_OBJECT_GONE, cst_object_get(fault, c.name, &value, E));
+    CHECK_INT(1, asked.count);
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_object_get(fault, c.name, &value, E));
+    company_close(&c);
+}
 
 static void a_handler_decides(void) {
     struct company c = begin();
@@ -314,6 +328,7 @@ int main(int argc, char **argv) {
     RUN(the_host_is_asked_where_it_is);
     RUN(a_policy_forbids_what_a_prefetch_avoids);
     RUN(an_inaccessible_object_counts_as_deleted);
+    RUN(a_handler_gives_the_fault_up);
     RUN(a_handler_decides);
     RUN(what_a_context_keeps_for_the_host);
     RUN(delete_rules_can_wait_for_the_save);

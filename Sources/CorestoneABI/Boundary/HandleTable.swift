@@ -100,12 +100,15 @@ extension HandleTable {
 
     /// Gives up a reference of the host's that the library holds for it, around a callback; false when there is none, or the
     /// handle is not live.
+    ///
+    /// A callback may have given up the host's own reference meanwhile, and the call under way may be using what nothing else holds
+    /// now: that ends with the outermost call.
     static func releaseForHost(_ token: Token) -> Bool {
         switch dropHost(token) {
         case .nothing: return false
         case .oneOfMany: return true
         case .last(let rest):
-            rest.end()
+            if platform_call_depth() > 0, rest.isLastReference { rest.endWithCall() } else { rest.end() }
             return true
         }
     }
@@ -141,6 +144,22 @@ extension HandleTable {
         let owner: UnsafeMutableRawPointer?
         /// The entry's last word when the library does not hold the object either, else 0.
         let ended: UInt64
+
+        /// Whether the object of the handle, or its owner, would end with it.
+        var isLastReference: Bool {
+            if ended != 0, HandleType(ended: ended).isRetained, Rest.isUnique(platform_handle_at(index)?.pointee.object)
+            {
+                return true
+            }
+            return Rest.isUnique(owner)
+        }
+
+        private static func isUnique(_ object: UnsafeMutableRawPointer?) -> Bool {
+            guard var object else { return false }
+            return withUnsafeMutablePointer(to: &object) {
+                $0.withMemoryRebound(to: AnyObject.self, capacity: 1) { isKnownUniquelyReferenced(&$0.pointee) }
+            }
+        }
 
         func end() {
             // Outside every lock: what ends now may run the host's code, and take locks of its own.
