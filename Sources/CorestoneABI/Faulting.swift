@@ -136,8 +136,9 @@ public func cst_context_set_inaccessible_fault_handler(
         defer { withExtendedLifetime(former) {} }
         context.inaccessibleFaultHandler = handler.map { handler in
             { object, id, property in
+                let wasHeld = isHeldByHost(object)
                 let fault = try ownedHandle(object)
-                defer { _ = HandleTable.releaseForHost(token(fault)) }
+                defer { _ = HandleTable.releaseForHost(token(fault), wasHeld: wasHeld) }
                 let idHandle = try HandleTable.make(ObjectIDBox(id), .objectID)
                 defer { _ = HandleTable.releaseForHost(token(idHandle)) }
                 var isHandled = false

@@ -103,8 +103,9 @@ extension cst_object_change {
 
 /// Lends an object to a callback.
 func lend(_ object: ManagedObject, to body: (OpaquePointer?) -> Void) {
+    let wasHeld = isHeldByHost(object)
     guard let borrowed = try? ownedHandle(object) else { return }
-    defer { _ = HandleTable.releaseForHost(token(borrowed)) }
+    defer { _ = HandleTable.releaseForHost(token(borrowed), wasHeld: wasHeld) }
     body(borrowed)
 }
 

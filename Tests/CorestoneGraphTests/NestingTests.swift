@@ -439,7 +439,7 @@ final class NestingTests: GraphTestCase {
             refused { try closed.runAndWait { _ in } }
             refused { try closed.lock() }
             refused { _ = try above.fetch("Employee") }
-            refused { _ = try fault.get("age") }
+            refused { _ = try fault.get("age", as: Int.self) }
             XCTAssertEqual(closed.insertedObjects.count, 0)
         }
         let ofObject = try ada.observe(keyPath: "age") { _, _ in tryAll() }

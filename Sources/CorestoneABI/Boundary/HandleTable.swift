@@ -103,12 +103,14 @@ extension HandleTable {
     ///
     /// A callback may have given up the host's own reference meanwhile, and the call under way may be using what nothing else holds
     /// now: that ends with the outermost call.
-    static func releaseForHost(_ token: Token) -> Bool {
+    ///
+    /// - Parameter wasHeld: whether the host held references before, so that now it has given up all of them.
+    static func releaseForHost(_ token: Token, wasHeld: Bool = false) -> Bool {
         switch dropHost(token) {
         case .nothing: return false
         case .oneOfMany: return true
         case .last(let rest):
-            if platform_call_depth() > 0, rest.isLastReference { rest.endWithCall() } else { rest.end() }
+            if platform_call_depth() > 0, wasHeld || rest.isLastReference { rest.endWithCall() } else { rest.end() }
             return true
         }
     }

@@ -84,7 +84,12 @@ extension UndoManager {
     }
 
     func beginGroup(_ group: UndoGroup) {
-        lock.with { open = group }
+        let former = lock.with {
+            defer { open = group }
+            return open
+        }
+        // Outside the lock: the end of an action may be the host's.
+        withExtendedLifetime(former) {}
         listeners.tell(.didOpenGroup, self)
     }
 

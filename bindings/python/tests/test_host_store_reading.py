@@ -299,6 +299,7 @@ def test_the_end_of_a_context_is_told_before_that_of_its_store() -> None:
     corestone.register_store_type("Told", Told)
     coordinator = corestone.Coordinator(Model({"Person": {"name": "string?"}}))
     host = coordinator.add_store("x", type="Told").host
+    assert isinstance(host, Told)
     context = coordinator.context()
     found = list(context.fetch("Person"))
     del coordinator
