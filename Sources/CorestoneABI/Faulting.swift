@@ -62,7 +62,9 @@ public func cst_context_option(
             case .faultPolicy: Int64(context.faultPolicy.rawValue)
             case .faultBatchSize: Int64(context.faultBatchSize)
             case .countsSingleFaults: context.countsSingleFaults ? 1 : 0
-            case .staleness: context.stalenessInterval < 0 ? -1 : Int64((context.stalenessInterval * 1000).rounded())
+            case .staleness:
+                context.stalenessInterval < 0
+                    ? -1 : Int64(exactly: (context.stalenessInterval * 1000).rounded()) ?? .max
             case .retainsRegisteredObjects: context.retainsRegisteredObjects ? 1 : 0
             case .deletesInaccessibleFaults: context.shouldDeleteInaccessibleFaults ? 1 : 0
             case .deletesAtEndOfEvent: context.propagatesDeletesAtEndOfEvent ? 1 : 0
