@@ -186,11 +186,11 @@ public func cst_batch_insert_set_object_handler(
         try request.requireInsertion()
         try request.take(
             BatchInsertRequest(entity: request.entity()) { (object: ManagedObject) in
-                let borrowed = try ownedHandle(object)
-                defer { _ = HandleTable.releaseForHost(token(borrowed)) }
                 var isDone = false
-                try callHost("the batch request's handler") {
-                    handler.function(handler.userdata, borrowed, &isDone, $0)
+                try lend(object) { borrowed in
+                    try callHost("the batch request's handler") {
+                        handler.function(handler.userdata, borrowed, &isDone, $0)
+                    }
                 }
                 return isDone
             })

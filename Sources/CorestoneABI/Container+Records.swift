@@ -20,7 +20,7 @@ private func records(
             if let failure, let known = error as? CoreError {
                 let handle = try? HandleTable.make(try ErrorBox(known), .error)
                 failure(userdata, handle)
-                _ = HandleTable.releaseForHost(token(handle))
+                HandleTable.releaseForHost(token(handle))
             }
             throw error
         }

@@ -17,7 +17,7 @@ final class ContainerBox {
     }
 
     deinit {
-        _ = HandleTable.releaseForHost(token(view.withLock { $0 }))
+        HandleTable.releaseForHost(token(view.withLock { $0 }))
         HandleTable.release(coordinatorToken)
     }
 
@@ -74,7 +74,7 @@ public func cst_container_open(
 
 private func handOver(_ container: Container, model: OpaquePointer?) throws -> Handle? {
     let coordinator = try coordinatorHandle(container.coordinator, model: model)
-    defer { _ = HandleTable.releaseForHost(token(coordinator)) }
+    defer { HandleTable.releaseForHost(token(coordinator)) }
     guard HandleTable.retain(token(coordinator)) else { throw invalidHandle(coordinator, .coordinator) }
     return try HandleTable.make(ContainerBox(container, coordinatorToken: token(coordinator)), .container)
 }
@@ -132,8 +132,8 @@ public func cst_container_load(
             case .failure(let error): failure = try? HandleTable.make(try ErrorBox(error), .error)
             }
             handler(payload.pointer, index, cst_string(path), store, failure)
-            _ = HandleTable.releaseForHost(token(store))
-            _ = HandleTable.releaseForHost(token(failure))
+            HandleTable.releaseForHost(token(store))
+            HandleTable.releaseForHost(token(failure))
         }
     }
 }

@@ -64,7 +64,7 @@ private final class Work {
         var error: OpaquePointer?
         let status = boundary(&error) { try result.get() }
         done(userdata, context, status, error)
-        _ = HandleTable.releaseForHost(token(error))
+        HandleTable.releaseForHost(token(error))
     }
 }
 
@@ -126,7 +126,7 @@ func performing(_ block: () throws -> Void) rethrows {
 func callHost(_ body: (UnsafeMutablePointer<OpaquePointer?>) -> cst_status) throws {
     var failure: OpaquePointer?
     let status = body(&failure)
-    defer { _ = HandleTable.releaseForHost(token(failure)) }
+    defer { HandleTable.releaseForHost(token(failure)) }
     guard status < 0 else { return }
     let detail = try? resolve(failure, .error, as: ErrorBox.self).error
     throw CoreError(

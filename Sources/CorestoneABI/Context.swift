@@ -86,7 +86,7 @@ private func insertMany(
         }
     } catch {
         for place in 0..<handled {
-            _ = HandleTable.releaseForHost(token(out?[place]))
+            HandleTable.releaseForHost(token(out?[place]))
             out?[place] = nil
         }
         try takeBack(objects, context, keys)

@@ -43,7 +43,7 @@ class HostDelegate: FetchedResultsControllerDelegate {
         for kind: ResultsChangeKind, newIndexPath: ResultsIndexPath?
     ) {
         guard let tell = functions.did_change_object else { return }
-        lend(object) { borrowed in
+        try? lend(object) { borrowed in
             var change = cst_object_change(
                 kind: kind.rawValue, object: borrowed, path: cst_index_path(indexPath),
                 new_path: cst_index_path(newIndexPath))
@@ -76,7 +76,7 @@ class HostDelegate: FetchedResultsControllerDelegate {
     func controllerDidReset(_ controller: FetchedResultsController, error: CoreError?) {
         guard let tell = functions.did_reset else { return }
         let failure = error.flatMap { try? HandleTable.make(ErrorBox($0), .error) } ?? nil
-        defer { if failure != nil { _ = HandleTable.releaseForHost(token(failure)) } }
+        defer { if failure != nil { HandleTable.releaseForHost(token(failure)) } }
         tell(userdata.pointer, handle, failure)
     }
 }
@@ -99,7 +99,7 @@ private final class HostDifferenceDelegate: HostDelegate, FetchedResultsDifferen
                 associated: change.associatedOffset ?? Int(bitPattern: UInt.max),
                 id: (try? HandleTable.make(ObjectIDBox(change.objectID), .objectID)) ?? nil)
         }
-        defer { for change in changes { _ = HandleTable.releaseForHost(token(change.id)) } }
+        defer { for change in changes { HandleTable.releaseForHost(token(change.id)) } }
         changes.withUnsafeBufferPointer {
             functions.did_change_ids?(userdata.pointer, handle, $0.count, $0.baseAddress)
         }

@@ -58,9 +58,9 @@ public func cst_controller_new_with_sections(
         let controller = FetchedResultsController(
             fetchRequest: request.request, managedObjectContext: box.context
         ) { object in
-            let borrowed = try ownedHandle(object)
-            defer { _ = HandleTable.releaseForHost(token(borrowed)) }
-            return try text("the host's name of a section") { naming.function(naming.userdata, borrowed, $0, $1) }
+            try lend(object) { borrowed in
+                try text("the host's name of a section") { naming.function(naming.userdata, borrowed, $0, $1) }
+            }
         }
         out.pointee = try ControllerBox(controller, request, box).makeHandle()
     }

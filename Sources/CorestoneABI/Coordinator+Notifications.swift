@@ -29,7 +29,7 @@ public func cst_coordinator_observe(
 private enum LentStores {
     static func lend(_ changes: StoreChanges, to body: (UnsafePointer<cst_store_changes>) -> Void) {
         var handles: [OpaquePointer?] = []
-        defer { for handle in handles { _ = HandleTable.releaseForHost(token(handle)) } }
+        defer { for handle in handles { HandleTable.releaseForHost(token(handle)) } }
         func keep(_ handle: OpaquePointer?) -> OpaquePointer? {
             handles.append(handle)
             return handle

@@ -15,7 +15,7 @@ final class DocumentBox {
         context = try ContextBox(document.context, coordinatorToken: coordinatorToken).makeHandle()
     }
 
-    deinit { _ = HandleTable.releaseForHost(token(context)) }
+    deinit { HandleTable.releaseForHost(token(context)) }
 
     var contextHandle: Handle? { context }
 }
@@ -26,7 +26,7 @@ private func document(_ pointer: OpaquePointer?) throws -> Document {
 
 private func handOver(_ document: Document, model: OpaquePointer?) throws -> Handle? {
     let coordinator = try coordinatorHandle(document.coordinator, model: model)
-    defer { _ = HandleTable.releaseForHost(token(coordinator)) }
+    defer { HandleTable.releaseForHost(token(coordinator)) }
     guard HandleTable.retain(token(coordinator)) else { throw invalidHandle(coordinator, .coordinator) }
     return try HandleTable.make(try DocumentBox(document, coordinatorToken: token(coordinator)), .document)
 }

@@ -85,12 +85,9 @@ final class HostValidator: @unchecked Sendable {
 /// Calls a function of the host's with an object, which is borrowed, and a place for an error.
 /// - Throws: the error that the host set there, if it answered a failure.
 func ask(_ object: ManagedObject, _ what: StaticString, _ call: (OpaquePointer?, ErrorOut) -> cst_status) throws {
-    let wasHeld = isHeldByHost(object)
-    let borrowed = try ownedHandle(object)
-    defer { _ = HandleTable.releaseForHost(token(borrowed), wasHeld: wasHeld) }
     var failure: OpaquePointer?
-    let status = call(borrowed, &failure)
-    defer { _ = HandleTable.releaseForHost(token(failure)) }
+    let status = try lend(object) { call($0, &failure) }
+    defer { HandleTable.releaseForHost(token(failure)) }
     guard status < 0 else { return }
     throw (try? resolve(failure, .error, as: ErrorBox.self).error)
         ?? CoreError(.callback, "the host's \(what) answered \(status) without saying why")

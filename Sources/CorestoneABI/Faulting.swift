@@ -138,15 +138,14 @@ public func cst_context_set_inaccessible_fault_handler(
         defer { withExtendedLifetime(former) {} }
         context.inaccessibleFaultHandler = handler.map { handler in
             { object, id, property in
-                let wasHeld = isHeldByHost(object)
-                let fault = try ownedHandle(object)
-                defer { _ = HandleTable.releaseForHost(token(fault), wasHeld: wasHeld) }
                 let idHandle = try HandleTable.make(ObjectIDBox(id), .objectID)
-                defer { _ = HandleTable.releaseForHost(token(idHandle)) }
+                defer { HandleTable.releaseForHost(token(idHandle)) }
                 var isHandled = false
                 let name = property.map { Text($0) }
-                try callHost("the handler of inaccessible faults") {
-                    handler(payload.pointer, fault, idHandle, cst_string(name), &isHandled, $0)
+                try lend(object) { fault in
+                    try callHost("the handler of inaccessible faults") {
+                        handler(payload.pointer, fault, idHandle, cst_string(name), &isHandled, $0)
+                    }
                 }
                 return isHandled
             }

@@ -101,36 +101,29 @@ extension cst_object_change {
     }
 }
 
-/// Lends an object to a callback.
-func lend(_ object: ManagedObject, to body: (OpaquePointer?) -> Void) {
-    let wasHeld = isHeldByHost(object)
-    guard let borrowed = try? ownedHandle(object) else { return }
-    defer { _ = HandleTable.releaseForHost(token(borrowed), wasHeld: wasHeld) }
-    body(borrowed)
-}
-
 /// Lends a difference to a callback, for as long as it runs.
 func lend(
     _ difference: ResultsDifference, _ objects: [ManagedObject], _ box: ContextBox,
     to body: (UnsafePointer<cst_difference>) -> Void
 ) {
-    var handles: [OpaquePointer?] = []
-    defer { for handle in handles { _ = HandleTable.releaseForHost(token(handle)) } }
-    func lent(_ made: OpaquePointer??) -> OpaquePointer? {
-        handles.append(made ?? nil)
-        return made ?? nil
+    var loans: [Loan] = []
+    defer { for loan in loans { loan.end() } }
+    func lent(_ loan: Loan?) -> OpaquePointer? {
+        if let loan { loans.append(loan) }
+        return loan?.handle
     }
+    func lentNew(_ made: () throws -> OpaquePointer?) -> OpaquePointer? { lent(try? Loan(of: 0, made)) }
     let names = difference.sectionChanges.map { Text($0.name) }
     let sections = zip(difference.sectionChanges, names).map {
         cst_section_change(kind: $0.kind.rawValue, index: $0.index, name: cst_string($1))
     }
-    let changes = zip(difference.changes, objects).map { cst_object_change($0, lent(try? ownedHandle($1))) }
-    func lentID(_ id: ObjectID) -> OpaquePointer? { lent(try? HandleTable.make(ObjectIDBox(id), .objectID)) }
+    let changes = zip(difference.changes, objects).map { cst_object_change($0, lent(try? Loan($1))) }
+    func lentID(_ id: ObjectID) -> OpaquePointer? { lentNew { try HandleTable.make(ObjectIDBox(id), .objectID) } }
     let renamed = difference.renamed.map { cst_renamed_id(former: lentID($0.former), id: lentID($0.id)) }
     var told = cst_difference()
-    told.snapshot = lent(try? SnapshotBox(difference.snapshot, box).makeHandle())
+    told.snapshot = lentNew { try SnapshotBox(difference.snapshot, box).makeHandle() }
     told.is_reset = difference.isReset
-    if let failure = difference.error { told.error = lent(try? HandleTable.make(ErrorBox(failure), .error)) }
+    if let failure = difference.error { told.error = lentNew { try HandleTable.make(ErrorBox(failure), .error) } }
     withExtendedLifetime(names) {
         sections.withUnsafeBufferPointer { sections in
             changes.withUnsafeBufferPointer { changes in

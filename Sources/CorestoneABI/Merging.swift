@@ -86,7 +86,7 @@ private final class HostMergePolicy: MergePolicy, @unchecked Sendable {
         guard let function = callback.function else { return }
         let context = conflicts.first?.context.map { handle(Token($0.token)) } ?? nil
         let handles = try conflicts.map { try HandleTable.make(ConflictBox($0), .conflict) }
-        defer { for each in handles { _ = HandleTable.releaseForHost(token(each)) } }
+        defer { for each in handles { HandleTable.releaseForHost(token(each)) } }
         try callHost("the merge policy's function") { error in
             handles.withUnsafeBufferPointer {
                 function(callback.userdata, context, conflicts.count, $0.baseAddress, error)

@@ -70,8 +70,8 @@ private func lend(
     _ change: ValueChange, _ path: Text, of object: ManagedObject,
     to body: (OpaquePointer?, UnsafePointer<cst_value_change>) -> Void
 ) {
-    guard let borrowed = try? ownedHandle(object) else { return }
-    defer { _ = HandleTable.releaseForHost(token(borrowed)) }
+    guard let loan = try? Loan(object) else { return }
+    defer { loan.end() }
     // A value that no cst_value can hold comes as null.
     var cells = [cst_value(), cst_value()]
     for (place, value) in [change.old, change.new].enumerated() { try? putOwned(value, &cells[place]) }
@@ -84,7 +84,7 @@ private func lend(
         (told.old_value, told.new_value) = (cells[0], cells[1])
         told.index_count = indexes.count
         told.indexes = indexes.baseAddress
-        body(borrowed, &told)
+        body(loan.handle, &told)
     }
 }
 
@@ -95,7 +95,7 @@ private enum LentChanges {
         to body: (UnsafePointer<cst_changes>) -> Void
     ) {
         var handles: [OpaquePointer?] = []
-        defer { for handle in handles { _ = HandleTable.releaseForHost(token(handle)) } }
+        defer { for handle in handles { HandleTable.releaseForHost(token(handle)) } }
         func list(_ objects: [ManagedObject], _ ids: [ObjectID]) -> OpaquePointer? {
             if objects.isEmpty && ids.isEmpty { return nil }
             let list = ResultList(objects, ids: ids, entity: nil, box: box)

@@ -188,9 +188,9 @@ public func cst_undo_manager_observe(
         guard let observe else { throw missingObserver() }
         let kind: UndoNotification = try notificationKind(notification, constants: "CST_UNDO_")
         let token = manager.observe(kind) { manager in
-            guard let borrowed = try? undoHandle(manager) else { return }
-            defer { _ = HandleTable.releaseForHost(CorestoneABI.token(borrowed)) }
-            observe(payload.pointer, borrowed, notification)
+            guard let loan = try? Loan(of: Token(manager.token), { try undoHandle(manager) }) else { return }
+            defer { loan.end() }
+            observe(payload.pointer, loan.handle, notification)
         }
         out.pointee = try HandleTable.make(token, .observation)
     }

@@ -109,7 +109,7 @@ static cst_status use(const struct company *c, const struct kind *kind, const ch
 }
 
 /* How many employees a file holds for who opens it now; -1 for one that cannot be opened. */
-static int count_anew(const struct kind *kind, const char *path) {
+static int count_reopened(const struct kind *kind, const char *path) {
     struct company c;
     cst_store_options options = CST_STORE_OPTIONS_INIT;
     memset(&c, 0, sizeof c);
@@ -158,8 +158,8 @@ static void replaced(void) {
         CHECK_INT(0, rename(other, path));
         CHECK_INT(CST_E_STORE_IO, use(&c, &kinds[k], "replaced"));
         company_close(&c);
-        /* The log of what was there before lies beside the other store, and is none of its own. */
-        if (kinds[k].flags != 0 || !is_sqlite(&kinds[k])) CHECK_INT(3, count_anew(&kinds[k], path));
+        /* The log of what was there before lies beside the other store and does not belong to it. */
+        if (kinds[k].flags != 0 || !is_sqlite(&kinds[k])) CHECK_INT(3, count_reopened(&kinds[k], path));
     }
 }
 
@@ -176,7 +176,7 @@ static void cut_off(void) {
             CHECK_INT(0, truncate(path, sizes[s]));
             CHECK_INT(CST_E_STORE_CORRUPT, use(&c, &kinds[k], name));
             company_close(&c);
-            CHECK_INT(-1, count_anew(&kinds[k], path));
+            CHECK_INT(-1, count_reopened(&kinds[k], path));
         }
     }
 }
@@ -194,7 +194,7 @@ static void locked_up(void) {
         CHECK_INT(0, chmod(path, 0600));
         save(c.context);
         company_close(&c);
-        CHECK_INT(ROWS + 1, count_anew(&kinds[k], path));
+        CHECK_INT(ROWS + 1, count_reopened(&kinds[k], path));
     }
 }
 
@@ -220,7 +220,7 @@ static void beyond_file_size(void) {
         CHECK(WIFEXITED(ended));
         CHECK_INT(0, WIFEXITED(ended) ? WEXITSTATUS(ended) : -WTERMSIG(ended));
         company_close(&c);
-        CHECK_INT(ROWS, count_anew(&kinds[k], path));
+        CHECK_INT(ROWS, count_reopened(&kinds[k], path));
     }
 }
 
@@ -298,8 +298,8 @@ static void ended_within_a_commit(void) {
     char journal[600];
     snprintf(journal, sizeof journal, "%s-journal", path);
     CHECK_INT(0, access(journal, F_OK));
-    CHECK_INT(ROWS, count_anew(kind, path));
-    CHECK_INT(ROWS, count_anew(&kinds[0], path));
+    CHECK_INT(ROWS, count_reopened(kind, path));
+    CHECK_INT(ROWS, count_reopened(&kinds[0], path));
 }
 
 static volatile sig_atomic_t signals;
@@ -329,8 +329,8 @@ static void signals_meanwhile(void) {
         OK(cst_coordinator_backup_store(c.coordinator, c.store, text(copy), NULL, NULL, NULL, E));
         company_close(&c);
         CHECK_INT(0, setitimer(ITIMER_REAL, &never, NULL));
-        CHECK_INT(10 * ROWS, count_anew(&kinds[k], path));
-        CHECK_INT(10 * ROWS, count_anew(&kinds[k], copy));
+        CHECK_INT(10 * ROWS, count_reopened(&kinds[k], path));
+        CHECK_INT(10 * ROWS, count_reopened(&kinds[k], copy));
     }
     CHECK_INT(0, sigaction(SIGALRM, &former, NULL));
     CHECK(signals > 0);
@@ -353,7 +353,7 @@ static void put_back(void) {
         company_close(&c);
         CHECK_INT(is_sqlite(&kinds[k]) ? CST_E_STORE_IO : CST_OK, status);
         /* Files that are read and written as a whole are what they are when they are read: with the new row, if it was saved. */
-        if (k > 0) CHECK_INT(is_sqlite(&kinds[k]) ? 2 : 3, count_anew(&kinds[k], path));
+        if (k > 0) CHECK_INT(is_sqlite(&kinds[k]) ? 2 : 3, count_reopened(&kinds[k], path));
     }
 }
 

@@ -45,7 +45,7 @@ void platform_prepare_workers(void (*lost)(void *worker));
 /* Makes the calling thread a worker; NULL makes it none. */
 void platform_set_worker(void *worker);
 
-/* Starts a thread of the library's own, which nobody joins and no signal reaches: signals are for the host's threads. Returns 0, or
+/* Starts a thread of the library's own, which is never joined and takes no signals: those are for the host's threads. Returns 0, or
  * the system's error. */
 int platform_start_thread(void *(*run)(void *), void *argument);
 

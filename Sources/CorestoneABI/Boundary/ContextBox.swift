@@ -60,7 +60,7 @@ final class ContextBox {
         defer {
             for guest in guests {
                 (try? resolve(guest, .context, as: ContextBox.self))?.context.end()
-                _ = HandleTable.releaseForHost(token(guest))
+                HandleTable.releaseForHost(token(guest))
             }
             guests = former
         }

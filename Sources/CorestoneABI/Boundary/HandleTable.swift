@@ -98,25 +98,22 @@ extension HandleTable {
         return true
     }
 
-    /// Gives up a reference of the host's that the library holds for it, around a callback; false when there is none, or the
-    /// handle is not live.
-    ///
-    /// A callback may have given up the host's own reference meanwhile, and the call under way may be using what nothing else holds
-    /// now: that ends with the outermost call.
-    ///
-    /// - Parameter wasHeld: whether the host held references before, so that now it has given up all of them.
-    static func releaseForHost(_ token: Token, wasHeld: Bool = false) -> Bool {
-        switch dropHost(token) {
-        case .nothing: return false
-        case .oneOfMany: return true
-        case .last(let rest):
-            if platform_call_depth() > 0, wasHeld || rest.isLastReference { rest.endWithCall() } else { rest.end() }
-            return true
-        }
+    /// Gives up a reference of the host's that the library made and holds for it.
+    static func releaseForHost(_ token: Token) {
+        if case .last(let rest) = dropHost(token) { rest.end() }
     }
 
-    /// The same as the host's own call. Within a callback the handle is invalid at once, but what it stands for ends with the
-    /// outermost call of the thread, which may be using it.
+    /// Gives up the reference of a loan, when the callback has returned.
+    ///
+    /// - Parameter wasHeld: whether the host held references before the loan. When none is left, the callback gave them up, and
+    ///   the call under way may be using the object, which then ends with the outermost call.
+    fileprivate static func endLoan(_ token: Token, wasHeld: Bool) {
+        guard case .last(let rest) = dropHost(token) else { return }
+        if wasHeld && platform_call_depth() > 0 { rest.endWithCall() } else { rest.end() }
+    }
+
+    /// The host's own call; false when it holds no reference, or the handle is not live. Within a callback the handle is invalid
+    /// at once, but the object ends with the outermost call of the thread, which may be using it.
     static func releaseByHost(_ token: Token) -> Bool {
         switch dropHost(token) {
         case .nothing: return false
@@ -146,22 +143,6 @@ extension HandleTable {
         let owner: UnsafeMutableRawPointer?
         /// The entry's last word when the library does not hold the object either, else 0.
         let ended: UInt64
-
-        /// Whether the object of the handle, or its owner, would end with it.
-        var isLastReference: Bool {
-            if ended != 0, HandleType(ended: ended).isRetained, Rest.isUnique(platform_handle_at(index)?.pointee.object)
-            {
-                return true
-            }
-            return Rest.isUnique(owner)
-        }
-
-        private static func isUnique(_ object: UnsafeMutableRawPointer?) -> Bool {
-            guard var object else { return false }
-            return withUnsafeMutablePointer(to: &object) {
-                $0.withMemoryRebound(to: AnyObject.self, capacity: 1) { isKnownUniquelyReferenced(&$0.pointee) }
-            }
-        }
 
         func end() {
             // Outside every lock: what ends now may run the host's code, and take locks of its own.
@@ -231,4 +212,35 @@ extension HandleTable {
             index = next
         }
     }
+}
+
+// MARK: - Loans
+
+/// A handle that a callback may use while it runs: a reference of the host's that the library gives up afterwards.
+struct Loan {
+    let handle: Handle?
+    private let wasHeld: Bool
+
+    /// On the object's queue.
+    init(_ object: ManagedObject) throws {
+        try self.init(of: Token(object.token)) { try ownedHandle(object) }
+    }
+
+    /// - Parameters:
+    ///   - token: the token that the object had before, or 0.
+    ///   - make: returns a handle with one more reference of the host's.
+    init(of token: Token, _ make: () throws -> Handle?) throws {
+        wasHeld = platform_handle_find_any(token).map { platform_handle_hosts($0) > 0 } ?? false
+        handle = try make()
+    }
+
+    func end() { HandleTable.endLoan(token(handle), wasHeld: wasHeld) }
+}
+
+/// Lends an object to a callback.
+@discardableResult
+func lend<Result>(_ object: ManagedObject, to body: (Handle?) throws -> Result) throws -> Result {
+    let loan = try Loan(object)
+    defer { loan.end() }
+    return try body(loan.handle)
 }

@@ -13,12 +13,6 @@ func ownedHandle(_ object: ManagedObject) throws -> Handle? {
     return handle(try newToken(object, hosts: 1))
 }
 
-/// Whether the host holds references to an object. On the object's queue.
-func isHeldByHost(_ object: ManagedObject) -> Bool {
-    guard let entry = platform_handle_find_any(Token(object.token)) else { return false }
-    return platform_handle_hosts(entry) > 0
-}
-
 /// A token that the library holds, to be given up with `HandleTable.release`. On the object's queue.
 @inline(__always)
 func innerToken(_ object: ManagedObject, in box: Unmanaged<ContextBox>? = nil) throws -> Token {

@@ -9,7 +9,7 @@ import CorestoneValues
 func callHost(_ what: @autoclosure () -> String, _ body: (ErrorOut) -> cst_status) throws -> cst_status {
     var failure: OpaquePointer?
     let status = body(&failure)
-    defer { _ = HandleTable.releaseForHost(token(failure)) }
+    defer { HandleTable.releaseForHost(token(failure)) }
     guard status < 0 else { return status }
     let detail = try? resolve(failure, .error, as: ErrorBox.self).error
     throw CoreError(

@@ -70,9 +70,9 @@ func dispose(_ value: UnsafeMutablePointer<cst_value>) {
     let held = value.pointee.as
     switch Int(value.pointee.type) {
     case CST_STRING, CST_URI, CST_BYTES: free(UnsafeMutableRawPointer(mutating: held.bytes.data))
-    case CST_OBJECT: _ = HandleTable.releaseForHost(token(held.object))
-    case CST_OBJECT_ID: _ = HandleTable.releaseForHost(token(held.object_id))
-    case CST_EXPRESSION: _ = HandleTable.releaseForHost(token(held.expression))
+    case CST_OBJECT: HandleTable.releaseForHost(token(held.object))
+    case CST_OBJECT_ID: HandleTable.releaseForHost(token(held.object_id))
+    case CST_EXPRESSION: HandleTable.releaseForHost(token(held.expression))
     case CST_HOST:
         let callbacks = try? options(held.host.callbacks, cst_host_callbacks(), "callbacks")
         callbacks?.release?(held.host.object)

@@ -3,19 +3,19 @@ import CorestoneValues
 import Glibc
 import Synchronization
 
-/// Has the idle read transactions of a store's connections ended. One thread does that for all stores of the process
-/// (`ReaperThread`); it is there only while a store has something to look at.
+/// Ends the idle read transactions of a store's connections. One thread does this for all stores of the process
+/// (`ReaperThread`); it runs only while a store has open transactions.
 final class ReadReaper: @unchecked Sendable {
     /// Ends what is idle; whether anything is left that has to be looked at again. Set before the first read.
     var endIdle: () -> Bool = { false }
 
-    /// Whether nobody looks at the store. Becomes false with the thread's mutex only.
+    /// Whether the thread leaves the store alone. Becomes false with the thread's mutex only.
     fileprivate let sleeps = Atomic(true)
     // With the thread's mutex.
     fileprivate var idleRounds = 0
     fileprivate var isStopped = false
 
-    /// To be called before a transaction begins; false when nobody would end it.
+    /// To be called before a transaction begins; false when there is no thread to end it.
     func begin() -> Bool { sleeps.load(ordering: .relaxed) ? wake() : true }
 
     private func wake() -> Bool {
@@ -119,7 +119,7 @@ private final class ReaperThread: @unchecked Sendable {
         reaper.idleRounds += 1
         if reaper.idleRounds < ReaperThread.idleRounds { return }
         reaper.sleeps.store(true, ordering: .relaxed)
-        // Whoever began a transaction before that may not have seen it.
+        // A reader that began a transaction before that may not have seen it.
         if ask(reaper), !reaper.isStopped { reaper.sleeps.store(false, ordering: .relaxed) }
         if reaper.sleeps.load(ordering: .relaxed) { awake.removeAll { $0 === reaper } }
     }

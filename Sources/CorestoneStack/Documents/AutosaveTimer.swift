@@ -3,7 +3,7 @@ import CorestoneValues
 import Glibc
 import Synchronization
 
-/// Calls a function when nothing was started anew for a while.
+/// Calls a function after a delay, which each new start begins again.
 final class AutosaveTimer: Sendable {
     private struct Due {
         var time = 0.0

@@ -71,7 +71,7 @@ struct OutputFile {
 
     /// The same for what is made piece by piece, some lines each.
     func write(_ pieces: AnySequence<[String]>) throws -> Bool {
-        var rest = pieces.makeIterator()
+        let rest = pieces.makeIterator()
         guard let first = rest.next() else { return try write("") }
         func text(_ lines: [String]) -> String { lines.map { $0 + "\n" }.joined() }
         guard var next = rest.next() else { return try write(text(first)) }
