@@ -120,12 +120,14 @@ cst_status answer(cst_error **error);
 struct ticket;
 struct ticket *ticket_new(void);
 void ticket_destroy(void *ticket);
-void ticket_use(void *ticket);
+void ticket_use_in(void *ticket, const char *function);
+#define ticket_use(ticket) ticket_use_in(ticket, __func__)
 
 /* A value of the host's behind a transformer or a class: freed exactly once, and not used after that. */
 void *thing_new(void);
 void thing_free(void *thing);
-bool thing_use(const void *thing);
+bool thing_use_in(const void *thing, const char *function);
+#define thing_use(thing) thing_use_in(thing, __func__)
 cst_value host_value(void);
 
 /* ---- chance, from the seed alone ---- */

@@ -29,6 +29,7 @@ static struct host {
 static struct ticket *tickets;
 static struct thing *things;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* things are made on any thread */
+static const char *_Atomic used_last_in; /* the function that used it */
 static atomic_int used_late;                              /* complaints of other threads wait for the end of the seed */
 
 struct ticket *ticket_new(void) {
@@ -39,8 +40,10 @@ struct ticket *ticket_new(void) {
     return ticket;
 }
 
-void ticket_use(void *ticket) {
-    if (ticket && ((struct ticket *)ticket)->destroyed > 0) used_late++;
+void ticket_use_in(void *ticket, const char *function) {
+    if (!ticket || ((struct ticket *)ticket)->destroyed == 0) return;
+    used_late++;
+    used_last_in = function;
 }
 
 void ticket_destroy(void *ticket) {
@@ -60,9 +63,10 @@ void *thing_new(void) {
 
 void thing_free(void *thing) { ((struct thing *)thing)->freed++; }
 
-bool thing_use(const void *thing) {
+bool thing_use_in(const void *thing, const char *function) {
     if (((const struct thing *)thing)->freed == 0) return true;
     used_late++;
+    used_last_in = function;
     return false;
 }
 
@@ -171,5 +175,5 @@ void hosts_end(void) {
         if (hosts[i].kept != 0) complain("host object %zu is held %d times", i, hosts[i].kept);
         hosts[i].kept = 0;
     }
-    if (used_late) complain("%d calls with what was destroyed or freed", used_late);
+    if (used_late) complain("%d calls with what was destroyed or freed, the last in %s", used_late, used_last_in);
 }
