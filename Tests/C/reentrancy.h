@@ -105,6 +105,8 @@ enum kind {
 
 /* How many calls were made so far, those of callbacks too. */
 long long calls_made(void);
+/* For calls that callbacks make beside the random ones. */
+void count_call(void);
 
 /* What a callback does first: some random calls, unless enough is going on already. False on a thread whose turn it
  * is not: only one thread at a time may use chance, or a seed would not do the same twice. */

@@ -25,7 +25,9 @@ cst_status answer(cst_error **error) {
 /* Gives back what was only lent. */
 static void give_back(const void *lent) {
     /* An unattached object may keep itself through a circle that only its handle can undo. */
-    if (one_in(25) && !is_unattached((void *)lent)) cst_release((void *)lent);
+    if (!one_in(25) || is_unattached((void *)lent)) return;
+    count_call();
+    cst_release((void *)lent);
 }
 
 static cst_value small_text(size_t number) {

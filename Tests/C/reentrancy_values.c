@@ -29,7 +29,7 @@ static struct host {
 static struct ticket *tickets;
 static struct thing *things;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* things are made on any thread */
-static const char *_Atomic used_last_in; /* the function that used it */
+static const char *_Atomic used_last_in;                  /* the function that used it */
 static atomic_int used_late;                              /* complaints of other threads wait for the end of the seed */
 
 struct ticket *ticket_new(void) {
