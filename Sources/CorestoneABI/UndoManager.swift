@@ -188,7 +188,8 @@ public func cst_undo_manager_observe(
         guard let observe else { throw missingObserver() }
         let kind: UndoNotification = try notificationKind(notification, constants: "CST_UNDO_")
         let token = manager.observe(kind) { manager in
-            guard let loan = try? Loan(of: Token(manager.token), { try undoHandle(manager) }) else { return }
+            let known = partLock.with { Token(manager.token) }
+            guard let loan = try? Loan(of: known, { try undoHandle(manager) }) else { return }
             defer { loan.end() }
             observe(payload.pointer, loan.handle, notification)
         }

@@ -3,7 +3,9 @@ import CorestonePredicate
 import CorestoneValues
 
 @_cdecl("cst_value_dispose") @implementation
-public func cst_value_dispose(_ value: UnsafeMutablePointer<cst_value>?) { if let value { dispose(value) } }
+public func cst_value_dispose(_ value: UnsafeMutablePointer<cst_value>?) {
+    if let value { dispose(value, byHost: true) }
+}
 
 @_cdecl("cst_value_copy_at_key_path") @implementation
 public func cst_value_copy_at_key_path(

@@ -321,11 +321,66 @@ static void in_a_block_to_perform_it_ends_at_once(void) {
     company_close(&c);
 }
 
+/* The host's only reference to an object, which alone keeps the context: a handle, or a value that a call gave. */
+static struct {
+    cst_object *handle;
+    cst_value value;
+    cst_key name;
+    int calls;
+} only;
+
+static cst_status gives_the_only_one_up(void *userdata, const cst_value *value, const cst_value *variables,
+                                        bool *out_result, cst_error **error) {
+    (void)userdata, (void)variables, (void)error;
+    if (only.calls++ == 0) {
+        if (only.handle) CHECK_STATUS(CST_OK, cst_release(only.handle));
+        cst_value_dispose(&only.value);
+    }
+    cst_value name = value_null();
+    CHECK_STATUS(CST_OK, cst_object_get(value->as.object, only.name, &name, NULL));
+    CHECK_TEXT("Ada", name.as.string);
+    *out_result = true;
+    return CST_OK;
+}
+
+static void a_lent_object_stays_to_the_end_of_the_call(void) {
+    for (int is_value = 0; is_value < 2; is_value++) {
+        struct company c = company_open(check_path("staff.sqlite"));
+        cst_predicate *block = NULL, *both = NULL;
+        bool holds = false;
+        size_t handles = cst_handle_count();
+        OK(cst_predicate_new_block(gives_the_only_one_up, NULL, NULL, &block, E));
+        const cst_predicate *const parts[] = {block, block};
+        OK(cst_predicate_new_compound(CST_PREDICATE_AND, 2, parts, &both, E));
+        cst_context *context = company_context(&c, CST_QUEUE_CALLER);
+        only.handle = company_employee(&c, context, "Ada", 1);
+        only.value = (cst_value){CST_OBJECT, 0, {.object = only.handle}};
+        only.name = c.name;
+        only.calls = 0;
+        const cst_value asked = only.value;
+        if (is_value) {
+            cst_object *handle = only.handle;
+            OK(cst_value_copy_at_key_path(&asked, text("self"), &only.value, E));
+            OK(cst_release(handle));
+            only.handle = NULL;
+        }
+        OK(cst_release(context));
+        CHECK_STATUS(CST_OK, cst_predicate_evaluate_value(both, &asked, NULL, &holds, E));
+        CHECK(holds);
+        CHECK_INT(2, only.calls);
+        OK(cst_release(block));
+        OK(cst_release(both));
+        CHECK_INT((int64_t)handles, (int64_t)cst_handle_count());
+        company_close(&c);
+    }
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(values_are_refused_while_an_object_leaves);
     RUN(a_controller_survives_its_own_callbacks);
     RUN(what_a_callback_gives_up_ends_with_the_outermost_call);
     RUN(in_a_block_to_perform_it_ends_at_once);
+    RUN(a_lent_object_stays_to_the_end_of_the_call);
     return check_end();
 }

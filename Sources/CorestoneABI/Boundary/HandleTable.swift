@@ -107,7 +107,7 @@ extension HandleTable {
     ///
     /// - Parameter wasHeld: whether the host held references before the loan. When none is left, the callback gave them up, and
     ///   the call under way may be using the object, which then ends with the outermost call.
-    fileprivate static func endLoan(_ token: Token, wasHeld: Bool) {
+    static func endLoan(_ token: Token, wasHeld: Bool) {
         guard case .last(let rest) = dropHost(token) else { return }
         if wasHeld && platform_call_depth() > 0 { rest.endWithCall() } else { rest.end() }
     }
@@ -219,7 +219,8 @@ extension HandleTable {
 /// A handle that a callback may use while it runs: a reference of the host's that the library gives up afterwards.
 struct Loan {
     let handle: Handle?
-    private let wasHeld: Bool
+    /// Whether the host held references before.
+    let wasHeld: Bool
 
     /// On the object's queue.
     init(_ object: ManagedObject) throws {

@@ -6,6 +6,8 @@ import Glibc
 
 /// In `aux`: what the value holds is the host's to free.
 private let ownedMark: UInt32 = 1 << 31
+/// In `aux` of an object: the host held references to it before, as `Loan.wasHeld` says.
+private let heldMark: UInt32 = 1 << 30
 
 /// Writes a value with memory and handles of its own; `cst_value_dispose` frees them. Managed objects on their queue.
 func putOwned(_ value: PropertyValue, _ out: UnsafeMutablePointer<cst_value>) throws {
@@ -20,8 +22,10 @@ func putOwned(_ value: PropertyValue, _ out: UnsafeMutablePointer<cst_value>) th
     case .dictionary(let members): try putMembers(members.flatMap { [.string($0.key), $0.value] }, CST_DICTIONARY, out)
     case .object(let object as ManagedObject):
         try object.checkQueue()
-        out.pointee.as.object = try ownedHandle(object)
+        let loan = try Loan(object)
+        out.pointee.as.object = loan.handle
         mark(out, CST_OBJECT)
+        if loan.wasHeld { out.pointee.aux |= heldMark }
     case .object(let reference as ObjectIDReference):
         out.pointee.as.object_id = try HandleTable.make(ObjectIDBox(reference.id), .objectID)
         mark(out, CST_OBJECT_ID)
@@ -65,20 +69,29 @@ private func putMembers(_ members: [PropertyValue], _ type: Int, _ out: UnsafeMu
 }
 
 /// Frees what `putOwned` made; a value that was lent stays as it is.
-func dispose(_ value: UnsafeMutablePointer<cst_value>) {
+/// - Parameter byHost: whether the host asks, perhaps within a callback of a call that uses the value.
+func dispose(_ value: UnsafeMutablePointer<cst_value>, byHost: Bool = false) {
     guard value.pointee.type != CST_DECIMAL, value.pointee.aux & ownedMark != 0 else { return }
     let held = value.pointee.as
+    let wasHeld = value.pointee.aux & heldMark != 0
+    func release(_ handle: Handle?) {
+        if byHost {
+            _ = HandleTable.releaseByHost(token(handle))
+        } else {
+            HandleTable.endLoan(token(handle), wasHeld: wasHeld)
+        }
+    }
     switch Int(value.pointee.type) {
     case CST_STRING, CST_URI, CST_BYTES: free(UnsafeMutableRawPointer(mutating: held.bytes.data))
-    case CST_OBJECT: HandleTable.releaseForHost(token(held.object))
-    case CST_OBJECT_ID: HandleTable.releaseForHost(token(held.object_id))
-    case CST_EXPRESSION: HandleTable.releaseForHost(token(held.expression))
+    case CST_OBJECT: release(held.object)
+    case CST_OBJECT_ID: release(held.object_id)
+    case CST_EXPRESSION: release(held.expression)
     case CST_HOST:
         let callbacks = try? options(held.host.callbacks, cst_host_callbacks(), "callbacks")
         callbacks?.release?(held.host.object)
     case CST_ARRAY, CST_SET, CST_DICTIONARY:
         let cells = UnsafeMutablePointer(mutating: held.values.data)
-        for place in 0..<held.values.size { if let cells { dispose(cells + place) } }
+        for place in 0..<held.values.size { if let cells { dispose(cells + place, byHost: byHost) } }
         cells?.deallocate()
     default: break
     }
