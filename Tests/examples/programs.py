@@ -67,6 +67,10 @@ class Terminal:
         """What was drawn since the screen was last cleared."""
         return self.shown.rpartition(CLEAR)[2].replace("\r\n", "\n")
 
+    def screens(self, since: int) -> list[str]:
+        """What was drawn since `shown` was so long, one screen after the other."""
+        return self.shown[since:].replace("\r\n", "\n").split(CLEAR)
+
     def read(self, timeout: float) -> None:
         if select.select([self.master], [], [], timeout)[0]:
             try:
@@ -74,20 +78,24 @@ class Terminal:
             except OSError:  # it ended
                 pytest.fail(f"the program ended:\n{self.screen}")
 
-    def shows(self, text: str, within: float) -> bool:
-        """Whether the screen is drawn and matches a pattern before so many seconds are over."""
+    def shows(self, text: str, within: float, since: int | None = None) -> bool:
+        """Whether the screen is drawn before so many seconds are over, and matches a pattern. With `since`, an earlier
+        screen may match too, if it was drawn since `shown` was so long."""
         end = time.monotonic() + within
-        while not (re.search(self.PROMPT, self.screen) and re.search(text, self.screen)):
+        while not (
+            re.search(self.PROMPT, self.screen)
+            and any(re.search(text, each) for each in ([self.screen] if since is None else self.screens(since)))
+        ):
             left = end - time.monotonic()
             if left <= 0:
                 return False
             self.read(left)
         return True
 
-    def wait_for(self, text: str) -> float:
-        """Waits until the screen is drawn and matches a pattern; the seconds that this took."""
+    def wait_for(self, text: str, since: int | None = None) -> float:
+        """Waits until `shows` holds; the seconds that this took."""
         start = time.monotonic()
-        if not self.shows(text, self.PATIENCE):
+        if not self.shows(text, self.PATIENCE, since):
             pytest.fail(f"{text!r} does not appear in {self.PATIENCE} s:\n{self.screen}\n{self.threads()}")
         return time.monotonic() - start
 

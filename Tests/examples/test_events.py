@@ -33,8 +33,10 @@ class CalendarTerminal(Terminal):
     def do(self, *lines: str) -> list[list[str]]:
         """Types lines, and waits until all of them are carried out: the days."""
         self.count += 1
+        before = len(self.shown)
         self.press("".join(line + "\n" for line in [*lines, f"done{self.count}"]))
-        self.wait_for(rf'no command "done{self.count}"; "help" lists them\n\n> $')
+        # What another process saves takes the place of this message, and may do so before it is read here.
+        self.wait_for(rf'no command "done{self.count}"; "help" lists them\n\n> $', since=before)
         return self.days
 
 
