@@ -126,6 +126,14 @@ uint32_t platform_handle_add_host(platform_handle *handle) {
     return hosts;
 }
 
+bool platform_handle_add_another_host(platform_handle *handle) {
+    uint32_t hosts = __atomic_load_n(&handle->hosts, __ATOMIC_RELAXED);
+    do {
+        if (hosts == 0 || hosts == UINT32_MAX - 1) return false;
+    } while (!__atomic_compare_exchange_n(&handle->hosts, &hosts, hosts + 1, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+    return true;
+}
+
 uint32_t platform_handle_drop_host(platform_handle *handle) {
     uint32_t hosts = __atomic_load_n(&handle->hosts, __ATOMIC_RELAXED);
     do {

@@ -335,7 +335,8 @@ public func cst_object_context(
         }
         // On any thread, so the table is asked, which knows the context of every handle but those of unattached objects.
         guard !platform_handle_has_flag(entry), let owner = entry.pointee.owner else { return .notFound }
-        let box = Unmanaged<ContextBox>.fromOpaque(owner).takeUnretainedValue()
+        guard let kept = swift_tryRetain(owner) else { return .notFound }
+        let box = Unmanaged<ContextBox>.fromOpaque(kept).takeRetainedValue()
         if box.isOnQueue, try resolve(pointer, .object, as: ManagedObject.self).isGone { return .notFound }
         out.pointee = box.handle
         return .ok

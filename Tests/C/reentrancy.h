@@ -167,7 +167,7 @@ enum slot {
     SLOT_MODEL,
     SLOT_COUNT
 };
-enum { PLACES = 40, CONFLICTS = 4, STREAMS = 2, LOCKS = 4, UNATTACHED = 32 };
+enum { PLACES = 40, CONFLICTS = 4, BORROWED = 8, STREAMS = 2, LOCKS = 4, UNATTACHED = 32 };
 
 struct world {
     uint64_t seed;
@@ -176,6 +176,7 @@ struct world {
     cst_key name, age, blob, mark, parent, kids, friends, friend_of;
     void *held[SLOT_COUNT][PLACES];
     cst_conflict *conflicts[CONFLICTS]; /* lent, and mostly gone */
+    cst_object *borrowed[BORROWED];     /* to-one targets, likewise */
     /* Made outside every context, and kept to the end: whatever they are tied to by then has to be undone. More are not
      * made in a seed. */
     cst_object *unattached[UNATTACHED];

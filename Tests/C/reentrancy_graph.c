@@ -77,6 +77,45 @@ static void new_object(cst_error **error) {
     keep(SLOT_OBJECT, made);
 }
 
+/* A context that the host's one handle of an object keeps, and nothing else. */
+static void lone_context(cst_error **error) {
+    cst_context *made = NULL;
+    cst_object *child = NULL, *parent = NULL;
+    if (cst_context_new(some(SLOT_COORDINATOR), CST_QUEUE_CALLER, &made, error) != CST_OK) return;
+    cst_context_set_user_info(made, ticket_new(), ticket_destroy, NULL);
+    cst_context_insert(made, entity(), &child, NULL);
+    cst_context_insert(made, entity(), &parent, NULL);
+    const cst_value target = value_object(parent);
+    cst_value borrowed = value_null();
+    cst_object_set(child, world.parent, &target, NULL);
+    if (cst_object_get(child, world.parent, &borrowed, NULL) == CST_OK && borrowed.type == CST_OBJECT)
+        world.borrowed[below(BORROWED)] = borrowed.as.object;
+    cst_release(parent);
+    keep(SLOT_OBJECT, child);
+    cst_release(made);
+}
+
+/* Borrowed handles are used as long as they may be, and longer. */
+static void use_borrowed(cst_error **error) {
+    cst_object **place = &world.borrowed[below(BORROWED)];
+    cst_context *its_context = NULL;
+    cst_value value = value_null();
+    switch (below(3)) {
+    case 0:
+        if (cst_object_get(object(), world.parent, &value, error) == CST_OK && value.type == CST_OBJECT)
+            *place = value.as.object;
+        break;
+    case 1:
+        keep(SLOT_OBJECT, cst_retain(*place));
+        break;
+    default:
+        cst_object_get(*place, any_key(), &value, error);
+        if (cst_object_context(*place, &its_context, NULL) == CST_OK && one_in(2))
+            keep(SLOT_CONTEXT, cst_retain(its_context));
+        break;
+    }
+}
+
 static void insert_object(cst_error **error) { cst_context_insert_object(context(), object(), error); }
 static void delete (cst_error **error) { cst_context_delete(context(), object(), error); }
 static void assign(cst_error **error) { cst_context_assign(context(), object(), some(SLOT_STORE), error); }
@@ -482,6 +521,8 @@ const struct act graph_acts[] = {
     {"insert", 8, insert},
     {"insert_many", 1, insert_many},
     {"new_object", 1, new_object},
+    {"lone_context", 1, lone_context},
+    {"use_borrowed", 2, use_borrowed},
     {"insert_object", 2, insert_object},
     {"delete", 4, delete},
     {"assign", 1, assign},

@@ -5,6 +5,7 @@
  */
 #include "company.h"
 
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -375,6 +376,70 @@ static void a_lent_object_stays_to_the_end_of_the_call(void) {
     }
 }
 
+/* ---- callbacks while a context ends ---- */
+
+/* A context that ends on the thread of its queue, and an object of it that the library alone holds. */
+static struct {
+    cst_context *context;
+    cst_object *borrowed;
+    const cst_entity *entity;
+    sem_t proceed, ended;
+} ending;
+
+/* Nothing keeps the context any more, and nothing that this does may do so. */
+static void keeps_what_ends(void *userdata) {
+    (void)userdata;
+    cst_context *child = NULL;
+    cst_object *copy = NULL;
+    const cst_value borrowed = value_object(ending.borrowed);
+    cst_value kept = value_null();
+    CHECK(cst_retain(ending.borrowed) == NULL);
+    CHECK(cst_retain(ending.context) == NULL);
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_context_new_child(ending.context, CST_QUEUE_PRIVATE, &child, NULL));
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_context_perform(ending.context, body, NULL, NULL, NULL));
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_context_process_pending_changes(ending.context, NULL));
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_value_copy_at_key_path(&borrowed, text("self"), &kept, NULL));
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_context_insert(ending.context, ending.entity, &copy, NULL));
+    sem_post(&ending.ended);
+}
+
+static cst_status waits(void *userdata, cst_context *context, cst_error **error) {
+    (void)userdata, (void)context, (void)error;
+    sem_wait(&ending.proceed);
+    return CST_OK;
+}
+
+static bool is_interrupted(void *userdata) {
+    (void)userdata;
+    return false;
+}
+
+static cst_status fills(void *userdata, cst_context *context, cst_error **error) {
+    const struct company *c = userdata;
+    cst_object *ada = company_employee(c, context, "Ada", 1);
+    cst_object *department = company_insert(c, context, c->department, c->department_name, "Engines");
+    set(ada, c->to_department, value_object(department));
+    ending.borrowed = get(ada, c->to_department).as.object;
+    OK(cst_release(ada));
+    OK(cst_release(department));
+    return cst_context_set_interrupt(context, is_interrupted, NULL, keeps_what_ends, error);
+}
+
+static void nothing_keeps_a_context_that_ends(void) {
+    struct company c = company_open(check_path("staff.sqlite"));
+    ending.entity = c.department;
+    CHECK_INT(0, sem_init(&ending.proceed, 0, 0));
+    CHECK_INT(0, sem_init(&ending.ended, 0, 0));
+    ending.context = company_context(&c, CST_QUEUE_PRIVATE);
+    OK(cst_context_perform_and_wait(ending.context, fills, &c, E));
+    OK(cst_context_perform(ending.context, waits, NULL, NULL, E));
+    OK(cst_release(ending.context));
+    sem_post(&ending.proceed);
+    sem_wait(&ending.ended);
+    /* The coordinator waits for the thread of the queue. */
+    company_close(&c);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(values_are_refused_while_an_object_leaves);
@@ -382,5 +447,6 @@ int main(int argc, char **argv) {
     RUN(what_a_callback_gives_up_ends_with_the_outermost_call);
     RUN(in_a_block_to_perform_it_ends_at_once);
     RUN(a_lent_object_stays_to_the_end_of_the_call);
+    RUN(nothing_keeps_a_context_that_ends);
     return check_end();
 }

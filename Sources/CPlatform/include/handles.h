@@ -105,6 +105,9 @@ static inline uint32_t platform_handle_hosts(const platform_handle *handle) {
 /* One more. Returns how many it held before, UINT32_MAX when they cannot be counted any more. */
 uint32_t platform_handle_add_host(platform_handle *handle);
 
+/* One more, if it holds any; false when it holds none, or they cannot be counted any more. */
+bool platform_handle_add_another_host(platform_handle *handle);
+
 /* One fewer. Returns how many it held before: 0 means that it held none, and nothing was done. */
 uint32_t platform_handle_drop_host(platform_handle *handle);
 

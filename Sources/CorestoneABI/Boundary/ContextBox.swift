@@ -22,6 +22,7 @@ final class ContextBox {
         self.parent = parent
         self.coordinatorToken = coordinatorToken
         pendingReleases = context.pendingReleases
+        context.hostBox = self
     }
 
     deinit {
@@ -59,7 +60,7 @@ final class ContextBox {
         guests = []
         defer {
             for guest in guests {
-                (try? resolve(guest, .context, as: ContextBox.self))?.context.end()
+                (try? contextBox(guest))?.context.end()
                 HandleTable.releaseForHost(token(guest))
             }
             guests = former
@@ -94,8 +95,18 @@ final class ContextBox {
 /// Held while the token of a box ends, so that who finds the token finds a box whose memory is there.
 private let boxLock = RecursiveLock(.leaf)
 
-/// The box of a handle.
-func contextBox(_ pointer: Handle?) throws -> ContextBox { try resolve(pointer, .context) }
+/// The box of a handle. Refused when its end has begun: a callback that runs within that end may call anything, and nothing
+/// may keep the box then.
+func contextBox(_ pointer: Handle?) throws -> ContextBox {
+    guard let entry = platform_handle_find(token(pointer), HandleType.context.rawValue) else {
+        throw invalidHandle(pointer, .context)
+    }
+    guard let box = swift_tryRetain(entry.pointee.object) else {
+        throw CoreError(
+            .invalidHandle, "the context is ending, since its last handle was given up; keep one as long as you use it")
+    }
+    return Unmanaged<ContextBox>.fromOpaque(box).takeRetainedValue()
+}
 
 /// The context of a handle, on its queue, with what other threads released freed.
 @inline(__always)

@@ -44,14 +44,27 @@ enum HandleTable {
     private static func make(
         _ object: Unmanaged<AnyObject>, _ type: HandleType, owner: Unmanaged<AnyObject>?, isLoose: Bool, hosts: UInt32
     ) throws -> Token {
+        guard hosts == 0 || retainOwner(owner?.toOpaque()) else {
+            if type.isRetained { object.release() }
+            throw ownerEnds(of: type)
+        }
         let token = platform_handle_make(object.toOpaque(), owner?.toOpaque(), type.rawValue, isLoose, hosts)
         guard token != 0 else {
             if type.isRetained { object.release() }
+            if hosts > 0 { owner?.release() }
             throw CoreError(.noMemory, "there is no memory for another handle")
         }
-        if hosts > 0 { _ = owner?.retain() }
         if !type.isRetained { object.release() }
         return token
+    }
+
+    /// Why no handle can be made now.
+    @inline(never)
+    static func ownerEnds(of type: HandleType) -> CoreError {
+        CoreError(
+            .invalidHandle,
+            "the context or model of the \(type.name) is ending, since its last handle was given up; keep one as long as "
+                + "you use the \(type.name)")
     }
 
     /// One more reference of the library's; false when the token ended.
@@ -87,15 +100,29 @@ extension HandleTable {
     private static func addHost(_ token: Token, _ entry: HandleEntry) -> Bool {
         // Holds the entry until the host's reference counts.
         guard platform_handle_retain(token) else { return false }
-        switch platform_handle_add_host(entry) {
-        case .max:
+        if platform_handle_add_another_host(entry) {
+            release(token)
+            return true
+        }
+        let owner = entry.pointee.owner
+        guard retainOwner(owner) else {
             release(token)
             return false
-        case 0:
-            if let owner = entry.pointee.owner { _ = Unmanaged<AnyObject>.fromOpaque(owner).retain() }
-        default: release(token)
         }
-        return true
+        let former = platform_handle_add_host(entry)
+        if former == 0 { return true }
+        // Another thread came first, or they cannot be counted.
+        release(token)
+        if let owner { Unmanaged<AnyObject>.fromOpaque(owner).release() }
+        return former != .max
+    }
+
+    /// Keeps what an object cannot do without; false when its end has begun. A callback may run within that end, as one that
+    /// frees what a context held of the host's, and Swift does not revive an object.
+    @inline(__always)
+    static func retainOwner(_ owner: UnsafeMutableRawPointer?) -> Bool {
+        guard let owner else { return true }
+        return swift_tryRetain(owner) != nil
     }
 
     /// Gives up a reference of the host's that the library made and holds for it.

@@ -42,13 +42,14 @@ private func newToken(
         owner = Unmanaged.passUnretained(object.objectID.entity.model)
         isLoose = true
     }
+    guard hosts == 0 || HandleTable.retainOwner(owner.toOpaque()) else { throw HandleTable.ownerEnds(of: .object) }
     let kept = Unmanaged.passRetained(object)
     let token = platform_handle_make(kept.toOpaque(), owner.toOpaque(), HandleType.object.rawValue, isLoose, hosts)
     guard token != 0 else {
         kept.release()
+        if hosts > 0 { owner.release() }
         throw CoreError(.noMemory, "there is no memory for another handle")
     }
-    if hosts > 0 { _ = owner.retain() }
     object.token = UInt(token)
     return token
 }
@@ -64,7 +65,7 @@ func nearBox(of object: ManagedObject) throws -> Unmanaged<ContextBox>? {
 }
 
 /// The box of a context that hosts know.
-func contextBox(_ context: Context) throws -> ContextBox { try resolve(handle(Token(context.token)), .context) }
+func contextBox(_ context: Context) throws -> ContextBox { try contextBox(handle(Token(context.token))) }
 
 /// An object that came into a context keeps that context alive from now on, as long as the host holds the object.
 func adopt(_ object: ManagedObject, _ box: ContextBox) {

@@ -147,6 +147,9 @@ public final class Context: @unchecked Sendable {
     package let pendingReleases = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)
     /// The token by which C hosts know the context; 0 when none was asked for.
     package var token: UInt = 0
+    /// What `token` stands for. Unowned, but its memory stays as long as the context does: handles of the context's objects that the
+    /// library holds point at it, and ask whether it is alive before they keep it.
+    package unowned var hostBox: AnyObject?
     /// Holds what hosts know a context by, for a while, by the context's token. Set once by the C boundary.
     package nonisolated(unsafe) static var holdHost: (UInt) -> HostHold = { _ in .none }
     /// Gives up a token that the graph holds for a borrowed handle. Set once by the C boundary.
