@@ -2038,7 +2038,7 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_call_site(cst_context *contex
                                                              cst_error **error);
 #define CST_CALL_SITE(context) cst_context_set_call_site((context), (cst_string){__FILE__, CST_NUL}, __LINE__, NULL)
 /* Asked where the host's code is when a single fault fires, on its thread: fills the buffer with the file and returns the line,
- * or leaves it empty for what cst_context_set_call_site said. It may not use the context. */
+ * or leaves it empty for what cst_context_set_call_site said. It may not use the context: CST_E_INVALID_ARGUMENT. */
 typedef uint32_t (*cst_call_site_fn)(void *userdata, cst_buffer *out_file);
 /* NULL takes the function away. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_call_site_finder(cst_context *context, cst_call_site_fn find,

@@ -406,6 +406,7 @@ static cst_status keeper_obtain(void *store, size_t count, const cst_row *rows, 
     (void)rows;
     keeper->obtained++;
     if (fails(keeper, "obtain_ids", error)) return CST_E_CALLBACK;
+    if (keeper->mischief == KEEPER_ROLLS_BACK) keeper->inner = cst_context_rollback(keeper->context, NULL);
     for (size_t i = 0; i < count; i++) {
         if (keeper->mischief == KEEPER_FEW_REFERENCES && i == count - 1) continue;
         if (keeper->mischief != KEEPER_SAME_REFERENCES || i == 0) keeper->last++;

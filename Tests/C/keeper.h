@@ -43,6 +43,7 @@ enum keeper_mischief {
     KEEPER_REENTERS,        /* fetches through a context from within */
     KEEPER_FEW_REFERENCES,  /* leaves the last reference out */
     KEEPER_SAME_REFERENCES, /* gives one reference twice */
+    KEEPER_ROLLS_BACK,      /* rolls the context back while it gives references */
     KEEPER_WINDOW_ONLY,     /* says that it cut the window, and nothing else */
     KEEPER_BAD_MEMBERS,     /* pushes two members of a to-one relationship */
     KEEPER_REPORTS,         /* reports a conflict of each row of a save */
@@ -68,7 +69,7 @@ struct keeper {
     uint32_t done;
     enum keeper_mischief mischief;
     const char *fails;
-    cst_context *context; /* for KEEPER_REENTERS */
+    cst_context *context; /* for KEEPER_REENTERS and KEEPER_ROLLS_BACK */
     cst_status inner;     /* what a mischievous call gave */
     cst_row_sink *sink;   /* that of the last call */
     cst_save_request *request;

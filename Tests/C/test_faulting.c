@@ -104,6 +104,28 @@ static uint32_t here(void *userdata, cst_buffer *out_file) {
     return 42;
 }
 
+static uint32_t here_and_refreshes(void *userdata, cst_buffer *out_file) {
+    (void)out_file;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_refresh(userdata, false, NULL));
+    return 1;
+}
+
+/* A fault may be read in the midst of a change: here a refresh takes back a pair, the list of whose other side is read anew. */
+static void a_call_site_finder_may_not_use_the_context(void) {
+    struct company c = begin();
+    set_option(&c, CST_OPTION_COUNTS_SINGLE_FAULTS, 1);
+    cst_results *employees = company_fetch(c.context, c.employee, NULL, "number");
+    cst_object *ada = object_at(employees, 0), *grace = object_at(employees, 1);
+    OK(cst_context_set_call_site_finder(c.context, here_and_refreshes, ada, NULL, E));
+    OK(cst_object_add_member(ada, c.friends, grace, E));
+    OK(cst_object_refresh(grace, true, E));
+    OK(cst_object_refresh(ada, false, E));
+    CHECK_INT(0, (int64_t)member_count(grace, c.friends));
+    OK(cst_context_set_call_site_finder(c.context, NULL, NULL, NULL, E));
+    cst_release(employees);
+    company_close(&c);
+}
+
 static void the_host_is_asked_where_it_is(void) {
     struct company c = begin();
     cst_results *employees = company_fetch(c.context, c.employee, NULL, NULL);
@@ -326,6 +348,7 @@ int main(int argc, char **argv) {
     RUN(options_have_bounds);
     RUN(single_faults_are_reported_with_their_place);
     RUN(the_host_is_asked_where_it_is);
+    RUN(a_call_site_finder_may_not_use_the_context);
     RUN(a_policy_forbids_what_a_prefetch_avoids);
     RUN(an_inaccessible_object_counts_as_deleted);
     RUN(a_handler_gives_the_fault_up);

@@ -218,6 +218,30 @@ static void rows_are_asked_for_in_batches(void) {
     end(&c);
 }
 
+/* Objects that left while the store named their rows get no names: the context would find them by these when they have ended. */
+static void objects_leave_while_they_are_named(void) {
+    struct company c = begin(CST_STORE_INCREMENTAL, 'i');
+    cst_object *object = company_employee(&c, c.context, "Ada", 1), *again = NULL;
+    cst_object_id *id = NULL;
+    keeper.mischief = KEEPER_ROLLS_BACK;
+    keeper.context = c.context;
+    CHECK_STATUS(CST_E_OBJECT_GONE, cst_context_obtain_permanent_ids(c.context, 1, &object, NULL));
+    CHECK_STATUS(CST_OK, keeper.inner);
+    cst_release(object);
+    /* The next one is given the same name by a store that does not note what it gave. */
+    keeper.mischief = KEEPER_GOOD;
+    keeper.last = 0;
+    object = company_employee(&c, c.context, "Grace", 2);
+    save(c.context);
+    OK(cst_object_copy_id(object, &id, E));
+    OK(cst_context_registered_object(c.context, id, &again, E));
+    CHECK(again == object);
+    OK(cst_release(again));
+    OK(cst_release(object));
+    OK(cst_release(id));
+    end(&c);
+}
+
 /* Notices come once for all that come or go together, also when a context is reset or ends. */
 static void notices_come_in_batches(void) {
     struct company c = begin(CST_STORE_INCREMENTAL, 'i');
@@ -798,6 +822,7 @@ int main(int argc, char **argv) {
     RUN(incremental_stores_keep_what_is_saved);
     RUN(references_are_in_ids);
     RUN(rows_are_asked_for_in_batches);
+    RUN(objects_leave_while_they_are_named);
     RUN(what_stores_are_told_of_themselves);
     RUN(types_are_checked);
     RUN(failures_come_back);

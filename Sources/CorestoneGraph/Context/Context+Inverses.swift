@@ -145,8 +145,8 @@ extension Context {
         let objects = objects.filter { $0.context === self && !$0.isDeleted && $0.entity.hasPairs }
         if objects.isEmpty { return }
         for partner in registeredObjects where partner.isSettled(in: self) {
-            for keeper in partner.toManyRelationships {
-                guard let keeper, let inverse = keeper.relationship.settledInverse, inverse.isToMany else { continue }
+            for keeper in partner.keptToManyRelationships {
+                guard let inverse = keeper.relationship.settledInverse, inverse.isToMany else { continue }
                 for object in objects where object.entity.isKind(of: inverse.entity) && keeper.lists(object) {
                     if try object.toMany(inverse).contains(partner) { continue }
                     settle(object, in: keeper, isMember: false, isStored: false)

@@ -98,7 +98,7 @@ extension Context {
             let metadata = store.pendingMetadata.withLock { $0 }
             do {
                 let author = SaveAuthor(author: transactionAuthor, contextName: name)
-                try closed {
+                try closed(for: .save) {
                     try store.backing.save(by: author) { transaction in
                         try writer.write(in: transaction)
                         if let metadata { try transaction.setMetadata(metadata) }
@@ -196,17 +196,19 @@ extension Context {
                 : namedKeys(for: here, in: store) { rows in
                     try writing(store) { try store.backing.obtainKeys(for: rows) }
                 }
-            // One that is listed twice keeps the first.
-            for (object, key) in zip(here, keys) where object.hasTemporaryID {
+            // One that is listed twice keeps the first. A host that was asked for keys may have had objects leave.
+            for (object, key) in zip(here, keys) where object.hasTemporaryID && object.context === self {
                 makePermanent(object, store: store, key: key)
             }
         }
+        let permanent = temporary.filter { $0.context === self }
         if tracking.hears(.save) {
             var renamed = ContextChanges()
-            renamed.inserted = temporary
+            renamed.inserted = permanent
             keepingHold { tracking.tell(.save, renamed) }
         }
         tellRenamed()
+        if let lost = temporary.first(where: \.isGone) { throw lost.gone() }
     }
 
     /// A key for each of some objects: consecutive ones within an inheritance tree, in the order of the objects. One that has

@@ -35,8 +35,9 @@ public final class Context: @unchecked Sendable {
         set { platform_store64(owner, newValue) }
     }
     let queue: SerialQueue?
-    /// Who closed it to callbacks for the time in which a store writes; see `closed`.
+    /// Who closed it to callbacks, and in the midst of what; see `closed`.
     var closer: UInt64 = 0
+    var closure = Closure.save
 
     /// How messages name the context.
     let label: ContextLabel

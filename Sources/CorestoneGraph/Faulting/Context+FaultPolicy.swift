@@ -42,8 +42,9 @@ extension Context {
     /// A fault, or the members of an object, are about to be read alone.
     func judgeSingleFault(_ object: ManagedObject, along relationship: Relationship?) throws {
         guard let faultWatch else { return }
-        // Asked before anything is locked: the answer is the host's.
-        try faultWatch.judge(object, along: relationship, at: callSiteFinder?() ?? callSite)
+        // Asked before anything is locked: the answer is the host's. The fault may be one of many that a change of an object fires.
+        let site = callSiteFinder.flatMap { find in closed(for: .callSite) { find() } }
+        try faultWatch.judge(object, along: relationship, at: site ?? callSite)
     }
 
     /// Runs what the library does by itself, which the host cannot do otherwise: its faults are counted but not refused.

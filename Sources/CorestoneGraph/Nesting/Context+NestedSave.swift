@@ -17,7 +17,7 @@ extension Context {
                 try transfer.prepare()
             }
             // Observers of the parent and of its objects are told meanwhile.
-            try closed {
+            try closed(for: .save) {
                 try transfer.write()
                 transfer.commit()
                 // A failure here shows again at the parent's save, which processes them first.
@@ -90,8 +90,7 @@ private struct Transfer {
 
     private func prepareRelationships(of object: ManagedObject, _ own: ManagedObject) throws {
         try prepareTargets(of: object, own)
-        for keeper in object.toManyRelationships {
-            guard let keeper, keeper.isOrderChanged else { continue }
+        for keeper in object.keptToManyRelationships where keeper.isOrderChanged {
             try keeper.load()
             try own.toMany(keeper.relationship).load()
         }
@@ -149,8 +148,7 @@ private struct Transfer {
     }
 
     private func writeMembers(of object: ManagedObject, _ own: ManagedObject) throws {
-        for keeper in object.toManyRelationships {
-            guard let keeper, keeper.hasChanges else { continue }
+        for keeper in object.keptToManyRelationships where keeper.hasChanges {
             let relationship = keeper.relationship
             let ownKeeper = try own.toMany(relationship)
             // Other pairs are told by the other side.

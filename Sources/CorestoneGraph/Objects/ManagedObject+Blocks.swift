@@ -44,6 +44,9 @@ extension ManagedObject {
         UnsafeMutableBufferPointer(start: toManyKeepers, count: toManyKeepers == nil ? 0 : entity.layout.toManyCount)
     }
 
+    /// Those that there are, retained: for loops in which the host may be called, which could have the object turn into a fault.
+    var keptToManyRelationships: [ToManyRelationship] { toManyRelationships.compactMap { $0 } }
+
     func allocateToManyKeepers() -> UnsafeMutablePointer<ToManyRelationship?> {
         let count = entity.layout.toManyCount
         let keepers = allocate(toManyKeepersSize).bindMemory(to: ToManyRelationship?.self, capacity: count)

@@ -196,8 +196,7 @@ extension ManagedObject {
         for slot in 0..<Int(entity.slotCount) where entity.layout.slots[slot].role == .toOne {
             try takeBackTarget(of: entity.relationship(slot))
         }
-        for keeper in toManyRelationships {
-            guard let keeper, keeper.hasChanges else { continue }
+        for keeper in keptToManyRelationships where keeper.hasChanges {
             let relationship = keeper.relationship
             let removed = keeper.removedMembers.filter { !$0.isDeleted && !$0.isGone }
             if let inverse = relationship.settledInverse, !inverse.isToMany {

@@ -1,6 +1,14 @@
 import CPlatform
 import CorestoneValues
 
+/// In the midst of what a context is closed to the host's code.
+enum Closure {
+    /// A store writes its changes.
+    case save
+    /// The host is asked where its code is, while a fault fires.
+    case callSite
+}
+
 extension Context {
     /// Throws unless the calling thread may use the context now.
     @inlinable
@@ -12,34 +20,41 @@ extension Context {
     func refuseThread() throws {
         if platform_is_forked() { throw Context.forked() }
         if takeAsMain() { return }
-        if isClosed { throw isClosedForSave() }
+        if isClosed { throw isClosedToHost() }
         throw wrongThread()
     }
 
     /// Owns the contexts that no thread may use for the moment; the number of no thread.
     private static let closedOwner: UInt64 = 1
 
-    /// Whether a save has closed the context; see `closed`.
+    /// Whether the context is closed to the host's code; see `closed`.
     var isClosed: Bool { ownerThread == Context.closedOwner }
 
-    /// Throws where the calling thread is in the middle of a save of the context: it would wait for itself.
-    func refuseWaitInSave() throws { if isClosed, closer == platform_thread_id() { throw isClosedForSave() } }
+    /// Throws where the calling thread is in the middle of what the context is closed for: it would wait for itself.
+    func refuseWaitInSave() throws { if isClosed, closer == platform_thread_id() { throw isClosedToHost() } }
 
-    /// Runs `body`, in which objects are neither what they were nor saved: code of the host's that runs meanwhile (a store of its
-    /// own, a check whether to go on, an observer of the parent's objects) may not use the context. What it changed would be lost
-    /// when the save ends.
-    func closed<Result>(_ body: () throws -> Result) rethrows -> Result {
-        let (owner, former) = (ownerThread, closer)
-        (closer, ownerThread) = (platform_thread_id(), Context.closedOwner)
-        defer { (closer, ownerThread) = (former, owner) }
+    /// Runs `body`, in which objects are neither what they were nor what they will be: code of the host's that runs meanwhile (a store
+    /// of its own, a check whether to go on, an observer of the parent's objects) may not use the context. What it changed in a save
+    /// would be lost when that ends.
+    func closed<Result>(for reason: Closure, _ body: () throws -> Result) rethrows -> Result {
+        let (owner, former, formerReason) = (ownerThread, closer, closure)
+        (closer, closure, ownerThread) = (platform_thread_id(), reason, Context.closedOwner)
+        defer { (closer, closure, ownerThread) = (former, formerReason, owner) }
         return try body()
     }
 
-    private func isClosedForSave() -> CoreError {
-        CoreError(
-            .invalidArgument,
-            "\(label.text) is being saved, and cannot be used before its changes are written; use it when the save has returned"
-        )
+    private func isClosedToHost() -> CoreError {
+        switch closure {
+        case .save:
+            CoreError(
+                .invalidArgument,
+                "\(label.text) is being saved, and cannot be used before its changes are written; use it when the save has returned"
+            )
+        case .callSite:
+            CoreError(
+                .invalidArgument,
+                "\(label.text) reads a fault and asks for the call site; a call site finder may not use the context")
+        }
     }
 
     /// The main queue may have been bound after the context was made.
