@@ -11,6 +11,8 @@ final class Closing: Sendable {
         var closer: UInt64 = 0
         /// Pieces of work of the main queue.
         var waiting = 0
+        /// Whether the stores were closed.
+        var hasClosed = false
         /// Whether the main queue takes no more work, which it does for as long as other queues have some that may need it.
         var isMainClosed = false
     }
@@ -23,6 +25,11 @@ final class Closing: Sendable {
 
     func begin(waits: Bool) {
         state.withLock { ($0.closer, $0.isMainClosed) = (platform_thread_id(), !waits) }
+    }
+    /// The stores are closed for good.
+    var hasClosed: Bool {
+        get { state.withLock(\.hasClosed) }
+        set { state.withLock { $0.hasClosed = newValue } }
     }
     func closeMain() { state.withLock { $0.isMainClosed = true } }
     func end() { state.withLock { ($0.closer, $0.isMainClosed) = (0, false) } }
@@ -61,10 +68,39 @@ extension Coordinator {
         do {
             try closeQueues(waits)
             try body()
+            // What nobody waited for is not waited for by the end of the contexts either.
+            if !waits { for context in liveContexts { context.giveUp() } }
         } catch {
             closing.end()
             for context in liveContexts { context.queue?.open() }
             throw error
+        }
+    }
+
+    /// Closes the stores, as a container closes them. Contexts stay, but can read and save nothing any more, and their queues take no
+    /// more work. Closing twice is fine.
+    ///
+    /// - Throws: `.unsavedChanges` with a child for each context that has some, its name and its counts by entity, unless they are
+    ///   to be saved or lost; what a save fails with; `.invalidArgument` on the queue of a context on which other work waits. Nothing
+    ///   is closed then.
+    public func close(_ unsaved: UnsavedChanges.Policy = .refuse) throws {
+        try close(unsaved, called: "the coordinator")
+    }
+
+    /// - Parameters:
+    ///   - name: for the beginning of a sentence that says what stays open.
+    ///   - isToClose: called when nothing stands in the way any more.
+    package func close(_ unsaved: UnsavedChanges.Policy, called name: String, _ isToClose: () -> Void = {}) throws {
+        if closing.hasClosed { return }
+        try closeDown(waits: unsaved != .discard) {
+            if unsaved == .save { try saveContexts() }
+            if unsaved != .discard {
+                let held = unsavedChanges
+                if !held.isEmpty { throw UnsavedChanges.refusal(name, held) }
+            }
+            isToClose()
+            for store in stores { try remove(store) }
+            closing.hasClosed = true
         }
     }
 

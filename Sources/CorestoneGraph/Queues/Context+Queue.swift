@@ -25,6 +25,7 @@ extension Context {
     /// Runs `body` on the context's queue, later. What it throws is dropped.
     package func enqueue(_ body: @escaping (Context) throws -> Void) throws {
         if platform_is_forked() { throw Context.forked() }
+        if isClosed { throw isClosedForGood() }
         switch queueType {
         case .caller:
             try checkQueue()
@@ -61,6 +62,7 @@ extension Context {
     package func runAndWait(_ body: (Context) throws -> Void) throws {
         if platform_is_forked() { throw Context.forked() }
         if isOwn { return try performHere(body) }
+        if isClosed { throw isClosedForGood() }
         try refuseWaitInSave()
         try Coordinator.requireNoStoreInUse("wait for the queue of a context")
         switch queueType {
@@ -78,6 +80,8 @@ extension Context {
 
     /// Runs `body` on the calling thread, which has the queue. The outermost perform ends an event when it ends.
     func performHere(_ body: (Context) throws -> Void) throws {
+        // It may have been closed while this waited for its turn.
+        if isClosed { throw isClosedForGood() }
         if ownerThread != platform_thread_id() {
             ownerThread = platform_thread_id()
             holds = Holds()
@@ -86,7 +90,7 @@ extension Context {
         holds = Holds(performs: former.performs + 1)
         defer {
             holds = former
-            if queueType == .privateQueue && former.isNone { ownerThread = 0 }
+            if former.isNone { letGo() }
         }
         guard isOutermost else { return try body(self) }
         // A thread of the library's own comes here without a call of the host's.
@@ -101,6 +105,11 @@ extension Context {
                 try processPendingChanges()
             }
         }
+    }
+
+    /// The owner needs the context no more: of a private queue the next one may have it, and of one that it closed nobody.
+    func letGo() {
+        if hasEnded { ownerThread = Context.endedOwner } else if queueType == .privateQueue { ownerThread = 0 }
     }
 
     /// Runs work for which the host need not have called, and so need not have a handle of the context: it may give up its last

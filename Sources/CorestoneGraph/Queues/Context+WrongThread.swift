@@ -12,7 +12,8 @@ extension Context {
     func refuseThread() throws {
         if platform_is_forked() { throw Context.forked() }
         if takeAsMain() { return }
-        if isClosed { throw isClosedForSave() }
+        if isClosedForSave { throw closedForSave() }
+        if isClosed { throw isClosedForGood() }
         throw wrongThread()
     }
 
@@ -20,10 +21,10 @@ extension Context {
     private static let closedOwner: UInt64 = 1
 
     /// Whether a save has closed the context; see `closed`.
-    var isClosed: Bool { ownerThread == Context.closedOwner }
+    var isClosedForSave: Bool { ownerThread == Context.closedOwner }
 
     /// Throws where the calling thread is in the middle of a save of the context: it would wait for itself.
-    func refuseWaitInSave() throws { if isClosed, closer == platform_thread_id() { throw isClosedForSave() } }
+    func refuseWaitInSave() throws { if isClosedForSave, closer == platform_thread_id() { throw closedForSave() } }
 
     /// Runs `body`, in which objects are neither what they were nor saved: code of the host's that runs meanwhile (a store of its
     /// own, a check whether to go on, an observer of the parent's objects) may not use the context. What it changed would be lost
@@ -35,7 +36,7 @@ extension Context {
         return try body()
     }
 
-    private func isClosedForSave() -> CoreError {
+    private func closedForSave() -> CoreError {
         CoreError(
             .invalidArgument,
             "\(label.text) is being saved, and cannot be used before its changes are written; use it when the save has returned"
@@ -97,7 +98,9 @@ extension Context {
     @inline(never)
     private func onQueueFromElsewhere<Result>(_ body: () -> Result) -> Result {
         // What the save itself looks at.
-        if isClosed, closer == platform_thread_id() { return body() }
+        if isClosedForSave, closer == platform_thread_id() { return body() }
+        // Empty from now on, for every thread.
+        if isClosed { return body() }
         var result: Result?
         do {
             if queueType != .privateQueue { try checkQueue() }

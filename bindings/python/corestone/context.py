@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,6 +19,7 @@ from ._ahead import Ahead, Stamp, contexts
 from ._arguments import whole
 from ._bulk import Block, columns_of, plain_columns
 from ._call import call, failure, held, held_quickly, made_quickly, owned, raisable
+from ._contexts import Policy, policy_of
 from ._handles import Handle, hold_on
 from ._host import Encoded
 from ._notifications import ChangedIDs, Notifications
@@ -28,7 +30,7 @@ from .batch import BatchDeleteRequest, BatchInsertRequest, BatchUpdateRequest
 from .codes import Aggregate
 from .cursor import Cursor
 from .entity import Entity
-from .errors import CorestoneError, InvalidArgumentError, InvalidHandleError
+from .errors import CorestoneError, ForkedError, InvalidArgumentError, InvalidHandleError
 from .explanation import FetchExplanation, explanation
 from .expression import Expression, KeyPath, listed
 from .generation import QueryGeneration, optional_generation
@@ -69,11 +71,29 @@ class Context:
 
     Made by context, background_context or main_context of a Container or a Coordinator, which it keeps. A context and
     its objects belong to one queue at a time; use elsewhere is a WrongThreadError.
+
+        with container.context() as ctx:
+            ctx.insert("Employee", name="Ada")
+            ctx.save()
+
+    The end of the block closes it, see `close`: UnsavedChangesError, and it stays open, for changes that were not
+    saved; when the block raised, they are rolled back. The view context of a container and the context of a document
+    stay open.
     """
 
     def __init__(
-        self, owner: ContextOwner, queue_type: int, parent: Context | None = None, handle: int | None = None
+        self,
+        owner: ContextOwner,
+        queue_type: int,
+        parent: Context | None = None,
+        handle: int | None = None,
+        *,
+        unsaved: Policy | None = None,
+        is_shared: bool = False,
     ) -> None:
+        usual = owner._unsaved if parent is None else parent._unsaved
+        self._unsaved: Policy = policy_of(unsaved, usual)
+        self._is_shared = is_shared  # whoever asks gets this one, so that only its owner closes it
         self._owner = owner
         #: What has the stores.
         self.coordinator = owner._beneath
@@ -1066,14 +1086,16 @@ class Context:
         """The context that this one reads from and saves into; None for one that works with the store."""
         return self._parent
 
-    def child(self, queue: Literal["caller", "private", "main"] = "caller") -> Context:
+    def child(
+        self, queue: Literal["caller", "private", "main"] = "caller", *, unsaved: Policy | None = None
+    ) -> Context:
         """A context on top of this one: it fetches what this one holds, saved or not, and its save leaves the changes
         here, pending. Any thread may make it.
 
         What it asks of its parent runs on the parent's queue, so work on the parent's queue must not wait for the
         child's; WrongThreadError where the parent is confined to another thread.
         """
-        return self._owner._child(self, queue)
+        return self._owner._child(self, queue, unsaved)
 
     @property
     def automatically_merges(self) -> bool:
@@ -1319,24 +1341,73 @@ class Context:
         """Whether it was closed."""
         return self._handle is None
 
-    def close(self) -> None:
-        """Forgets its objects and lets go of the store. Changes that were not saved are lost. Closing twice is fine.
+    def close(self, unsaved: Policy | None = None) -> None:
+        """Closes it, and the contexts on top of it: their objects are gone. Closing twice is fine. A private context
+        first finishes what was queued.
 
-        A private context first finishes what was queued.
+        The view context of a container and the context of a document are closed with that one: here becomes of their
+        changes what `unsaved` says, and they stay open.
+
+        unsaved  what becomes of changes that were not saved: "refuse" (UnsavedChangesError counts them by entity, and
+                 nothing is closed), "save" (a child's go to its parent; what cannot be saved keeps the context open) or
+                 "discard". None: what the context was made with, or the one that made it.
         """
         handle = self._handle
         if handle is None:
             return
-        self._is_closing = True  # who follows results is not told that they went
+        policy = policy_of(unsaved, self._unsaved)
+        hooked = self._held_for_hooks(handle)
+        self._is_closing = not self._is_shared  # who follows results is not told that they went
+        try:
+            with contextlib.suppress(ForkedError):  # a forked child has no part in it
+                self._work_on(handle, lib.cst_context_close, _abi.UNSAVED.index(policy))
+        except BaseException:
+            self._is_closing = False
+            raise
+        hooked.clear()
+        if policy == "save":
+            nesting.saved(self)
+        if not self._is_shared:
+            self._forget_handle()
+            for child in [each for each in self._owner._contexts if each._parent is self]:
+                child._let_go()
+
+    def _let_go(self) -> None:
+        """Closed by who made it, who knows what becomes of changes. On another thread than its own, the objects go when
+        the last one is released."""
+        handle = self._handle
+        if handle is None:
+            return
+        self._is_closing = True
         try:
             self._unwatch()
-            if self._queue_type == _abi.QUEUE_PRIVATE:
-                queue.perform_and_wait(self, handle, self.reset)
+            if self._is_shared:
+                if self._queue_type == _abi.QUEUE_PRIVATE:
+                    queue.perform_and_wait(self, handle, self.reset)
+                else:
+                    self.reset()
             else:
-                self.reset()
+                hooked = self._held_for_hooks(handle)
+                call(lib.cst_context_close, handle, _abi.UNSAVED.index("discard"))
+                hooked.clear()
         except CorestoneError:
-            pass  # on another thread, say: then the objects go when the last one is released
+            pass
+        self._forget_handle()
+
+    def _held_for_hooks(self, handle: int) -> list[ManagedObject]:
+        """Its objects: hooks are told of those that go, which nobody may hold any more."""
+        if not self.model._is_hooked:
+            return []
+        try:
+            if self._queue_type == _abi.QUEUE_PRIVATE:
+                return cast("list[ManagedObject]", queue.perform_and_wait(self, handle, lambda: list(self.known)))
+            return list(self.known)
+        except CorestoneError:
+            return []  # on another thread
+
+    def _forget_handle(self) -> None:
         self._stamp = Stamp()
+        self._watcher = None
         self._handle = self._argument = self._remote = None
         for sequence in list(self._sequences):
             sequence.close()
@@ -1347,7 +1418,11 @@ class Context:
     def __exit__(
         self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        if raised is None:
+            self.close()
+            return
+        with contextlib.suppress(CorestoneError):  # what the block raised says more
+            self.close("discard")
 
     def __repr__(self) -> str:
         return f"<Context of {self._owner._title}, {_QUEUES[self._queue_type]}{', closed' * self.is_closed}>"

@@ -89,7 +89,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def container(model: Model, path: Path) -> Iterator[Container]:
-    with Container(model, path, sync="normal") as opened:
+    with Container(model, path, sync="normal", unsaved="discard") as opened:
         yield opened
 
 

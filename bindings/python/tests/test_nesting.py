@@ -67,8 +67,9 @@ def test_a_parent_that_lost_the_objects_gives_errors(container: Container) -> No
         child.save()
     assert not parent.has_changes
     child.rollback()
-    parent.close()
     assert child.count("Person") == 0
+    parent.close()
+    assert child.is_closed  # with what is beneath it
 
 
 def test_private_parents_and_children(container: Container) -> None:
