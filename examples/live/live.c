@@ -170,8 +170,10 @@ int main(int count, char **arguments) {
     while (poll(events, 2, -1) >= 0) {
         if (events[1].revents) TRY(cst_main_queue_drain(0, NULL, &error));
         if (events[0].revents && read_key(line)) {
-            if (!strcmp(line, "quit")) break;
-            run(line);
+            if (strcmp(line, "quit") != 0)
+                run(line);
+            else if (save()) /* what was kept while offline */
+                break;
             list.is_stale = true;
         }
         if (list.is_stale) draw();

@@ -163,6 +163,7 @@ class ShoppingList:
         self.ctx.refresh_all()  # what was missed meanwhile
 
     def quit(self) -> None:
+        self.save()  # what was kept while offline
         self.is_open = False
 
     # What is shown.
