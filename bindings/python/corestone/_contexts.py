@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import weakref
 from ctypes import byref
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
-from . import _abi
+from . import _abi, log
 from ._abi import lib
 from ._arguments import choice
 from ._call import call
-from .errors import InvalidArgumentError
+from .errors import CorestoneError, InvalidArgumentError, UnsavedChangesError
 
 if TYPE_CHECKING:
     from .context import Context
@@ -80,6 +81,35 @@ def policy_of(unsaved: Policy | None, usual: Policy = "refuse") -> Policy:
     return cast("Policy", choice(usual if unsaved is None else unsaved, "unsaved", _abi.UNSAVED))
 
 
+def leave_block(what: Context | ContextOwner, raised: BaseException | None) -> None:
+    """The end of a `with` block, which may have raised."""
+    if raised is None:
+        what.close()
+        return
+    with contextlib.suppress(CorestoneError):  # what the block raised says more
+        if isinstance(raised, UnsavedChangesError):
+            what.close("refuse")  # of something within, say: whatever has changes stays open
+            return
+        if not isinstance(raised, Exception):
+            _tell_loss(what, raised)
+        what.close("discard")
+
+
+def _tell_loss(what: Context | ContextOwner, raised: BaseException) -> None:
+    """Logs what is rolled back by an exception that the interpreter may not print: sys.exit(), the end of a generator,
+    or of a task."""
+    if isinstance(what, ContextOwner):
+        held = unsaved_changes(what._beneath, _abi.CHANGES_NO_WAIT)
+        lost = [f"{each.context} has unsaved changes: {each.text}" for each in held]
+    else:
+        lost = what._refusals()
+    if lost:
+        log.write(
+            f"CoreData: warning: {type(raised).__name__} ends a `with` block, which rolls back: {'; '.join(lost)}; "
+            "call save() within the block to keep them"
+        )
+
+
 class ContextOwner:
     """Makes contexts, which keep it, and closes them when it is closed; it does not keep them."""
 
@@ -100,6 +130,10 @@ class ContextOwner:
 
     def _require_open(self) -> None:
         """Raises InvalidHandleError when it is closed."""
+        raise NotImplementedError
+
+    def close(self, unsaved: Policy | None = None) -> None:
+        """Closes the contexts and the stores."""
         raise NotImplementedError
 
     @property

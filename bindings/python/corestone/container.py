@@ -20,7 +20,7 @@ from . import _abi
 from ._abi import lib, optional_text, path_argument, text
 from ._arguments import elements, one_of
 from ._call import call, made, owned, read_error
-from ._contexts import Contexts, Policy, policy_of
+from ._contexts import Contexts, Policy, leave_block, policy_of
 from ._handles import retained
 from ._interrupt import immortal
 from ._open_hosts import host_stores_opened
@@ -425,12 +425,8 @@ class Container(Records, Contexts):
         self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Closes it. UnsavedChangesError, and it stays open, for changes that were not saved, unless it was made with
-        another policy; when the block raised, they are rolled back."""
-        try:
-            self.close(None if raised is None else "discard")
-        except CorestoneError:
-            if raised is None:
-                raise
+        another policy; when the block raised, they are rolled back, unless it raised UnsavedChangesError."""
+        leave_block(self, raised)
 
     def __repr__(self) -> str:
         found = self._store or next(iter(self.coordinator.stores), None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import time
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -19,7 +20,7 @@ from ._ahead import Ahead, Stamp, contexts
 from ._arguments import whole
 from ._bulk import Block, columns_of, plain_columns
 from ._call import call, failure, held, held_quickly, made_quickly, owned, raisable
-from ._contexts import Policy, policy_of
+from ._contexts import Policy, leave_block, policy_of
 from ._handles import Handle, hold_on
 from ._host import Encoded
 from ._notifications import ChangedIDs, Notifications
@@ -30,7 +31,7 @@ from .batch import BatchDeleteRequest, BatchInsertRequest, BatchUpdateRequest
 from .codes import Aggregate
 from .cursor import Cursor
 from .entity import Entity
-from .errors import CorestoneError, ForkedError, InvalidArgumentError, InvalidHandleError
+from .errors import CorestoneError, ForkedError, InvalidArgumentError, InvalidHandleError, UnsavedChangesError
 from .explanation import FetchExplanation, explanation
 from .expression import Expression, KeyPath, listed
 from .generation import QueryGeneration, optional_generation
@@ -199,21 +200,32 @@ class Context:
         queue._exit.contexts.add(self)
         queue._exit.arm()
 
-    def _unwatch(self) -> None:
-        """Ends _watch, on whatever queue."""
-        if self._watcher is None or self._handle is None:
+    def _unwatch(self, deadline: float | None = None) -> None:
+        """Ends _watch, on whatever queue. With a deadline, a private queue that another thread has until then keeps
+        the watch."""
+        watcher, handle = self._watcher, self._handle
+        if watcher is None or handle is None:
             return
-        self._watcher = None
-        handle = self._handle
         arguments = (handle, _abi.INTERRUPT_FN(), None, _abi.DESTROY_FN())
 
         def unset() -> None:
+            self._watcher = None
             call(lib.cst_context_set_interrupt, *arguments)
 
-        if self._queue_type == _abi.QUEUE_PRIVATE:
+        if self._queue_type != _abi.QUEUE_PRIVATE:
+            unset()
+        elif deadline is None:
             queue.perform_and_wait(self, handle, unset)
         else:
-            unset()
+            while call(lib.cst_context_try_lock, handle) != _abi.OK:
+                if time.monotonic() >= deadline:
+                    _interrupt.immortal(watcher.callback)
+                    return
+                time.sleep(queue.EXIT_STEP)
+            try:
+                unset()
+            finally:
+                call(lib.cst_context_unlock, handle)
 
     def _work(self, function: Any, *arguments: Any) -> int:
         """Calls a function of the context that may take long, and raises what a signal handler raised meanwhile."""
@@ -1345,8 +1357,8 @@ class Context:
         """Closes it, and the contexts on top of it: their objects are gone. Closing twice is fine. A private context
         first finishes what was queued.
 
-        The view context of a container and the context of a document are closed with that one: here becomes of their
-        changes what `unsaved` says, and they stay open.
+        The view context of a container and the context of a document are closed with that one: their changes are
+        treated as `unsaved` says, and they stay open.
 
         unsaved  what becomes of changes that were not saved: "refuse" (UnsavedChangesError counts them by entity, and
                  nothing is closed), "save" (a child's go to its parent; what cannot be saved keeps the context open) or
@@ -1356,23 +1368,37 @@ class Context:
         if handle is None:
             return
         policy = policy_of(unsaved, self._unsaved)
-        hooked = self._held_for_hooks(handle)
-        self._is_closing = not self._is_shared  # who follows results is not told that they went
+        closing = [] if self._is_shared else [*self._descendants(), self]
+        hooked = [each._held_for_hooks(each._handle) for each in closing if each._handle is not None]
+        for each in closing:
+            each._is_closing = True  # who follows results is not told that they went
         try:
             with contextlib.suppress(ForkedError):  # a forked child has no part in it
                 self._work_on(handle, lib.cst_context_close, _abi.UNSAVED.index(policy))
         except BaseException:
-            self._is_closing = False
+            for each in closing:
+                each._is_closing = False
             raise
         hooked.clear()
         if policy == "save":
             nesting.saved(self)
         if not self._is_shared:
             self._forget_handle()
-            for child in [each for each in self._owner._contexts if each._parent is self]:
-                child._let_go()
+            for each in closing:
+                each._let_go(policy)
 
-    def _let_go(self) -> None:
+    def _descendants(self) -> list[Context]:
+        """The contexts on top of it, each behind those on top of it."""
+        found: list[tuple[int, Context]] = []
+        for each in list(self._owner._contexts):
+            depth, beneath = 1, each._parent
+            while beneath is not None and beneath is not self:
+                depth, beneath = depth + 1, beneath._parent
+            if beneath is self:
+                found.append((depth, each))
+        return [each for _, each in sorted(found, key=lambda entry: -entry[0])]
+
+    def _let_go(self, policy: Policy = "discard") -> None:
         """Closed by who made it, who knows what becomes of changes. On another thread than its own, the objects go when
         the last one is released."""
         handle = self._handle
@@ -1388,11 +1414,19 @@ class Context:
                     self.reset()
             else:
                 hooked = self._held_for_hooks(handle)
-                call(lib.cst_context_close, handle, _abi.UNSAVED.index("discard"))
+                call(lib.cst_context_close, handle, _abi.UNSAVED.index(policy))
                 hooked.clear()
         except CorestoneError:
             pass
         self._forget_handle()
+
+    def _refusals(self) -> list[str]:
+        """What keeps it open. Closes it if nothing does."""
+        try:
+            self.close("refuse")
+        except UnsavedChangesError as refusal:
+            return [each.message for each in refusal.details]
+        return []
 
     def _held_for_hooks(self, handle: int) -> list[ManagedObject]:
         """Its objects: hooks are told of those that go, which nobody may hold any more."""
@@ -1418,11 +1452,8 @@ class Context:
     def __exit__(
         self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if raised is None:
-            self.close()
-            return
-        with contextlib.suppress(CorestoneError):  # what the block raised says more
-            self.close("discard")
+        """Closes it, as the `with` block of a container does."""
+        leave_block(self, raised)
 
     def __repr__(self) -> str:
         return f"<Context of {self._owner._title}, {_QUEUES[self._queue_type]}{', closed' * self.is_closed}>"

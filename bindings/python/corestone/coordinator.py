@@ -18,14 +18,14 @@ from . import _abi, _host, queue
 from ._abi import lib, optional_text, path_argument, text
 from ._arguments import choice, flag, one_of
 from ._call import call, held, made, owned
-from ._contexts import Contexts, Policy, policy_of
+from ._contexts import Contexts, Policy, leave_block, policy_of
 from ._handles import retained
 from ._notifications import Notifications
 from ._open_hosts import host_store, host_stores_opened
 from ._progress import told
 from ._store_options import StoreOptions, store_options
 from .codes import CoordinatorNotification
-from .errors import CorestoneError, ForkedError, InvalidArgumentError, InvalidHandleError, TypeMismatchError
+from .errors import ForkedError, InvalidArgumentError, InvalidHandleError, TypeMismatchError
 from .generation import QueryGeneration, optional_generation
 from .model import Model, ModelLike
 from .object_id import ObjectID
@@ -572,12 +572,8 @@ class Coordinator(Contexts):
         self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Closes it. UnsavedChangesError, and it stays open, for changes that were not saved, unless it was made with
-        another policy; when the block raised, they are rolled back."""
-        try:
-            self.close(None if raised is None else "discard")
-        except CorestoneError:
-            if raised is None:
-                raise
+        another policy; when the block raised, they are rolled back, unless it raised UnsavedChangesError."""
+        leave_block(self, raised)
 
     def __repr__(self) -> str:
         return f"<Coordinator of {self._title}{' (closed)' * self._is_closed}>"

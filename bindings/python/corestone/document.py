@@ -17,7 +17,7 @@ from ._abi import lib, optional_text, path_argument
 from ._arguments import choice, flag, milliseconds, whole
 from ._arguments import function as function_given
 from ._call import call, made, owned, read_error
-from ._contexts import QUEUES, ContextOwner, Policy, policy_of
+from ._contexts import QUEUES, ContextOwner, Policy, leave_block, policy_of
 from ._handles import Handle, retained
 from ._interrupt import immortal
 from ._store_options import StoreOptions, store_options
@@ -263,12 +263,8 @@ class Document(ContextOwner):
         self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Closes it. UnsavedChangesError, and it stays open, for changes that were not saved, unless it was made with
-        another policy; when the block raised, they are rolled back."""
-        try:
-            self.close(None if raised is None else "discard")
-        except CorestoneError:
-            if raised is None:
-                raise
+        another policy; when the block raised, they are rolled back, unless it raised UnsavedChangesError."""
+        leave_block(self, raised)
 
     def __repr__(self) -> str:
         return f"<Document {self.path or 'without a place'}{' (closed)' * self._is_closed}>"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from corestone import (
     Context,
     Coordinator,
     Document,
+    FetchRequest,
     InvalidArgumentError,
     InvalidHandleError,
     Model,
@@ -27,6 +30,8 @@ from corestone import (
     main_queue,
 )
 from corestone import open as open_store
+from corestone._abi import lib
+from corestone._call import call
 
 MODEL: dict[str, Any] = {
     "Department": {"name": "string", "employees": "to-many Employee inverse department"},
@@ -56,7 +61,7 @@ def fill(context: Context) -> None:
 
 
 COUNTS = "1 Department inserted, 2 Employee inserted, 1 Employee updated, 1 Employee deleted"
-REMEDY = 'call save() to keep them or rollback() of the context to drop them, or close with unsaved="discard"'
+REMEDY = 'call save() to keep them or the context\'s rollback() to drop them, or close with unsaved="discard"'
 
 
 def names(path: Path) -> list[str]:
@@ -441,7 +446,8 @@ def test_the_end_of_the_interpreter_warns(tmp_path: Path) -> None:
     warning, line, *more = done.stderr.splitlines()
     assert warning.endswith(
         "program.py:6: UnsavedChangesWarning: the interpreter ends, and context 'editor' loses unsaved changes: "
-        "1 Department inserted, 1 Employee inserted; call save() to keep them, or rollback() to drop them, before"
+        "1 Department inserted, 1 Employee inserted; call save() to keep them, or rollback() to drop them, before the "
+        "program ends"
     )
     assert line.strip() == "ctx = container.context()"
     assert more == []  # told once
@@ -467,6 +473,7 @@ def test_the_end_of_the_interpreter_waits_for_nobody(tmp_path: Path) -> None:
 container = Container(model, "a.store")
 made = threading.Event()
 private = container.background_context()
+private.perform_and_wait(lambda: private.count("Employee"))  # the main thread watches for Ctrl-C from now on
 
 own = []
 def hold():
@@ -506,9 +513,33 @@ document = Document(model, queue="caller")
 document.context.insert("Employee", name="Ada")
 document.context.save()
 """
-    done = run(source, tmp_path)
-    assert "UnsavedChangesWarning: the interpreter ends, and a document without a place loses all that" in done.stderr
-    assert "CoreData: warning" not in done.stderr
+    for more in ("", 'document.context.insert("Employee", name="Eve")\n'):
+        done = run(source + more, tmp_path)
+        assert done.stderr.count("UnsavedChangesWarning: the interpreter ends, and a document without a place") == 1
+        assert done.stderr.count("UnsavedChangesWarning") == 1
+        assert "CoreData: warning" not in done.stderr
+
+
+@pytest.mark.parametrize("arguments", ["del sys.argv", "sys.argv.clear()", "sys.argv[:] = ['']"])
+def test_a_program_without_arguments_is_warned(tmp_path: Path, arguments: str) -> None:
+    source = f"""
+import sys
+{arguments}
+document = Document(model, queue="caller")
+document.context.insert("Employee", name="Ada")
+document.context.save()
+"""
+    assert "python:1: UnsavedChangesWarning: the interpreter ends" in run(source, tmp_path).stderr
+
+
+def test_what_was_given_to_atexit_before_the_first_queue_comes_first(tmp_path: Path) -> None:
+    source = """
+container = Container(model, "a.store")
+atexit.register(container.close, "save")
+ctx = container.background_context()
+ctx.perform_and_wait(lambda: ctx.insert("Employee", name="Ada"))
+"""
+    assert run(source, tmp_path).stderr == ""
 
 
 def test_warnings_may_be_errors_or_ignored(tmp_path: Path) -> None:
@@ -525,7 +556,187 @@ with Container(model, "a.store") as container:
 """
     done = run(source, tmp_path)
     assert done.returncode == 1
-    assert (
-        "UnsavedChangesError: the container a.store stays open" in done.stderr or "UnsavedChangesError" in done.stderr
-    )
-    assert "1 Employee inserted; call save() to keep them" in done.stderr
+    # The traceback, and the warning of what is lost by the end.
+    assert done.stderr.count("UnsavedChangesError: the container a.store stays open") == 1
+    assert done.stderr.count("1 Employee inserted; call save() to keep them or the context's rollback()") == 1
+    assert done.stderr.count("UnsavedChangesWarning: the interpreter ends") == 1
+    assert "CoreData: warning" not in done.stderr
+
+
+def test_a_refusal_of_an_inner_block_ends_a_program_with_one_warning(tmp_path: Path) -> None:
+    source = """
+with Container(model, "a.store") as container, container.context() as ctx:
+    ctx.insert("Employee", name="Ada")
+"""
+    done = run(source, tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.count("UnsavedChangesError: a context (made at ") == 1
+    assert done.stderr.count("UnsavedChangesWarning: the interpreter ends") == 1
+    assert "CoreData: warning" not in done.stderr
+
+
+# ---- blocks within blocks
+
+
+def test_a_refusal_of_an_inner_block_keeps_the_outer_ones_open(model: Model, path: Path) -> None:
+    refused = pytest.raises(UnsavedChangesError, match=r"a context .* stays open")
+    with log.recorded(0) as lines, refused, Container(model, path) as container, container.context() as ctx:
+        ctx.insert("Employee", name="Ada")
+    assert lines == []
+    assert (container.is_closed, ctx.is_closed) == (False, False)
+    ctx.save()
+    ctx.close()
+    container.close()
+    assert names(path) == ["Ada"]
+
+
+def test_a_refusal_of_a_context_keeps_its_coordinator_open(model: Model, path: Path) -> None:
+    with pytest.raises(UnsavedChangesError, match=r"a context .* stays open"), Coordinator(model) as coordinator:  # noqa: PT012
+        coordinator.add_store(path)
+        with coordinator.context() as ctx:
+            ctx.insert("Employee", name="Ada")
+    assert (coordinator.is_closed, ctx.is_closed) == (False, False)
+    ctx.save()
+    coordinator.close()
+    assert names(path) == ["Ada"]
+
+
+def test_a_refusal_of_a_child_keeps_its_parent_open(model: Model, path: Path) -> None:
+    with Container(model, path) as container:
+        with pytest.raises(UnsavedChangesError), container.context() as ctx, ctx.child() as child:
+            child.insert("Employee", name="Ada")
+        assert (ctx.is_closed, child.is_closed) == (False, False)
+        child.save()
+        child.close()
+        ctx.save()
+    assert names(path) == ["Ada"]
+
+
+def test_a_refusal_closes_what_has_no_changes(model: Model, path: Path) -> None:
+    other = path.with_name("b.store")
+    with pytest.raises(UnsavedChangesError), Container(model, path) as container, Container(model, other) as second:
+        second.view_context.insert("Employee", name="Ada")
+    assert container.is_closed
+    assert not second.is_closed
+    second.close("save")
+
+
+def test_a_refusal_of_the_context_of_a_document_keeps_it_open(model: Model, path: Path) -> None:
+    with pytest.raises(UnsavedChangesError), Document(model, queue="caller") as document, document.context as ctx:
+        ctx.insert("Employee", name="Ada")
+    assert not document.is_closed
+    document.save_as(path)
+    document.close()
+    assert names(path) == ["Ada"]
+
+
+# ---- exceptions that the interpreter prints nothing of
+
+
+def rolled_back(lines: list[str], kind: str) -> None:
+    (line,) = lines
+    assert line.startswith(f"CoreData: warning: {kind} ends a `with` block, which rolls back: ")
+    assert "1 Employee inserted" in line
+
+
+@pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt, asyncio.CancelledError])
+def test_a_silent_exception_is_logged_with_what_it_rolls_back(
+    model: Model, path: Path, kind: type[BaseException]
+) -> None:
+    with log.recorded(0) as lines, pytest.raises(kind), Container(model, path) as container:  # noqa: PT012
+        ctx = container.context()
+        ctx.insert("Employee", name="Ada")
+        raise kind
+    rolled_back(lines, kind.__name__)
+    assert container.is_closed
+    with Container(model, path) as container:
+        with log.recorded(0) as lines, pytest.raises(kind), container.context() as ctx, ctx.child() as child:  # noqa: PT012
+            child.insert("Employee", name="Ada")
+            raise kind
+        rolled_back(lines, kind.__name__)
+        assert (ctx.is_closed, child.is_closed) == (True, True)
+        with log.recorded(0) as lines, pytest.raises(kind), container.context() as ctx:  # noqa: PT012
+            ctx.insert("Employee", name="Ada")
+            ctx.save()
+            raise kind
+        assert lines == []
+    assert names(path) == ["Ada"]
+
+
+def test_a_generator_that_is_dropped_midway_is_logged(model: Model, path: Path) -> None:
+    def rows(container: Container) -> Iterator[int]:
+        with container.context() as ctx:
+            ctx.insert("Employee", name="Ada")
+            yield 1
+            ctx.save()
+
+    with Container(model, path) as container:
+        with log.recorded(0) as lines:
+            generator = rows(container)
+            next(generator)
+            del generator
+            gc.collect()
+        rolled_back(lines, "GeneratorExit")
+
+
+def test_sys_exit_in_a_block_is_told_by_the_program(tmp_path: Path) -> None:
+    source = """
+with Container(model, "a.store") as container:
+    ctx = container.context()
+    ctx.insert("Employee", name="Ada")
+    raise SystemExit(0)
+"""
+    done = run(source, tmp_path)
+    assert done.returncode == 0
+    (line,) = done.stderr.splitlines()
+    rolled_back([line], "SystemExit")
+
+
+# ---- contexts on top of others
+
+
+def test_a_close_reaches_all_descendants(model: Model, path: Path) -> None:
+    with Container(model, path) as container:
+        ctx = container.context()
+        ctx.insert("Employee", name="Ada")
+        ctx.save()
+        child = ctx.child()
+        grandchild = child.child()
+        told: list[Any] = []
+        observations = []
+        for each in (child, grandchild):
+            observations.append(
+                each.observe(FetchRequest("Employee", sort="name"), lambda _, difference: told.append(difference))
+            )
+        assert len(told) == 2
+        held = grandchild.fetch("Employee")[0]
+        with pytest.raises(UnsavedChangesError):  # noqa: PT012
+            held.name = "Eve"
+            ctx.close()
+        assert not any(each.is_closed or each._is_closing for each in (ctx, child, grandchild))
+        grandchild.rollback()
+        told.clear()
+        ctx.close()
+        assert [each.is_closed for each in (ctx, child, grandchild)] == [True] * 3
+        assert told == []  # nobody deleted anything
+        with pytest.raises(InvalidHandleError):
+            grandchild.count("Employee")
+
+
+# ---- work behind a close
+
+
+def test_work_behind_a_close_fails(model: Model, path: Path) -> None:
+    with Container(model, path) as container:
+        ctx = container.background_context()
+        with ctx.perform():
+            waiting = ctx.perform(ctx.count, "Employee")
+            with pytest.raises(InvalidArgumentError, match="other work waits"):
+                ctx.close()
+        assert waiting.result(20) == 0
+        handle = ctx._open
+        with ctx.perform():
+            call(lib.cst_context_close, handle, 0)
+            late = ctx.perform(ctx.count, "Employee")
+        with pytest.raises(InvalidHandleError, match="did not run"):
+            late.result(20)
