@@ -26,8 +26,6 @@ public final class Container: Sendable {
         var isDescribed = false
         var viewContext: Context?
         var isClosed = false
-        /// Somebody closes it, and may find that it cannot be.
-        var isClosing = false
 
         mutating func entry(_ description: StoreDescription) -> Entry {
             entriesMade += 1
@@ -280,17 +278,19 @@ public final class Container: Sendable {
         ended: @escaping @Sendable (Result<Value, any Error>) -> Void
     ) {
         do {
-            try performBackgroundTask { context in
-                let result = Result { try body(context) }
-                if case .failure = result { context.giveUp() }
-                ended(result)
-            }
+            try requireOpen()
+            try newBackgroundContext().enqueue(
+                { context in
+                    let result = Result { try body(context) }
+                    if case .failure = result { context.giveUp() }
+                    ended(result)
+                }, refused: { ended(.failure($0)) })
         } catch { ended(.failure(error)) }
     }
 
     /// - Throws: `.invalidHandle` for a container that is closed, or about to be.
     func requireOpen() throws {
-        if state.withLock({ $0.isClosed || $0.isClosing }) { throw Container.closed(name) }
+        if isClosed || coordinator.isClosing { throw Container.closed(name) }
     }
 
     // MARK: Closing
@@ -314,13 +314,7 @@ public final class Container: Sendable {
     ///   to be saved or lost; what a save fails with; `.invalidArgument` on the queue of a context on which other work waits;
     ///   `.invalidHandle` while another thread closes it. Nothing is closed then.
     public func close(_ unsaved: Unsaved = .refuse) throws {
-        let mayClose = try state.withLock { state in
-            if state.isClosing { throw Container.closed(name) }
-            defer { state.isClosing = !state.isClosed }
-            return !state.isClosed
-        }
-        guard mayClose else { return }
-        defer { state.withLock { $0.isClosing = false } }
+        if isClosed { return }
         try coordinator.close(unsaved, called: "the container \(name)") { state.withLock { $0.isClosed = true } }
     }
 }

@@ -132,7 +132,7 @@ public final class Document: @unchecked Sendable {
         if values.withLock({ $0.flags.contains(.edited) }), !platform_is_forked() {
             DebugLog.write(
                 "CoreData: warning: a document without a place ended, and all that it held is lost; save it to a path (save as) before "
-                    + "its last handle is released, or close it with the policy to discard")
+                    + "the last reference to it goes, or close it with the policy to discard")
         }
         DocumentRefuge.remove(refuge)
     }
@@ -428,7 +428,9 @@ public final class Document: @unchecked Sendable {
     ///   error of the last save, if that failed, as children; what the save fails with. The document is open then.
     public func close(_ unsaved: Container.Unsaved = .refuse) throws {
         if values.withLock({ $0.flags.contains(.closed) }) { return }
-        try coordinator.closeDown(waits: unsaved != .discard) {
+        let isFirst = try coordinator.closeDown(
+            waits: unsaved != .discard, called: "the document \(path ?? "without a place")"
+        ) {
             // Children have to come down before this one is asked.
             if unsaved == .save, hasChangesElsewhere { try coordinator.saveContexts() }
             if unsaved != .discard, try hasUnsavedChanges() {
@@ -438,6 +440,11 @@ public final class Document: @unchecked Sendable {
             timer.cancel()
             change { $0.flags = [.closed] }
             for store in coordinator.stores { try coordinator.remove(store) }
+        }
+        if !isFirst {
+            // The coordinator was closed by itself.
+            timer.cancel()
+            change { $0.flags = [.closed] }
         }
         let refuge = values.withLock { values in
             defer { values.refuge = nil }
