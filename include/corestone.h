@@ -1195,15 +1195,16 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_remove_store(cst_coordinato
                                                                   cst_error **error);
 /* What becomes of changes that were not saved when a context, a container, a document or a coordinator is closed. The release of
  * a last handle asks nobody: unsaved changes of a context that ends are lost, and the log has a warning with its name, where it
- * was made, and how many objects of each entity were inserted, updated and deleted. */
+ * was made, and how many objects of each entity were inserted, updated and deleted. The library does nothing by itself when the
+ * process exits: close containers, documents and contexts before, for example in a function that you give to atexit. */
 enum {
     CST_UNSAVED_REFUSE = 0, /* nothing is closed: CST_E_UNSAVED_CHANGES */
     CST_UNSAVED_SAVE = 1,   /* they are saved first; what cannot be, keeps all of it open */
     CST_UNSAVED_DISCARD = 2 /* they are lost, without a line in the log */
 };
-/* Closes all stores, as cst_container_close; the coordinator and its contexts can read and save nothing any more. `unsaved` is a
- * CST_UNSAVED_ constant. CST_E_UNSAVED_CHANGES has a detail for each context. Closing twice is fine. One of a container or of a
- * document is closed with that. */
+/* Closes all stores, as cst_container_close; the coordinator and its contexts can read and save nothing any more, and no store can be
+ * added: CST_E_INVALID_HANDLE. `unsaved` is a CST_UNSAVED_ constant. CST_E_UNSAVED_CHANGES has a detail for each context. Closing
+ * twice is fine; CST_E_INVALID_HANDLE while another call closes it. One of a container or of a document is closed with that. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_close(cst_coordinator *coordinator, uint32_t unsaved,
                                                            cst_error **error);
 enum {
@@ -1502,7 +1503,8 @@ enum {
     CST_SCHEDULE_ENQUEUED = 1   /* when all has run that waits on the context's queue */
 };
 /* Told, on the context's queue, what became of a body and of processing the pending changes after it: CST_OK, or the status
- * and the error that cst_context_perform_and_wait would give. The error is borrowed for the call. */
+ * and the error that cst_context_perform_and_wait would give. The error is borrowed for the call. CST_E_INVALID_HANDLE when the
+ * context was closed before the body had its turn: body does not run then, and the calling thread may not use the context. */
 typedef void (*cst_context_done_fn)(void *userdata, cst_context *context, cst_status status, const cst_error *error);
 /* Runs body on the context's queue, then done, which may be NULL, then destroy. With CST_SCHEDULE_IMMEDIATE that may be before
  * it returns; what body answers is told to done alone. */
@@ -1585,9 +1587,10 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_reset(cst_context *context, cst_e
 /* Closes a context, and those on top of it: their objects are CST_E_OBJECT_GONE, and every other call is CST_E_INVALID_HANDLE.
  * The handle is released as ever. `unsaved` is a CST_UNSAVED_ constant: refused, unsaved changes are CST_E_UNSAVED_CHANGES with
  * counts by entity and a detail for each context, and nothing is closed; a save of a context on top of another one hands them
- * to that. Waits for the queues; CST_E_INVALID_ARGUMENT within a hook. Closing twice is fine. CST_UNCHANGED for the view context of a
- * container and the context of a document, which are closed with these: `unsaved` is done, and the context stays open. One that is
- * confined to another thread, and has no changes or may lose them, ends with its last handle. */
+ * to that. Waits for the queues; CST_E_INVALID_ARGUMENT within a hook, and on the context's own queue while other work waits
+ * there. Closing twice is fine. CST_UNCHANGED, and the context stays open, for the view context of a container and the context of a
+ * document, which are closed with these, when `unsaved` is done; and for one that is confined to another thread, and has no
+ * changes or may lose them: it ends with its last handle. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_close(cst_context *context, uint32_t unsaved, cst_error **error);
 
 enum { CST_CHANGED_INSERTED = 1, CST_CHANGED_UPDATED = 2, CST_CHANGED_DELETED = 3, CST_CHANGED_REGISTERED = 4 };
@@ -2805,7 +2808,8 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_prefetch(cst_fetch_re
                                                                     const cst_string *key_paths, cst_error **error);
 
 /* A fetch that runs beside its context. Called once, on the queue of the context, when it is done, has failed or was
- * cancelled. The handle is borrowed for the call. */
+ * cancelled. The handle is borrowed for the call. When the context was closed before, the thread has no queue, and what was found
+ * is CST_E_INVALID_HANDLE. */
 typedef void (*cst_fetch_done_fn)(void *userdata, cst_asynchronous_fetch *fetch);
 /* Begins to carry out a request, which is copied: another thread reads the rows, and the queue of the context is
  * free until objects are made of them. What has changed until then counts. `estimated_count`, 0 for not known, is told with the

@@ -23,9 +23,7 @@ public func cst_context_new(
 @_cdecl("cst_context_close") @implementation
 public func cst_context_close(_ pointer: OpaquePointer?, _ unsaved: UInt32, _ error: ErrorOut) -> cst_status {
     outcome(error) {
-        let box = try contextBox(pointer)
-        try box.context.close(try unsavedPolicy(unsaved))
-        return box.context.isShared ? .unchanged : .ok
+        try contextBox(pointer).context.close(try unsavedPolicy(unsaved)) ? .ok : .unchanged
     }
 }
 

@@ -60,7 +60,7 @@ static void a_context_refuses_and_counts_by_entity(void) {
     edit(&c);
     CHECK_STATUS(CST_E_UNSAVED_CHANGES, cst_context_close(c.context, CST_UNSAVED_REFUSE, E));
     CHECK_TEXT("context 'editor' (made at editor.c:12) stays open, since it has unsaved changes: " COUNTS
-               "; call save() to keep them or rollback() of the context to drop them, or close with the policy to "
+               "; call save() to keep them or the context's rollback() to drop them, or close with the policy to "
                "discard them",
                cst_error_message(check_error()));
     CHECK_INT(1, (int)cst_error_detail_count(check_error()));
@@ -163,7 +163,7 @@ static void *close_elsewhere(void *context) {
     CHECK_STATUS(CST_E_UNSAVED_CHANGES, cst_context_close(context, CST_UNSAVED_REFUSE, E));
     CHECK_CONTAINS("another thread", cst_error_message(check_error()));
     CHECK_STATUS(CST_E_WRONG_THREAD, cst_context_close(context, CST_UNSAVED_SAVE, E));
-    CHECK_STATUS(CST_OK, cst_context_close(context, CST_UNSAVED_DISCARD, E));
+    CHECK_STATUS(CST_UNCHANGED, cst_context_close(context, CST_UNSAVED_DISCARD, E)); /* its thread may go on */
     cst_error **slot = check_slot(); /* releases the last error of this thread */
     (void)slot;
     return NULL;
@@ -179,6 +179,197 @@ static void another_thread_cannot_count(void) {
     listen_to_the_log();
     company_close(&c);
     NOTHING_WAS_LOGGED(); /* it was to be discarded */
+}
+
+/* ---- closing that fails, or is refused ---- */
+
+static struct {
+    cst_context *context;
+    cst_coordinator *coordinator;
+    int calls;
+} hooked;
+
+static cst_status close_in_hook(void *userdata, cst_object *object, cst_error **error) {
+    (void)userdata, (void)object, (void)error;
+    hooked.calls++;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_close(hooked.context, CST_UNSAVED_DISCARD, NULL));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_close(hooked.context, CST_UNSAVED_REFUSE, NULL));
+    return CST_OK;
+}
+
+static cst_status close_coordinator_in_hook(void *userdata, cst_object *object, cst_error **error) {
+    (void)userdata, (void)object, (void)error;
+    cst_error *why = NULL;
+    hooked.calls++;
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_coordinator_close(hooked.coordinator, CST_UNSAVED_DISCARD, &why));
+    CHECK_CONTAINS("the coordinator is being closed already", cst_error_message(why));
+    OK(cst_release(why));
+    return CST_OK;
+}
+
+static struct company company_with_hooks(const cst_lifecycle_hooks *hooks) {
+    struct company c;
+    memset(&c, 0, sizeof c);
+    cst_entity *department = NULL;
+    c.model = company_model();
+    OK(cst_model_entity(c.model, text("Department"), &department, E));
+    OK(cst_entity_set_lifecycle(department, hooks, E));
+    OK(cst_coordinator_new(c.model, &c.coordinator, E));
+    OK(cst_coordinator_add_store(c.coordinator, text("SQLite"), text(check_path("a.sqlite")), NULL, &c.store, E));
+    company_resolve(&c);
+    c.context = company_context(&c, CST_QUEUE_CALLER);
+    hooked.context = c.context;
+    hooked.coordinator = c.coordinator;
+    hooked.calls = 0;
+    return c;
+}
+
+static void closing_within_a_hook_ends_and_hides_nothing(void) {
+    cst_lifecycle_hooks hooks = CST_LIFECYCLE_HOOKS_INIT;
+    hooks.awake_from_insert = close_in_hook;
+    struct company c = company_with_hooks(&hooks);
+    cst_context *child = NULL;
+    OK(cst_context_new_child(c.context, CST_QUEUE_CALLER, &child, E));
+    OK(cst_release(company_employee(&c, child, "Ada", 1)));
+    OK(cst_release(company_insert(&c, c.context, c.department, c.department_name, "R&D")));
+    CHECK_INT(1, hooked.calls);
+    CHECK(has_changes(child)); /* children end first, and did not */
+    listen_to_the_log();
+    OK(cst_release(child));
+    CHECK_CONTAINS("1 Employee inserted", lines()); /* nothing was marked as given up */
+    listen_to_the_log();
+    company_close(&c);
+    CHECK_CONTAINS("1 Department inserted", lines());
+}
+
+static void a_coordinator_is_closed_by_one_call_at_a_time(void) {
+    cst_lifecycle_hooks hooks = CST_LIFECYCLE_HOOKS_INIT;
+    hooks.will_save = close_coordinator_in_hook;
+    struct company c = company_with_hooks(&hooks);
+    OK(cst_release(company_insert(&c, c.context, c.department, c.department_name, "R&D")));
+    OK(cst_coordinator_close(c.coordinator, CST_UNSAVED_SAVE, E));
+    CHECK(hooked.calls > 0);
+    CHECK_INT(0, (int)cst_coordinator_store_count(c.coordinator));
+    company_close(&c);
+    c = company_open(check_path("a.sqlite"));
+    CHECK_INT(1, company_count(c.context, c.department, NULL));
+    company_close(&c);
+}
+
+static void a_closed_coordinator_takes_no_store(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_store *store = NULL;
+    OK(cst_coordinator_close(c.coordinator, CST_UNSAVED_REFUSE, E));
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_coordinator_add_store(c.coordinator, text("SQLite"),
+                                                                 text(check_path("b.sqlite")), NULL, &store, E));
+    CHECK_CONTAINS("the coordinator is closed, and takes no store", cst_error_message(check_error()));
+    CHECK(store == NULL);
+    CHECK_INT(0, (int)cst_coordinator_store_count(c.coordinator));
+    company_close(&c);
+}
+
+/* ---- work behind a close ---- */
+
+struct work {
+    const struct company *company;
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    int ran, done, destroyed;
+    cst_status status;
+};
+
+static void note(struct work *work, int *count) {
+    pthread_mutex_lock(&work->mutex);
+    ++*count;
+    pthread_cond_broadcast(&work->changed);
+    pthread_mutex_unlock(&work->mutex);
+}
+
+static void wait_for(struct work *work, int *count) {
+    struct timespec end;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec += 20;
+    pthread_mutex_lock(&work->mutex);
+    while (*count == 0)
+        if (pthread_cond_timedwait(&work->changed, &work->mutex, &end) != 0) break;
+    CHECK_INT(1, *count);
+    pthread_mutex_unlock(&work->mutex);
+}
+
+static cst_status work_body(void *userdata, cst_context *context, cst_error **error) {
+    struct work *work = userdata;
+    OK(cst_release(company_employee(work->company, context, "Ada", 1)));
+    note(work, &work->ran);
+    return cst_context_save(context, error);
+}
+
+static void work_done(void *userdata, cst_context *context, cst_status status, const cst_error *error) {
+    struct work *work = userdata;
+    (void)context;
+    CHECK((status < 0) == (error != NULL));
+    work->status = status;
+    note(work, &work->done);
+}
+
+static void work_destroy(void *userdata) {
+    struct work *work = userdata;
+    note(work, &work->destroyed);
+}
+
+static void fetch_done(void *userdata, cst_asynchronous_fetch *fetch) {
+    struct work *work = userdata;
+    cst_request_result result;
+    memset(&result, 0, sizeof result);
+    work->status = cst_asynchronous_fetch_copy_result(fetch, &result, NULL);
+    note(work, &work->done);
+}
+
+static struct work work_of(const struct company *company) {
+    struct work work = {company, PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, 0, CST_OK};
+    return work;
+}
+
+static void a_context_is_not_closed_before_its_own_work(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_context *context = company_context(&c, CST_QUEUE_PRIVATE);
+    struct work work = work_of(&c);
+    OK(cst_context_lock(context, E));
+    OK(cst_context_schedule(context, CST_SCHEDULE_ENQUEUED, work_body, work_done, &work, work_destroy, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_close(context, CST_UNSAVED_DISCARD, E));
+    CHECK_CONTAINS("on which other work waits", cst_error_message(check_error()));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_close(context, CST_UNSAVED_REFUSE, E));
+    OK(cst_context_unlock(context, E));
+    OK(cst_context_close(context, CST_UNSAVED_REFUSE, E)); /* waits for it */
+    CHECK_INT(1, work.ran);
+    wait_for(&work, &work.destroyed);
+    CHECK_INT(CST_OK, work.status);
+    CHECK_INT(1, company_count(c.context, c.employee, NULL));
+    OK(cst_release(context));
+    company_close(&c);
+}
+
+static void work_behind_a_close_is_told(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_context *context = company_context(&c, CST_QUEUE_PRIVATE);
+    struct work work = work_of(&c), fetch = work_of(&c);
+    cst_asynchronous_fetch *begun = NULL;
+    cst_fetch_request *request = company_by_number(&c);
+    OK(cst_context_lock(context, E));
+    OK(cst_context_close(context, CST_UNSAVED_REFUSE, E));
+    OK(cst_context_schedule(context, CST_SCHEDULE_ENQUEUED, work_body, work_done, &work, work_destroy, E));
+    OK(cst_context_fetch_asynchronously(context, request, 0, fetch_done, &fetch, work_destroy, &begun, E));
+    OK(cst_context_unlock(context, E));
+    wait_for(&work, &work.destroyed);
+    CHECK_INT(1, work.done);
+    CHECK_INT(0, work.ran);
+    CHECK_INT(CST_E_INVALID_HANDLE, work.status);
+    wait_for(&fetch, &fetch.destroyed);
+    CHECK_INT(1, fetch.done);
+    CHECK_INT(CST_E_INVALID_HANDLE, fetch.status);
+    OK(cst_release(begun));
+    OK(cst_release(request));
+    OK(cst_release(context));
+    company_close(&c);
 }
 
 static void a_coordinator_refuses_and_tells(void) {
@@ -240,12 +431,28 @@ static void a_container_refuses_by_default(void) {
     CHECK_STATUS(CST_E_UNSAVED_CHANGES, cst_container_close(container, 0, E)); /* zero is the default of all options */
     CHECK_TEXT("the container Shop stays open, since context 'view' has unsaved changes: 1 Department inserted; call "
                "save() to keep "
-               "them or rollback() of the context to drop them, or close with the policy to discard them",
+               "them or the context's rollback() to drop them, or close with the policy to discard them",
                cst_error_message(check_error()));
     OK(cst_container_close(container, CST_UNSAVED_DISCARD, E));
     listen_to_the_log();
     OK(cst_release(container));
     NOTHING_WAS_LOGGED();
+}
+
+static void a_container_knows_that_its_coordinator_was_closed(void) {
+    cst_container *container = container_at(check_path("a.sqlite"));
+    cst_context *view = NULL;
+    cst_coordinator *coordinator = NULL;
+    cst_buffer json = {0};
+    OK(cst_container_view_context(container, &view, E));
+    OK(cst_context_coordinator(view, &coordinator, E));
+    OK(cst_coordinator_close(coordinator, CST_UNSAVED_REFUSE, E));
+    OK(cst_container_close(container, CST_UNSAVED_REFUSE, E));
+    OK(cst_container_copy_report(container, &json, E));
+    CHECK_CONTAINS("\"isClosed\": true", text_of_size(json.data, json.size));
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_container_load(container, NULL, NULL, NULL, E));
+    cst_buffer_dispose(&json);
+    OK(cst_release(container));
 }
 
 static void a_view_context_stays_open(void) {
@@ -299,7 +506,7 @@ static void the_log_counts_what_ends_with_a_context(void) {
     company_close(&c);
     CHECK_TEXT(
         "CoreData: warning: context 'editor' (made at editor.c:12) ended with unsaved changes, which are lost: " COUNTS
-        "; call save() to keep them, or rollback() to drop them, before its last handle is released\n",
+        "; call save() to keep them, or rollback() to drop them, before the last reference to it goes\n",
         lines());
 }
 
@@ -344,6 +551,8 @@ static void transient_and_restored_values_are_no_loss(void) {
     save(c.context);
     set(ada, c.number, value_int(2));
     set(ada, c.number, value_int(1));
+    set(ada, c.scratch, value_text("a note"));
+    CHECK(has_changes(c.context)); /* the transient one, which no save would write */
     OK(cst_release(ada));
     listen_to_the_log();
     company_close(&c);
@@ -453,8 +662,14 @@ int main(int argc, char **argv) {
     RUN(children_are_asked_too);
     RUN(what_cannot_be_saved_keeps_a_context_open);
     RUN(another_thread_cannot_count);
+    RUN(closing_within_a_hook_ends_and_hides_nothing);
+    RUN(a_coordinator_is_closed_by_one_call_at_a_time);
+    RUN(a_closed_coordinator_takes_no_store);
+    RUN(a_context_is_not_closed_before_its_own_work);
+    RUN(work_behind_a_close_is_told);
     RUN(a_coordinator_refuses_and_tells);
     RUN(a_container_refuses_by_default);
+    RUN(a_container_knows_that_its_coordinator_was_closed);
     RUN(a_view_context_stays_open);
     RUN(a_document_refuses_by_default);
     RUN(the_log_counts_what_ends_with_a_context);

@@ -50,7 +50,7 @@ final class UnsavedTests: XCTestCase {
     private static let counts =
         "1 Department inserted, 2 Employee inserted, 1 Employee updated, 1 Employee deleted"
     private static let remedy =
-        "call save() to keep them or rollback() of the context to drop them, or close with the policy to discard them"
+        "call save() to keep them or the context's rollback() to drop them, or close with the policy to discard them"
 
     private func lines(_ body: () throws -> Void) rethrows -> [String] {
         let lines = Locked<[String]>([])
@@ -182,6 +182,74 @@ final class UnsavedTests: XCTestCase {
         XCTAssertEqual(coordinator.stores.count, 0)
     }
 
+    func testAClosedCoordinatorStaysClosed() throws {
+        let container = try container()
+        try container.coordinator.close()
+        XCTAssertEqual(
+            failure { try container.coordinator.addSQLiteStore(at: folder + "/b.sqlite") }.status, .invalidHandle)
+        XCTAssertFalse(container.isClosed)
+        try container.close()
+        XCTAssert(container.isClosed)
+        let document = try Document(model: model(), queue: .caller)
+        try document.context.insert("Employee", ["name": "Ada"])
+        try document.close(.discard)
+        try document.context.coordinator.close()
+    }
+
+    func testTwoThreadsCloseOneContainer() throws {
+        let container = try container()
+        let isBusy = DispatchSemaphore(value: 0), mayEnd = DispatchSemaphore(value: 0)
+        let background = container.newBackgroundContext()
+        try background.enqueue { context in
+            try context.insert("Employee", ["name": "Ada"])
+            isBusy.signal()
+            mayEnd.wait()
+        }
+        isBusy.wait()
+        let statuses = Locked<[Status]>([])
+        let first = Thread {
+            do { try container.close() } catch let error as CoreError {
+                statuses.withLock { $0.append(error.status) }
+            } catch {}
+        }
+        first.start()
+        // Until it waits for the queue.
+        for _ in 0..<2000 {
+            if (try? background.enqueue { _ in }) == nil { break }
+            usleep(1000)
+        }
+        XCTAssertEqual(failure { try container.close(.discard) }.status, .invalidHandle)
+        mayEnd.signal()
+        while !first.isFinished { usleep(1000) }
+        XCTAssertEqual(statuses.withLock { $0 }, [.unsavedChanges])
+        XCTAssertFalse(container.isClosed)
+        XCTAssert(try background.performAndWait { $0.hasChanges })
+        try container.close(.discard)
+        XCTAssert(container.isClosed)
+    }
+
+    func testAFetchAndAnActorOfAContextThatIsClosedGoOn() async throws {
+        actor Worker {
+            private let executor: ContextExecutor
+            nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+            init(_ context: Corestone.Context) throws { executor = try ContextExecutor(context) }
+            func count() -> Int? { try? executor.context.count("Employee") }
+        }
+        let container = try container()
+        let context = container.newBackgroundContext()
+        let worker = try Worker(context)
+        let before = await worker.count()
+        XCTAssertEqual(before, 0)
+        XCTAssertEqual(try context.close(), true)
+        let after = await worker.count()
+        XCTAssertNil(after)
+        do {
+            _ = try await context.fetchAsynchronously(FetchRequest(entityName: "Employee")) { _ in 0 }
+            XCTFail("it was closed")
+        } catch let error as CoreError { XCTAssertEqual(error.status, .invalidHandle) }
+        try container.close()
+    }
+
     func testTheLastReferenceIsToldByTheLog() throws {
         let container = try container()
         let told = try lines {
@@ -193,7 +261,7 @@ final class UnsavedTests: XCTestCase {
             told,
             [
                 "CoreData: warning: context 'editor' (made at Here.swift:7) ended with unsaved changes, which are lost: "
-                    + "\(UnsavedTests.counts); call save() to keep them, or rollback() to drop them, before its last handle is released"
+                    + "\(UnsavedTests.counts); call save() to keep them, or rollback() to drop them, before the last reference to it goes"
             ])
         try container.close()
     }
@@ -248,7 +316,7 @@ final class UnsavedTests: XCTestCase {
             lines { document = nil },
             [
                 "CoreData: warning: a document without a place ended, and all that it held is lost; save it to a path (save as) before "
-                    + "its last handle is released, or close it with the policy to discard"
+                    + "the last reference to it goes, or close it with the policy to discard"
             ])
     }
 

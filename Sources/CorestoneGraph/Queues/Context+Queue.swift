@@ -23,7 +23,11 @@ package enum HostHold {
 
 extension Context {
     /// Runs `body` on the context's queue, later. What it throws is dropped.
-    package func enqueue(_ body: @escaping (Context) throws -> Void) throws {
+    ///
+    /// - Parameter refused: called in its turn instead, when `body` cannot run: the context was closed meanwhile, say.
+    package func enqueue(
+        _ body: @escaping (Context) throws -> Void, refused: @escaping (any Error) -> Void = { _ in }
+    ) throws {
         if platform_is_forked() { throw Context.forked() }
         if isClosed { throw isClosedForGood() }
         switch queueType {
@@ -33,21 +37,41 @@ extension Context {
                 .invalidArgument,
                 "this context is confined to its thread and has no queue to perform on; call it directly, "
                     + "or make it with a private queue")
-        case .privateQueue: try queue?.enqueue(isGuest: true) { try? self.performHere(body) }
+        case .privateQueue: try queue?.enqueue(isGuest: true) { self.performQueued(body, refused) }
         case .main:
             try coordinator.closing.enter(label)
             MainQueue.enqueue {
-                try? self.performHere(body)
+                self.performQueued(body, refused)
                 self.coordinator.closing.leave()
             }
         }
     }
 
+    private func performQueued(_ body: (Context) throws -> Void, _ refused: (any Error) -> Void) {
+        var hasBegun = false
+        do {
+            try performHere { context in
+                hasBegun = true
+                try body(context)
+            }
+        } catch { if !hasBegun { asCall { refused(error) } } }
+    }
+
+    /// The same where neither of the two may be lost: in turn, also when the context, or its stores, are closed already, and on this
+    /// thread when there is none for the queue.
+    package func enqueueAnyway(
+        _ body: @escaping (Context) throws -> Void, refused: @escaping (any Error) -> Void
+    ) {
+        let work = { self.performQueued(body, refused) }
+        if queueType == .main { return MainQueue.enqueue(work) }
+        do { try queue?.enqueue(work) } catch { try? queue?.run(work) }
+    }
+
     /// Returns when the queue has done what it was given.
     func waitForQueue() throws {
         do { try runAndWait { _ in } } catch {
-            // Its turn has come, but the context ends.
-            if !isGivenUp { throw error }
+            // Its turn has come, but the context ends, or was closed.
+            if !isGivenUp && !isClosed { throw error }
         }
     }
 

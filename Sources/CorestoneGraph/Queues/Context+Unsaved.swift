@@ -70,7 +70,7 @@ public struct UnsavedChanges: Sendable {
 
     /// How a message ends that tells of unsaved changes which kept something open.
     package static let remedy =
-        "call save() to keep them or rollback() of the context to drop them, or close with the policy to discard them"
+        "call save() to keep them or the context's rollback() to drop them, or close with the policy to discard them"
 
     /// Why something is not closed.
     ///
@@ -222,7 +222,11 @@ extension Context {
     // MARK: What is lost
 
     /// What is not saved yet may be lost: the end of the context says nothing of it. Any thread.
-    package func giveUp() { if mayHaveChanges { platform_store64(owner + 2, 2) } }
+    package func giveUp() {
+        // Not with a plain store: the context's own thread may have saved everything in this moment.
+        var listed: UInt64 = 1
+        _ = platform_cas64(owner + 2, &listed, 2)
+    }
 
     /// By the context's end, on whatever thread: logs what was not saved, unless the host said that it may be lost. Costs one look
     /// where there is nothing.
@@ -232,7 +236,7 @@ extension Context {
         if counts.isEmpty { return }
         DebugLog.write(
             "CoreData: warning: \(label.text) ended with unsaved changes, which are lost: \(unsavedChanges(counts).text); call save() "
-                + "to keep them, or rollback() to drop them, before its last handle is released")
+                + "to keep them, or rollback() to drop them, before the last reference to it goes")
     }
 }
 
