@@ -91,7 +91,8 @@ def leave_block(what: Context | ContextOwner, raised: BaseException | None) -> N
             what.close("refuse")  # of something within, say: whatever has changes stays open
             return
         if not isinstance(raised, Exception):
-            _tell_loss(what, raised)
+            with contextlib.suppress(CorestoneError):  # in a forked child, say
+                _tell_loss(what, raised)
         what.close("discard")
 
 
