@@ -306,7 +306,8 @@ CST_EXPORT CST_ANY_THREAD void *cst_retain(void *handle);
 /* Gives up one ownership of any handle; NULL is fine. CST_E_INVALID_HANDLE when it was no live handle (a double
  * release, for example), CST_E_FORKED in a forked child. What belongs to a context is freed by the context's own
  * thread at its next call. Within a callback the handle is invalid at once, but what it stands for ends with the outermost
- * call of the thread, which may be using it. */
+ * call of the thread, which may be using it. A context that ends with unsaved changes is named in the log, with their counts
+ * by entity: cst_context_close refuses instead. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_release(void *handle);
 /* How many handles are alive in the process: for leak checks. */
 CST_EXPORT CST_ANY_THREAD size_t cst_handle_count(void);
@@ -1192,6 +1193,30 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_open_store(cst_string path,
 /* Closes a store. Its objects stay in their contexts, but firing a fault of theirs is CST_E_OBJECT_GONE. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_remove_store(cst_coordinator *coordinator, cst_store *store,
                                                                   cst_error **error);
+/* What becomes of changes that were not saved when a context, a container, a document or a coordinator is closed. The release of
+ * a last handle asks nobody: unsaved changes of a context that ends are lost, and the log has a warning with its name, where it
+ * was made, and how many objects of each entity were inserted, updated and deleted. The library does nothing by itself when the
+ * process exits: close containers, documents and contexts before, for example in a function that you give to atexit. */
+enum {
+    CST_UNSAVED_REFUSE = 0, /* nothing is closed: CST_E_UNSAVED_CHANGES */
+    CST_UNSAVED_SAVE = 1,   /* they are saved first; what cannot be, keeps all of it open */
+    CST_UNSAVED_DISCARD = 2 /* they are lost, without a line in the log */
+};
+/* Closes all stores, as cst_container_close; the coordinator and its contexts can read and save nothing any more, and no store can be
+ * added: CST_E_INVALID_HANDLE. `unsaved` is a CST_UNSAVED_ constant. CST_E_UNSAVED_CHANGES has a detail for each context. Closing
+ * twice is fine; CST_E_INVALID_HANDLE while another call closes it. One of a container or of a document is closed with that. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_close(cst_coordinator *coordinator, uint32_t unsaved,
+                                                           cst_error **error);
+enum {
+    CST_CHANGES_NO_WAIT = 1u << 0, /* the counts of a context that another thread uses at the moment are null */
+    CST_CHANGES_TOLD = 1u << 1     /* the host tells of them, so that the log has no line when these contexts end */
+};
+/* What the contexts of a coordinator have not saved, those on top of other contexts first: [{"context", "name", "file", "line",
+ * "inserted", "updated", "deleted", "entities": {"Person": {"inserted", "updated", "deleted"}, …}}, …]. "context" is what
+ * messages call it, "file" and "line" are where it was made; the name, these, and the counts of a context that another thread
+ * uses, may be null. `flags` are CST_CHANGES_ constants, or 0: waits for the queues of contexts with changes. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_copy_unsaved_changes(cst_coordinator *coordinator, uint32_t flags,
+                                                                          cst_buffer *out_json, cst_error **error);
 /* Empties a store: rows, tables, metadata and files of external data go, the file stays, and a store added there begins anew.
  * One transaction under SQLite's locks: CST_E_STORE_BUSY while somebody writes. The file of an XML or a binary store is removed.
  * `type` may be null: that of the store which is there. If the coordinator has the store open, it is
@@ -1478,7 +1503,8 @@ enum {
     CST_SCHEDULE_ENQUEUED = 1   /* when all has run that waits on the context's queue */
 };
 /* Told, on the context's queue, what became of a body and of processing the pending changes after it: CST_OK, or the status
- * and the error that cst_context_perform_and_wait would give. The error is borrowed for the call. */
+ * and the error that cst_context_perform_and_wait would give. The error is borrowed for the call. CST_E_INVALID_HANDLE when the
+ * context was closed before the body had its turn: body does not run then, and the calling thread may not use the context. */
 typedef void (*cst_context_done_fn)(void *userdata, cst_context *context, cst_status status, const cst_error *error);
 /* Runs body on the context's queue, then done, which may be NULL, then destroy. With CST_SCHEDULE_IMMEDIATE that may be before
  * it returns; what body answers is told to done alone. */
@@ -1558,6 +1584,14 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_validate(cst_context *context, cs
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_rollback(cst_context *context, cst_error **error);
 /* Forgets every object; handles to them are CST_E_OBJECT_GONE from now on. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_reset(cst_context *context, cst_error **error);
+/* Closes a context, and those on top of it: their objects are CST_E_OBJECT_GONE, and every other call is CST_E_INVALID_HANDLE.
+ * The handle is released as ever. `unsaved` is a CST_UNSAVED_ constant: refused, unsaved changes are CST_E_UNSAVED_CHANGES with
+ * counts by entity and a detail for each context, and nothing is closed; a save of a context on top of another one hands them
+ * to that. Waits for the queues; CST_E_INVALID_ARGUMENT within a hook, and on the context's own queue while other work waits
+ * there. Closing twice is fine. CST_UNCHANGED, and the context stays open, for the view context of a container and the context of a
+ * document, which are closed with these, when `unsaved` is done; and for one that is confined to another thread, and has no
+ * changes or may lose them: it ends with its last handle. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_context_close(cst_context *context, uint32_t unsaved, cst_error **error);
 
 enum { CST_CHANGED_INSERTED = 1, CST_CHANGED_UPDATED = 2, CST_CHANGED_DELETED = 3, CST_CHANGED_REGISTERED = 4 };
 /* The objects that the next save would insert, update or delete, or all that the context knows. */
@@ -1720,23 +1754,17 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_container_new_background_context(cst_co
                                                                           cst_context **out_context CST_OWNED,
                                                                           cst_error **error);
 /* What a container knows: {"name", "application", "isClosed", "stores": [{"path", "type", "configuration", "isAsynchronous"},
- * …], "unsaved": [{"context", "name", "inserted", "updated", "deleted"}, …]}; the counts are null for a
- * context that is confined to another thread. Waits for the queues of contexts with changes. */
+ * …], "unsaved": as cst_coordinator_copy_unsaved_changes tells it}. Waits for the queues of contexts with changes. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_copy_report(cst_container *container, cst_buffer *out_json,
                                                                cst_error **error);
 /* Saves what the contexts of the container's coordinator have not saved, children first. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_save(cst_container *container, cst_error **error);
-enum {
-    CST_UNSAVED_REFUSE = 0, /* nothing is closed */
-    CST_UNSAVED_SAVE = 1,   /* they are saved first; what cannot be, keeps the container open */
-    CST_UNSAVED_DISCARD = 2 /* they are lost */
-};
 /* Closes the stores; contexts can read and save nothing any more. `unsaved` says what becomes of changes that were not
  * saved: refused, they are CST_E_UNSAVED_CHANGES with a detail for each context that has some, with its name and how many
- * objects were inserted, updated and deleted. The queues of contexts first do what they were given, and take no more from
- * other threads than this one: CST_E_INVALID_HANDLE, until it turns out that the container stays open; with
+ * objects of each entity were inserted, updated and deleted. The queues of contexts first do what they were given, and take
+ * no more from other threads than this one: CST_E_INVALID_HANDLE, until it turns out that the container stays open; with
  * CST_UNSAVED_DISCARD nothing is waited for. Not on the queue of a context on which other work waits. Releasing a container
- * asks nobody, and closes the stores when the last handle of them is gone. */
+ * asks nobody: the stores are closed when the last handle of them is gone, and the log tells what contexts lost. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_close(cst_container *container, uint32_t unsaved, cst_error **error);
 
 /* ---- records: rows as plain values, for programs that want neither contexts nor objects.
@@ -1846,8 +1874,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_document_save_as(cst_document *document
  * or put in its place: of another store every object has a new ID. Steps to undo are forgotten. CST_E_STORE_IO where no
  * file is, CST_E_UNSAVED_CHANGES for a child with changes that is confined to another thread. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_revert(cst_document *document, cst_error **error);
-/* Closes the file; `unsaved` is a CST_UNSAVED_ constant. CST_E_UNSAVED_CHANGES has the counts and the error of the last
- * save, if that failed, as details. */
+/* Closes the file; `unsaved` is a CST_UNSAVED_ constant. CST_E_UNSAVED_CHANGES has the counts by entity and the error of
+ * the last save, if that failed, as details. Releasing a document asks nobody, as for a container. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_close(cst_document *document, uint32_t unsaved, cst_error **error);
 
 /* ======== nesting ======================================================================================== */
@@ -2780,7 +2808,8 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_prefetch(cst_fetch_re
                                                                     const cst_string *key_paths, cst_error **error);
 
 /* A fetch that runs beside its context. Called once, on the queue of the context, when it is done, has failed or was
- * cancelled. The handle is borrowed for the call. */
+ * cancelled. The handle is borrowed for the call. When the context was closed before, the thread has no queue, and what was found
+ * is CST_E_INVALID_HANDLE. */
 typedef void (*cst_fetch_done_fn)(void *userdata, cst_asynchronous_fetch *fetch);
 /* Begins to carry out a request, which is copied: another thread reads the rows, and the queue of the context is
  * free until objects are made of them. What has changed until then counts. `estimated_count`, 0 for not known, is told with the

@@ -35,7 +35,9 @@ extension Context {
                         running.begin(result)
                     } catch { continuation.resume(throwing: error) }
                 }
-                do { if isOwn { begin(self) } else { try enqueue(begin) } } catch {
+                do {
+                    if isOwn { begin(self) } else { try enqueue(begin, refused: { continuation.resume(throwing: $0) }) }
+                } catch {
                     continuation.resume(throwing: error)
                 }
             }

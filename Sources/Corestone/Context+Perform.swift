@@ -20,7 +20,8 @@ extension Context {
     /// Changes are processed at the end of the block, but not saved.
     /// - Throws: `CancellationError` when the task is cancelled before the block began, which then never runs;
     ///   `.invalidArgument` for a context that is confined to the calling thread and so has no queue, unless `schedule` is
-    ///   `.immediate`; `.wrongThread` for one that is confined to another.
+    ///   `.immediate`; `.wrongThread` for one that is confined to another; `.invalidHandle` when the context was closed before the
+    ///   block had its turn, and the block does not run.
     nonisolated(nonsending) public func perform<Result: Sendable>(
         schedule: PerformSchedule = .immediate, _ body: @escaping @Sendable (Context) throws -> Result
     ) async throws -> Result {
@@ -30,7 +31,9 @@ extension Context {
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 turn.wait(with: continuation)
-                do { try enqueue { context in try turn.run(context) } } catch { turn.end(.failure(error)) }
+                do { try enqueue({ context in try turn.run(context) }, refused: { turn.refuse($0) }) } catch {
+                    turn.end(.failure(error))
+                }
             }
         } onCancel: {
             turn.cancel()
@@ -81,7 +84,10 @@ private final class PerformTurn<Result: Sendable>: Sendable {
         end(result)
     }
 
-    func cancel() { if takeBody() != nil { end(.failure(CancellationError())) } }
+    func cancel() { refuse(CancellationError()) }
+
+    /// The block cannot run, or is not to.
+    func refuse(_ error: any Error) { if takeBody() != nil { end(.failure(error)) } }
 
     func end(_ result: Swift.Result<Result, any Error>) {
         let continuation = state.withLock { state in

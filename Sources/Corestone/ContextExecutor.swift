@@ -33,14 +33,18 @@ public final class ContextExecutor: SerialExecutor {
 
     public func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job), executor = asUnownedSerialExecutor()
-        let run: @Sendable (Context) -> Void = { _ in job.runSynchronously(on: executor) }
-        // Without a thread for the queue, this one waits for its turn: a job must not be lost.
-        do { try context.enqueue(run) } catch { try? context.performAndWait(run) }
+        let run: @Sendable () -> Void = { job.runSynchronously(on: executor) }
+        // A job must not be lost: a task would wait for it without end. Of a closed context it finds that.
+        do { try context.enqueue({ _ in run() }, refused: { _ in run() }) } catch {
+            context.enqueueAnyway({ _ in run() }, refused: { _ in run() })
+        }
     }
 
     public func checkIsolated() {
-        guard context.isOwn else { fatalError("an actor on the queue of a context was used outside of that queue") }
+        guard context.isOwn || context.isClosed else {
+            fatalError("an actor on the queue of a context was used outside of that queue")
+        }
     }
 
-    public func isIsolatingCurrentContext() -> Bool? { context.isOwn }
+    public func isIsolatingCurrentContext() -> Bool? { context.isOwn || context.isClosed }
 }

@@ -191,17 +191,30 @@ extension Container {
                         "isAsynchronous": .bool($0.shouldAddStoreAsynchronously),
                     ])
                 }),
-            "unsaved": .array(
-                unsavedChanges.map { changes in
-                    func count(_ number: Int?) -> PropertyValue { number.map { .int(Int64($0)) } ?? .null }
-                    return .dictionary([
-                        "context": .string(changes.context), "name": text(changes.name),
-                        "inserted": count(changes.counts?.inserted), "updated": count(changes.counts?.updated),
-                        "deleted": count(changes.counts?.deleted),
-                    ])
-                }),
+            "unsaved": unsavedReport(unsavedChanges),
         ])
     }
+}
+
+/// What contexts have not saved, as it is told in JSON.
+func unsavedReport(_ changes: [UnsavedChanges]) -> PropertyValue {
+    func counts(_ counts: UnsavedChanges.Counts?) -> [String: PropertyValue] {
+        func number(_ count: Int?) -> PropertyValue { count.map { .int(Int64($0)) } ?? .null }
+        return [
+            "inserted": number(counts?.inserted), "updated": number(counts?.updated),
+            "deleted": number(counts?.deleted),
+        ]
+    }
+    return .array(
+        changes.map { changes in
+            var report = counts(changes.counts)
+            report["context"] = .string(changes.context)
+            report["name"] = changes.name.map { .string($0) } ?? .null
+            report["file"] = (changes.origin?.file).map { .string($0) } ?? .null
+            report["line"] = (changes.origin?.line).map { .int(Int64($0)) } ?? .null
+            report["entities"] = changes.entities.map { .dictionary($0.mapValues { .dictionary(counts($0)) }) } ?? .null
+            return .dictionary(report)
+        })
 }
 
 @_cdecl("cst_container_save") @implementation

@@ -30,7 +30,7 @@ public func cst_context_schedule(
         if isImmediate && box.context.isOwn {
             try box.context.runAndWait { _ in work.run(body, done) }
         } else {
-            try box.context.enqueue { _ in work.run(body, done) }
+            try box.context.enqueue({ _ in work.run(body, done) }, refused: { work.refuse($0, done) })
         }
     }
 }
@@ -53,6 +53,14 @@ private final class Work {
         // Without `done`, nobody waits for a failure; the header says that it is dropped.
         if let done { tell(done, result, userdata.pointer, box.handle) }
         HandleTable.drain(box.pendingReleases)
+        self.userdata = nil
+        self.box = nil
+    }
+
+    /// The body cannot run any more.
+    func refuse(_ error: any Error, _ done: cst_context_done_fn?) {
+        guard let box, let userdata else { return }
+        if let done { tell(done, .failure(error), userdata.pointer, box.handle) }
         self.userdata = nil
         self.box = nil
     }

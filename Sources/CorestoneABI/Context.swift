@@ -20,6 +20,13 @@ public func cst_context_new(
     }
 }
 
+@_cdecl("cst_context_close") @implementation
+public func cst_context_close(_ pointer: OpaquePointer?, _ unsaved: UInt32, _ error: ErrorOut) -> cst_status {
+    outcome(error) {
+        try contextBox(pointer).context.close(try unsavedPolicy(unsaved)) ? .ok : .unchanged
+    }
+}
+
 @_cdecl("cst_context_coordinator") @implementation
 public func cst_context_coordinator(
     _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut

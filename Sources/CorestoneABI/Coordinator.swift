@@ -99,6 +99,27 @@ private func storePath(_ path: cst_string, _ type: StoreType?) throws -> String 
     return try path.optionalString("path") ?? "/dev/null"
 }
 
+@_cdecl("cst_coordinator_close") @implementation
+public func cst_coordinator_close(_ pointer: OpaquePointer?, _ unsaved: UInt32, _ error: ErrorOut) -> cst_status {
+    boundary(error) { try coordinator(pointer).coordinator.close(try unsavedPolicy(unsaved)) }
+}
+
+@_cdecl("cst_coordinator_copy_unsaved_changes") @implementation
+public func cst_coordinator_copy_unsaved_changes(
+    _ pointer: OpaquePointer?, _ flags: UInt32, _ out: UnsafeMutablePointer<cst_buffer>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_json")
+        let coordinator = try coordinator(pointer).coordinator
+        guard flags & ~UInt32(CST_CHANGES_NO_WAIT | CST_CHANGES_TOLD) == 0 else {
+            throw CoreError(.unsupported, "flags is 0x\(String(flags, radix: 16)); use CST_CHANGES_ constants")
+        }
+        let held = coordinator.unsavedChanges(
+            waits: flags & UInt32(CST_CHANGES_NO_WAIT) == 0, areTold: flags & UInt32(CST_CHANGES_TOLD) != 0)
+        try out.fill(JSONText(unsavedReport(held)).text)
+    }
+}
+
 @_cdecl("cst_coordinator_migrate_store") @implementation
 public func cst_coordinator_migrate_store(
     _ pointer: OpaquePointer?, _ old: OpaquePointer?, _ type: cst_string, _ path: cst_string,

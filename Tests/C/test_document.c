@@ -95,7 +95,7 @@ static void from_nothing_to_files(void) {
         CHECK_INT(CST_DOCUMENT_UNTITLED | CST_DOCUMENT_EDITED, flags(document));
         CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_document_save(document, E));
         CHECK_STATUS(CST_E_UNSAVED_CHANGES, cst_document_close(document, CST_UNSAVED_REFUSE, E));
-        CHECK_CONTAINS("1 inserted", cst_error_message(cst_error_detail_at(check_error(), 0)));
+        CHECK_CONTAINS("1 Department inserted", cst_error_message(cst_error_detail_at(check_error(), 0)));
         OK(cst_document_save_as(document, none, text(check_path(one)), false, E));
         OK(cst_document_copy_path(document, &path, E));
         CHECK_TEXT(check_path(one), text_of_size(path.data, path.size));

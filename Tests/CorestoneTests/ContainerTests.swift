@@ -207,8 +207,8 @@ final class ContainerTests: XCTestCase {
         XCTAssertEqual(error.status, .unsavedChanges)
         XCTAssertEqual(error.children.count, 2)
         XCTAssert(error.message.contains("context 'view'"), error.message)
-        XCTAssert(error.message.contains("1 updated, 1 deleted objects"), error.message)
-        XCTAssert(error.message.contains("3 inserted objects"), error.message)
+        XCTAssert(error.message.contains("1 Item updated, 1 Item deleted"), error.message)
+        XCTAssert(error.message.contains("3 Item inserted"), error.message)
         XCTAssertFalse(container.isClosed)
         XCTAssertEqual(
             container.unsavedChanges.first { $0.name == "view" }?.counts, .init(inserted: 0, updated: 1, deleted: 1))

@@ -390,7 +390,7 @@ final class DocumentPlaceTests: XCTestCase {
         try child.performAndWait { try $0.fetch("Item").first?.set("name", "edited") }
         let error = failure { try document.saveAs(path("b"), type: .xml) }
         XCTAssertEqual(error.status, .unsavedChanges)
-        XCTAssert(error.children.first?.message.contains("1 updated") == true, "\(error.children)")
+        XCTAssert(error.children.first?.message.contains("1 Item updated") == true, "\(error.children)")
         XCTAssertEqual(entries, ["a"])
         try child.performAndWait { try $0.save() }
         try document.saveAs(path("b"), type: .xml)

@@ -71,7 +71,7 @@ def names(container: Container, entity: str = "Person") -> list[str]:
 
 @pytest.mark.parametrize("theirs", ["Person", "Pet"])
 def test_rows_of_one_name_in_two_entities_are_two_rows(kind: str, other: Other, theirs: str) -> None:
-    with Container(Model(HOUSEHOLD), other.place, type=kind) as container:
+    with Container(Model(HOUSEHOLD), other.place, type=kind, unsaved="discard") as container:
         for entity in HOUSEHOLD:
             other.put(entity, "a", None, name=f"the {entity}")
         ctx = container.context()
@@ -87,7 +87,7 @@ def test_rows_of_one_name_in_two_entities_are_two_rows(kind: str, other: Other, 
 
 @pytest.mark.parametrize("theirs", ["Person", "Pet"])
 def test_a_lock_is_on_the_row_of_its_entity(kind: str, other: Other, theirs: str) -> None:
-    with Container(Model(HOUSEHOLD), other.place, type=kind) as container:
+    with Container(Model(HOUSEHOLD), other.place, type=kind, unsaved="discard") as container:
         for entity in HOUSEHOLD:
             other.put(entity, "a", None, name=f"the {entity}")
         ctx = container.context()

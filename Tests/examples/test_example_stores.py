@@ -306,8 +306,8 @@ def test_a_service_that_is_none(tmp_path: Path) -> None:
 
 def test_who_saves_second_meets_a_conflict(kind: str, place: str) -> None:
     with (
-        Container(Model(PEOPLE), place, type=kind) as one,
-        Container(Model(PEOPLE), place, type=kind) as two,
+        Container(Model(PEOPLE), place, type=kind, unsaved="discard") as one,
+        Container(Model(PEOPLE), place, type=kind, unsaved="discard") as two,
     ):
         first, second = one.context(), two.context()
         mine = first.insert("Person", name="Ada", age=1)

@@ -18,7 +18,9 @@ def test_the_company_in_swift(tmp_path: Path) -> None:
     )
     first, refused, *rest = done.stdout.splitlines()
     assert first == "1 employee"
-    assert refused.startswith("refused: the container Company stays open: a context has 1 inserted object")
+    assert refused.startswith(
+        "refused: the container Company stays open, since a context has unsaved changes: 1 Employee inserted"
+    )
     assert rest[-4:] == ["text(Bob) int(41)", "text(Eve) int(33)", "text(Fay) int(19)", "unsaved: false"]
     for plan in ("plan.store", "plan.xml"):
         with opened(tmp_path / plan, Model({"Department": {"name": "string"}, "Employee": EMPLOYEE})) as document:

@@ -97,3 +97,16 @@ def test_mistakes_are_said(pair: tuple[Terminal, Terminal]) -> None:
         terminal.type("help", "puts something on the list")
         terminal.type("add x 0", "Item.amount is 0")
         terminal.type("remove 1", "there is no item 1")
+
+
+@pytest.mark.parametrize("language", ["python", "c"])
+def test_quit_without_saving(open_list: Callable[[str, str], Terminal], language: str) -> None:
+    ann = open_list(language, "ann")
+    ann.type("add milk", "1 x milk")
+    ann.type("offline", r"\(offline\)")
+    ann.type("add bread", "1 x bread")
+    ann.press("quit!\n")
+    assert ann.process.wait(ann.PATIENCE) == 0
+    again = open_list(language, "ann")
+    again.wait_for("1 x milk")
+    assert not again.shows("bread", within=0.5)

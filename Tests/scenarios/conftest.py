@@ -52,11 +52,11 @@ def host_type(store_type: str) -> str | None:
 
 @pytest.fixture
 def opened(place: str, store_type: str) -> Any:
-    """Opens the store with a model; all that was opened is closed at the end."""
+    """Opens the store with a model; all that was opened is closed at the end, and may lose what was not saved."""
     containers: list[Container] = []
 
     def open_store(model: Model, **options: Any) -> Container:
-        containers.append(Container(model, place, type=store_type, **options))
+        containers.append(Container(model, place, type=store_type, unsaved="discard", **options))
         return containers[-1]
 
     yield open_store

@@ -212,7 +212,11 @@ static bool run(char *line) {
     *calendar.message = 0;
     calendar.is_stale = true;
     if (count == 0) return true;
-    if (!strcmp(words[0], "quit!") || (!strcmp(words[0], "quit") && !has_changes())) return false;
+    if (!strcmp(words[0], "quit!") || (!strcmp(words[0], "quit") && !has_changes())) {
+        TRY(cst_context_rollback(calendar.context,
+                                 &error)); /* the end with unsaved changes would be a warning in the log */
+        return false;
+    }
     if (!strcmp(words[0], "quit"))
         say("not everything is saved: \"save\" it, or \"quit!\" without it");
     else

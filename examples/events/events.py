@@ -161,6 +161,7 @@ class Calendar:
         if not words:
             return
         if words[0] == "quit!" or (words[0] == "quit" and not self.ctx.has_changes):
+            self.ctx.rollback()  # the end of the container's block would refuse what is not saved
             self.is_open = False
             return
         if words[0] == "quit":

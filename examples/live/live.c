@@ -25,7 +25,7 @@ static const char *const HELP =
     "  add NAME [AMOUNT]   puts something on the list       NUMBER           bought, or not yet\n"
     "  name NUMBER NAME    calls it something else          amount NUMBER N  so many of it\n"
     "  remove NUMBER       takes it off                     clear            takes off what was bought\n"
-    "  offline   online    keeps changes here for a while   quit";
+    "  offline   online    keeps changes here for a while   quit   quit!";
 
 static cst_value text_value(const char *text) { return (cst_value){.type = CST_STRING, .as.string = TEXT(text)}; }
 static cst_value integer_value(int64_t number) { return (cst_value){.type = CST_INT, .as.integer = number}; }
@@ -170,8 +170,14 @@ int main(int count, char **arguments) {
     while (poll(events, 2, -1) >= 0) {
         if (events[1].revents) TRY(cst_main_queue_drain(0, NULL, &error));
         if (events[0].revents && read_key(line)) {
-            if (!strcmp(line, "quit")) break;
-            run(line);
+            if (!strcmp(line, "quit!")) { /* without what was kept, or could not be saved */
+                TRY(cst_context_rollback(list.context, &error));
+                break;
+            }
+            if (strcmp(line, "quit") != 0)
+                run(line);
+            else if (save()) /* what was kept while offline */
+                break;
             list.is_stale = true;
         }
         if (list.is_stale) draw();

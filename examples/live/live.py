@@ -37,7 +37,7 @@ HELP = """\
   add NAME [AMOUNT]   puts something on the list       NUMBER           bought, or not yet
   name NUMBER NAME    calls it something else          amount NUMBER N  so many of it
   remove NUMBER       takes it off                     clear            takes off what was bought
-  offline   online    keeps changes here for a while   quit"""
+  offline   online    keeps changes here for a while   quit   quit!"""
 
 
 class UsageError(Exception):
@@ -94,6 +94,7 @@ class ShoppingList:
         commands: dict[str, Callable[..., None]] = {
             "add": self.add, "name": self.rename, "amount": self.amount, "remove": self.remove, "clear": self.clear,
             "offline": self.offline, "online": self.online, "quit": self.quit,
+            "quit!": self.drop,
         }  # fmt: skip
         self.message, self.is_stale = "", True
         try:
@@ -163,6 +164,11 @@ class ShoppingList:
         self.ctx.refresh_all()  # what was missed meanwhile
 
     def quit(self) -> None:
+        self.save()  # what was kept while offline
+        self.is_open = False
+
+    def drop(self) -> None:
+        self.ctx.rollback()  # what was kept, or could not be saved
         self.is_open = False
 
     # What is shown.

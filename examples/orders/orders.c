@@ -358,6 +358,7 @@ int main(int count, char **arguments) {
     }
     show_order(NULL);
     cst_release(editor.undo);
+    TRY(cst_context_rollback(editor.context, &error)); /* the end with unsaved changes would be a warning in the log */
     cst_release(editor.context);
     cst_release(editor.coordinator);
     cst_release(editor.model);

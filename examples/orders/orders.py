@@ -242,7 +242,10 @@ class Editor:
             word, *rest = shlex.split(command) or [""]
             self.message = ""
             if word in ("quit", "quit!", "q"):
-                return not (word == "quit!" or self.may_quit())
+                if word != "quit!" and not self.may_quit():
+                    return True
+                self.ctx.rollback()  # the end of the container's block would refuse what is not saved
+                return False
             self.perform(word, rest)
             self.forget_what_is_gone()
         except (UsageError, CorestoneError, ValueError) as error:
@@ -327,6 +330,7 @@ def main() -> int:
                 if not editor.run(input("> ")):
                     return 0
         except EOFError:
+            editor.ctx.rollback()
             return 0
 
 

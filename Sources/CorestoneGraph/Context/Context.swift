@@ -27,7 +27,7 @@ public final class Context: @unchecked Sendable {
     /// The thread that may use the context now; 0 for none. Read by any thread, so read and written atomically.
     ///
     /// Behind it, for objects, which have this pointer at hand: 0 unless rows grow stale (`stalenessInterval`). And then, for
-    /// any thread: 0 unless something is in the lists of changed objects.
+    /// any thread: 0 unless something is in the lists of changed objects, 2 when that may be lost (`giveUp`).
     @usableFromInline let owner: UnsafeMutablePointer<UInt64>
     /// The hot check is one compare with `platform_thread_id()`.
     @inlinable package var ownerThread: UInt64 {
@@ -38,6 +38,11 @@ public final class Context: @unchecked Sendable {
     /// Who closed it to callbacks, and in the midst of what; see `closed`.
     var closer: UInt64 = 0
     var closure = Closure.save
+
+    /// Whether it was closed; its owner becomes `endedOwner` when the thread that closed it lets go of it.
+    var hasEnded = false
+    /// Whether whoever asks a container or a document for its context gets this one, so that only that closes it.
+    package var isShared = false
 
     /// How messages name the context.
     let label: ContextLabel
@@ -206,6 +211,7 @@ public final class Context: @unchecked Sendable {
     }
 
     deinit {
+        tellWhatIsLost()
         inbox.close()
         undoRecorder?.end()
         forgetAll()

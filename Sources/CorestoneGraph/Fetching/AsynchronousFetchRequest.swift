@@ -13,7 +13,8 @@ public final class AsynchronousFetchRequest: PersistentStoreRequest, @unchecked 
     public var estimatedResultCount = 0
     private let completion: ((AsynchronousFetchResult) -> Void)?
 
-    /// - Parameter completion: called once, on the context's queue, when the fetch is done, has failed or was cancelled.
+    /// - Parameter completion: called once, on the context's queue, when the fetch is done, has failed or was cancelled; on another thread
+    ///   when the context was closed before.
     public init(_ fetchRequest: FetchRequest, completion: ((AsynchronousFetchResult) -> Void)? = nil) {
         self.fetchRequest = fetchRequest
         self.completion = completion
@@ -109,15 +110,18 @@ extension AsynchronousFetchResult {
     /// On the queue of the context.
     fileprivate func begin(_ completion: ((AsynchronousFetchResult) -> Void)?) throws {
         guard let ahead = try context.fetchAhead(of: fetchRequest) else {
-            return try context.enqueue { _ in self.finish(nil, completion) }
+            return try context.enqueue({ _ in self.finish(nil, completion) }, refused: { self.fail($0, completion) })
         }
         // The thread that reads lets go of the result before the queue does, where its objects may end.
         let (context, underway) = (context, Underway(self))
         try context.readsAhead().enqueue {
             let read = Result { try underway.read(ahead) }
             let end: (Context) -> Void = { _ in underway.take()?.finish(read, completion) }
-            // Without a thread for the queue this one waits for its turn: an end must not be lost.
-            do { try context.enqueue(end) } catch { try? context.runAndWait(end) }
+            let refused: (any Error) -> Void = { underway.take()?.fail($0, completion) }
+            // An end must not be lost.
+            do { try context.enqueue(end, refused: refused) } catch {
+                context.enqueueAnyway(end, refused: refused)
+            }
         }
     }
 
@@ -146,6 +150,13 @@ extension AsynchronousFetchResult {
             guard let count else { return }
             (progress.completedUnitCount, progress.totalUnitCount) = (count, count)
         }
+        completion?(self)
+    }
+
+    /// The context was closed before the end: tells of it all the same.
+    fileprivate func fail(_ error: any Error, _ completion: ((AsynchronousFetchResult) -> Void)?) {
+        outcome.withLock { $0 = .failure(error) }
+        known.withLock { $0.isFinished = true }
         completion?(self)
     }
 

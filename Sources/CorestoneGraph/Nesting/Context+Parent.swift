@@ -32,10 +32,15 @@ extension Context {
     /// Makes the calling thread the one that may use this context, waiting for its queue, while `body` runs.
     func hold(_ body: () throws -> Void) throws {
         if isOwn { return try keepingHold(body) }
+        if isClosed { throw isClosedForGood() }
         try refuseWaitInSave()
         switch queueType {
         case .caller: throw wrongThread(asParent: true)
-        case .privateQueue: try queue?.run { try lend(0, body) }
+        case .privateQueue:
+            try queue?.run {
+                if isClosed { throw isClosedForGood() }
+                try lend(0, body)
+            }
         case .main: try borrow(body)
         }
     }
@@ -47,7 +52,7 @@ extension Context {
         holds = Holds(performs: 1)
         defer {
             holds = former
-            ownerThread = owner
+            ownerThread = hasEnded ? Context.endedOwner : owner
         }
         try body()
     }

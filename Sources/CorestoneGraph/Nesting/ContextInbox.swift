@@ -27,6 +27,8 @@ final class ContextInbox: @unchecked Sendable {
         /// Whether the context's queue was given the task of taking the mail, and has not begun. What could not be merged may have
         /// been put back meanwhile, so that there is mail without anybody on the way.
         var isUnderway = false
+        /// Whether the context was closed, and takes no mail any more.
+        var isRefused = false
         var renamed: [Renaming] = []
         var merges = Merges.these([])
         /// By store: what other processes wrote, and batch requests.
@@ -75,6 +77,14 @@ final class ContextInbox: @unchecked Sendable {
     /// By a context that ends.
     func close() { mail.withLock { $0.context = nil } }
 
+    /// By a context that was closed, and may live on.
+    func refuse() {
+        mail.withLock { mail in
+            (mail.isRefused, mail.renamed, mail.merges, mail.foreign) = (true, [], .these([]), [])
+            hasMail.store(false, ordering: .relaxed)
+        }
+    }
+
     /// Costs one look where there is none.
     var isEmpty: Bool { !hasMail.load(ordering: .acquiring) }
 
@@ -111,6 +121,7 @@ final class ContextInbox: @unchecked Sendable {
     private func post(_ add: (inout Mail) -> Void) {
         let isOwn = platform_load64(owner) == platform_thread_id()
         let mustDeliver = mail.withLock { mail in
+            if mail.isRefused { return false }
             add(&mail)
             hasMail.store(true, ordering: .releasing)
             if isOwn || mail.isUnderway || queueType == .caller { return false }

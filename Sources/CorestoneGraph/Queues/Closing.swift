@@ -11,6 +11,8 @@ final class Closing: Sendable {
         var closer: UInt64 = 0
         /// Pieces of work of the main queue.
         var waiting = 0
+        /// Whether the stores were closed.
+        var hasClosed = false
         /// Whether the main queue takes no more work, which it does for as long as other queues have some that may need it.
         var isMainClosed = false
     }
@@ -21,9 +23,25 @@ final class Closing: Sendable {
     var closer: UInt64 { state.withLock(\.closer) }
     var isAwaited: Bool { state.withLock { $0.waiting > 0 } }
 
-    func begin(waits: Bool) {
-        state.withLock { ($0.closer, $0.isMainClosed) = (platform_thread_id(), !waits) }
+    /// - Parameter name: what is to be closed.
+    /// - Returns: false when it was closed before.
+    /// - Throws: `.invalidHandle` while somebody closes it.
+    func begin(waits: Bool, _ name: String) throws -> Bool {
+        try state.withLock { state in
+            if state.hasClosed { return false }
+            guard state.closer == 0 else {
+                throw CoreError(
+                    .invalidHandle,
+                    "\(name) is being closed already; wait until that call returns, and close it again if it stays open"
+                )
+            }
+            (state.closer, state.isMainClosed) = (platform_thread_id(), !waits)
+            return true
+        }
     }
+    /// Whether the stores are closed, and no other ones are taken.
+    var hasClosed: Bool { state.withLock(\.hasClosed) }
+    func finish() { state.withLock { $0.hasClosed = true } }
     func closeMain() { state.withLock { $0.isMainClosed = true } }
     func end() { state.withLock { ($0.closer, $0.isMainClosed) = (0, false) } }
 
@@ -53,19 +71,57 @@ extension Coordinator {
     /// may wait for it, and is served meanwhile when the calling thread is the main one. Contexts that are confined to a thread are
     /// none of its business.
     ///
-    /// - Parameter waits: false: what the queues were given finds the stores closed.
+    /// - Parameters:
+    ///   - waits: false: what the queues were given finds the stores closed.
+    ///   - name: for the beginning of a sentence.
+    /// - Returns: false when the stores were closed before, and `body` did not run.
     /// - Throws: what `body` throws, and the queues go on then; `.invalidArgument` when the calling thread has a queue on which work
-    ///   waits, since that would never have its turn.
-    package func closeDown(waits: Bool, _ body: () throws -> Void) throws {
-        closing.begin(waits: waits)
+    ///   waits, since that would never have its turn; `.invalidHandle` while another call closes the stores.
+    package func closeDown(waits: Bool, called name: String, _ body: () throws -> Void) throws -> Bool {
+        guard try closing.begin(waits: waits, name) else { return false }
         do {
             try closeQueues(waits)
             try body()
+            closing.finish()
+            // Stores that were added since `body` closed them.
+            for store in stores { try? remove(store) }
+            // What nobody waited for is not waited for by the end of the contexts either.
+            if !waits { for context in liveContexts { context.giveUp() } }
+            return true
         } catch {
             closing.end()
             for context in liveContexts { context.queue?.open() }
             throw error
         }
+    }
+
+    /// Whether another call closes the stores at the moment, or they are closed.
+    package var isClosing: Bool { closing.closer != 0 }
+
+    /// Closes the stores, as a container closes them. Contexts stay, but can read and save nothing any more, and their queues take no
+    /// more work. No store can be added afterwards. Closing twice is fine.
+    ///
+    /// - Throws: `.unsavedChanges` with a child for each context that has some, its name and its counts by entity, unless they are
+    ///   to be saved or lost; what a save fails with; `.invalidArgument` on the queue of a context on which other work waits;
+    ///   `.invalidHandle` while another call closes it. Nothing is closed then.
+    public func close(_ unsaved: UnsavedChanges.Policy = .refuse) throws {
+        try close(unsaved, called: "the coordinator")
+    }
+
+    /// - Parameters:
+    ///   - name: for the beginning of a sentence that says what stays open.
+    ///   - isToClose: called when nothing stands in the way any more, or the stores were closed before.
+    package func close(_ unsaved: UnsavedChanges.Policy, called name: String, _ isToClose: () -> Void = {}) throws {
+        let isFirst = try closeDown(waits: unsaved != .discard, called: name) {
+            if unsaved == .save { try saveContexts() }
+            if unsaved != .discard {
+                let held = unsavedChanges
+                if !held.isEmpty { throw UnsavedChanges.refusal(name, held) }
+            }
+            isToClose()
+            for store in stores { try remove(store) }
+        }
+        if !isFirst { isToClose() }
     }
 
     private func closeQueues(_ waits: Bool) throws {

@@ -22,6 +22,10 @@ extension Context {
             try refuseWaitInSave()
             if queueType != .privateQueue { try checkQueue() }
             guard try acquire() else { return false }
+            if isClosed {
+                queue?.release()
+                throw isClosedForGood()
+            }
             ownerThread = platform_thread_id()
             holds = Holds()
             takeMail()
@@ -52,10 +56,8 @@ extension Context {
         }
         defer {
             holds.locks = 0
-            if queueType == .privateQueue {
-                ownerThread = 0
-                queue?.release()
-            }
+            letGo()
+            if queueType == .privateQueue { queue?.release() }
         }
         try processPendingChanges()
     }

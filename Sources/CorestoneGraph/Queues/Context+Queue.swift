@@ -23,8 +23,13 @@ package enum HostHold {
 
 extension Context {
     /// Runs `body` on the context's queue, later. What it throws is dropped.
-    package func enqueue(_ body: @escaping (Context) throws -> Void) throws {
+    ///
+    /// - Parameter refused: called in its turn instead, when `body` cannot run: the context was closed meanwhile, say.
+    package func enqueue(
+        _ body: @escaping (Context) throws -> Void, refused: @escaping (any Error) -> Void = { _ in }
+    ) throws {
         if platform_is_forked() { throw Context.forked() }
+        if isClosed { throw isClosedForGood() }
         switch queueType {
         case .caller:
             try checkQueue()
@@ -32,21 +37,41 @@ extension Context {
                 .invalidArgument,
                 "this context is confined to its thread and has no queue to perform on; call it directly, "
                     + "or make it with a private queue")
-        case .privateQueue: try queue?.enqueue(isGuest: true) { try? self.performHere(body) }
+        case .privateQueue: try queue?.enqueue(isGuest: true) { self.performQueued(body, refused) }
         case .main:
             try coordinator.closing.enter(label)
             MainQueue.enqueue {
-                try? self.performHere(body)
+                self.performQueued(body, refused)
                 self.coordinator.closing.leave()
             }
         }
     }
 
+    private func performQueued(_ body: (Context) throws -> Void, _ refused: (any Error) -> Void) {
+        var hasBegun = false
+        do {
+            try performHere { context in
+                hasBegun = true
+                try body(context)
+            }
+        } catch { if !hasBegun { asCall { refused(error) } } }
+    }
+
+    /// The same where neither of the two may be lost: in turn, also when the context, or its stores, are closed already, and on this
+    /// thread when there is none for the queue.
+    package func enqueueAnyway(
+        _ body: @escaping (Context) throws -> Void, refused: @escaping (any Error) -> Void
+    ) {
+        let work = { self.performQueued(body, refused) }
+        if queueType == .main { return MainQueue.enqueue(work) }
+        do { try queue?.enqueue(work) } catch { try? queue?.run(work) }
+    }
+
     /// Returns when the queue has done what it was given.
     func waitForQueue() throws {
         do { try runAndWait { _ in } } catch {
-            // Its turn has come, but the context ends.
-            if !isGivenUp { throw error }
+            // Its turn has come, but the context ends, or was closed.
+            if !isGivenUp && !isClosed { throw error }
         }
     }
 
@@ -61,6 +86,7 @@ extension Context {
     package func runAndWait(_ body: (Context) throws -> Void) throws {
         if platform_is_forked() { throw Context.forked() }
         if isOwn { return try performHere(body) }
+        if isClosed { throw isClosedForGood() }
         try refuseWaitInSave()
         try Coordinator.requireNoStoreInUse("wait for the queue of a context")
         switch queueType {
@@ -78,6 +104,8 @@ extension Context {
 
     /// Runs `body` on the calling thread, which has the queue. The outermost perform ends an event when it ends.
     func performHere(_ body: (Context) throws -> Void) throws {
+        // It may have been closed while this waited for its turn.
+        if isClosed { throw isClosedForGood() }
         if ownerThread != platform_thread_id() {
             ownerThread = platform_thread_id()
             holds = Holds()
@@ -86,7 +114,7 @@ extension Context {
         holds = Holds(performs: former.performs + 1)
         defer {
             holds = former
-            if queueType == .privateQueue && former.isNone { ownerThread = 0 }
+            if former.isNone { letGo() }
         }
         guard isOutermost else { return try body(self) }
         // A thread of the library's own comes here without a call of the host's.
@@ -101,6 +129,11 @@ extension Context {
                 try processPendingChanges()
             }
         }
+    }
+
+    /// The owner needs the context no more: of a private queue the next one may have it, and of one that it closed nobody.
+    func letGo() {
+        if hasEnded { ownerThread = Context.endedOwner } else if queueType == .privateQueue { ownerThread = 0 }
     }
 
     /// Runs work for which the host need not have called, and so need not have a handle of the context: it may give up its last

@@ -20,18 +20,19 @@ extension Context {
     func refuseThread() throws {
         if platform_is_forked() { throw Context.forked() }
         if takeAsMain() { return }
-        if isClosed { throw isClosedToHost() }
+        if isClosedToHost { throw closedToHost() }
+        if isClosed { throw isClosedForGood() }
         throw wrongThread()
     }
 
     /// Owns the contexts that no thread may use for the moment; the number of no thread.
     private static let closedOwner: UInt64 = 1
 
-    /// Whether the context is closed to the host's code; see `closed`.
-    var isClosed: Bool { ownerThread == Context.closedOwner }
+    /// Whether the context is closed to the host's code for a while; see `closed`.
+    var isClosedToHost: Bool { ownerThread == Context.closedOwner }
 
     /// Throws where the calling thread is in the middle of what the context is closed for: it would wait for itself.
-    func refuseWaitInSave() throws { if isClosed, closer == platform_thread_id() { throw isClosedToHost() } }
+    func refuseWaitInSave() throws { if isClosedToHost, closer == platform_thread_id() { throw closedToHost() } }
 
     /// Runs `body`, in which objects are neither what they were nor what they will be: code of the host's that runs meanwhile (a store
     /// of its own, a check whether to go on, an observer of the parent's objects) may not use the context. What it changed in a save
@@ -43,7 +44,7 @@ extension Context {
         return try body()
     }
 
-    private func isClosedToHost() -> CoreError {
+    private func closedToHost() -> CoreError {
         switch closure {
         case .save:
             CoreError(
@@ -112,7 +113,9 @@ extension Context {
     @inline(never)
     private func onQueueFromElsewhere<Result>(_ body: () -> Result) -> Result {
         // What the save itself looks at.
-        if isClosed, closer == platform_thread_id() { return body() }
+        if isClosedToHost, closer == platform_thread_id() { return body() }
+        // Empty from now on, for every thread.
+        if isClosed { return body() }
         var result: Result?
         do {
             if queueType != .privateQueue { try checkQueue() }

@@ -56,6 +56,7 @@ public final class Coordinator: @unchecked Sendable {
     }
 
     /// Takes over a store, before another one if that is given, and tells nobody.
+    /// - Throws: `.invalidHandle` when the coordinator was closed, and the store is closed then.
     func keep(
         _ backing: any PersistentStore, configuration: String?, warnings: [String], inPlaceOf former: Store? = nil
     ) throws -> Store {
@@ -68,6 +69,7 @@ public final class Coordinator: @unchecked Sendable {
             throw error
         }
         let (added, twin) = lock.with { () -> (Store?, Store?) in
+            if closing.hasClosed { return (nil, nil) }
             if let twin = openStores.first(where: { $0.identifier == backing.identifier }) { return (nil, twin) }
             storesMade += 1
             let store = Store(
@@ -79,9 +81,14 @@ public final class Coordinator: @unchecked Sendable {
         }
         guard let added else {
             backing.close()
+            guard let twin else {
+                throw CoreError(
+                    .invalidHandle, code: .persistentStoreOpen,
+                    "the coordinator is closed, and takes no store; make another one", file: backing.path)
+            }
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOpen,
-                "the coordinator has the store \(twin?.path ?? "") open already, with the same identifier as \(backing.path); "
+                "the coordinator has the store \(twin.path) open already, with the same identifier as \(backing.path); "
                     + "use that one, or another coordinator", file: backing.path)
         }
         return added

@@ -106,7 +106,13 @@ extension Container {
 
     private func work<Result>(_ body: (RecordWork) throws -> Result) throws -> Result {
         try requireOpen()
-        return try newBackgroundContext().use { try body(RecordWork(context: $0)) }
+        return try newBackgroundContext().use { context in
+            do { return try body(RecordWork(context: context)) } catch {
+                // All or nothing: the error says so.
+                context.giveUp()
+                throw error
+            }
+        }
     }
 }
 

@@ -26,8 +26,6 @@ public final class Container: Sendable {
         var isDescribed = false
         var viewContext: Context?
         var isClosed = false
-        /// Somebody closes it, and may find that it cannot be.
-        var isClosing = false
 
         mutating func entry(_ description: StoreDescription) -> Entry {
             entriesMade += 1
@@ -43,14 +41,7 @@ public final class Container: Sendable {
     }
 
     /// What to do about changes that were not saved.
-    public enum Unsaved: UInt32, Sendable {
-        /// Nothing is closed, and an error names them.
-        case refuse = 0
-        /// They are saved first.
-        case save
-        /// They are lost.
-        case discard
-    }
+    public typealias Unsaved = UnsavedChanges.Policy
 
     /// A container with one store: of type SQLite, in the file `<name>.sqlite` of the default folder. Nothing is opened yet.
     ///
@@ -259,6 +250,7 @@ public final class Container: Sendable {
         if let context = state.withLock(\.viewContext) { return context }
         let made = Context(on: coordinator, parent: nil, queue: .main)
         made.name = "view"
+        made.isShared = true
         return state.withLock { state in
             if state.viewContext == nil { state.viewContext = made }
             return state.viewContext ?? made
@@ -268,8 +260,8 @@ public final class Container: Sendable {
     /// A new context with a queue of its own: any thread gives it work.
     public func newBackgroundContext() -> Context { Context(on: coordinator, parent: nil, queue: .privateQueue) }
 
-    /// Runs `body` later, on the queue of a context that is made for it and ends with it. What it throws is dropped, and what it does
-    /// not save.
+    /// Runs `body` later, on the queue of a context that is made for it and ends with it. What it throws is dropped; what it does not
+    /// save is lost, and counted in the log.
     ///
     /// - Throws: `.noMemory` when the system gives no thread, `.invalidHandle` when the container is closed, or about to be.
     public func performBackgroundTask(_ body: @escaping @Sendable (Context) throws -> Void) throws {
@@ -277,21 +269,28 @@ public final class Container: Sendable {
         try newBackgroundContext().enqueue(body)
     }
 
-    /// The same, and tells how it ended: with what `body` returns or throws, or with what it was refused for.
+    /// The same, and tells how it ended: with what `body` returns or throws, or with what it was refused for. What a body that throws
+    /// has not saved is rolled back.
     ///
     /// - Parameter ended: called once: after `body` on its thread, or on the caller's before this returns, when it was refused.
     public func performBackgroundTask<Value>(
         _ body: @escaping @Sendable (Context) throws -> Value,
         ended: @escaping @Sendable (Result<Value, any Error>) -> Void
     ) {
-        do { try performBackgroundTask { context in ended(Result { try body(context) }) } } catch {
-            ended(.failure(error))
-        }
+        do {
+            try requireOpen()
+            try newBackgroundContext().enqueue(
+                { context in
+                    let result = Result { try body(context) }
+                    if case .failure = result { context.giveUp() }
+                    ended(result)
+                }, refused: { ended(.failure($0)) })
+        } catch { ended(.failure(error)) }
     }
 
     /// - Throws: `.invalidHandle` for a container that is closed, or about to be.
     func requireOpen() throws {
-        if state.withLock({ $0.isClosed || $0.isClosing }) { throw Container.closed(name) }
+        if isClosed || coordinator.isClosing { throw Container.closed(name) }
     }
 
     // MARK: Closing
@@ -311,31 +310,11 @@ public final class Container: Sendable {
     /// thread that the main one waits for must not close a container whose view context has changes, or work to do. With
     /// `.discard` nothing is waited for: work that has not run yet finds the stores closed, as its save tells.
     ///
-    /// - Throws: `.unsavedChanges` with a child for each context that has some, its name and its counts, unless they are to be
-    ///   saved or lost; what a save fails with; `.invalidArgument` on the queue of a context on which other work waits;
+    /// - Throws: `.unsavedChanges` with a child for each context that has some, its name and its counts by entity, unless they are
+    ///   to be saved or lost; what a save fails with; `.invalidArgument` on the queue of a context on which other work waits;
     ///   `.invalidHandle` while another thread closes it. Nothing is closed then.
     public func close(_ unsaved: Unsaved = .refuse) throws {
-        let mayClose = try state.withLock { state in
-            if state.isClosing { throw Container.closed(name) }
-            defer { state.isClosing = !state.isClosed }
-            return !state.isClosed
-        }
-        guard mayClose else { return }
-        defer { state.withLock { $0.isClosing = false } }
-        try coordinator.closeDown(waits: unsaved != .discard) {
-            if unsaved == .save { try save() }
-            if unsaved != .discard { try requireSaved() }
-            state.withLock { $0.isClosed = true }
-            for store in coordinator.stores { try coordinator.remove(store) }
-        }
-    }
-
-    private func requireSaved() throws {
-        let children = coordinator.unsavedChanges.map(\.error)
-        if children.isEmpty { return }
-        throw CoreError(
-            .unsavedChanges, code: .persistentStoreSave,
-            "the container \(name) stays open: \(children.map(\.message).joined(separator: "; ")); save them, or close it with "
-                + "the policy to save or to discard them", children: children)
+        if isClosed { return }
+        try coordinator.close(unsaved, called: "the container \(name)") { state.withLock { $0.isClosed = true } }
     }
 }

@@ -1,3 +1,4 @@
+import CPlatform
 import CorestoneGraph
 import CorestoneModel
 import CorestoneSQLite
@@ -109,6 +110,7 @@ public final class Document: @unchecked Sendable {
         if queue == .main { MainQueue.bindFirstThread() }
         context = Context(on: coordinator, parent: nil, queue: queue)
         context.name = "document"
+        context.isShared = true
         var first = Values(store: store)
         (first.refuge, first.options) = (refuge, options)
         if refuge != nil { first.flags = .untitled }
@@ -126,7 +128,13 @@ public final class Document: @unchecked Sendable {
 
     deinit {
         timer.cancel()
-        if let refuge = values.withLock(\.refuge) { DocumentRefuge.remove(refuge) }
+        guard let refuge = values.withLock(\.refuge) else { return }
+        if values.withLock({ $0.flags.contains(.edited) }), !platform_is_forked() {
+            DebugLog.write(
+                "CoreData: warning: a document without a place ended, and all that it held is lost; save it to a path (save as) before "
+                    + "the last reference to it goes, or close it with the policy to discard")
+        }
+        DocumentRefuge.remove(refuge)
     }
 
     static func requireFile(_ type: StoreType) throws {
@@ -400,6 +408,9 @@ public final class Document: @unchecked Sendable {
 
     // MARK: Closing
 
+    /// What its contexts hold that is in no store yet. Waits for their queues.
+    public var unsavedChanges: [UnsavedChanges] { coordinator.unsavedChanges }
+
     /// Whether children of the context, or other contexts of the document's coordinator, hold what was not saved.
     private var hasChangesElsewhere: Bool {
         coordinator.hasUnsavedChanges(besides: context)
@@ -413,20 +424,27 @@ public final class Document: @unchecked Sendable {
 
     /// Closes the file. Closing twice is fine.
     ///
-    /// - Throws: `.unsavedChanges` when something is unsaved and is neither to be saved nor to be lost, with the counts and the
+    /// - Throws: `.unsavedChanges` when something is unsaved and is neither to be saved nor to be lost, with the counts by entity and the
     ///   error of the last save, if that failed, as children; what the save fails with. The document is open then.
     public func close(_ unsaved: Container.Unsaved = .refuse) throws {
         if values.withLock({ $0.flags.contains(.closed) }) { return }
-        try coordinator.closeDown(waits: unsaved != .discard) {
+        let isFirst = try coordinator.closeDown(
+            waits: unsaved != .discard, called: "the document \(path ?? "without a place")"
+        ) {
             // Children have to come down before this one is asked.
             if unsaved == .save, hasChangesElsewhere { try coordinator.saveContexts() }
             if unsaved != .discard, try hasUnsavedChanges() {
-                guard unsaved == .save else { throw unsavedChanges }
+                guard unsaved == .save else { throw refusal }
                 try save()
             }
             timer.cancel()
             change { $0.flags = [.closed] }
             for store in coordinator.stores { try coordinator.remove(store) }
+        }
+        if !isFirst {
+            // The coordinator was closed by itself.
+            timer.cancel()
+            change { $0.flags = [.closed] }
         }
         let refuge = values.withLock { values in
             defer { values.refuge = nil }
@@ -435,11 +453,16 @@ public final class Document: @unchecked Sendable {
         if let refuge { DocumentRefuge.remove(refuge) }
     }
 
-    private var unsavedChanges: CoreError {
-        CoreError(
+    /// Why the document stays open.
+    private var refusal: CoreError {
+        let held = unsavedChanges
+        return CoreError(
             .unsavedChanges, code: .persistentStoreSave,
-            "the document \(path ?? "without a place") stays open, since it has changes that were not saved; save it, or close it "
-                + "with the policy to save or to discard them",
-            children: coordinator.unsavedChanges.map(\.error) + (lastError.map { [$0] } ?? []), file: path)
+            "the document \(path ?? "without a place") stays open, since "
+                + (held.isEmpty ? "it was saved to no place yet" : held.map(\.error.message).joined(separator: "; "))
+                + (path == nil
+                    ? "; save it to a path (save as)" : "; call save() to keep them or revert() to drop them")
+                + ", or close with the policy to discard them",
+            children: held.map(\.error) + (lastError.map { [$0] } ?? []), file: path)
     }
 }

@@ -120,6 +120,8 @@ struct LoadCommand: Command {
             Tool.note("\(failure.line): \(failure.message)")
             if !keepsGoing { throw Ended() }
         }
+        // What is not in the store by then was told.
+        defer { try? loader.context.close(.discard) }
         var hasEnded = false
         do {
             Interruption.await()

@@ -16,6 +16,8 @@ The whole way, from a model to objects that were saved:
 from __future__ import annotations
 
 from . import _abi, log
+from . import _at_exit as _at_exit
+from ._contexts import UnsavedChanges, UnsavedCounts
 from ._library import LibraryNotFoundError
 from ._model_files import ModelVersions
 from ._notifications import ChangedIDs, Notifications
@@ -47,7 +49,7 @@ from .codes import (
     ValueChangeKind,
 )
 from .collections import ToManyList, ToManySet
-from .container import Container, StoreDescription, UnsavedChanges, data_folder, open_container
+from .container import Container, StoreDescription, data_folder, open_container
 from .context import Context
 from .controller import FetchedResultsController, ResultsSection
 from .coordinator import (
@@ -89,6 +91,7 @@ from .errors import (
     StoreReadOnlyError,
     TypeMismatchError,
     UnsavedChangesError,
+    UnsavedChangesWarning,
     UnsupportedError,
     ValidationError,
     WrongThreadError,
@@ -311,6 +314,8 @@ __all__ = [
     "StoreReadOnlyError",
     "TypeMismatchError",
     "UnsavedChangesError",
+    "UnsavedChangesWarning",
+    "UnsavedCounts",
     "UnsupportedError",
     "ValidationError",
     "WrongThreadError",

@@ -40,6 +40,7 @@ STORE_POSTS_OWN_CHANGES, STORE_ANALYZE, STORE_VACUUM, STORE_IGNORE_VERSIONING = 
 STORE_FORCE_DESTROY = 1 << 10
 DESCRIPTION_ASYNCHRONOUS, DESCRIPTION_NO_FOLDER = 1 << 0, 1 << 1
 UNSAVED = ("refuse", "save", "discard")
+CHANGES_NO_WAIT, CHANGES_TOLD = 1, 2
 (
     DOCUMENT_EDITED,
     DOCUMENT_SAVING,
@@ -1003,6 +1004,8 @@ cst_coordinator_open_store status in handle options out out error
 cst_coordinator_migrate_store status handle handle in in options progress pointer out error
 cst_coordinator_compare status handle handle buffer error
 cst_coordinator_remove_store status handle handle error
+cst_coordinator_close status handle u32 error
+cst_coordinator_copy_unsaved_changes status handle u32 buffer error
 cst_coordinator_destroy_store status handle in in options error
 cst_coordinator_replace_store status handle in in in options error
 cst_coordinator_set_store_path status handle handle in error
@@ -1068,6 +1071,7 @@ cst_context_save status handle error
 cst_context_validate status handle error
 cst_context_rollback status handle error
 cst_context_reset status handle error
+cst_context_close status handle u32 error
 cst_context_copy_changed status handle u32 out error
 cst_context_changed_count status handle u32 u64* error
 cst_context_execute status handle handle requestresult error

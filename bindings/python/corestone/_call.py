@@ -27,6 +27,10 @@ def _shown_value(cell: values.Cell) -> Any:
 _THREAD = re.compile(r"\bthread (\d+) \([^)]*\)")
 
 
+# How the library and this package say that unsaved changes may be lost.
+_POLICY = ("close with the policy to discard them", 'close with unsaved="discard"')
+
+
 def _with_names(message: str) -> str:
     """A message about threads with the names that Python knows them by; the system has others, or none of its own."""
     names = {thread.native_id: thread.name for thread in threading.enumerate()}
@@ -54,7 +58,7 @@ def read_error(handle: int, status: int | None = None) -> CorestoneError:
     offset = lib.cst_error_offset(handle)
     message = _abi.decode(lib.cst_error_message(handle)) or f"The library answered {status}."
     found = BY_STATUS.get(status, CorestoneError)(
-        _with_names(message) if status == Status.WRONG_THREAD else message,
+        _with_names(message) if status == Status.WRONG_THREAD else message.replace(*_POLICY),
         status=status,
         code=lib.cst_error_code(handle),
         domain=_abi.decode(lib.cst_error_domain(handle)),

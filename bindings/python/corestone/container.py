@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ctypes
-import functools
-import json
 import os
 import sys
 import threading
@@ -16,13 +14,13 @@ from concurrent.futures import Future
 from ctypes import byref
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Callable, Literal, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Callable, TypeVar, overload
 
 from . import _abi
 from ._abi import lib, optional_text, path_argument, text
-from ._arguments import choice, elements, one_of
+from ._arguments import elements, one_of
 from ._call import call, made, owned, read_error
-from ._contexts import Contexts
+from ._contexts import Contexts, Policy, leave_block, policy_of
 from ._handles import retained
 from ._interrupt import immortal
 from ._open_hosts import host_stores_opened
@@ -43,20 +41,6 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 T = TypeVar("T")
-Policy = Literal["refuse", "save", "discard"]
-
-
-class UnsavedChanges(NamedTuple):
-    """What a context holds that is in no store yet. The counts are None for a context that is confined to another
-    thread, which alone can count."""
-
-    #: What messages call it: its name, and where it was made.
-    context: str
-    #: The name that it was given, if any.
-    name: str | None
-    inserted: int | None
-    updated: int | None
-    deleted: int | None
 
 
 class StoreDescription:
@@ -97,6 +81,12 @@ def _application() -> str:
         return "python"
     script = Path(file)
     return (script.resolve().parent.name if script.stem == "__main__" else script.stem) or "python"
+
+
+def _file_name(path: str | bytes | None) -> str:
+    """What messages call the container of a store at a path."""
+    name = os.path.basename(os.fsdecode(path or ""))
+    return name if name.isprintable() and name else "container"
 
 
 def data_folder(application: str | None = None) -> str:
@@ -148,6 +138,8 @@ class Container(Records, Contexts):
 
         with Container(model, "company.store") as container:  # opens the store, or makes it
             ctx = container.context()
+            ctx.insert("Employee", name="Ada")
+            ctx.save()
 
         with Container("Company", model) as container:  # ~/.local/share/<program>/Company.sqlite
             ctx = container.view_context
@@ -156,8 +148,8 @@ class Container(Records, Contexts):
     opens nothing before `load`, or before the `with` block begins; without a model it looks for one of that name (see
     docs/reference/container.md), without `stores` it has one in the program's data folder.
 
-    unsaved  what `close` does about changes that were not saved: "refuse", with an UnsavedChangesError that names them,
-             "save" or "discard". None: "refuse" for a container with a name, "discard" for one with a path.
+    unsaved  what `close` and the `with` block do about changes that were not saved, and those of the contexts that it
+             makes: "refuse", with an UnsavedChangesError that counts them by entity, "save" or "discard"
     """
 
     @overload
@@ -167,7 +159,7 @@ class Container(Records, Contexts):
         path: str | os.PathLike[str],
         *,
         type: str | None = None,
-        unsaved: Policy | None = None,
+        unsaved: Policy = "refuse",
         **options: Unpack[StoreOptions],
     ) -> None: ...
     @overload
@@ -179,22 +171,20 @@ class Container(Records, Contexts):
         stores: Iterable[StoreDescription] = (),
         application: str | None = None,
         model_folders: Iterable[str | os.PathLike[str]] = (),
-        unsaved: Policy | None = None,
+        unsaved: Policy = "refuse",
     ) -> None: ...
 
     def __init__(self, *given: Any, **options: Any) -> None:
         self._begin()
-        unsaved = options.pop("unsaved", None)
+        self._unsaved = policy_of(options.pop("unsaved", None))
         names = ("name", "model") if "name" in options or (given and isinstance(given[0], str)) else ("model", "path")
         for name, value in zip(names, given):
             if name in options or len(given) > 2:
                 raise TypeError(f"A container takes {names[0]} and {names[1]}, and all else by name.")
             options[name] = value
         if names[0] == "name":
-            self._unsaved = choice(unsaved or "refuse", "unsaved", _abi.UNSAVED)
             self._make(options.pop("name"), given_model(options.pop("model", None)), **options)
             return
-        self._unsaved = choice(unsaved or "discard", "unsaved", _abi.UNSAVED)
         model = one_of(Model, options.pop("model", None), "model")
         path = options.pop("path", None)
         if path is None:
@@ -202,13 +192,13 @@ class Container(Records, Contexts):
                 "A container of a model needs the path of its store, or a name before the model."
             )
         store = StoreDescription(path, type=options.pop("type", None), makes_folder=False, **options)
-        self._make("container", model, stores=[store], application="corestone")
+        self._make(_file_name(store.path), model, stores=[store], application="corestone")
         self.load()
         _ = self.store
 
     def _begin(self) -> None:
         self._handle = 0
-        self._unsaved = "discard"
+        self._unsaved = "refuse"
         self._descriptions: list[StoreDescription] = []
         self._store: Store | None = None
         self._contexts: weakref.WeakSet[Context] = weakref.WeakSet()
@@ -300,35 +290,37 @@ class Container(Records, Contexts):
 
     @property
     def view_context(self) -> Context:
-        """The context of the main queue, the same each time. The first use on the thread on which the program began
-        makes that the main one, if no thread is yet: see corestone.main_queue."""
+        """The context of the main queue, the same each time, closed with the container. The first use on the thread on
+        which the program began makes that the main one, if no thread is yet: see corestone.main_queue."""
         self._require_open()
         if self._view is None:
             if not main_queue._thread and threading.get_native_id() == os.getpid():
                 with contextlib.suppress(WrongThreadError):  # another thread is, by other means
                     main_queue.bind()
             handle = retained(made(lib.cst_container_view_context, self._handle))
-            self._view = Context(self, _abi.QUEUE_MAIN, handle=handle)
+            self._view = Context(self, _abi.QUEUE_MAIN, handle=handle, is_shared=True)
             self._view._name = "view"
             self._contexts.add(self._view)
         return self._view
 
     def perform_background_task(self, function: Callable[..., T], /, *arguments: Any, **named: Any) -> Future[T]:
         """Calls function(context, …) later, on the queue of a context that is made for it and ends with it. The future
-        has its result or exception; what it does not save is lost. InvalidHandleError when the container is closed, or
-        about to be.
+        has its result or exception. What the function has not saved is lost: rolled back when it raises, else counted
+        in the log. InvalidHandleError when the container is closed, or about to be.
 
             count = container.perform_background_task(import_all, path).result()
         """
         context = self.background_context()
-        return context.perform(functools.partial(function, context), *arguments, **named)
 
-    @property
-    def unsaved_changes(self) -> list[UnsavedChanges]:
-        """What contexts hold that is in no store yet. Waits for their queues."""
-        buffer = _abi.Buffer()
-        call(lib.cst_container_copy_report, self._handle, byref(buffer))
-        return [UnsavedChanges(**each) for each in json.loads(_abi.take_text(buffer))["unsaved"]]
+        def work(*arguments: Any, **named: Any) -> T:
+            try:
+                return function(context, *arguments, **named)
+            except BaseException:
+                with contextlib.suppress(CorestoneError):  # closed meanwhile, say
+                    context.rollback()
+                raise
+
+        return context.perform(work, *arguments, **named)
 
     def save(self) -> None:
         """Saves what contexts have not saved, those on top of other contexts first."""
@@ -407,21 +399,21 @@ class Container(Records, Contexts):
     def close(self, unsaved: Policy | None = None) -> None:
         """Closes the contexts and the stores. Closing twice is fine.
 
-        unsaved  what becomes of changes that were not saved: "refuse" (UnsavedChangesError names contexts and counts,
-                 and nothing is closed), "save" (what cannot be saved keeps the container open) or "discard". None: what
-                 the container was made with. A context that is confined to another thread is asked by nobody: "refuse"
-                 and "save" name it if it has changes.
+        unsaved  what becomes of changes that were not saved: "refuse" (UnsavedChangesError counts them by context and
+                 entity, and nothing is closed), "save" (what cannot be saved keeps the container open) or "discard".
+                 None: what the container was made with. A context that another thread uses is named without counts.
         """
         if self._is_closed:
             return
-        policy = choice(unsaved or self._unsaved, "unsaved", _abi.UNSAVED)
+        policy = policy_of(unsaved, self._unsaved)
         if policy != "discard":
-            call(lib.cst_container_close, self._handle, _abi.UNSAVED.index(policy))
+            with contextlib.suppress(ForkedError):  # a forked child has no part in it
+                call(lib.cst_container_close, self._handle, _abi.UNSAVED.index(policy))
         self._is_closed = True
         self._own = self._view = None
         self._close_contexts()
         self.coordinator._end()
-        with contextlib.suppress(ForkedError):  # a forked child has no part in it
+        with contextlib.suppress(ForkedError):
             call(lib.cst_container_close, self._handle, _abi.UNSAVED.index("discard"))
 
     def __enter__(self) -> Container:
@@ -432,12 +424,9 @@ class Container(Records, Contexts):
     def __exit__(
         self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Closes it; when the block raised, without saving what is half done."""
-        try:
-            self.close(None if raised is None else "discard")
-        except CorestoneError:
-            if raised is None:
-                raise
+        """Closes it. UnsavedChangesError, and it stays open, for changes that were not saved, unless it was made with
+        another policy; when the block raised, they are rolled back, unless it raised UnsavedChangesError."""
+        leave_block(self, raised)
 
     def __repr__(self) -> str:
         found = self._store or next(iter(self.coordinator.stores), None)
@@ -449,6 +438,7 @@ def open_container(
     model: ModelLike | None = None,
     *,
     writable: bool = False,
+    unsaved: Policy = "refuse",
     sync: str = "full",
     journal: str = "wal",
     busy_timeout: float = 5.0,
@@ -465,8 +455,9 @@ def open_container(
     container.model.version_name), or else the one that the store carries, or else one inferred from its tables; the
     container's model_source tells. Unless `writable`, neither the
     file nor its folder changes, and nothing in it is locked. A store whose promises cannot be kept is read-only all the
-    same; read_only_reason says why.
+    same; read_only_reason says why. `unsaved` is that of Container.
     """
+    policy = policy_of(unsaved)
     options = store_options(
         _abi.STORE_WRITABLE if writable else 0, sync=sync, journal=journal, busy_timeout=busy_timeout,
         cache_kb=cache_kb, max_connections=max_connections,
@@ -475,6 +466,7 @@ def open_container(
     handle = model._handle if model is not None else None
     container = Container.__new__(Container)
     container._begin()
+    container._unsaved = policy
     container._adopt(owned(lib.cst_container_open, path_argument(path), handle, byref(options)), model)
     _ = container.store
     return container

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import time
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -18,6 +20,7 @@ from ._ahead import Ahead, Stamp, contexts
 from ._arguments import whole
 from ._bulk import Block, columns_of, plain_columns
 from ._call import call, failure, held, held_quickly, made_quickly, owned, raisable
+from ._contexts import Policy, leave_block, policy_of
 from ._handles import Handle, hold_on
 from ._host import Encoded
 from ._notifications import ChangedIDs, Notifications
@@ -28,7 +31,7 @@ from .batch import BatchDeleteRequest, BatchInsertRequest, BatchUpdateRequest
 from .codes import Aggregate
 from .cursor import Cursor
 from .entity import Entity
-from .errors import CorestoneError, InvalidArgumentError, InvalidHandleError
+from .errors import CorestoneError, ForkedError, InvalidArgumentError, InvalidHandleError, UnsavedChangesError
 from .explanation import FetchExplanation, explanation
 from .expression import Expression, KeyPath, listed
 from .generation import QueryGeneration, optional_generation
@@ -69,11 +72,29 @@ class Context:
 
     Made by context, background_context or main_context of a Container or a Coordinator, which it keeps. A context and
     its objects belong to one queue at a time; use elsewhere is a WrongThreadError.
+
+        with container.context() as ctx:
+            ctx.insert("Employee", name="Ada")
+            ctx.save()
+
+    The end of the block closes it, see `close`: UnsavedChangesError, and it stays open, for changes that were not
+    saved; when the block raised, they are rolled back. The view context of a container and the context of a document
+    stay open.
     """
 
     def __init__(
-        self, owner: ContextOwner, queue_type: int, parent: Context | None = None, handle: int | None = None
+        self,
+        owner: ContextOwner,
+        queue_type: int,
+        parent: Context | None = None,
+        handle: int | None = None,
+        *,
+        unsaved: Policy | None = None,
+        is_shared: bool = False,
     ) -> None:
+        usual = owner._unsaved if parent is None else parent._unsaved
+        self._unsaved: Policy = policy_of(unsaved, usual)
+        self._is_shared = is_shared  # whoever asks gets this one, so that only its owner closes it
         self._owner = owner
         #: What has the stores.
         self.coordinator = owner._beneath
@@ -179,21 +200,32 @@ class Context:
         queue._exit.contexts.add(self)
         queue._exit.arm()
 
-    def _unwatch(self) -> None:
-        """Ends _watch, on whatever queue."""
-        if self._watcher is None or self._handle is None:
+    def _unwatch(self, deadline: float | None = None) -> None:
+        """Ends _watch, on whatever queue. With a deadline, a private queue that another thread has until then keeps
+        the watch."""
+        watcher, handle = self._watcher, self._handle
+        if watcher is None or handle is None:
             return
-        self._watcher = None
-        handle = self._handle
         arguments = (handle, _abi.INTERRUPT_FN(), None, _abi.DESTROY_FN())
 
         def unset() -> None:
+            self._watcher = None
             call(lib.cst_context_set_interrupt, *arguments)
 
-        if self._queue_type == _abi.QUEUE_PRIVATE:
+        if self._queue_type != _abi.QUEUE_PRIVATE:
+            unset()
+        elif deadline is None:
             queue.perform_and_wait(self, handle, unset)
         else:
-            unset()
+            while call(lib.cst_context_try_lock, handle) != _abi.OK:
+                if time.monotonic() >= deadline:
+                    _interrupt.immortal(watcher.callback)
+                    return
+                time.sleep(queue.EXIT_STEP)
+            try:
+                unset()
+            finally:
+                call(lib.cst_context_unlock, handle)
 
     def _work(self, function: Any, *arguments: Any) -> int:
         """Calls a function of the context that may take long, and raises what a signal handler raised meanwhile."""
@@ -1066,14 +1098,16 @@ class Context:
         """The context that this one reads from and saves into; None for one that works with the store."""
         return self._parent
 
-    def child(self, queue: Literal["caller", "private", "main"] = "caller") -> Context:
+    def child(
+        self, queue: Literal["caller", "private", "main"] = "caller", *, unsaved: Policy | None = None
+    ) -> Context:
         """A context on top of this one: it fetches what this one holds, saved or not, and its save leaves the changes
         here, pending. Any thread may make it.
 
         What it asks of its parent runs on the parent's queue, so work on the parent's queue must not wait for the
         child's; WrongThreadError where the parent is confined to another thread.
         """
-        return self._owner._child(self, queue)
+        return self._owner._child(self, queue, unsaved)
 
     @property
     def automatically_merges(self) -> bool:
@@ -1319,24 +1353,95 @@ class Context:
         """Whether it was closed."""
         return self._handle is None
 
-    def close(self) -> None:
-        """Forgets its objects and lets go of the store. Changes that were not saved are lost. Closing twice is fine.
+    def close(self, unsaved: Policy | None = None) -> None:
+        """Closes it, and the contexts on top of it: their objects are gone. Closing twice is fine. A private context
+        first finishes what was queued.
 
-        A private context first finishes what was queued.
+        The view context of a container and the context of a document are closed with that one: their changes are
+        treated as `unsaved` says, and they stay open.
+
+        unsaved  what becomes of changes that were not saved: "refuse" (UnsavedChangesError counts them by entity, and
+                 nothing is closed), "save" (a child's go to its parent; what cannot be saved keeps the context open) or
+                 "discard". None: what the context was made with, or the one that made it.
         """
         handle = self._handle
         if handle is None:
             return
-        self._is_closing = True  # who follows results is not told that they went
+        policy = policy_of(unsaved, self._unsaved)
+        closing = [] if self._is_shared else [*self._descendants(), self]
+        hooked = [each._held_for_hooks(each._handle) for each in closing if each._handle is not None]
+        for each in closing:
+            each._is_closing = True  # who follows results is not told that they went
+        try:
+            with contextlib.suppress(ForkedError):  # a forked child has no part in it
+                self._work_on(handle, lib.cst_context_close, _abi.UNSAVED.index(policy))
+        except BaseException:
+            for each in closing:
+                each._is_closing = False
+            raise
+        hooked.clear()
+        if policy == "save":
+            nesting.saved(self)
+        if not self._is_shared:
+            self._forget_handle()
+            for each in closing:
+                each._let_go(policy)
+
+    def _descendants(self) -> list[Context]:
+        """The contexts on top of it, each behind those on top of it."""
+        found: list[tuple[int, Context]] = []
+        for each in list(self._owner._contexts):
+            depth, beneath = 1, each._parent
+            while beneath is not None and beneath is not self:
+                depth, beneath = depth + 1, beneath._parent
+            if beneath is self:
+                found.append((depth, each))
+        return [each for _, each in sorted(found, key=lambda entry: -entry[0])]
+
+    def _let_go(self, policy: Policy = "discard") -> None:
+        """Closed by who made it, who knows what becomes of changes. On another thread than its own, the objects go when
+        the last one is released."""
+        handle = self._handle
+        if handle is None:
+            return
+        self._is_closing = True
         try:
             self._unwatch()
-            if self._queue_type == _abi.QUEUE_PRIVATE:
-                queue.perform_and_wait(self, handle, self.reset)
+            if self._is_shared:
+                if self._queue_type == _abi.QUEUE_PRIVATE:
+                    queue.perform_and_wait(self, handle, self.reset)
+                else:
+                    self.reset()
             else:
-                self.reset()
+                hooked = self._held_for_hooks(handle)
+                call(lib.cst_context_close, handle, _abi.UNSAVED.index(policy))
+                hooked.clear()
         except CorestoneError:
-            pass  # on another thread, say: then the objects go when the last one is released
+            pass
+        self._forget_handle()
+
+    def _refusals(self) -> list[str]:
+        """What keeps it open. Closes it if nothing does."""
+        try:
+            self.close("refuse")
+        except UnsavedChangesError as refusal:
+            return [each.message for each in refusal.details]
+        return []
+
+    def _held_for_hooks(self, handle: int) -> list[ManagedObject]:
+        """Its objects: hooks are told of those that go, which nobody may hold any more."""
+        if not self.model._is_hooked:
+            return []
+        try:
+            if self._queue_type == _abi.QUEUE_PRIVATE:
+                return cast("list[ManagedObject]", queue.perform_and_wait(self, handle, lambda: list(self.known)))
+            return list(self.known)
+        except CorestoneError:
+            return []  # on another thread
+
+    def _forget_handle(self) -> None:
         self._stamp = Stamp()
+        self._watcher = None
         self._handle = self._argument = self._remote = None
         for sequence in list(self._sequences):
             sequence.close()
@@ -1347,7 +1452,8 @@ class Context:
     def __exit__(
         self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        """Closes it, as the `with` block of a container does."""
+        leave_block(self, raised)
 
     def __repr__(self) -> str:
         return f"<Context of {self._owner._title}, {_QUEUES[self._queue_type]}{', closed' * self.is_closed}>"

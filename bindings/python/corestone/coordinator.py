@@ -18,7 +18,7 @@ from . import _abi, _host, queue
 from ._abi import lib, optional_text, path_argument, text
 from ._arguments import choice, flag, one_of
 from ._call import call, held, made, owned
-from ._contexts import Contexts
+from ._contexts import Contexts, Policy, leave_block, policy_of
 from ._handles import retained
 from ._notifications import Notifications
 from ._open_hosts import host_store, host_stores_opened
@@ -235,15 +235,21 @@ class Coordinator(Contexts):
             ctx = coordinator.context()
 
     Contexts keep it, and it ends with the last one who does; `close`, or the end of a `with` block, ends it at once.
+
+    unsaved  what these do about changes that were not saved, and those of the contexts that it makes: "refuse", with an
+             UnsavedChangesError that counts them by entity, "save" or "discard"
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, *, unsaved: Policy = "refuse") -> None:
+        policy = policy_of(unsaved)
         model.freeze()
         self._adopt(owned(lib.cst_coordinator_new, model._handle), model)
+        self._unsaved = policy
 
     def _adopt(self, handle: int, model: Model | None) -> None:
         self._handle = handle
         self._is_closed = False
+        self._unsaved = "refuse"
         self._contexts: weakref.WeakSet[Context] = weakref.WeakSet()
         if model is None:
             model = Model._of(retained(made(lib.cst_coordinator_model, handle)))
@@ -541,15 +547,22 @@ class Coordinator(Contexts):
         self._is_closed = True
         self._close_contexts()
 
-    def close(self) -> None:
-        """Closes the contexts that it made, whose changes are lost if they were not saved, and removes its stores.
-        Closing twice is fine. A container's or document's coordinator is closed with that one: close that."""
+    def close(self, unsaved: Policy | None = None) -> None:
+        """Closes the contexts that it made, and removes its stores. Closing twice is fine. A container's or document's
+        coordinator is closed with that one: close that.
+
+        unsaved  what becomes of changes that were not saved: "refuse" (UnsavedChangesError counts them by context and
+                 entity, and nothing is closed), "save" or "discard". None: what the coordinator was made with.
+        """
         if self._is_closed:
             return
+        policy = policy_of(unsaved, self._unsaved)
+        if policy != "discard":
+            with contextlib.suppress(ForkedError):  # a forked child has no part in it
+                call(lib.cst_coordinator_close, self._handle, _abi.UNSAVED.index(policy))
         self._end()
-        with contextlib.suppress(ForkedError):  # a forked child has no part in it
-            for store in self.stores:
-                self.remove_store(store)
+        with contextlib.suppress(ForkedError):
+            call(lib.cst_coordinator_close, self._handle, _abi.UNSAVED.index("discard"))
 
     def __enter__(self) -> Coordinator:
         self._require_open()
@@ -558,7 +571,9 @@ class Coordinator(Contexts):
     def __exit__(
         self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        """Closes it. UnsavedChangesError, and it stays open, for changes that were not saved, unless it was made with
+        another policy; when the block raised, they are rolled back, unless it raised UnsavedChangesError."""
+        leave_block(self, raised)
 
     def __repr__(self) -> str:
         return f"<Coordinator of {self._title}{' (closed)' * self._is_closed}>"

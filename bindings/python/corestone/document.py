@@ -17,11 +17,10 @@ from ._abi import lib, optional_text, path_argument
 from ._arguments import choice, flag, milliseconds, whole
 from ._arguments import function as function_given
 from ._call import call, made, owned, read_error
-from ._contexts import QUEUES, ContextOwner
+from ._contexts import QUEUES, ContextOwner, Policy, leave_block, policy_of
 from ._handles import Handle, retained
 from ._interrupt import immortal
 from ._store_options import StoreOptions, store_options
-from .container import Policy
 from .context import Context
 from .coordinator import Coordinator, Store, given_model
 from .errors import CorestoneError, InvalidArgumentError, InvalidHandleError
@@ -50,6 +49,8 @@ class DocumentState(enum.IntFlag):
     CLOSED = _abi.DOCUMENT_CLOSED
 
 
+#: Those that are there, for the end of the interpreter.
+documents: weakref.WeakSet[Document] = weakref.WeakSet()
 _observers: dict[int, tuple[weakref.ref[Document], Callable[[DocumentState], Any]]] = {}
 _numbers = itertools.count(1)
 
@@ -76,13 +77,14 @@ class Document(ContextOwner):
     type     of a new document: "SQLite", "XML" or "Binary". What it has lies in a folder of its own in TMPDIR, which
              ends with it, until it is saved to a place
     queue    of its context: "private", "main", or "caller" for one that this thread alone uses
-    unsaved  what `close` and the `with` block do about changes that were not saved: "refuse", "save" or "discard"
+    unsaved  what `close` and the `with` block do about changes that were not saved: "refuse", with an
+             UnsavedChangesError that counts them by entity, "save" or "discard"
     """
 
     def __init__(
         self, model: ModelLike, *, type: str | None = None, queue: str = "private", unsaved: Policy = "refuse"
     ) -> None:
-        self._unsaved = choice(unsaved, "unsaved", _abi.UNSAVED)
+        self._unsaved = policy_of(unsaved)
         given = given_model(model)
         if given is None:
             raise InvalidArgumentError("A new document needs a model.")
@@ -104,7 +106,7 @@ class Document(ContextOwner):
         given = given_model(model, for_store=path)
         number = QUEUES[choice(queue, "queue", QUEUES)]
         document = cls.__new__(cls)
-        document._unsaved = choice(unsaved, "unsaved", _abi.UNSAVED)
+        document._unsaved = policy_of(unsaved)
         handle = given._handle if given is not None else None
         settings = store_options(**options)
         document._adopt(
@@ -119,8 +121,9 @@ class Document(ContextOwner):
         context = retained(made(lib.cst_document_context, handle))
         self.coordinator = Coordinator._owned(retained(made(lib.cst_context_coordinator, context)), model)
         self.model = self.coordinator.model
-        #: What is edited. Of its queue; its undo manager is `undo_manager`.
-        self.context = Context(self, queue, handle=context)
+        documents.add(self)
+        #: What is edited, closed with the document. Of its queue; its undo manager is `undo_manager`.
+        self.context = Context(self, queue, handle=context, is_shared=True)
         self.context._name = "document"
         found = Handle()
 
@@ -242,14 +245,15 @@ class Document(ContextOwner):
 
     def close(self, unsaved: Policy | None = None) -> None:
         """Closes the file. `unsaved` says what becomes of changes that were not saved: "refuse" (UnsavedChangesError,
-        with the error of the last save among its details), "save" or "discard"; None: as the document was made."""
+        with counts by entity, and the error of the last save among its details), "save" or "discard"; None: as the
+        document was made."""
         if self._is_closed:
             return
-        policy = choice(unsaved or self._unsaved, "unsaved", _abi.UNSAVED)
+        policy = policy_of(unsaved, self._unsaved)
         call(lib.cst_document_close, self._handle, _abi.UNSAVED.index(policy))
         self._is_closed = True
         self._close_contexts()
-        self.context.close()
+        self.context._let_go()
         self.coordinator._end()
 
     def __enter__(self) -> Document:
@@ -258,12 +262,9 @@ class Document(ContextOwner):
     def __exit__(
         self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Closes it; when the block raised, without saving what is half done."""
-        try:
-            self.close(None if raised is None else "discard")
-        except CorestoneError:
-            if raised is None:
-                raise
+        """Closes it. UnsavedChangesError, and it stays open, for changes that were not saved, unless it was made with
+        another policy; when the block raised, they are rolled back, unless it raised UnsavedChangesError."""
+        leave_block(self, raised)
 
     def __repr__(self) -> str:
         return f"<Document {self.path or 'without a place'}{' (closed)' * self._is_closed}>"

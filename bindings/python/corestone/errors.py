@@ -173,9 +173,14 @@ class ObjectGoneError(CorestoneError):
 
 
 class UnsavedChangesError(CorestoneError):
-    """What is to be closed has changes that were not saved: `details` has an error for each context."""
+    """What is to be closed has changes that were not saved, and stays open: `details` has an error for each context,
+    which counts them by entity."""
 
     default_status = Status.UNSAVED_CHANGES
+
+
+class UnsavedChangesWarning(RuntimeWarning):
+    """The interpreter ends, and a context still has changes that were not saved: they are lost."""
 
 
 class PredicateError(CorestoneError, ValueError):

@@ -14,6 +14,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from ctypes import byref
@@ -40,6 +41,7 @@ def _forget(number: int, takers: dict[int, Callable[[str], None]] = _takers) -> 
 
 _take_callback = immortal(_abi.LOG_FN(_take))
 _forget_callback = immortal(_abi.DESTROY_FN(_forget))
+_taker: Callable[[str], None] | None = None
 _no_callback = _abi.LOG_FN(0)
 _no_destroy = _abi.DESTROY_FN(0)
 
@@ -64,12 +66,23 @@ def set_callback(callback: Callable[[str], None] | None) -> None:
     It is called on the thread that does the work, in the midst of it and with stores locked: it may not use objects,
     contexts or stores. What it raises is printed and passed over.
     """
+    global _taker
     if callback is None:
+        _taker = None
         call(lib.cst_log_set_callback, _no_callback, None, _no_destroy)
         return
     number = next(_numbers)
     _takers[number] = callback
     call(lib.cst_log_set_callback, _take_callback, number, _forget_callback)
+    _taker = callback
+
+
+def write(line: str) -> None:
+    """Tells a line of this package's own, where those of the library go."""
+    if _taker is not None:
+        _taker(line)
+    elif sys.stderr is not None:
+        print(line, file=sys.stderr)
 
 
 def take_arguments(arguments: Sequence[str]) -> int:

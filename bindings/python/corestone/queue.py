@@ -22,7 +22,7 @@ from ._ahead import Stamp
 from ._call import call, failure, raisable
 from ._handles import Handle, Token, retained
 from ._interrupt import immortal
-from .errors import CorestoneError, ForkedError, WrongThreadError
+from .errors import CorestoneError, ForkedError, InvalidHandleError, WrongThreadError
 
 if TYPE_CHECKING:
     import asyncio
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 STEP = 0.1  # seconds between looks at signals while waiting
 EXIT_STEP = 0.01
+EXIT_PATIENCE = 1.0  # seconds for which the end of the interpreter waits for queues that other threads have
 FIRST_STEP = 0.0002  # seconds until the main thread, which waits for a future, first looks what else there is
 
 
@@ -106,8 +107,12 @@ def _run_alone(number: int, error: Any, tasks: dict[int, Task] = _tasks) -> int:
 
 def _forget(number: int, tasks: dict[int, Task] = _tasks) -> None:
     task = tasks.pop(number, None)
-    if task is not None and task.future is not None and not task.has_ended:
-        task.future.cancel()
+    if task is None or task.future is None or task.has_ended:
+        return
+    if task.future.set_running_or_notify_cancel():
+        task.future.set_exception(
+            InvalidHandleError("The context was closed before the function had its turn, and the function did not run.")
+        )
 
 
 _run_callback = immortal(_abi.PERFORM_FN(_run))
@@ -395,9 +400,15 @@ class _Exit:
             self._finish_queued()
         except (CorestoneError, KeyboardInterrupt):
             self.has_run = True
+
+    def end_watches(self) -> None:
+        """The last step, when the program's own functions at the end have run: the library calls no check any more."""
+        if os.getpid() != self._process:
+            return
+        deadline = time.monotonic() + EXIT_PATIENCE
         for context in list(self.contexts):
             with contextlib.suppress(CorestoneError, KeyboardInterrupt):
-                context._unwatch()
+                context._unwatch(deadline)
 
     def _end_watchers(self) -> None:
         for watcher in list(self.watchers):

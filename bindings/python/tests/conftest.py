@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from typing import Any, Callable
 
 import pytest
 
-from corestone import Container, Context, Model, raw_value, set_raw_value
+from corestone import Container, Context, Model, WrongThreadError, raw_value, set_raw_value
 
 
 def stored(item: Any, name: str) -> Any:
@@ -87,10 +88,26 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "company.store"
 
 
+def check_unsaved(container: Container) -> None:
+    """What a close would refuse is what the contexts themselves say that a save would write."""
+    if container.is_closed:
+        return
+    held = container.unsaved_changes
+    if any(each.entities is None for each in held):
+        return  # a context of another thread
+    changed = 0
+    for context in list(container._contexts):
+        if not context.is_closed:
+            with contextlib.suppress(WrongThreadError):  # without changes, since it was counted
+                changed += context.perform_and_wait(lambda context=context: context.has_persistent_changes)
+    assert changed == len(held), held
+
+
 @pytest.fixture
 def container(model: Model, path: Path) -> Iterator[Container]:
-    with Container(model, path, sync="normal") as opened:
+    with Container(model, path, sync="normal", unsaved="discard") as opened:
         yield opened
+        check_unsaved(opened)
 
 
 @pytest.fixture

@@ -37,7 +37,7 @@ PLACE = {
 
 
 def places(path: Path) -> Container:
-    return Container(Model(PLACE), path)
+    return Container(Model(PLACE), path, unsaved="discard")
 
 
 def test_a_composite_value_is_a_dictionary(tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ def kept(tmp_path: Path, line: Any, value: Any) -> tuple[Any, Any]:
     ],
 )
 def test_B132_numbers_out_of_range_are_no_values(tmp_path: Path, line: str, value: int, code: int) -> None:
-    with Container(Model({"Row": {"value": line}}), tmp_path / "a.sqlite") as container:
+    with Container(Model({"Row": {"value": line}}), tmp_path / "a.sqlite", unsaved="discard") as container:
         row = container.context().insert("Row")
         with pytest.raises(ValidationError) as caught:
             row.value = value
@@ -220,13 +220,13 @@ def test_B133_decimals_have_38_digits_in_memory(tmp_path: Path) -> None:
 
 def test_B134_nan_is_refused_unless_allowed(tmp_path: Path) -> None:
     for line in ("double", "float"):
-        with Container(Model({"Row": {"value": line}}), tmp_path / f"{line}.sqlite") as container:
+        with Container(Model({"Row": {"value": line}}), tmp_path / f"{line}.sqlite", unsaved="discard") as container:
             ctx = container.context()
             ctx.insert("Row", value=float("nan"))
             with pytest.raises(ValidationError) as caught:
                 ctx.save()
             assert caught.value.key == "value"
-    with Container(Model({"Row": {"value": "double nan"}}), tmp_path / "b.sqlite") as container:
+    with Container(Model({"Row": {"value": "double nan"}}), tmp_path / "b.sqlite", unsaved="discard") as container:
         ctx = container.context()
         ctx.insert("Row", value=float("inf"))
         ctx.save()
@@ -259,7 +259,9 @@ def test_B143_undefined_is_for_transients(tmp_path: Path) -> None:
     with pytest.raises(ModelError) as caught:
         Model({"Row": {"value": "undefined?"}}).freeze()
     assert (caught.value.entity, caught.value.key) == ("Row", "value")
-    with Container(Model({"Row": {"value": "undefined? transient"}}), tmp_path / "a.sqlite") as container:
+    with Container(
+        Model({"Row": {"value": "undefined? transient"}}), tmp_path / "a.sqlite", unsaved="discard"
+    ) as container:
         row = container.context().insert("Row", value=1)
         row.value = "anything"
         assert row.value == "anything"

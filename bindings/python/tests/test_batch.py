@@ -51,7 +51,7 @@ def container(tmp_path: Path) -> Iterator[Container]:
     model = Model(MODEL)
     model["Code"].unique("code")
     model["Code"].unique("number")
-    with Container(model, tmp_path / "items.sqlite") as container:
+    with Container(model, tmp_path / "items.sqlite", unsaved="discard") as container:
         yield container
 
 

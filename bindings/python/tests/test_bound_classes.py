@@ -63,7 +63,7 @@ def test_objects_are_of_the_classes_that_were_bound(tmp_path: Path) -> None:
 
 def test_a_class_without_its_parent(tmp_path: Path) -> None:
     model = Model(DEFINITION).bind(Bird)
-    with Container(model, tmp_path / "a.sqlite", sync="normal") as container:
+    with Container(model, tmp_path / "a.sqlite", sync="normal", unsaved="discard") as container:
         bird = container.context().insert(Bird, name="emu")
         assert bird.shout() == "emu!"
         assert isinstance(bird, model["Animal"].object_class)

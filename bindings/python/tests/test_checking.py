@@ -132,7 +132,7 @@ def test_external_data_that_is_missing(path: Path) -> None:
 
 def test_a_lost_unique_index(path: Path) -> None:
     model = Model({"Badge": {"code": "string indexed", "@unique": [["code"]]}})
-    with Container(model, path) as container:
+    with Container(model, path, unsaved="discard") as container:
         ctx = container.context()
         for code in "ABC":
             ctx.insert("Badge", code=code)
@@ -146,7 +146,7 @@ def test_a_lost_unique_index(path: Path) -> None:
     ] * 2
     assert "CREATE UNIQUE INDEX Z_Badge_UNIQUE_code" in problems[0].message
     assert problems[1].object_uri is not None
-    with corestone.open(path, model, writable=True) as container:
+    with corestone.open(path, model, writable=True, unsaved="discard") as container:
         assert "Z_Badge_UNIQUE_code" in (container.read_only_reason or "")
         ctx = container.context()
         ctx.insert("Badge", code="D")

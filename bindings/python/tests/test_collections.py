@@ -223,7 +223,7 @@ def test_self_inverse(ctx: Context) -> None:
     from corestone import Container, Model
 
     model = Model({"Person": {"name": "string", "friends": "to-many Person inverse friends"}})
-    with Container(model, f"{ctx.container.path}.friends") as container:
+    with Container(model, f"{ctx.container.path}.friends", unsaved="discard") as container:
         friends = container.context()
         ada, boris = friends.insert("Person", name="Ada"), friends.insert("Person", name="Boris")
         ada.friends.add(boris)

@@ -23,7 +23,7 @@ def container(tmp_path: Path) -> Iterator[Container]:
     )
     model.configuration("Cloud", "Note", "Tag")
     model.configuration("Local", "Draft", "Tag")
-    with Container(model, tmp_path / "cloud.sqlite", configuration="Cloud") as container:
+    with Container(model, tmp_path / "cloud.sqlite", configuration="Cloud", unsaved="discard") as container:
         yield container
 
 

@@ -63,7 +63,7 @@ def test_closing_closes_contexts(model: Model, path: Path) -> None:
 def test_read_only(model: Model, path: Path) -> None:
     make(model, path)
     before = path.read_bytes()
-    with Container(model, path, read_only=True) as container:
+    with Container(model, path, read_only=True, unsaved="discard") as container:
         assert container.is_read_only
         ctx = container.context()
         ctx.first("Employee").age = 7

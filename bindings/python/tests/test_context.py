@@ -266,7 +266,7 @@ def test_insert_many_is_all_or_nothing(ctx: Context) -> None:
 
 def test_abstract_entities(tmp_path: Any) -> None:
     model = Model({"Base": {"@abstract": True, "name": "string"}, "Item": {"@parent": "Base"}})
-    with Container(model, tmp_path / "abstract.store") as container:
+    with Container(model, tmp_path / "abstract.store", unsaved="discard") as container:
         ctx = container.context()
         with pytest.raises(InvalidArgumentError):
             ctx.insert("Base", name="x")

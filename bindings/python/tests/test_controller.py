@@ -29,7 +29,7 @@ MODEL = {"Item": {"name": "string?", "rank": "int32?"}}
 
 @pytest.fixture
 def context(tmp_path: Path) -> Iterator[Context]:
-    with Container(Model(MODEL), tmp_path / "a.sqlite") as container:
+    with Container(Model(MODEL), tmp_path / "a.sqlite", unsaved="discard") as container:
         yield container.context()
 
 

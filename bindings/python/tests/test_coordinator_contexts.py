@@ -95,7 +95,7 @@ def test_closing(model: Model, tmp_path: Path) -> None:
     coordinator.add_store(tmp_path / "a.sqlite")
     ctx = coordinator.context()
     note = ctx.insert("Note", text="lost")
-    coordinator.close()
+    coordinator.close("discard")
     coordinator.close()
     assert ctx.is_closed
     with pytest.raises(InvalidHandleError, match="context is closed"):
@@ -164,6 +164,7 @@ def test_contexts_of_the_coordinator_of_a_container_end_with_it(model: Model, tm
         assert container.read("Note")[0]["text"] == "a"
         ctx.insert("Note", text="b")
         assert [each.inserted for each in container.unsaved_changes if each.inserted] == [1]
+        ctx.rollback()
     assert ctx.is_closed
     document = Document(model, unsaved="discard")
     inner = document.coordinator.background_context()

@@ -105,7 +105,7 @@ def test_a_request_for_a_removed_entity(tmp_path: Path) -> None:
     model = Model({"Task": {"title": "string"}, "Person": {"name": "string"}})
     other = made(lib.cst_fetch_request_new, model["Task"]._handle)
     model.remove("Task")
-    with Container(model, tmp_path / "a.sqlite") as container:
+    with Container(model, tmp_path / "a.sqlite", unsaved="discard") as container:
         context = container.context()
         context.insert("Person", name="Ada")
         count = ctypes.c_uint64()

@@ -555,7 +555,7 @@ def test_a_store_without_save_is_read_only() -> None:
             return [IncrementalStoreNode(each, {"name": "Ada"}, 1) for each in ids]
 
     corestone.register_store_type("Reader", Reader)
-    with Container(Model({"Person": {"name": "string?"}}), "x", type="Reader") as container:
+    with Container(Model({"Person": {"name": "string?"}}), "x", type="Reader", unsaved="discard") as container:
         ctx = container.context()
         assert container.is_read_only
         ctx.fetch("Person")[0].name = "Bob"
@@ -762,7 +762,7 @@ def test_conflicts_that_nobody_settles() -> None:
             return None
 
     corestone.register_store_type("Reporting", Reporting)
-    with Container(Model(PEOPLE), "x", type="Reporting") as container:
+    with Container(Model(PEOPLE), "x", type="Reporting", unsaved="discard") as container:
         ctx = container.context()
         ada = ctx.insert("Person", name="Ada", age=1)
         ctx.save()
@@ -785,7 +785,7 @@ def test_conflicts_that_nobody_settles() -> None:
             ctx.save()
         assert Reporting.saves == 20
         assert failure.value.object_uri == ada.id.uri
-    with Container(Model(PEOPLE), "m", type="InMemory") as container:
+    with Container(Model(PEOPLE), "m", type="InMemory", unsaved="discard") as container:
         ctx = container.context()
         ctx.insert("Person", name="Ada")
         ctx.save()
@@ -837,7 +837,7 @@ def test_a_save_that_yields_fails_as_it_runs() -> None:
             yield
 
     corestone.register_store_type("Yielding", Yielding)
-    with Container(Model(PEOPLE), "x", type="Yielding") as container:
+    with Container(Model(PEOPLE), "x", type="Yielding", unsaved="discard") as container:
         ctx = container.context()
         ctx.insert("Person", name="Ada")
         with pytest.raises(CallbackError, match="full"):

@@ -383,7 +383,7 @@ def test_functions_check_and_transform_values(tmp_path: Path) -> None:
     register_transformer("Words", "pack", "unpack")
     model = Model({"Note": {"title": "string", "words": {"type": "transformable", "transformer": "Words"}}})
     model["Note"].validator("title", "isupper")
-    with Container(model, tmp_path / "a.store") as container:
+    with Container(model, tmp_path / "a.store", unsaved="discard") as container:
         context = container.context()
         note = context.insert("Note", title="LOUD", words=["a", "b"])
         context.save()

@@ -93,7 +93,9 @@ class Clerk(Person, entity="Clerk"):
 @pytest.fixture
 def ctx(tmp_path: Path) -> Iterator[Context]:
     calls.clear()
-    with Container(Model(DEFINITION).bind(Person, Clerk), tmp_path / "a.sqlite", sync="normal") as container:
+    with Container(
+        Model(DEFINITION).bind(Person, Clerk), tmp_path / "a.sqlite", sync="normal", unsaved="discard"
+    ) as container:
         yield container.context()
 
 

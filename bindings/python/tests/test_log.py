@@ -20,7 +20,7 @@ STAFF = {
 
 @pytest.fixture
 def staff(tmp_path: Path) -> Iterator[Context]:
-    with Container(Model(STAFF), tmp_path / "staff.sqlite") as container:
+    with Container(Model(STAFF), tmp_path / "staff.sqlite", unsaved="discard") as container:
         context = container.context()
         team = context.insert("Team", name="R&D")
         for number in range(10):

@@ -36,7 +36,7 @@ ITEMS: dict[str, dict[str, Any]] = {
 def container(tmp_path: Path) -> Any:
     model = Model(ITEMS)
     model["Tag"].unique("name")
-    with Container(model, tmp_path / "s.sqlite") as container:
+    with Container(model, tmp_path / "s.sqlite", unsaved="discard") as container:
         yield container
 
 

@@ -157,7 +157,7 @@ def test_closing_refuses(items: Model, tmp_path: Path) -> None:
     ctx.insert("Item", name="a")
     ctx.save()
     ctx.fetch("Item")[0].name = "b"
-    with pytest.raises(UnsavedChangesError, match=r"'form'.*1 updated object") as caught:
+    with pytest.raises(UnsavedChangesError, match=r"'form'.*1 Item updated") as caught:
         container.close()
     assert len(caught.value.details) == 1
     assert not container.is_closed
@@ -285,10 +285,8 @@ def test_a_thread_that_was_joined_has_ended(items: Model, tmp_path: Path) -> Non
         container.close("save")
 
 
-def test_a_container_with_a_path_discards(items: Model, tmp_path: Path) -> None:
-    with Container(items, tmp_path / "a") as container:
-        container.context().insert("Item", name="a")
-    container = Container(items, tmp_path / "a", unsaved="refuse")
+def test_a_container_with_a_path_refuses_too(items: Model, tmp_path: Path) -> None:
+    container = Container(items, tmp_path / "a")
     ctx = container.context()
     ctx.insert("Item", name="a")
     with pytest.raises(UnsavedChangesError):

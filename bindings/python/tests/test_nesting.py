@@ -8,7 +8,15 @@ from typing import Any
 
 import pytest
 
-from corestone import Container, CorestoneError, InvalidArgumentError, Model, ObjectGoneError, WrongThreadError
+from corestone import (
+    Container,
+    CorestoneError,
+    InvalidArgumentError,
+    InvalidHandleError,
+    Model,
+    ObjectGoneError,
+    WrongThreadError,
+)
 
 PEOPLE = {
     "Person": {"name": "string", "age": "int32?", "team": "to-one Team? inverse members"},
@@ -67,8 +75,11 @@ def test_a_parent_that_lost_the_objects_gives_errors(container: Container) -> No
         child.save()
     assert not parent.has_changes
     child.rollback()
-    parent.close()
     assert child.count("Person") == 0
+    parent.close()
+    assert child.is_closed  # with what is beneath it
+    with pytest.raises(InvalidHandleError):
+        child.count("Person")
 
 
 def test_private_parents_and_children(container: Container) -> None:

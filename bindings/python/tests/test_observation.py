@@ -31,7 +31,7 @@ def ctx(tmp_path: Path) -> Any:
             "Stop": {"name": "string", "place": "to-one Place? inverse stops"},
         }
     )
-    with Container(model, tmp_path / "a.sqlite") as container, container.context() as context:
+    with Container(model, tmp_path / "a.sqlite", unsaved="discard") as container, container.context() as context:
         yield context
 
 

@@ -32,7 +32,7 @@ def folder_state(folder: Path) -> dict[str, tuple[int, str]]:
 def test_by_the_model_that_the_store_carries(staff: Context, container: Container, path: Path) -> None:
     container.close()
     before = folder_state(path.parent)
-    with corestone.open(path) as opened:
+    with corestone.open(path, unsaved="discard") as opened:
         assert opened.model_source == "cached"
         assert opened.is_read_only
         assert opened.read_only_reason

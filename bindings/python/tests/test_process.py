@@ -46,7 +46,10 @@ cycle = {"kept": kept}; cycle["self"] = cycle
 items[5].number = 7
 print("end")
 """
-    check(run_python(BEGIN + program), "end\n")
+    done = run_python(BEGIN + program)
+    assert (done.returncode, done.stdout) == (0, "end\n")
+    warning = "UnsavedChangesWarning: the interpreter ends, and a context loses unsaved changes: 1 Item updated; "
+    assert [warning in line for line in done.stderr.splitlines()] == [True]
 
 
 def test_queued_work_is_finished(run_python: Run) -> None:
@@ -117,7 +120,10 @@ thread = threading.Thread(target=work, daemon=True); thread.start()
 time.sleep(0.3)
 print("end")
 """
-    check(run_python(BEGIN + program), "end\n")
+    done = run_python(BEGIN + program)
+    assert (done.returncode, done.stdout) == (0, "end\n")
+    warning = "UnsavedChangesWarning: the interpreter ends, and a context loses unsaved changes: another thread uses "
+    assert [warning in line for line in done.stderr.splitlines()] == [True]
 
 
 def test_daemon_threads_that_queue_for_ever(run_python: Run) -> None:

@@ -114,7 +114,7 @@ def test_bound_classes(tmp_path: Path) -> None:
     cls: Any = Worker
     assert (cls.whatever > 1).format == "whatever > 1"  # not bound: nobody knows better
     model = Model(definition).bind(Worker)
-    with Container(model, tmp_path / "a.store") as container:
+    with Container(model, tmp_path / "a.store", unsaved="discard") as container:
         context = container.context()
         context.insert(Worker, name="Ada", age=36, department=context.insert("Department", name="R&D"))
         assert names(context.fetch(Worker, (cls.age > 30) & (cls.department.name == "R&D"))) == ["Ada"]

@@ -142,6 +142,7 @@ def wrong():
     except WrongThreadError:
         print("bound elsewhere")
 thread = threading.Thread(target=wrong); thread.start(); thread.join()
+ctx.rollback()
 """
     check(run_python(MAIN + program), "ran\n1\n[True]\nrefused\nbound elsewhere\n")
 
@@ -157,6 +158,7 @@ async def main():
         return ctx.perform(ctx.count, "Item").result(timeout=30)
     print(await loop.run_in_executor(None, worker))
     main_queue.detach(loop)
+    ctx.rollback()
 asyncio.run(main())
 """
     check(run_python(MAIN + program), "1\n")
@@ -186,6 +188,7 @@ async def both():
     main_queue.attach(asyncio.get_running_loop())
     print(await child.aperform(child.count, "Item"), await main.aperform(main.count, "Item"))
 asyncio.run(both())
+main.rollback()
 """
     check(run_python(MAIN + program), "['unsaved']\n1 1\n")
 
@@ -208,6 +211,7 @@ except TimeoutError:
     print(0.1 <= time.monotonic() - begin)
 gate.set()
 print(late.result())
+main.rollback()
 """
     done = run_python(MAIN + program)
     assert (done.returncode, done.stderr) == (0, "")

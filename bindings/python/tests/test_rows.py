@@ -34,7 +34,7 @@ STAFF = {
 
 @pytest.fixture
 def staff(tmp_path: Path) -> Iterator[Context]:
-    with Container(Model(STAFF), tmp_path / "staff.sqlite") as container:
+    with Container(Model(STAFF), tmp_path / "staff.sqlite", unsaved="discard") as container:
         context = container.context()
         teams = [context.insert("Team", name=name) for name in ("Research", "Sales")]
         for number, name in enumerate(["Ada", "Bob", "Cyd"]):

@@ -13,7 +13,7 @@ from corestone import Container, InvalidArgumentError, Model, UnsupportedError
 @pytest.fixture
 def context(tmp_path: Path) -> Any:
     model = Model({"Item": {"name": "string?", "number": "int32", "mood": "string? transient"}})
-    with Container(model, tmp_path / "store.sqlite") as container:
+    with Container(model, tmp_path / "store.sqlite", unsaved="discard") as container:
         context = container.context()
         for number, name in enumerate(["a", "b", None, "c", "d", "e"]):
             context.insert("Item", name=name, number=number)

@@ -119,7 +119,7 @@ def test_binary_store_with_a_reference_to_nothing(tmp_path: Path, to: str) -> No
 
 def test_no_keys_left(store: Path) -> None:
     run(store, f"UPDATE Z_PRIMARYKEY SET Z_MAX = {MOST}")
-    with Container(Model(COMPANY), store) as container:
+    with Container(Model(COMPANY), store, unsaved="discard") as container:
         context = container.context()
         context.insert("Employee", name="new")
         with pytest.raises(StoreCorruptError, match="used up"):
@@ -132,7 +132,7 @@ def test_history_without_keys_left(tmp_path: Path) -> None:
     path = tmp_path / "company.sqlite"
     fill(path, journal="rollback", history=True)
     run(path, f"UPDATE Z_PRIMARYKEY SET Z_MAX = {MOST} WHERE Z_NAME LIKE 'TRANSACTION' OR Z_ENT > 16000")
-    with Container(Model(COMPANY), path) as container:
+    with Container(Model(COMPANY), path, unsaved="discard") as container:
         context = container.context()
         context.insert("Employee", name="new")
         with pytest.raises(StoreCorruptError, match="history"):
@@ -156,7 +156,9 @@ def test_value_limit(store: Path) -> None:
 
 
 def test_writing_beyond_the_value_limit(store: Path) -> None:
-    with Container(Model(COMPANY), store, value_limit=100_000, external_threshold=2**62) as container:
+    with Container(
+        Model(COMPANY), store, value_limit=100_000, external_threshold=2**62, unsaved="discard"
+    ) as container:
         context = container.context()
         context.insert("Employee", name="large", photo=bytes(100_001))
         with pytest.raises(InvalidArgumentError, match="value_limit"):
@@ -184,7 +186,7 @@ def test_limits_out_of_range(tmp_path: Path, type: str, limit: str) -> None:
 )
 def test_expressions_have_a_share_of_memory(store: Path, text: str) -> None:
     add_to_table(store, "ZDEPARTMENT", text)
-    with Container(Model(COMPANY), store) as container:
+    with Container(Model(COMPANY), store, unsaved="discard") as container:
         assert container.read_only_reason is None
         context = container.context()
         assert len(context.fetch("Department")) == 3
@@ -218,13 +220,13 @@ def test_words_that_search_for_nothing_limit_nothing(store: Path, text: str) -> 
 
 def test_searching_expressions_are_limited_by_an_option(store: Path) -> None:
     add_to_table(store, "ZDEPARTMENT", "ZMORE INTEGER, CHECK (instr(ZNAME || '!', '!') > 0)")
-    with Container(Model(COMPANY), store) as container:
+    with Container(Model(COMPANY), store, unsaved="discard") as container:
         context = container.context()
         context.insert("Department", name="n" * 300_000)
         with pytest.raises(InvalidArgumentError, match="a 512th of the store's memory_limit") as raised:
             context.save()
         assert raised.value.key == "memory_limit"
-    with Container(Model(COMPANY), store, memory_limit=1 << 30) as container:
+    with Container(Model(COMPANY), store, memory_limit=1 << 30, unsaved="discard") as container:
         context = container.context()
         context.insert("Department", name="n" * 300_000)
         context.save()
@@ -331,7 +333,7 @@ def test_trigger_that_gathers_memory(store: Path) -> None:
         "CREATE TRIGGER ZT_own AFTER INSERT ON ZDEPARTMENT BEGIN SELECT count(*), "
         f"{REPORT} FROM (SELECT DISTINCT a.x, b.x, c.x FROM big a, big b, big c); END",
     )
-    with Container(Model(COMPANY), store, memory_limit=16 << 20) as container:
+    with Container(Model(COMPANY), store, memory_limit=16 << 20, unsaved="discard") as container:
         context = container.context()
         context.insert("Department", name="new")
         with pytest.raises(CorestoneError, match="memory_limit allows") as raised:

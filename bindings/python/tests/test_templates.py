@@ -58,7 +58,7 @@ def test_kinds_of_results_and_batches(tmp_path: Path) -> None:
         for name, more in {"ids": 'resultType="1"', "number": 'resultType="4"', "rows": 'resultType="2"'}.items()
     )
     (folder / "contents").write_text(f'<model><entity name="Book"/>{requests}</model>')
-    with Container(Model.load(folder), tmp_path / "s.sqlite") as container:
+    with Container(Model.load(folder), tmp_path / "s.sqlite", unsaved="discard") as container:
         context = container.context()
         context.insert("Book")
         for name, remedy in {"ids": "fetch its IDs", "number": "count it", "rows": "fetch its rows"}.items():

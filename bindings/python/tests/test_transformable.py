@@ -101,7 +101,7 @@ def test_what_cannot_be_archived_is_named(tmp_path: Path) -> None:
     circle.append(circle)
     with pytest.raises(InvalidArgumentError, match="circle"):
         encode_archive(circle)
-    with Container(items(), tmp_path / "a.sqlite") as container:
+    with Container(items(), tmp_path / "a.sqlite", unsaved="discard") as container:
         item = container.context().insert("Item")
         with pytest.raises(TypeMismatchError) as caught:
             item.payload = object()
@@ -143,7 +143,7 @@ def test_named_transformers(tmp_path: Path) -> None:
 
     register_transformer("Commas", lambda value: ",".join(value).encode(), reverse)
     path = tmp_path / "a.sqlite"
-    with Container(items(transformer="Commas"), path) as container:
+    with Container(items(transformer="Commas"), path, unsaved="discard") as container:
         ctx = container.context()
         item = ctx.insert("Item", payload=["a", "b"])
         ctx.save()
@@ -195,7 +195,7 @@ def test_json(tmp_path: Path) -> None:
 def test_the_class_that_the_model_names(tmp_path: Path) -> None:
     model = items()
     model["Item"].change("payload", value_class="NSArray")
-    with Container(model, tmp_path / "a.sqlite") as container:
+    with Container(model, tmp_path / "a.sqlite", unsaved="discard") as container:
         item = container.context().insert("Item", payload=[1])
         with pytest.raises(TypeMismatchError, match="NSArray"):
             item.payload = "text"
@@ -203,7 +203,7 @@ def test_the_class_that_the_model_names(tmp_path: Path) -> None:
 
 
 def test_raw_values_are_for_transformable_attributes(tmp_path: Path) -> None:
-    with Container(items(), tmp_path / "a.sqlite") as container:
+    with Container(items(), tmp_path / "a.sqlite", unsaved="discard") as container:
         item = container.context().insert("Item", name="a")
         with pytest.raises(TypeMismatchError, match=r"Item\.name is not transformable"):
             raw_value(item, "name")
@@ -215,7 +215,7 @@ def test_raw_values_are_for_transformable_attributes(tmp_path: Path) -> None:
 def test_the_class_that_the_model_names_however_a_value_is_set(tmp_path: Path) -> None:
     model = items()
     model["Item"].change("payload", value_class="Colour")
-    with Container(model, tmp_path / "a.sqlite") as container:
+    with Container(model, tmp_path / "a.sqlite", unsaved="discard") as container:
         ctx = container.context()
         item = ctx.insert("Item", payload=Colour(0, 0, 0))
         for value in ("text", ArchivedObject("Shade"), 1):
@@ -231,7 +231,7 @@ def test_a_transformer_of_another_language(tmp_path: Path) -> None:
     callbacks = (ctypes.c_void_p * 6)(48, 1, 1, None, None, None)  # never called: Python takes the bytes alone
     call(_abi.lib.cst_transformer_register, _abi.text("Foreign"), ctypes.addressof(callbacks))
     try:
-        with Container(items(transformer="Foreign"), tmp_path / "a.sqlite") as container:
+        with Container(items(transformer="Foreign"), tmp_path / "a.sqlite", unsaved="discard") as container:
             item = container.context().insert("Item")
             set_raw_value(item, "payload", b"theirs")
             assert raw_value(item, "payload") == b"theirs"

@@ -26,7 +26,7 @@ SHELVES = {
 
 @pytest.fixture
 def ctx(tmp_path: Path) -> Any:
-    with Container(Model(SHELVES), tmp_path / "a.sqlite") as container:
+    with Container(Model(SHELVES), tmp_path / "a.sqlite", unsaved="discard") as container:
         context = container.context()
         context.undo_manager = UndoManager()
         yield context

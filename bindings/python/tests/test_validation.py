@@ -46,7 +46,7 @@ def run_model() -> Model:
 
 @pytest.fixture
 def runs(tmp_path: Path) -> Iterator[Context]:
-    with Container(run_model(), tmp_path / "runs.sqlite") as container:
+    with Container(run_model(), tmp_path / "runs.sqlite", unsaved="discard") as container:
         yield container.context()
 
 
@@ -141,7 +141,7 @@ def test_lines(tmp_path: Path) -> None:
         "code": "string? min 2 match [A-Z]+ = AB",
         "day": "date? min 2026-01-01T00:00:00Z",
     }
-    with Container(Model({"E": lines}), tmp_path / "e.sqlite") as container:
+    with Container(Model({"E": lines}), tmp_path / "e.sqlite", unsaved="discard") as container:
         e = container.context().insert("E")
         assert e.code == "AB"
         for name, value in (("age", -1), ("age", 151), ("code", "A"), ("code", "ab"), ("day", NOW.replace(year=2025))):

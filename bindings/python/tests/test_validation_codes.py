@@ -47,7 +47,7 @@ def thing_model() -> Model:
 
 @pytest.fixture
 def things(tmp_path: Path) -> Iterator[Context]:
-    with Container(thing_model(), tmp_path / "things.sqlite") as container:
+    with Container(thing_model(), tmp_path / "things.sqlite", unsaved="discard") as container:
         yield container.context()
 
 

@@ -35,7 +35,7 @@ def people() -> Model:
 
 @pytest.fixture
 def context(tmp_path: Path) -> Any:
-    with Container(people(), tmp_path / "s.sqlite") as container:
+    with Container(people(), tmp_path / "s.sqlite", unsaved="discard") as container:
         yield container.context()
 
 
@@ -96,7 +96,7 @@ def test_a_validator_inserts_others(tmp_path: Path) -> None:
 def test_a_validator_must_not_save(tmp_path: Path) -> None:
     model = Model({"Node": {"depth": "int32"}})
     model["Node"].validator(lambda node, purpose: node._cst_context.save())
-    with Container(model, tmp_path / "s.sqlite") as container:
+    with Container(model, tmp_path / "s.sqlite", unsaved="discard") as container:
         context = container.context()
         context.insert("Node", depth=0)
         with pytest.raises(ValidationError, match="asks its context to save"):

@@ -42,6 +42,7 @@ struct PythonTemplate: ProjectTemplate {
             try:
                 context.save()
             except CorestoneError as error:
+                context.rollback()
                 raise SystemExit(f"The item cannot be saved: {error}") from None
             for item in context.fetch("Item", sort=["-timestamp"], limit=10):
                 print(item.timestamp.isoformat(timespec="seconds"))

@@ -1,0 +1,70 @@
+"""The end of the interpreter: a warning for each context whose changes were not saved, and are lost.
+
+What a program registered with atexit after it imported this package runs before, and may save them.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import sys
+import warnings
+
+from . import _abi
+from ._abi import lib
+from ._ahead import contexts
+from ._call import call
+from ._contexts import UnsavedChanges, unsaved_changes
+from .coordinator import Coordinator
+from .document import DocumentState, documents
+from .errors import CorestoneError, UnsavedChangesWarning
+from .queue import _exit
+
+_REMEDY = "call save() to keep them, or rollback() to drop them, before the program ends"
+_LOST_DOCUMENT = (
+    "the interpreter ends, and a document without a place loses all that it holds; call save_as(path) to keep it, or "
+    'close(unsaved="discard"), before the program ends'
+)
+_HOMELESS = DocumentState.UNTITLED | DocumentState.EDITED
+
+
+def _tell() -> None:
+    homeless: set[int] = set()
+    for document in list(documents):
+        with contextlib.suppress(CorestoneError):
+            if document.state & _HOMELESS == _HOMELESS:
+                _warn(_LOST_DOCUMENT, None)
+                call(lib.cst_document_close, document._handle, _abi.UNSAVED.index("discard"))
+                homeless.add(document.coordinator._handle)
+    coordinators = {each.coordinator._handle: each.coordinator for each in list(contexts) if not each.is_closed}
+    for handle, coordinator in coordinators.items():
+        if handle in homeless:
+            continue
+        with contextlib.suppress(CorestoneError):  # in a forked child, say, which has no part in it
+            for held in _held(coordinator):
+                whose = "a context" if held.name is None else f"context '{held.name}'"
+                _warn(f"the interpreter ends, and {whose} loses unsaved changes: {held.text}; {_REMEDY}", held)
+
+
+def _held(coordinator: Coordinator) -> list[UnsavedChanges]:
+    """Waits for no queue, since a thread that goes on may have it. The library does not log them once more."""
+    return unsaved_changes(coordinator, _abi.CHANGES_NO_WAIT | _abi.CHANGES_TOLD)
+
+
+def _warn(message: str, held: UnsavedChanges | None) -> None:
+    file, line = (held.file, held.line) if held is not None else (None, None)
+    program = sys.argv[0] if getattr(sys, "argv", None) else ""  # a host that embeds Python may set none
+    try:
+        warnings.warn_explicit(message, UnsavedChangesWarning, file or program or "python", line or 1)
+    except UnsavedChangesWarning as warning:  # where warnings are errors, the next one is told too
+        print(f"UnsavedChangesWarning: {warning}", file=sys.stderr)
+
+
+def _end() -> None:
+    try:
+        _tell()
+    finally:
+        _exit.end_watches()
+
+
+atexit.register(_end)

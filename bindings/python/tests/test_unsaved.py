@@ -1,0 +1,742 @@
+"""Changes that were not saved: closing refuses them by itself, and what ends with them is told."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import environment
+
+from corestone import (
+    Container,
+    Context,
+    Coordinator,
+    Document,
+    FetchRequest,
+    InvalidArgumentError,
+    InvalidHandleError,
+    Model,
+    StoreDescription,
+    UnsavedChangesError,
+    ValidationError,
+    log,
+    main_queue,
+)
+from corestone import open as open_store
+from corestone._abi import lib
+from corestone._call import call
+
+MODEL: dict[str, Any] = {
+    "Department": {"name": "string", "employees": "to-many Employee inverse department"},
+    "Employee": {"name": "string", "department": "to-one Department? inverse employees"},
+}
+
+
+@pytest.fixture
+def model() -> Model:
+    return Model(MODEL)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "a.store"
+
+
+def fill(context: Context) -> None:
+    """Saved: Ada, Bob. Not saved: two inserted, Ada changed, Bob deleted, a department inserted."""
+    ada, bob = context.insert("Employee", name="Ada"), context.insert("Employee", name="Bob")
+    context.save()
+    context.insert("Employee", name="Eve")
+    context.insert("Employee", name="Fay")
+    context.insert("Department", name="R&D")
+    ada.name = "Ada Lovelace"
+    context.delete(bob)
+
+
+COUNTS = "1 Department inserted, 2 Employee inserted, 1 Employee updated, 1 Employee deleted"
+REMEDY = 'call save() to keep them or the context\'s rollback() to drop them, or close with unsaved="discard"'
+
+
+def names(path: Path) -> list[str]:
+    with open_store(path) as container:
+        return [each.name for each in container.fetch("Employee", sort=["name"])]
+
+
+# ---- what the end of a block says
+
+
+def test_a_container_refuses(model: Model, path: Path) -> None:
+    with pytest.raises(UnsavedChangesError) as caught, Container(model, path) as container:  # noqa: PT012
+        ctx = container.context()
+        ctx.name = "editor"
+        fill(ctx)
+    assert "context 'editor' (made at " in caught.value.message
+    assert f"has unsaved changes: {COUNTS}; {REMEDY}" in caught.value.message
+    assert [each.entity for each in caught.value.details] == [None]
+    # Nothing is closed.
+    assert not container.is_closed
+    assert not ctx.is_closed
+    assert ctx.has_changes
+    ctx.save()
+    container.close()
+    assert names(path) == ["Ada Lovelace", "Eve", "Fay"]
+
+
+def test_a_document_refuses(model: Model, path: Path) -> None:
+    document = Document(model, queue="caller")
+    with pytest.raises(UnsavedChangesError) as caught, document:
+        document.context.insert("Employee", name="Ada")
+    assert caught.value.message.startswith("the document without a place stays open, since context 'document'")
+    assert caught.value.message.endswith(
+        'has unsaved changes: 1 Employee inserted; save it to a path (save as), or close with unsaved="discard"'
+    )
+    assert not document.is_closed
+    document.save_as(path)
+    document.close()
+    assert names(path) == ["Ada"]
+
+
+def test_a_context_refuses(model: Model, path: Path) -> None:
+    with Container(model, path) as container:
+        with pytest.raises(UnsavedChangesError) as caught, container.context() as ctx:
+            fill(ctx)
+        assert caught.value.message.startswith("a context (made at ")
+        assert f" stays open, since it has unsaved changes: {COUNTS}; {REMEDY}" in caught.value.message
+        assert not ctx.is_closed
+        assert ctx.has_changes
+        ctx.rollback()
+        ctx.close()
+        assert ctx.is_closed
+        ctx.close()
+        with pytest.raises(InvalidHandleError):
+            ctx.count("Employee")
+
+
+@pytest.mark.parametrize("queue", ["context", "background_context", "main_context"])
+def test_contexts_of_every_queue_refuse(model: Model, path: Path, queue: str) -> None:
+    main_queue.bind()
+    with Container(model, path) as container:
+        ctx = getattr(container, queue)()
+        ctx.perform_and_wait(lambda: ctx.insert("Employee", name="Ada"))
+        with pytest.raises(UnsavedChangesError, match="1 Employee inserted") as caught:
+            ctx.close()
+        assert caught.value.entity == "Employee"
+        assert ctx.perform_and_wait(lambda: ctx.has_changes)
+        ctx.close("save")
+        assert container.context().count("Employee") == 1
+
+
+def test_a_coordinator_refuses(model: Model, path: Path) -> None:
+    coordinator = Coordinator(model)
+    coordinator.add_store(path)
+    with pytest.raises(UnsavedChangesError, match=r"the coordinator stays open.*1 Employee inserted"), coordinator:  # noqa: PT012
+        ctx = coordinator.context()
+        ctx.insert("Employee", name="Ada")
+    assert not coordinator.is_closed
+    coordinator.close("save")
+    coordinator.close()
+    assert ctx.is_closed
+    assert names(path) == ["Ada"]
+
+
+def test_a_store_that_was_there_refuses(model: Model, path: Path) -> None:
+    Container(model, path).close()
+    with pytest.raises(UnsavedChangesError), open_store(path, writable=True) as container:  # noqa: PT012
+        ctx = container.context()
+        ctx.insert("Employee", name="Ada")
+    container.close("discard")
+    with open_store(path, writable=True, unsaved="save") as container:
+        ctx = container.context()
+        ctx.insert("Employee", name="Ada")
+    assert names(path) == ["Ada"]
+
+
+def test_a_block_that_saved_closes(model: Model, path: Path) -> None:
+    with Container(model, path) as container, container.context() as ctx:
+        ctx.insert("Employee", name="Ada")
+        ctx.save()
+    assert container.is_closed
+    assert ctx.is_closed
+
+
+# ---- other policies
+
+
+@pytest.mark.parametrize(("policy", "found"), [("save", ["Ada"]), ("discard", [])])
+def test_what_a_container_was_made_with_holds(model: Model, path: Path, policy: Any, found: list[str]) -> None:
+    with Container(model, path, unsaved=policy) as container:
+        ctx = container.context()
+        ctx.insert("Employee", name="Ada")
+    assert names(path) == found
+    with Container("Staff", model, stores=[StoreDescription(path)], unsaved=policy) as container:
+        container.view_context.insert("Employee", name="Bob")
+    assert len(names(path)) == 2 * len(found)
+
+
+@pytest.mark.parametrize(("policy", "found"), [("save", ["Ada"]), ("discard", [])])
+def test_what_a_context_is_made_with_holds(model: Model, path: Path, policy: Any, found: list[str]) -> None:
+    with Container(model, path) as container, container.context(unsaved=policy) as ctx:
+        ctx.insert("Employee", name="Ada")
+    assert names(path) == found
+
+
+def test_contexts_have_the_policy_of_who_made_them(model: Model, path: Path) -> None:
+    with Container(model, path, unsaved="discard") as container:
+        with container.context() as ctx:
+            ctx.insert("Employee", name="Ada")
+            with ctx.child() as child:
+                child.insert("Employee", name="Bob")
+        with pytest.raises(UnsavedChangesError), container.context(unsaved="refuse") as other:
+            other.insert("Employee", name="Ada")
+        with pytest.raises(UnsavedChangesError):
+            container.close("refuse")
+    assert names(path) == []
+
+
+def test_a_child_saves_into_its_parent(model: Model, path: Path) -> None:
+    with Container(model, path) as container, container.context() as ctx:
+        with ctx.child(unsaved="save") as child:
+            child.insert("Employee", name="Ada")
+        assert child.is_closed
+        assert [each.name for each in ctx.inserted] == ["Ada"]
+        with pytest.raises(UnsavedChangesError, match="1 Employee inserted"):
+            ctx.close()
+        ctx.save()
+
+
+def test_what_cannot_be_saved_keeps_a_context_open(model: Model, path: Path) -> None:
+    with Container(model, path) as container:
+        with pytest.raises(ValidationError), container.context(unsaved="save") as ctx:
+            ctx.insert("Employee")
+        assert not ctx.is_closed
+        ctx.close("discard")
+
+
+def test_a_policy_is_one_of_three(model: Model, path: Path) -> None:
+    with pytest.raises(InvalidArgumentError, match="refuse"):
+        Container(model, path, unsaved="perhaps")  # type: ignore[call-overload]
+    with Container(model, path) as container:
+        with pytest.raises(InvalidArgumentError, match="refuse"):
+            container.context(unsaved="")  # type: ignore[arg-type]
+        with pytest.raises(InvalidArgumentError, match="refuse"):
+            container.context().close("no")  # type: ignore[arg-type]
+
+
+# ---- blocks that raise
+
+
+def test_an_exception_rolls_back_and_goes_on(model: Model, path: Path) -> None:
+    lost = LookupError("mine")
+    with pytest.raises(LookupError) as caught, Container(model, path, unsaved="save") as container:  # noqa: PT012
+        ctx = container.context()
+        ctx.insert("Employee", name="Ada")
+        raise lost
+    assert caught.value is lost
+    assert container.is_closed
+    with Container(model, path) as container:
+        with pytest.raises(LookupError), container.context(unsaved="save") as ctx:  # noqa: PT012
+            ctx.insert("Employee", name="Ada")
+            raise lost
+        assert ctx.is_closed
+        with pytest.raises(SystemExit), container.context() as ctx:  # noqa: PT012
+            ctx.insert("Employee", name="Ada")
+            sys.exit(3)
+        assert ctx.is_closed
+    with pytest.raises(LookupError), Document(model, unsaved="save", queue="caller") as document:  # noqa: PT012
+        document.context.insert("Employee", name="Ada")
+        raise lost
+    assert document.is_closed
+    with pytest.raises(LookupError), Coordinator(model) as coordinator:  # noqa: PT012
+        coordinator.add_store(path)
+        ctx = coordinator.context()
+        ctx.insert("Employee", name="Ada")
+        raise lost
+    assert coordinator.is_closed
+    assert names(path) == []
+
+
+def test_no_refusal_hides_the_exception(model: Model, path: Path) -> None:
+    container = Container(model, path)
+    with log.recorded(0) as lines:
+        with pytest.raises(ZeroDivisionError), container, container.context() as ctx:  # noqa: PT012
+            ctx.insert("Employee", name="Ada")
+            raise ZeroDivisionError
+        del ctx
+        gc.collect()
+    assert lines == []
+
+
+# ---- contexts that are shared
+
+
+def test_a_block_with_the_view_context_does_not_close_it(model: Model, path: Path) -> None:
+    with Container("Staff", model, stores=[StoreDescription(path)]) as container:
+        with container.view_context as view:
+            view.insert("Employee", name="Ada")
+            view.save()
+        assert not view.is_closed
+        assert container.view_context is view
+        with pytest.raises(UnsavedChangesError, match=r"context 'view' .*1 Employee inserted"), container.view_context:
+            view.insert("Employee", name="Bob")
+        assert view.has_changes
+        with pytest.raises(LookupError), container.view_context:
+            raise LookupError
+        assert not view.has_changes
+        assert not view.is_closed
+        view.close()
+        assert not view.is_closed
+        assert view.count("Employee") == 1
+    assert view.is_closed
+
+
+def test_a_block_with_the_context_of_a_document_does_not_close_it(model: Model, path: Path) -> None:
+    with Document(model) as document:
+        document.save_as(path)
+        with document.context as ctx, ctx.perform():
+            ctx.insert("Employee", name="Ada")
+            ctx.save()
+        assert not ctx.is_closed
+        document.close("save")
+        assert ctx.is_closed
+    assert names(path) == ["Ada"]
+
+
+# ---- what is asked
+
+
+def test_unsaved_changes_are_counted_by_entity(model: Model, path: Path) -> None:
+    with Container(model, path) as container:
+        assert container.unsaved_changes == []
+        ctx = container.context(unsaved="discard")
+        fill(ctx)
+        (held,) = container.coordinator.unsaved_changes
+        assert (held.name, held.inserted, held.updated, held.deleted) == (None, 3, 1, 1)
+        assert held.entities == {"Department": (1, 0, 0), "Employee": (2, 1, 1)}
+        assert held.text == COUNTS
+        assert held.file == __file__
+        ctx.close()
+        assert container.unsaved_changes == []
+
+
+def test_a_context_of_another_thread_is_not_counted(model: Model, path: Path) -> None:
+    container, made, end = Container(model, path), threading.Event(), threading.Event()
+    kept: list[Context] = []
+
+    def work() -> None:
+        kept.append(container.context())
+        kept[0].insert("Employee", name="Ada")
+        made.set()
+        end.wait(20)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    assert made.wait(20)
+    with pytest.raises(UnsavedChangesError, match="another thread"):
+        kept[0].close()
+    assert not kept[0].is_closed
+    with log.recorded(0) as lines:
+        kept[0].close("discard")
+        assert kept[0].is_closed
+        end.set()
+        thread.join()
+        kept.clear()
+        gc.collect()
+    assert lines == []
+    container.close()
+
+
+# ---- the end of what nobody closed
+
+
+def test_the_garbage_collector_tells_what_it_takes(model: Model, path: Path) -> None:
+    container = Container(model, path)
+    with log.recorded(0) as lines:
+        ctx = container.context()
+        ctx.name = "editor"
+        fill(ctx)
+        del ctx
+        gc.collect()
+    assert len(lines) == 1
+    assert lines[0].startswith("CoreData: warning: context 'editor' (made at ")
+    assert f"ended with unsaved changes, which are lost: {COUNTS}; " in lines[0]
+    container.close()
+
+
+def test_objects_keep_their_context(model: Model, path: Path) -> None:
+    container = Container(model, path)
+    with log.recorded(0) as lines:
+        ada = container.context().insert("Employee", name="Ada")
+        gc.collect()
+        assert lines == []
+        assert ada.name == "Ada"
+        del ada
+        gc.collect()
+        assert len(lines) == 1
+    container.close()
+
+
+@pytest.mark.parametrize("end", ["save", "rollback", "reset", "discard", "container"])
+def test_nothing_is_told_of_what_was_saved_or_dropped(model: Model, path: Path, end: str) -> None:
+    container = Container(model, path)
+    with log.recorded(0) as lines:
+        ctx = container.context()
+        ctx.insert("Employee", name="Ada")
+        if end == "discard":
+            ctx.close("discard")
+        elif end == "container":
+            container.close("discard")
+        else:
+            getattr(ctx, end)()
+        del ctx
+        gc.collect()
+    assert lines == []
+    container.close()
+
+
+def test_a_background_task_that_does_not_save_is_told(model: Model, path: Path) -> None:
+    def work(ctx: Context, fails: bool) -> None:
+        ctx.insert("Employee", name="Ada")
+        if fails:
+            raise LookupError
+
+    container = Container(model, path)
+    with log.recorded(0) as lines:
+        container.perform_background_task(work, False).result()
+        gc.collect()
+        container.close()
+    assert [line for line in lines if "1 Employee inserted" in line]
+    container = Container(model, path)
+    with log.recorded(0) as lines:
+        with pytest.raises(LookupError):
+            container.perform_background_task(work, True).result()
+        gc.collect()
+        container.close()
+    assert lines == []
+
+
+def run(source: str, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    (folder / "program.py").write_text(
+        f"import atexit, threading\nfrom corestone import *\nmodel = Model({MODEL!r})\n{source}"
+    )
+    return subprocess.run(
+        [sys.executable, *options, "program.py"], cwd=folder, env=environment(), capture_output=True, text=True,
+        timeout=60, check=False,
+    )  # fmt: skip
+
+
+INSERTS = """
+container = Container(model, "a.store")
+ctx = container.context()
+ctx.name = "editor"
+ctx.insert("Employee", name="Ada")
+ctx.insert("Department", name="R&D")
+"""
+
+
+def test_the_end_of_the_interpreter_warns(tmp_path: Path) -> None:
+    done = run(INSERTS, tmp_path)
+    assert done.returncode == 0
+    warning, line, *more = done.stderr.splitlines()
+    assert warning.endswith(
+        "program.py:6: UnsavedChangesWarning: the interpreter ends, and context 'editor' loses unsaved changes: "
+        "1 Department inserted, 1 Employee inserted; call save() to keep them, or rollback() to drop them, before the "
+        "program ends"
+    )
+    assert line.strip() == "ctx = container.context()"
+    assert more == []  # told once
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "ctx.save()",
+        "ctx.rollback()",
+        "container.close('discard')",
+        "container.close('save')",
+        "atexit.register(container.close, 'save')",
+    ],
+)
+def test_the_end_of_the_interpreter_is_silent(tmp_path: Path, end: str) -> None:
+    done = run(INSERTS + end, tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_end_of_the_interpreter_waits_for_nobody(tmp_path: Path) -> None:
+    source = """
+container = Container(model, "a.store")
+made = threading.Event()
+private = container.background_context()
+private.perform_and_wait(lambda: private.count("Employee"))  # the main thread watches for Ctrl-C from now on
+
+own = []
+def hold():
+    own.append(container.context())
+    own[0].name = "confined"
+    own[0].insert("Employee", name="Ada")
+    with private.perform():
+        private.name = "private"
+        private.insert("Employee", name="Ada")
+        made.set()
+        threading.Event().wait()
+threading.Thread(target=hold, daemon=True).start()
+made.wait()
+"""
+    done = run(source, tmp_path)
+    assert done.returncode == 0
+    for name in ("confined", "private"):
+        assert f"context '{name}' loses unsaved changes: another thread uses the context" in done.stderr
+
+
+def test_queued_work_comes_before_the_warning(tmp_path: Path) -> None:
+    source = """
+container = Container(model, "a.store")
+ctx = container.background_context()
+ctx.perform_and_wait(lambda: ctx.insert("Employee", name="Ada"))
+def save():
+    threading.Event().wait(0.2)
+    ctx.save()
+ctx.perform(save)
+"""
+    assert run(source, tmp_path).stderr == ""
+
+
+def test_a_document_without_a_place_is_warned_of(tmp_path: Path) -> None:
+    source = """
+document = Document(model, queue="caller")
+document.context.insert("Employee", name="Ada")
+document.context.save()
+"""
+    for more in ("", 'document.context.insert("Employee", name="Eve")\n'):
+        done = run(source + more, tmp_path)
+        assert done.stderr.count("UnsavedChangesWarning: the interpreter ends, and a document without a place") == 1
+        assert done.stderr.count("UnsavedChangesWarning") == 1
+        assert "CoreData: warning" not in done.stderr
+
+
+@pytest.mark.parametrize("arguments", ["del sys.argv", "sys.argv.clear()", "sys.argv[:] = ['']"])
+def test_a_program_without_arguments_is_warned(tmp_path: Path, arguments: str) -> None:
+    source = f"""
+import sys
+{arguments}
+document = Document(model, queue="caller")
+document.context.insert("Employee", name="Ada")
+document.context.save()
+"""
+    assert "python:1: UnsavedChangesWarning: the interpreter ends" in run(source, tmp_path).stderr
+
+
+def test_what_was_given_to_atexit_before_the_first_queue_comes_first(tmp_path: Path) -> None:
+    source = """
+container = Container(model, "a.store")
+atexit.register(container.close, "save")
+ctx = container.background_context()
+ctx.perform_and_wait(lambda: ctx.insert("Employee", name="Ada"))
+"""
+    assert run(source, tmp_path).stderr == ""
+
+
+def test_warnings_may_be_errors_or_ignored(tmp_path: Path) -> None:
+    done = run(INSERTS, tmp_path, "-W", "error")
+    assert "UnsavedChangesWarning: the interpreter ends, and context 'editor' loses" in done.stderr
+    assert run(INSERTS, tmp_path, "-W", "ignore").stderr == ""
+
+
+def test_an_uncaught_refusal_is_told(tmp_path: Path) -> None:
+    source = """
+with Container(model, "a.store") as container:
+    ctx = container.context()
+    ctx.insert("Employee", name="Ada")
+"""
+    done = run(source, tmp_path)
+    assert done.returncode == 1
+    # The traceback, and the warning of what is lost by the end.
+    assert done.stderr.count("UnsavedChangesError: the container a.store stays open") == 1
+    assert done.stderr.count("1 Employee inserted; call save() to keep them or the context's rollback()") == 1
+    assert done.stderr.count("UnsavedChangesWarning: the interpreter ends") == 1
+    assert "CoreData: warning" not in done.stderr
+
+
+def test_a_refusal_of_an_inner_block_ends_a_program_with_one_warning(tmp_path: Path) -> None:
+    source = """
+with Container(model, "a.store") as container, container.context() as ctx:
+    ctx.insert("Employee", name="Ada")
+"""
+    done = run(source, tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.count("UnsavedChangesError: a context (made at ") == 1
+    assert done.stderr.count("UnsavedChangesWarning: the interpreter ends") == 1
+    assert "CoreData: warning" not in done.stderr
+
+
+# ---- blocks within blocks
+
+
+def test_a_refusal_of_an_inner_block_keeps_the_outer_ones_open(model: Model, path: Path) -> None:
+    refused = pytest.raises(UnsavedChangesError, match=r"a context .* stays open")
+    with log.recorded(0) as lines, refused, Container(model, path) as container, container.context() as ctx:
+        ctx.insert("Employee", name="Ada")
+    assert lines == []
+    assert (container.is_closed, ctx.is_closed) == (False, False)
+    ctx.save()
+    ctx.close()
+    container.close()
+    assert names(path) == ["Ada"]
+
+
+def test_a_refusal_of_a_context_keeps_its_coordinator_open(model: Model, path: Path) -> None:
+    with pytest.raises(UnsavedChangesError, match=r"a context .* stays open"), Coordinator(model) as coordinator:  # noqa: PT012
+        coordinator.add_store(path)
+        with coordinator.context() as ctx:
+            ctx.insert("Employee", name="Ada")
+    assert (coordinator.is_closed, ctx.is_closed) == (False, False)
+    ctx.save()
+    coordinator.close()
+    assert names(path) == ["Ada"]
+
+
+def test_a_refusal_of_a_child_keeps_its_parent_open(model: Model, path: Path) -> None:
+    with Container(model, path) as container:
+        with pytest.raises(UnsavedChangesError), container.context() as ctx, ctx.child() as child:
+            child.insert("Employee", name="Ada")
+        assert (ctx.is_closed, child.is_closed) == (False, False)
+        child.save()
+        child.close()
+        ctx.save()
+    assert names(path) == ["Ada"]
+
+
+def test_a_refusal_closes_what_has_no_changes(model: Model, path: Path) -> None:
+    other = path.with_name("b.store")
+    with pytest.raises(UnsavedChangesError), Container(model, path) as container, Container(model, other) as second:
+        second.view_context.insert("Employee", name="Ada")
+    assert container.is_closed
+    assert not second.is_closed
+    second.close("save")
+
+
+def test_a_refusal_of_the_context_of_a_document_keeps_it_open(model: Model, path: Path) -> None:
+    with pytest.raises(UnsavedChangesError), Document(model, queue="caller") as document, document.context as ctx:
+        ctx.insert("Employee", name="Ada")
+    assert not document.is_closed
+    document.save_as(path)
+    document.close()
+    assert names(path) == ["Ada"]
+
+
+# ---- exceptions that the interpreter prints nothing of
+
+
+def rolled_back(lines: list[str], kind: str) -> None:
+    (line,) = lines
+    assert line.startswith(f"CoreData: warning: {kind} ends a `with` block, which rolls back: ")
+    assert "1 Employee inserted" in line
+
+
+@pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt, asyncio.CancelledError])
+def test_a_silent_exception_is_logged_with_what_it_rolls_back(
+    model: Model, path: Path, kind: type[BaseException]
+) -> None:
+    with log.recorded(0) as lines, pytest.raises(kind), Container(model, path) as container:  # noqa: PT012
+        ctx = container.context()
+        ctx.insert("Employee", name="Ada")
+        raise kind
+    rolled_back(lines, kind.__name__)
+    assert container.is_closed
+    with Container(model, path) as container:
+        with log.recorded(0) as lines, pytest.raises(kind), container.context() as ctx, ctx.child() as child:  # noqa: PT012
+            child.insert("Employee", name="Ada")
+            raise kind
+        rolled_back(lines, kind.__name__)
+        assert (ctx.is_closed, child.is_closed) == (True, True)
+        with log.recorded(0) as lines, pytest.raises(kind), container.context() as ctx:  # noqa: PT012
+            ctx.insert("Employee", name="Ada")
+            ctx.save()
+            raise kind
+        assert lines == []
+    assert names(path) == ["Ada"]
+
+
+def test_a_generator_that_is_dropped_midway_is_logged(model: Model, path: Path) -> None:
+    def rows(container: Container) -> Iterator[int]:
+        with container.context() as ctx:
+            ctx.insert("Employee", name="Ada")
+            yield 1
+            ctx.save()
+
+    with Container(model, path) as container:
+        with log.recorded(0) as lines:
+            generator = rows(container)
+            next(generator)
+            del generator
+            gc.collect()
+        rolled_back(lines, "GeneratorExit")
+
+
+def test_sys_exit_in_a_block_is_told_by_the_program(tmp_path: Path) -> None:
+    source = """
+with Container(model, "a.store") as container:
+    ctx = container.context()
+    ctx.insert("Employee", name="Ada")
+    raise SystemExit(0)
+"""
+    done = run(source, tmp_path)
+    assert done.returncode == 0
+    (line,) = done.stderr.splitlines()
+    rolled_back([line], "SystemExit")
+
+
+# ---- contexts on top of others
+
+
+def test_a_close_reaches_all_descendants(model: Model, path: Path) -> None:
+    with Container(model, path) as container:
+        ctx = container.context()
+        ctx.insert("Employee", name="Ada")
+        ctx.save()
+        child = ctx.child()
+        grandchild = child.child()
+        told: list[Any] = []
+        observations = []
+        for each in (child, grandchild):
+            observations.append(
+                each.observe(FetchRequest("Employee", sort="name"), lambda _, difference: told.append(difference))
+            )
+        assert len(told) == 2
+        held = grandchild.fetch("Employee")[0]
+        with pytest.raises(UnsavedChangesError):  # noqa: PT012
+            held.name = "Eve"
+            ctx.close()
+        assert not any(each.is_closed or each._is_closing for each in (ctx, child, grandchild))
+        grandchild.rollback()
+        told.clear()
+        ctx.close()
+        assert [each.is_closed for each in (ctx, child, grandchild)] == [True] * 3
+        assert told == []  # nobody deleted anything
+        with pytest.raises(InvalidHandleError):
+            grandchild.count("Employee")
+
+
+# ---- work behind a close
+
+
+def test_work_behind_a_close_fails(model: Model, path: Path) -> None:
+    with Container(model, path) as container:
+        ctx = container.background_context()
+        with ctx.perform():
+            waiting = ctx.perform(ctx.count, "Employee")
+            with pytest.raises(InvalidArgumentError, match="other work waits"):
+                ctx.close()
+        assert waiting.result(20) == 0
+        handle = ctx._open
+        with ctx.perform():
+            call(lib.cst_context_close, handle, 0)
+            late = ctx.perform(ctx.count, "Employee")
+        with pytest.raises(InvalidHandleError, match="did not run"):
+            late.result(20)
