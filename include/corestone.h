@@ -410,6 +410,13 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_entity(const cst_model *model, cs
  * message names, CST_E_INVALID_ARGUMENT for a store, and for a version that the bundle does not have. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_load(cst_string path, cst_string version,
                                                     cst_model **out_model CST_OWNED, cst_error **error);
+/* As cst_model_load, for a source model that may be half-finished, as an editor saves it: with a relationship that leads nowhere,
+ * an attribute without a type, an entity whose parent is gone. What cannot stand in a model is left out. `out_problems` gets a JSON
+ * array of what is wrong, each an object with `entity`, `key` (both may be null) and `message`; an empty one for a model that can
+ * be used. One with problems can only be looked at: whatever would use it is refused with the first of them. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_model_load_draft(cst_string path, cst_string version,
+                                                          cst_model **out_model CST_OWNED, cst_buffer *out_problems,
+                                                          cst_error **error);
 /* Reads a model for a store that is to be opened with it: of a bundle with several versions the one that the store was
  * written with, told by the version hashes of all entities (cst_model_version_name tells which); anything else, and when
  * the store does not tell, as cst_model_load without a version. The model is frozen. The store does not change.

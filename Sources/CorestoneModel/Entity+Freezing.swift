@@ -41,24 +41,64 @@ extension Entity {
     }
 
     /// What only the whole model can tell: inverses, indexes, constraints, types.
-    func check() throws {
+    ///
+    /// - Parameter attempt: runs each check.
+    func check(_ attempt: (() throws -> Void) throws -> Void) throws {
         for (name, property) in ownByName {
             guard let inherited = parent?.anyProperty(named: name) else { continue }
-            if property is FetchedProperty || inherited is FetchedProperty { throw repeated(name) }
+            if property is FetchedProperty || inherited is FetchedProperty { try attempt { throw repeated(name) } }
         }
-        for attribute in ownAttributes { try attribute.check() }
-        for relationship in ownRelationships { try relationship.check() }
-        for index in indexes {
-            for element in index.elements where element.expression == nil {
-                // Apple's own models index to-many relationships; no store makes such an index.
-                if let relationship = propertiesByName[element.property] as? Relationship, relationship.isToMany {
-                    continue
-                }
-                try checkReference(element.property, in: "the index \(index.name)")
-            }
-        }
+        for attribute in ownAttributes { try attempt { try attribute.check() } }
+        for relationship in ownRelationships { try attempt { try relationship.check() } }
+        for index in indexes { try attempt { try check(index) } }
         for constraint in uniqueConstraints {
-            for name in constraint { try checkReference(name, in: "a unique constraint") }
+            try attempt { for name in constraint { try checkReference(name, in: "a unique constraint") } }
+        }
+    }
+
+    private func check(_ index: FetchIndex) throws {
+        if index.isRTree { try checkSpatial(index) }
+        for element in index.elements where element.expression == nil {
+            // Apple's own models index to-many relationships; no store makes such an index.
+            if let relationship = propertiesByName[element.property] as? Relationship, relationship.isToMany {
+                continue
+            }
+            try checkReference(element.property, in: "the index \(index.name)")
+        }
+    }
+
+    /// Takes out properties that repeat inherited ones, which no layout has room for.
+    func leaveOutRepeated(_ note: (CoreError) -> Void) throws {
+        for property in ownProperties + ownFetchedProperties.map({ $0 as Property })
+        where parent?.anyProperty(named: property.name) != nil {
+            note(repeated(property.name))
+            try remove(property)
+        }
+    }
+
+    /// An R-tree holds bounds of numbers, in up to five dimensions.
+    private func checkSpatial(_ index: FetchIndex) throws {
+        let shown = "the R-tree index \(index.name) of \(name)"
+        guard (1...5).contains(index.elements.count) else {
+            throw modelError(
+                "\(shown) has \(index.elements.count) elements; give an R-tree one to five attributes", entity: name,
+                key: index.name)
+        }
+        for element in index.elements {
+            if let expression = element.expression {
+                throw modelError(
+                    "\(shown) is over \(expression.text), which is computed; an R-tree holds attributes: use a binary index",
+                    entity: name, key: index.name)
+            }
+            guard let property = propertiesByName[element.property], !property.isTransient else { continue }
+            let type = (property as? Attribute)?.type
+            switch type {
+            case .integer16, .integer32, .integer64, .decimal, .double, .float, .date: continue
+            default:
+                throw modelError(
+                    "\(shown) is over \(name).\(element.property), which is \(type?.displayName ?? "a relationship"); an R-tree "
+                        + "holds numbers and dates: use a binary index", entity: name, key: element.property)
+            }
         }
     }
 

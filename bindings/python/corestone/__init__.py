@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from . import _abi, log
 from ._library import LibraryNotFoundError
-from ._model_files import ModelVersions
+from ._model_files import DraftProblem, ModelVersions
 from ._notifications import ChangedIDs, Notifications
 from ._records import ExactDate
 from .archive import (
@@ -173,6 +173,7 @@ __all__ = [
     "MappingModel",
     "PropertyMapping",
     "LintFinding",
+    "DraftProblem",
     "Model",
     "ModelChange",
     "ModelVersions",

@@ -875,6 +875,7 @@ cst_model_entity_count size handle
 cst_model_entity_at status handle size out error
 cst_model_entity status handle in out error
 cst_model_load status in in out error
+cst_model_load_draft status in in out buffer error
 cst_model_load_bytes status bytes out error
 cst_model_load_for_store status in in out error
 cst_model_version_name text handle
