@@ -89,11 +89,23 @@ extension PredicateCompiler {
         if let test = try nullTest(comparison, environment) { return test }
         switch comparison.operator {
         case .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual:
-            let left = try operand(comparison.left, environment)
-            let right = try operand(comparison.right, environment)
+            let (left, right): (Operand, Operand)
+            do {
+                left = try operand(comparison.left, environment)
+                right = try operand(comparison.right, environment)
+            } catch let obstacle as NotExpressible where obstacle.isCollection {
+                try warnOfCollection(comparison, environment)
+                throw obstacle
+            }
             return try compare(left, comparison.operator, right, comparison)
         case .between: return try between(comparison, environment)
-        case .in: return try membership(of: comparison.left, in: comparison.right, comparison, environment)
+        case .in:
+            do { return try membership(of: comparison.left, in: comparison.right, comparison, environment) } catch let
+                obstacle as NotExpressible where obstacle.isCollection
+            {
+                try warnOfCollection(comparison, environment)
+                throw obstacle
+            }
         case .contains: return try membership(of: comparison.right, in: comparison.left, comparison, environment)
         case .beginsWith, .endsWith, .like, .matches, .utiEquals:
             let left = try operand(comparison.left, environment)
@@ -119,6 +131,7 @@ extension PredicateCompiler {
         case .object: sql = try operand(value).sql
         case .toMany(let path):
             // Where there is an owner there is a collection.
+            if comparison.operator == .equal { try warnOfCollection(comparison, environment) }
             if !path.ownerIsNullable { return .constant(comparison.operator == .notEqual) }
             sql = path.owner
         }
@@ -140,7 +153,7 @@ extension PredicateCompiler {
         if left.constant != nil { return try compare(right, operation.mirrored, left, comparison) }
         if left.kind == .list || right.kind == .list {
             if operation == .equal || operation == .notEqual { return unlike(left, right, operation) }
-            throw noOrder(left, right)
+            throw noOrder(left, right, comparison)
         }
         if right.kind == .null {
             switch operation {
@@ -151,10 +164,10 @@ extension PredicateCompiler {
         }
         if !left.kind.suits(right.kind) {
             if operation == .equal || operation == .notEqual { return unlike(left, right, operation) }
-            throw noOrder(left, right)
+            throw noOrder(left, right, comparison)
         }
         if operation != .equal, operation != .notEqual, !left.kind.isOrdered || !right.kind.isOrdered {
-            throw noOrder(left, right)
+            throw noOrder(left, right, comparison)
         }
         if case .double(let number)? = right.constant, number.isNaN { return .constant(operation == .notEqual) }
         if let existence = existence(left, operation, right) { return existence }
@@ -235,8 +248,29 @@ extension PredicateCompiler {
         return .constant(try Predicate.comparison(both).evaluate(with: .null, arithmetic: .nilPropagating))
     }
 
-    func noOrder(_ left: Operand, _ right: Operand) -> CoreError {
-        CoreError(.predicate, "\(left.kind.name) and \(right.kind.name) have no order", value: right.constant)
+    /// With the attribute whose values have no order beside the other side.
+    private func noOrder(_ left: Operand, _ right: Operand, _ comparison: Comparison) -> CoreError {
+        let plain = "\(left.kind.name) and \(right.kind.name) have no order"
+        let (own, other) = left.attribute == nil ? (right, left) : (left, right)
+        guard let attribute = own.attribute else { return CoreError(.predicate, plain, value: right.constant) }
+        return mismatch(
+            comparison, attribute, own, beside: other, "and \(plain); compare it with \(own.kind.name)")
+    }
+
+    /// A comparison that no value of an attribute can be decided by.
+    ///
+    /// - Parameter remedy: the end of the sentence.
+    func mismatch(
+        _ comparison: Comparison, _ attribute: Attribute, _ own: Operand, beside other: Operand, _ remedy: String
+    ) -> CoreError {
+        let name = "\(attribute.entity.name).\(attribute.path)"
+        let otherName =
+            other.attribute.map { "\($0.entity.name).\($0.path)" } ?? other.constant?.excerpt ?? "the other side"
+        return CoreError(
+            .predicate,
+            "\(Predicate.comparison(comparison).format) has no meaning: \(name) is \(own.kind.name) (\(attribute.type.displayName)), "
+                + "\(otherName) is \(other.kind.name), \(remedy)", entity: attribute.entity.name, key: attribute.path,
+            value: other.constant)
     }
 }
 
