@@ -2685,7 +2685,7 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_copy(const cst_fetch_requ
 enum {
     CST_FETCH_LIMIT = 1,                    /* at most so many; 0, as at first: all */
     CST_FETCH_OFFSET = 2,                   /* so many are left out at the beginning; 0 at first */
-    CST_FETCH_BATCH_SIZE = 3,               /* rows that results read at a time; 0, as at first: all at once */
+    CST_FETCH_BATCH_SIZE = 3,               /* rows that are read at a time; 0, as at first: all at once */
     CST_FETCH_RESULT_TYPE = 4,              /* CST_RESULT_…, else code 134091; objects at first */
     CST_FETCH_INCLUDES_SUBENTITIES = 5,     /* 1 at first */
     CST_FETCH_INCLUDES_PENDING_CHANGES = 6, /* 1 at first */
@@ -2883,11 +2883,15 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_results_copy_columns(const cst_results *r
 /* Values of columns instead of objects. They never change; any thread may use them. */
 
 CST_EXPORT CST_ANY_THREAD size_t cst_rows_count(const cst_rows *rows);
+/* How many rows are read at a time, when values of one are asked for; 0 when all were read at once. Rows of a request with a batch
+ * size are lazy when one of the columns is the object itself, and so its ID: they know which rows there are, and a row is as it is
+ * when it is read. One that was deleted meanwhile has nulls beside the ID. */
+CST_EXPORT CST_ANY_THREAD size_t cst_rows_batch_size(const cst_rows *rows);
 CST_EXPORT CST_ANY_THREAD size_t cst_rows_column_count(const cst_rows *rows);
 /* A null string past the last column. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_rows_column_name(const cst_rows *rows, size_t index);
 /* The values of `count` rows from `first`, row by row: count times cst_rows_column_count of them, each to be disposed. Objects
- * are CST_OBJECT_ID. CST_E_INVALID_ARGUMENT past the last row. */
+ * are CST_OBJECT_ID. CST_E_INVALID_ARGUMENT past the last row, and of lazy rows CST_E_WRONG_THREAD off the queue of the context. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_rows_copy_values(const cst_rows *rows, size_t first, size_t count,
                                                           cst_value *out_values CST_OWNED, cst_error **error);
 

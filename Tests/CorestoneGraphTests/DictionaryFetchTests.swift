@@ -142,6 +142,44 @@ final class DictionaryFetchTests: GraphTestCase {
         XCTAssertEqual(try context.fetchDictionaries(try request(["age"])).rows, [[.int(10)], [.int(10)], [.int(20)]])
     }
 
+    func testRowsAreReadABatchAtATimeWhereTheyHaveTheirID() throws {
+        let identified = FetchedColumn.expression(ExpressionDescription(name: "id", expression: .selfObject))
+        for column in [identified, "objectID"] {
+            let request = try request(["name", column], sort: [SortDescriptor("name", ascending: false)])
+            let whole = try context.fetchDictionaries(request)
+            XCTAssertFalse(whole.isLazy)
+            request.batchSize = 2
+            let lazy = try context.fetchDictionaries(request)
+            XCTAssertTrue(lazy.isLazy)
+            XCTAssertEqual([lazy.count, lazy.batchSize], [3, 2])
+            XCTAssertEqual(try lazy.row(at: 0)[0], .string("cal"))
+            XCTAssertEqual(try lazy.row(at: 1)[0], .string("ben"))
+            XCTAssertEqual(lazy.rows, whole.rows)
+            XCTAssertEqual(Array(try lazy.rows(in: 1..<3)), Array(whole.rows[1...]))
+            XCTAssertThrowsError(try lazy.row(at: 3))
+        }
+        let request = try request(["name"])
+        request.batchSize = 2
+        XCTAssertFalse(try context.fetchDictionaries(request).isLazy)
+    }
+
+    func testAHavingPredicateNamesColumnsByVariables() throws {
+        let count = try column("n", "count:(name)")
+        for having in ["$n > 1", "n > 1", "$n > 1 AND $age == 10"] {
+            let request = try request(["age", count], groupBy: ["age"], having: having, sort: [])
+            XCTAssertEqual(try context.fetchDictionaries(request).rows, [[.int(10), .int(2)]], having)
+            request.nulls = .database
+            XCTAssertEqual(try context.fetchDictionaries(request).rows, [[.int(10), .int(2)]], having)
+            request.computesRowsInMemory = true
+            XCTAssertEqual(try context.fetchDictionaries(request).rows, [[.int(10), .int(2)]], having)
+        }
+        let request = try request(["age", count], groupBy: ["age"], having: "$m > 1", sort: [])
+        XCTAssertThrowsError(try context.fetchDictionaries(request)) {
+            XCTAssertTrue(
+                "\($0)".contains("names $m, which is neither a column nor grouped by"), "\($0)")
+        }
+    }
+
     func testWhatCannotBeAColumn() throws {
         func complaint(_ request: FetchRequest) -> String {
             do { return "gave \(try context.fetchDictionaries(request).rows)" } catch { return "\(error)" }

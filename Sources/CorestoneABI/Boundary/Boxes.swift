@@ -128,12 +128,21 @@ final class RowsBox {
     /// What gave the rows: the entity and the columns of the request.
     let entity: Entity?
     let requested: [FetchedColumn]
+    /// Of lazy rows, whose context reads them.
+    private let box: ContextBox?
 
-    init(_ rows: FetchedRows, model: Model, request: FetchRequest? = nil) {
+    init(_ rows: FetchedRows, model: Model, request: FetchRequest? = nil, box: ContextBox? = nil) {
         self.rows = rows
+        self.box = rows.isLazy ? box : nil
         names = rows.columns.map { Text($0) }
         self.model = model
         (entity, requested) = (request?.entity, request?.propertiesToFetch ?? [])
+    }
+
+    /// Rows at some places; lazy ones are read, on the queue of their context.
+    func rows(in range: Range<Int>) throws -> ArraySlice<[PropertyValue]> {
+        try box?.enter()
+        return try rows.rows(in: range)
     }
 }
 

@@ -135,7 +135,7 @@ from .query import Attribute, Key, ToMany, Value, key
 from .queue import MainQueue, main_queue
 from .request import FetchRequest, PersistentStoreRequest
 from .results import Results
-from .rows import ExpressionDescription
+from .rows import ExpressionDescription, LazyRows
 from .sort import Sort, SortDescriptor, SortKey, set_sort_locale, sort, sort_locale
 from .transformer import raw_value, register_transformer, set_raw_value, unregister_transformer
 from .undo import UndoManager
@@ -254,6 +254,7 @@ __all__ = [
     "ValueChangeKind",
     "Results",
     "ExpressionDescription",
+    "LazyRows",
     "Aggregate",
     "Cursor",
     "ArrowData",

@@ -1353,6 +1353,7 @@ cst_context_execute_batch status handle handle u64* out error
 cst_context_copy_batch_ids status handle handle u32 out error
 
 cst_rows_count size handle
+cst_rows_batch_size size handle
 cst_rows_column_count size handle
 cst_rows_column_name text handle size
 cst_rows_copy_values status handle size size values error
