@@ -160,6 +160,14 @@ extension LostPromises {
         virtualTables[index.name] == LostPromises.settled(index.creationStatement)
     }
 
+    /// Whether the R-tree has the rows of its table: it is there, and so are its triggers.
+    func keeps(_ index: SpatialIndex) -> Bool {
+        has(index)
+            && index.triggerStatements.allSatisfy {
+                triggers[LostPromises.name(ofTrigger: $0)] == LostPromises.settled($0)
+            }
+    }
+
     private var spatialIndexes: [LostPromise] {
         schema.spatialIndexes.compactMap { index in
             let purpose = "which keeps the R-tree index of \(index.entity.name) up to date"

@@ -1,10 +1,13 @@
 import CorestoneModel
+import CorestoneSQL
 
 /// An R-tree over columns of a table: a virtual table with a row for each of that table's, kept up to date by triggers.
 struct SpatialIndex {
     let name: String
     let table: String
     let columns: [String]
+    /// The name of the index in the model.
+    let indexName: String
     /// Whose index it is, and of which properties.
     let entity: Entity
     let keys: [String]
@@ -20,6 +23,7 @@ struct SpatialIndex {
         // SQLite's R-trees have one to five dimensions.
         guard columns.count == index.elements.count, (1...5).contains(columns.count) else { return nil }
         name = "Z_RT_\(entity.name)_\(index.name)"
+        indexName = index.name
         self.table = table.name
         self.columns = columns
         self.entity = entity
@@ -29,6 +33,14 @@ struct SpatialIndex {
     var creationStatement: String {
         let bounds = columns.map { ", \($0)_MIN FLOAT, \($0)_MAX FLOAT" }.joined()
         return "CREATE VIRTUAL TABLE \(name) USING RTREE (Z_PK INTEGER PRIMARY KEY\(bounds))"
+    }
+
+    /// What the compiler of predicates knows of it.
+    var mapping: SpatialMapping {
+        let bounds = zip(keys, columns).map { key, column in (key, (least: "\(column)_MIN", greatest: "\(column)_MAX"))
+        }
+        return SpatialMapping(
+            name: indexName, table: name, bounds: Dictionary(bounds) { first, _ in first })
     }
 
     /// Takes in the rows that the table has already.

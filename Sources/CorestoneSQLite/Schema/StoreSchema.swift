@@ -122,6 +122,17 @@ final class StoreSchema: @unchecked Sendable {
         }
     }
 
+    /// Lets fetches use the R-trees that the file has, with the triggers that keep them up to date. Before anybody else has the schema.
+    func findSpatialIndexes(in connection: Connection) throws {
+        let wanted = spatialIndexes
+        if wanted.isEmpty { return }
+        let promises = try LostPromises(self, connection)
+        for index in wanted where promises.keeps(index) {
+            let mapping = index.mapping
+            for entity in index.entity.withDescendants { mappings[Int(entity.index)].spatialIndexes.append(mapping) }
+        }
+    }
+
     /// The statements that make an empty store, in Apple's order.
     var creationStatements: [String] {
         var statements: [String] = []
