@@ -2880,7 +2880,8 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_results_copy_columns(const cst_results *r
                                                             cst_buffer *out_columns, cst_error **error);
 
 /* ======== rows =========================================================================================== */
-/* Values of columns instead of objects. They never change; any thread may use them. */
+/* Values of columns instead of objects. Rows that were all read at once never change, and any thread may use them. Lazy ones
+ * (cst_rows_batch_size) belong to the queue of their context, which reads their values. */
 
 CST_EXPORT CST_ANY_THREAD size_t cst_rows_count(const cst_rows *rows);
 /* How many rows are read at a time, when values of one are asked for; 0 when all were read at once. Rows of a request with a batch
@@ -2891,9 +2892,9 @@ CST_EXPORT CST_ANY_THREAD size_t cst_rows_column_count(const cst_rows *rows);
 /* A null string past the last column. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_rows_column_name(const cst_rows *rows, size_t index);
 /* The values of `count` rows from `first`, row by row: count times cst_rows_column_count of them, each to be disposed. Objects
- * are CST_OBJECT_ID. CST_E_INVALID_ARGUMENT past the last row, and of lazy rows CST_E_WRONG_THREAD off the queue of the context. */
-CST_EXPORT CST_ANY_THREAD cst_status cst_rows_copy_values(const cst_rows *rows, size_t first, size_t count,
-                                                          cst_value *out_values CST_OWNED, cst_error **error);
+ * are CST_OBJECT_ID. CST_E_INVALID_ARGUMENT past the last row. The queue is that of lazy rows; others on any thread. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_rows_copy_values(const cst_rows *rows, size_t first, size_t count,
+                                                        cst_value *out_values CST_OWNED, cst_error **error);
 
 /* ======== arrow ========================================================================================== */
 /* Objects and rows as columns for whoever understands Apache Arrow: pyarrow, polars, pandas, DuckDB and many more. What is
@@ -2966,14 +2967,14 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_results_export_arrow_stream(const cst_res
                                                                    const cst_string *key_paths,
                                                                    struct ArrowArrayStream *out_stream CST_OWNED,
                                                                    cst_error **error);
-/* The rows of a fetch of dictionaries. CST_E_TYPE_MISMATCH names a column whose values have no type in common. */
-CST_EXPORT CST_ANY_THREAD cst_status cst_rows_export_arrow(const cst_rows *rows, uint32_t flags,
-                                                           struct ArrowSchema *out_schema CST_OWNED,
-                                                           struct ArrowArray *out_array CST_OWNED, cst_error **error);
-CST_EXPORT CST_ANY_THREAD cst_status cst_rows_export_arrow_stream(const cst_rows *rows, size_t batch_size,
-                                                                  uint32_t flags,
-                                                                  struct ArrowArrayStream *out_stream CST_OWNED,
-                                                                  cst_error **error);
+/* The rows of a fetch of dictionaries; lazy ones are read here, on their queue, others on any thread. CST_E_TYPE_MISMATCH names a
+ * column whose values have no type in common. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_rows_export_arrow(const cst_rows *rows, uint32_t flags,
+                                                         struct ArrowSchema *out_schema CST_OWNED,
+                                                         struct ArrowArray *out_array CST_OWNED, cst_error **error);
+CST_EXPORT CST_ON_QUEUE cst_status cst_rows_export_arrow_stream(const cst_rows *rows, size_t batch_size, uint32_t flags,
+                                                                struct ArrowArrayStream *out_stream CST_OWNED,
+                                                                cst_error **error);
 
 /* Another stream over the same rows from the first one, of the same state: for consumers that want several, or on another thread.
  * CST_E_INVALID_ARGUMENT for a stream of which batches were read, that was released, or that is not of this library. */

@@ -65,7 +65,8 @@ public func cst_rows_copy_values(
                 "there are \(all) rows, not \(UInt(bitPattern: count)) from \(UInt(bitPattern: first))")
         }
         let out = try required(out, "out_values")
-        let rows = try box.rows(in: first..<first + count)
+        try box.enter()
+        let rows = try box.rows.rows(in: first..<first + count)
         var written = 0
         do {
             for row in rows {

@@ -4,6 +4,7 @@
  */
 #include "company.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -214,6 +215,27 @@ static void the_statement_of_rows(void) {
     company_close(&c);
 }
 
+static void *read_first(void *argument) {
+    cst_value values[2];
+    memset(values, 0, sizeof values);
+    struct ArrowArrayStream stream;
+    cst_status status = cst_rows_copy_values(argument, 0, 1, values, NULL);
+    CHECK_INT(status, cst_rows_export_arrow_stream(argument, 0, 0, &stream, NULL));
+    if (status == CST_OK) stream.release(&stream);
+    for (int i = 0; i < 2; i++)
+        cst_value_dispose(&values[i]);
+    return (void *)(intptr_t)status;
+}
+
+/* What another thread gets of rows with two columns. */
+static cst_status read_elsewhere(cst_rows *rows) {
+    pthread_t thread;
+    void *status = NULL;
+    CHECK_INT(0, pthread_create(&thread, NULL, read_first, rows));
+    CHECK_INT(0, pthread_join(thread, &status));
+    return (cst_status)(intptr_t)status;
+}
+
 static void rows_come_a_batch_at_a_time(void) {
     struct company c = six_people();
     cst_expression *self = NULL;
@@ -238,6 +260,11 @@ static void rows_come_a_batch_at_a_time(void) {
     }
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_rows_copy_values(rows, PEOPLE, 1, values, E));
     CHECK_INT(0, cst_rows_batch_size(NULL));
+    CHECK_INT(CST_E_WRONG_THREAD, read_elsewhere(rows));
+    OK(cst_fetch_request_set_option(request, CST_FETCH_BATCH_SIZE, 0, E));
+    cst_rows *whole = rows_of(&c, request);
+    CHECK_INT(CST_OK, read_elsewhere(whole));
+    OK(cst_release(whole));
     OK(cst_release(rows));
     OK(cst_release(request));
     OK(cst_release(self));

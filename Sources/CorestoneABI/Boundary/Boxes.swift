@@ -139,11 +139,8 @@ final class RowsBox {
         (entity, requested) = (request?.entity, request?.propertiesToFetch ?? [])
     }
 
-    /// Rows at some places; lazy ones are read, on the queue of their context.
-    func rows(in range: Range<Int>) throws -> ArraySlice<[PropertyValue]> {
-        try box?.enter()
-        return try rows.rows(in: range)
-    }
+    /// Before values are asked for: lazy rows are read on the queue of their context.
+    func enter() throws { try box?.enter() }
 }
 
 /// A list of objects or of IDs, with a token for each object that was handed out.

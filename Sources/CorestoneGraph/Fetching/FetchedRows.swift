@@ -21,7 +21,7 @@ public enum FetchedColumn: Sendable, ExpressibleByStringLiteral {
 /// What a fetch of dictionaries gives: rows of values under the names of columns.
 ///
 /// Of a request with a batch size that has a column with the object's ID it is lazy: it knows which rows there are, and reads a batch
-/// of them when one is asked for, as they are then. Any thread may use it; rows that are yet to be read take the context's queue.
+/// of them when one is asked for, as they are then, on the queue of its context. Any thread may use others.
 public struct FetchedRows: Sendable {
     /// The names of the columns, in the order of the request.
     public let columns: [String]
@@ -40,9 +40,9 @@ public struct FetchedRows: Sendable {
     /// Whether rows are read when they are asked for.
     public var isLazy: Bool { batches != nil }
 
-    /// A value for each column, of all rows; null for none. Objects are references: their IDs. Lazy rows wait for the context's queue;
-    /// of one that cannot be read the ID alone is there, and `rows(in:)` tells the reason.
-    public var rows: [[PropertyValue]] { batches?.all ?? whole }
+    /// A value for each column, of all rows; null for none. Objects are references: their IDs.
+    /// - Throws: for lazy rows alone, as `rows(in:)`.
+    public var rows: [[PropertyValue]] { get throws { try batches?.all() ?? whole } }
 
     /// The rows at some places.
     /// - Throws: `.wrongThread` where lazy rows are read off the queue of their context; else what a fetch throws.
@@ -64,9 +64,12 @@ public struct FetchedRows: Sendable {
     }
 
     /// Each row by the names of the columns; nulls have no entry, as dictionaries of Cocoa hold none.
+    /// - Throws: as `rows`.
     public var dictionaries: [[String: PropertyValue]] {
-        rows.map { row in
-            Dictionary(zip(columns, row).lazy.filter { !$1.isNull }) { first, _ in first }
+        get throws {
+            try rows.map { row in
+                Dictionary(zip(columns, row).lazy.filter { !$1.isNull }) { first, _ in first }
+            }
         }
     }
 }

@@ -35,10 +35,7 @@ final class RowBatches: @unchecked Sendable {
         return try batch(number)[index - number * size]
     }
 
-    /// What cannot throw waits for the queue.
-    var all: [[PropertyValue]] {
-        context.onQueue { (0..<count).map { (try? row(at: $0)) ?? missing(reference(at: $0)) } }
-    }
+    func all() throws -> [[PropertyValue]] { try (0..<count).map(row) }
 
     private func batch(_ number: Int) throws -> [[PropertyValue]] {
         try context.checkQueue()

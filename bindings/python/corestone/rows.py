@@ -135,7 +135,8 @@ class LazyRows(Sequence[dict[str, Any]]):
     """Rows of a request with a batch size: it knows which there are, and reads a batch when one of it is asked for.
 
     Use it on the queue of its context. A row is as it is when it is read; of one that was deleted meanwhile there is
-    nothing but the ID.
+    nothing but the ID. It equals a list of the same rows, for which all are read; what takes nothing but lists, such as
+    json.dumps, takes `list(rows)`.
     """
 
     __slots__ = ("_count", "_handle", "_names", "batch_size")
@@ -149,6 +150,13 @@ class LazyRows(Sequence[dict[str, Any]]):
 
     def __len__(self) -> int:
         return self._count
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, (list, LazyRows)):
+            return NotImplemented
+        return len(self) == len(other) and all(own == row for own, row in zip(self, other))
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         for first in range(0, self._count, self.batch_size):
