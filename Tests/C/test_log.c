@@ -247,7 +247,8 @@ static void a_collection_compared_with_one_value_is_told_once(void) {
     CHECK_INT(1, lines.count);
     CHECK(strstr(lines.text, "CoreData: warning: ") == lines.text);
     CHECK(strstr(lines.text, "Department.employees.name") != NULL);
-    CHECK(strstr(lines.text, "ANY employees.name == \"nobody\"") != NULL);
+    CHECK(strstr(lines.text, "ANY employees.name == %@") != NULL);
+    CHECK(strstr(lines.text, "nobody") == NULL);
     OK(cst_release(predicate));
     silence();
     company_close(&c);

@@ -57,14 +57,15 @@ extension Evaluator {
         case .contains: return try isMember(right, of: left.owned, comparison)
         case .beginsWith, .endsWith, .like, .matches, .utiEquals:
             let what = comparison.operator == .matches ? "regex matching" : "a substring operation"
-            throw predicateError(
+            throw noText(
+                left, right, comparison,
                 "can't do \(what) with something that isn't a string (lhs = \(left.owned.excerpt) rhs = "
-                    + "\(right.excerpt)); \(comparison.operator.symbol) takes two strings, CAST(…, \"NSString\") makes one",
-                value: left.utf8 == nil ? left.owned : right)
+                    + "\(right.excerpt)); \(comparison.operator.symbol) takes two strings, CAST(…, \"NSString\") makes one"
+            )
         case .tokenMatches, .utiConformsTo:
-            throw predicateError(
-                "\(comparison.operator.symbol) compares strings, not \(left.owned.excerpt) with \(right.excerpt)",
-                value: left.utf8 == nil ? left.owned : right)
+            throw noText(
+                left, right, comparison,
+                "\(comparison.operator.symbol) compares strings, not \(left.owned.excerpt) with \(right.excerpt)")
         case .custom(let selector):
             return try holds(selector, left.owned, right)
         }
@@ -79,6 +80,18 @@ extension Evaluator {
             if left.number != nil, right.number != nil { return nil }
         }
         throw noOrder(left, right, comparison)
+    }
+
+    /// With the key whose value is no string, where that side is a key path.
+    private func noText(
+        _ left: BorrowedValue, _ right: PropertyValue, _ comparison: Comparison, _ message: String
+    ) -> CoreError {
+        let isLeft = left.utf8 == nil
+        let path = (isLeft ? comparison.left : comparison.right).pathText
+        let entity = path == nil ? nil : object?.nameOfEntity
+        let place = path.map { path in " (\(entity.map { "\($0).\(path)" } ?? path))" } ?? ""
+        return CoreError(
+            .predicate, message + place, entity: entity, key: path, value: isLeft ? left.owned : right)
     }
 
     /// With the key whose value has no order beside the other side, where one side is a key path.

@@ -13,6 +13,8 @@ struct PredicateCompiler {
     private var aliases = 0
     /// Why the order is left to memory, when it is.
     var orderObstacle: String?
+    /// The attributes for which R-trees are asked by name, each with that name.
+    var servedNames: Set<String> = []
 
     init(schema: any SchemaMapping, storeIdentifier: String, dialect: any SQLDialect) {
         self.schema = schema
@@ -86,26 +88,23 @@ struct PredicateCompiler {
 extension PredicateCompiler {
     private mutating func condition(_ comparison: Comparison, _ environment: Environment) throws -> Condition {
         if comparison.modifier != .direct { return try quantified(comparison, environment) }
+        do { return try direct(comparison, environment) } catch let obstacle as NotExpressible
+            where obstacle.isCollection
+        {
+            try noteCollection(comparison, environment)
+            throw obstacle
+        }
+    }
+
+    private mutating func direct(_ comparison: Comparison, _ environment: Environment) throws -> Condition {
         if let test = try nullTest(comparison, environment) { return test }
         switch comparison.operator {
         case .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual:
-            let (left, right): (Operand, Operand)
-            do {
-                left = try operand(comparison.left, environment)
-                right = try operand(comparison.right, environment)
-            } catch let obstacle as NotExpressible where obstacle.isCollection {
-                try warnOfCollection(comparison, environment)
-                throw obstacle
-            }
+            let left = try operand(comparison.left, environment)
+            let right = try operand(comparison.right, environment)
             return try compare(left, comparison.operator, right, comparison)
         case .between: return try between(comparison, environment)
-        case .in:
-            do { return try membership(of: comparison.left, in: comparison.right, comparison, environment) } catch let
-                obstacle as NotExpressible where obstacle.isCollection
-            {
-                try warnOfCollection(comparison, environment)
-                throw obstacle
-            }
+        case .in: return try membership(of: comparison.left, in: comparison.right, comparison, environment)
         case .contains: return try membership(of: comparison.right, in: comparison.left, comparison, environment)
         case .beginsWith, .endsWith, .like, .matches, .utiEquals:
             let left = try operand(comparison.left, environment)
@@ -131,8 +130,10 @@ extension PredicateCompiler {
         case .object: sql = try operand(value).sql
         case .toMany(let path):
             // Where there is an owner there is a collection.
-            if comparison.operator == .equal { try warnOfCollection(comparison, environment) }
-            if !path.ownerIsNullable { return .constant(comparison.operator == .notEqual) }
+            if !path.ownerIsNullable {
+                if comparison.operator == .equal { try noteCollection(comparison, environment) }
+                return .constant(comparison.operator == .notEqual)
+            }
             sql = path.owner
         }
         return Condition(
@@ -276,7 +277,7 @@ extension PredicateCompiler {
 
 extension Comparison.Operator {
     /// The same comparison with its sides exchanged.
-    fileprivate var mirrored: Comparison.Operator {
+    var mirrored: Comparison.Operator {
         switch self {
         case .less: .greater
         case .lessOrEqual: .greaterOrEqual

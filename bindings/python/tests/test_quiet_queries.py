@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import random
 import re
-import sqlite3
 import threading
 from collections.abc import Iterator
-from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +17,6 @@ from corestone import (
     InvalidArgumentError,
     LazyRows,
     Model,
-    ModelError,
     ObjectID,
     Predicate,
     PredicateError,
@@ -76,25 +72,39 @@ def selects(lines: list[str]) -> list[str]:
 
 
 def test_a_plain_comparison_over_a_to_many_warns_once(notes: Context, request: pytest.FixtureRequest) -> None:
-    value = request.node.callspec.id  # what was warned of in one store is not warned of again in the next
+    # What was warned of in one store is not warned of again in the next.
+    operation = {"SQLite": "==[c]", "InMemory": "==[d]", "XML": "==[n]"}[request.node.callspec.id]
     with log.recorded(0) as lines:
-        assert len(notes.fetch("Note", "tags.name == %@", value)) == 0
-        assert len(notes.fetch("Note", "tags.name == %@", value)) == 0
-        assert notes.count("Note", "tags.name == %@", value) == 0
+        assert len(notes.fetch("Note", f"tags.name {operation} %@", "secret 1")) == 0
+        assert len(notes.fetch("Note", f"tags.name {operation} %@", "secret 2")) == 0
+        assert notes.count("Note", f"tags.name {operation} %@", "secret 3") == 0
     [line] = warnings(lines)
     assert "Note.tags.name" in line
-    assert f'ANY tags.name == "{value}"' in line
+    assert f"ANY tags.name {operation} %@" in line
     assert "no object" in line
+    assert "secret" not in line
+
+
+def test_a_loop_over_values_warns_once_and_leaves_room_for_others(stored: Context) -> None:
+    with log.recorded(0) as lines:
+        for value in range(1100):
+            stored.count("Note", "author.notes.stars == %d OR 77 == author.notes.stars", 4000 + value)
+        stored.count("Note", "tags.name IN[c] {'secret', %@}", "another secret")
+    first, second, third = warnings(lines)
+    assert first.startswith("CoreData: warning: author.notes.stars == %@ holds for no object")
+    assert second.startswith("CoreData: warning: %@ == author.notes.stars holds for no object")
+    assert "ANY tags.name IN[c] %@" in third
+    assert not re.search(r"secret|77|4\d\d\d", "".join(lines))
 
 
 @pytest.mark.parametrize(
     ("format", "remedy"),
     [
-        ("tags.name != 'green'", 'ANY tags.name != "green"'),
-        ("tags.name IN {'red', 'green'}", 'ANY tags.name IN {"red", "green"}'),
-        ("'mauve' == tags.name", 'ANY tags.name == "mauve"'),
-        ("stars > 100 AND tags.name == 'pink'", 'ANY tags.name == "pink"'),
-        ("author.notes.title == 'x'", 'ANY author.notes.title == "x"'),
+        ("tags.name != 'green'", "ANY tags.name != %@"),
+        ("tags.name IN {'red', 'green'}", "ANY tags.name IN %@"),
+        ("'mauve' == tags.name", "ANY tags.name == %@"),
+        ("stars > 100 AND tags.name ==[cd] 'pink'", "ANY tags.name ==[cd] %@"),
+        ("author.notes.title == 'x'", "ANY author.notes.title == %@"),
         ("tags == NULL", "tags.@count == 0"),
     ],
 )
@@ -114,6 +124,29 @@ def test_the_warning_proposes_what_was_meant(stored: Context, format: str, remed
 def test_what_means_a_collection_does_not_warn(stored: Context, format: str) -> None:
     with log.recorded(0) as lines:
         stored.fetch("Note", format)
+    assert warnings(lines) == []
+
+
+@pytest.mark.parametrize(
+    "format",
+    ["author.notes.stars > 5", "author.notes.stars <= 5", "5 < author.notes.stars",
+     "stars > 0 AND author.notes.stars < 5", "author.notes.stars BETWEEN {1, 2}"],
+)  # fmt: skip
+def test_an_order_of_a_collection_is_refused(notes: Context, format: str) -> None:
+    with log.recorded(0) as lines, pytest.raises(PredicateError, match="no order") as caught:
+        notes.fetch("Note", format)
+    assert (caught.value.entity, caught.value.key) == ("Note", "author.notes.stars")
+    assert "write ANY author.notes.stars" in str(caught.value)
+    assert warnings(lines) == []
+
+
+def test_a_collection_of_no_owner_is_nil(notes: Context) -> None:
+    notes.insert("Note", title="of no author")
+    notes.save()
+    with log.recorded(0) as lines:
+        assert [each["title"] for each in notes.fetch("Note", "author.notes == nil")] == ["of no author"]
+        assert len(notes.fetch("Note", "author.notes != nil")) == 30
+        assert len(notes.fetch("Note", "author.notes.stars > nil")) == 0
     assert warnings(lines) == []
 
 
@@ -137,6 +170,12 @@ def test_the_same_of_an_object_in_memory(notes: Context) -> None:
     with pytest.raises(PredicateError) as caught:
         notes.fetch("Note", "stars BEGINSWITH 'x'")
     assert (caught.value.entity, caught.value.key) == ("Note", "stars")
+    for format in ("stars BEGINSWITH 'x'", "'x' BEGINSWITH stars", "stars MATCHES 'x'"):
+        with pytest.raises(PredicateError, match=r"isn't a string.*Note\.stars") as caught:
+            Predicate(format).evaluate(note)
+        assert (caught.value.entity, caught.value.key) == ("Note", "stars"), format
+    with pytest.raises(PredicateError, match=r"TOKENMATCHES compares strings.*Note\.stars"):
+        Predicate("stars TOKENMATCHES 'x'").evaluate(note)
 
 
 @pytest.mark.parametrize(
@@ -277,125 +316,23 @@ def test_a_having_predicate_names_a_column_by_a_variable(notes: Context) -> None
         )
 
 
-# R-trees.
-
-PLACES = {
-    "Thing": {"label": "string"},
-    "Place": {"@parent": "Thing", "x": "double?", "y": "float?", "rank": "int64?", "seen": "date?"},
-}
-START = datetime(2020, 1, 1, tzinfo=timezone.utc)
-HARD = [0.1, -0.1, 1e300, -1e300, 3.5e38, -3.5e38, 16777217.0, 1 / 3, 0.0, None]
-
-
-def place_model() -> Model:
-    model = Model(PLACES)
-    model["Place"].index("byPlace", "x", "y", kind="rtree")
-    model["Place"].index("byRank", "rank", kind="rtree")
-    model["Place"].index("bySeen", "seen", kind="rtree")
-    return model
-
-
-def fill_places(context: Context, count: int) -> None:
-    rolled = random.Random(5)
-    for number in range(count):
-        x = HARD[number] if number < len(HARD) else rolled.uniform(-100, 100)
-        y = None if number % 17 == 0 else float(rolled.randrange(-1000, 1000)) / 8
-        ranks = [rolled.randrange(-50, 50), 2**62 + rolled.randrange(5), 2**53 + 1]
-        rank = None if number % 19 == 0 else rolled.choice(ranks)
-        context.insert("Place", label=f"p{number}", x=x, y=y, rank=rank, seen=START + timedelta(days=number))
-    context.insert("Thing", label="no place")
-    context.save()
-
-
-def test_an_r_tree_serves_a_range(tmp_path: Path) -> None:
-    with Container(place_model(), tmp_path / "places.sqlite") as container:
-        context = container.context()
-        fill_places(context, 300)
-        for format in (
-            "x BETWEEN {-10, 10}", "x >= -10 AND x <= 10", "10 >= x AND -10 < x", "x > -10 AND x < 10 AND label != 'q'",
-            "indexed:by:(x, 'byPlace') >= 90", "indexed:by:(x, 'byPlace') == 5", "rank BETWEEN {1, 4}",
-            "x BETWEEN {-10, 10} AND y >= 5",
-        ):  # fmt: skip
-            plan = str(context.explain("Place", format))
-            assert "VIRTUAL TABLE INDEX" in plan, (format, plan)
-            assert "SEARCH t0 USING INTEGER PRIMARY KEY" in plan, (format, plan)
-            assert "indexes: Z_RT_Place_by" in plan
-        wide = ("x BETWEEN {-100, 100}", "x > -90 AND x < 90")  # of which a scan finds the rows more quickly
-        unserved = ("x >= -10", "noindex:(x) BETWEEN {-10, 10}", "x BETWEEN {-10, 10} OR x > 50", "label == 'p1'")
-        for format in wide + unserved:
-            assert "VIRTUAL TABLE" not in str(context.explain("Place", format)), format
-
-
-def test_an_r_tree_finds_what_memory_finds(tmp_path: Path) -> None:
-    found = []
-    for kind in ("SQLite", "InMemory"):
-        with Container(place_model(), tmp_path / kind, type=kind) as container:
-            context = container.context()
-            fill_places(context, 300)
-            rolled = random.Random(9)
-            for moved in context.fetch("Place", "x > 50"):
-                moved["x"] = -moved["x"]
-            for gone in context.fetch("Place", "x < -90"):
-                context.delete(gone)
-            context.save()
-            bounds = [*(each for each in HARD if each is not None), 100.0, -100.0, 2e300, -2e300, 4e38, 16777216.0]
-            answers = []
-            for _ in range(300):
-                low, high = rolled.choice(bounds), rolled.choice(bounds)
-                key = rolled.choice(["x", "y", "indexed:by:(x, 'byPlace')"])
-                first, second = rolled.choice([(">=", "<="), (">", "<"), (">=", "<")])
-                format = rolled.choice([f"{key} BETWEEN {{%f, %f}}", f"{key} {first} %f AND {key} {second} %f"])
-                entity = rolled.choice(["Place", "Place", "Thing"]) if "indexed" not in key else "Place"
-                answers.append(sorted(each["label"] for each in context.fetch(entity, format, low, high)))
-            for low, high in ((2**62, 2**62 + 2), (2**53 + 1, 2**53 + 1), (-50, 2**62 + 1), (-10, 10)):
-                found_places = context.fetch("Place", "rank BETWEEN {%d, %d}", low, high)
-                answers.append(sorted(each["label"] for each in found_places))
-            span = (START + timedelta(days=3), START + timedelta(days=9))
-            answers.append(sorted(each["label"] for each in context.fetch("Place", "seen >= %@ AND seen < %@", *span)))
-            answers.append([context.fetch_rows("Place", "x BETWEEN {-20, 20}", columns={"n": "count:(label)"})[0]["n"]])
-            found.append(answers)
-    assert found[0] == found[1]
-    assert sum(bool(each) for each in found[0]) > 100
-
-
-def test_indexed_by_names_an_index_that_is_there(tmp_path: Path) -> None:
-    for kind in ("SQLite", "InMemory"):
-        with Container(place_model(), tmp_path / kind, type=kind) as container:
-            context = container.context()
-            for format, reason in (
-                ("indexed:by:(x, 'byPlaces') > 1", 'no index "byPlaces".*did you mean "byPlace"'),
-                ("indexed:by:(label, 'byPlace') == 'a'", "byPlace of Place is not over Thing.label"),
-            ):
-                with pytest.raises(PredicateError, match=reason) as caught:
-                    context.fetch("Place", format)
-                assert caught.value.entity == "Place"
-                assert caught.value.key in ("x", "label")
-            assert Predicate("indexed:by:(x, 'byPlace') > 1").format == 'indexed:by:(x, "byPlace") > 1'
-
-
-@pytest.mark.parametrize(("key", "what"), [("label", "String"), ("flag", "Boolean"), ("key", "UUID")])
-def test_an_r_tree_over_text_is_refused(key: str, what: str) -> None:
-    model = Model({"Place": {"x": "double", "label": "string", "flag": "bool", "key": "uuid"}})
-    model["Place"].index("byLabel", "x", key, kind="rtree")
-    with pytest.raises(ModelError, match=f"byLabel of Place is over Place.{key}, which is {what}") as caught:
-        model.freeze()
-    assert (caught.value.entity, caught.value.key) == ("Place", key)
-
-
-def test_a_store_without_its_r_tree_still_answers(tmp_path: Path) -> None:
-    path = tmp_path / "places.sqlite"
-    with Container(place_model(), path) as container:
-        context = container.context()
-        fill_places(context, 50)
-        expected = sorted(each["label"] for each in context.fetch("Place", "x BETWEEN {-10, 10}"))
-    connection = sqlite3.connect(path)
-    connection.execute("DROP TRIGGER Z_RT_Place_byPlace_UPDATE")
-    connection.commit()
-    connection.close()
-    with Container(place_model(), path, read_only=True) as container:
-        context = container.context()
-        assert sorted(each["label"] for each in context.fetch("Place", "x BETWEEN {-10, 10}")) == expected
-        assert "VIRTUAL TABLE" not in str(context.explain("Place", "x BETWEEN {-10, 10}"))
+def test_lazy_rows_compare_as_lists(stored: Context) -> None:
+    columns: Any = ["title", "objectID"]
+    request = FetchRequest("Note", sort="title", result_type="dictionaries", columns=columns, batch_size=10)
+    rows: Any = stored.execute(request)
+    whole = stored.fetch_rows("Note", sort="title", columns=columns)
+    assert rows == whole
+    assert whole == rows
+    assert rows == stored.execute(request)
+    assert rows != whole[:-1]
+    assert rows != whole[::-1]
+    assert rows != 5
+    none: Any = stored.execute(
+        FetchRequest("Note", "stars > 99", result_type="dictionaries", columns=columns, batch_size=10)
+    )
+    assert none == []
+    with pytest.raises(TypeError):
+        hash(rows)
 
 
 def test_lazy_rows_belong_to_a_queue(stored: Context) -> None:
