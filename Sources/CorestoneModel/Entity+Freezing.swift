@@ -57,7 +57,9 @@ extension Entity {
     }
 
     private func check(_ index: FetchIndex) throws {
-        if index.isRTree { try checkSpatial(index) }
+        if index.isOfProgram, let fault = spatialFault(index, property: { propertiesByName[$0] }) {
+            throw modelError("\(fault.text): use a binary index", entity: name, key: fault.key)
+        }
         for element in index.elements where element.expression == nil {
             // Apple's own models index to-many relationships; no store makes such an index.
             if let relationship = propertiesByName[element.property] as? Relationship, relationship.isToMany {
@@ -76,30 +78,32 @@ extension Entity {
         }
     }
 
-    /// An R-tree holds bounds of numbers, in up to five dimensions.
-    private func checkSpatial(_ index: FetchIndex) throws {
+    /// Why an R-tree cannot serve an index: it holds bounds of numbers, in up to five dimensions. nil for what is no R-tree, and for
+    /// one that serves, as far as its properties are there and stored.
+    ///
+    /// - Parameter property: gives the property of a name.
+    func spatialFault(_ index: FetchIndex, property: (String) -> Property?) -> (text: String, key: String)? {
+        guard index.isRTree else { return nil }
         let shown = "the R-tree index \(index.name) of \(name)"
         guard (1...5).contains(index.elements.count) else {
-            throw modelError(
-                "\(shown) has \(index.elements.count) elements; give an R-tree one to five attributes", entity: name,
-                key: index.name)
+            return ("\(shown) has \(index.elements.count) elements; an R-tree has one to five", index.name)
         }
         for element in index.elements {
             if let expression = element.expression {
-                throw modelError(
-                    "\(shown) is over \(expression.text), which is computed; an R-tree holds attributes: use a binary index",
-                    entity: name, key: index.name)
+                return (
+                    "\(shown) is over \(expression.text), which is computed; an R-tree holds attributes", index.name
+                )
             }
-            guard let property = propertiesByName[element.property], !property.isTransient else { continue }
-            let type = (property as? Attribute)?.type
-            switch type {
-            case .integer16, .integer32, .integer64, .decimal, .double, .float, .date: continue
-            default:
-                throw modelError(
-                    "\(shown) is over \(name).\(element.property), which is \(type?.displayName ?? "a relationship"); an R-tree "
-                        + "holds numbers and dates: use a binary index", entity: name, key: element.property)
+            guard let property = property(element.property), !property.isTransient, !property.isSpatial else {
+                continue
             }
+            let type = (property as? Attribute)?.type.displayName ?? "a relationship"
+            return (
+                "\(shown) is over \(name).\(element.property), which is \(type); an R-tree holds numbers, Booleans and dates",
+                element.property
+            )
         }
+        return nil
     }
 
     private func repeated(_ property: String) -> CoreError {
@@ -123,6 +127,16 @@ extension Entity {
             throw modelError(
                 "\(what) of \(self.name) names \"\(name)\", which has no column: it is transient or to-many",
                 entity: self.name, key: name)
+        }
+    }
+}
+
+extension Property {
+    /// Whether an R-tree has bounds of its values.
+    package var isSpatial: Bool {
+        switch (self as? Attribute)?.type {
+        case .integer16, .integer32, .integer64, .decimal, .double, .float, .boolean, .date: true
+        default: false
         }
     }
 }

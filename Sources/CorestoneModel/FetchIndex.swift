@@ -59,6 +59,8 @@ public struct FetchIndex: Sendable {
     /// Only objects for which it holds are in the index.
     public let partialPredicate: PredicateText?
     private(set) var spelling = Spelling.fetchIndex
+    /// Whether a program added it, which can be told of a mistake; an index that a file has stands as it is.
+    var isOfProgram = false
 
     public init(name: String, elements: [Element], partialPredicate: PredicateText? = nil) {
         self.name = name
