@@ -26,6 +26,8 @@ package struct EntityMapping: Sendable {
     package let properties: [PropertyMapping]
     /// The R-trees that the store has over attributes of the entity, and keeps up to date.
     package var spatialIndexes: [SpatialMapping] = []
+    /// The paths of attributes and to-one relationships by whose value an index of the file finds rows; empty where there is no R-tree.
+    package var indexedKeys: Set<String> = []
 
     package init(
         entity: Entity, table: String, number: Int64, numbers: [Int64], isTableShared: Bool,

@@ -1,5 +1,6 @@
 import CorestoneGraph
 import CorestoneSQL
+import CorestoneValues
 
 extension SQLiteReading {
     /// The query of a fetch. What is larger or nested more deeply than a statement of SQLite can be is left to memory.
@@ -19,13 +20,15 @@ extension SQLiteReading {
 }
 
 extension SQLiteReading {
-    /// Whether an R-tree finds few rows.
+    /// Whether an R-tree finds few rows; not one that cannot be read, which a scan does not need.
     func isNarrow(_ probe: SQLQuery, _ file: OpenFile) throws -> Bool {
         let purpose = "ask an R-tree"
-        let statement = try file.connection.statement(probe.text, purpose)
-        for (place, value) in probe.bindings.enumerated() { statement.bind(value, at: Int32(clamping: place + 1)) }
-        defer { statement.reset() }
-        return try statement.step(purpose) && statement.integer(0) != 0
+        do {
+            let statement = try file.connection.statement(probe.text, purpose)
+            for (place, value) in probe.bindings.enumerated() { statement.bind(value, at: Int32(clamping: place + 1)) }
+            defer { statement.reset() }
+            return try statement.step(purpose) && statement.integer(0) != 0
+        } catch let error as CoreError where error.isOfUnusableTable { return false }
     }
 }
 
