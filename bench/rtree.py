@@ -20,17 +20,21 @@ ROUNDS = 15
 
 
 def model() -> Model:
-    made = Model({"Place": {"name": "string", "latitude": "double", "longitude": "double"}})
+    made = Model({"Place": {"name": "string", "code": "int64", "latitude": "double", "longitude": "double"}})
     made["Place"].index("byPlace", "latitude", "longitude", kind="rtree")
+    made["Place"].index("byCode", "code")
     return made
 
 
 def fill(context: Context) -> None:
     rolled = random.Random(1)
     rows = [
-        {"name": f"place {number}", "latitude": rolled.uniform(-90, 90), "longitude": rolled.uniform(-180, 180)}
+        {
+            "name": f"place {number}", "code": number, "latitude": rolled.uniform(-90, 90),
+            "longitude": rolled.uniform(-180, 180),
+        }
         for number in range(ROWS)
-    ]
+    ]  # fmt: skip
     context.execute(BatchInsertRequest("Place", rows))
 
 
@@ -51,7 +55,11 @@ QUERIES = [
     ("a strip of 1 degree", "{0} >= 48 AND {0} <= 49"),
     ("a strip of 20 degrees", "{0} >= 40 AND {0} <= 60"),
     ("everything", "{0} BETWEEN {{-90, 90}}"),
+    ("one value of another index, and half of all", "code == 4711 AND {0} BETWEEN {{0, 90}}"),
+    ("one value of another index, and a strip of 1 degree", "code == 4711 AND {0} BETWEEN {{48, 49}}"),
 ]
+# The same of the first row alone.
+FIRST = [("the first of a strip of 1 degree", QUERIES[2][1]), ("the first of half of all", "{0} BETWEEN {{0, 90}}")]
 
 
 def compare(context: Context, title: str, format: str) -> None:
@@ -72,6 +80,18 @@ def compare(context: Context, title: str, format: str) -> None:
     print(f"  fetch: {tree:.3f} ms with the R-tree, {scan:.3f} ms by a scan, {scan / tree:.1f} times")
 
 
+def compare_first(context: Context, title: str, format: str) -> None:
+    def fetched(*keys: str) -> int:
+        context.reset()
+        return len(context.fetch("Place", format.format(*keys), limit=1))
+
+    tree, found = milliseconds(lambda: fetched("latitude"))
+    scan, same = milliseconds(lambda: fetched("noindex:(latitude)"))
+    assert found == same
+    print(f"{title}")
+    print(f"  fetch: {tree:.3f} ms with the R-tree there, {scan:.3f} ms by a scan, {scan / tree:.1f} times")
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder, Container(model(), Path(folder) / "places.sqlite") as container:
         context = container.context()
@@ -79,6 +99,8 @@ def main() -> None:
         print(f"{ROWS} rows, the median of {ROUNDS} counts and fetches\n")
         for title, format in QUERIES:
             compare(context, title, format)
+        for title, format in FIRST:
+            compare_first(context, title, format)
         print()
         print(context.explain("Place", QUERIES[0][1].format("latitude", "longitude")))
         print(context.explain("Place", "indexed:by:(latitude, 'byPlace') > 89"))

@@ -64,7 +64,8 @@ private struct RowsDraft {
         let required = fetch.predicate.map { NullRejection(variable: nil).required($0) } ?? []
         root = Scope(mapping, alias: compiler.newAlias(), required: required)
         environment = Environment(root: root)
-        let spatial = try compiler.spatialCondition(fetch.predicate, environment, use)
+        let spatial = try compiler.spatialCondition(
+            fetch.predicate, environment, use, isLimited: fetch.endsAtLimit && !request.isGrouped)
         if let filter = fetches.entityFilter(
             mapping, root.alias, includesSubentities: fetch.includesSubentities, isIndexed: spatial == nil)
         {

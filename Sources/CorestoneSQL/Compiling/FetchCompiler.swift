@@ -30,7 +30,10 @@ package struct FetchCompiler: Sendable {
         let required =
             reason == nil ? fetch.predicate.map { NullRejection(variable: nil).required($0) } ?? [] : []
         let root = Scope(mapping, alias: compiler.newAlias(), required: required)
-        let spatial = try reason == nil ? compiler.spatialCondition(fetch.predicate, Environment(root: root), use) : nil
+        let spatial =
+            try reason == nil
+            ? compiler.spatialCondition(fetch.predicate, Environment(root: root), use, isLimited: fetch.endsAtLimit)
+            : nil
         var conditions: [SQLFragment] = []
         if let filter = entityFilter(
             mapping, root.alias, includesSubentities: fetch.includesSubentities, isIndexed: spatial == nil)
@@ -102,6 +105,11 @@ package struct CompiledFetch: Sendable {
     package let remainder: FetchRemainder?
     /// A statement that gives whether the R-tree that the query asks is worth it; nil without one, and with one that was asked for.
     package let probe: SQLQuery?
+}
+
+extension StoreFetch {
+    /// Whether the store need not look at all rows that it finds.
+    var endsAtLimit: Bool { limit > 0 && sortDescriptors.isEmpty }
 }
 
 extension SQLFragment {

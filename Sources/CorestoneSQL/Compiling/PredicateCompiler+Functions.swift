@@ -10,7 +10,7 @@ extension PredicateCompiler {
         switch function {
         case .noIndex, .inverseOrderKey: return try operand(arguments[0], environment)
         case .indexedBy:
-            _ = try index(named: arguments[1], over: arguments[0], environment)
+            try checkIndex(named: arguments[1], over: arguments[0], environment)
             return try operand(arguments[0], environment)
         case .sum, .count, .min, .max, .average: return try statistics(function, arguments, environment)
         case .castObject: return try cast(arguments[0], to: arguments[1], environment)

@@ -19,15 +19,18 @@ private struct ServedRange {
     let range: SpatialRange
     let path: String
 
-    /// Bounds beyond those of 32 bits say nothing: the tree has infinity there.
+    /// Bounds beyond those of 32 bits say nothing: the tree has infinity there. Nor do bounds nearer to zero than normal numbers of 32
+    /// bits: SQLite's rounding fails there, and a value may lie outside its own bounds.
     var conditions: [SQLFragment] {
-        let largest = Double(Float.greatestFiniteMagnitude)
+        let (largest, smallest) = (Double(Float.greatestFiniteMagnitude), Double(Float.leastNormalMagnitude))
         var conditions: [SQLFragment] = []
         if let lower = range.lower, lower >= -largest {
-            conditions.append("\(identifier: bounds.greatest) >= \(bind: .real(lower))")
+            let bound = abs(lower) < smallest ? -smallest : lower
+            conditions.append("\(identifier: bounds.greatest) >= \(bind: .real(bound))")
         }
         if let upper = range.upper, upper <= largest {
-            conditions.append("\(identifier: bounds.least) <= \(bind: .real(upper))")
+            let bound = abs(upper) < smallest ? smallest : upper
+            conditions.append("\(identifier: bounds.least) <= \(bind: .real(bound))")
         }
         return conditions
     }
@@ -40,9 +43,12 @@ struct SpatialCondition {
     /// table a scan is quicker.
     let probe: SQLFragment?
 
-    /// A row that a tree finds costs as much as twenty that a scan passes, and the probe itself takes its time.
-    static func probe(_ rows: SQLFragment, of table: String) -> SQLFragment {
-        let most: SQLFragment = "(SELECT ifnull(max(\(identifier: "Z_PK")), 0) / 32 + 64 FROM \(identifier: table))"
+    /// A row that a tree finds costs as much as twenty that a scan passes, and the probe itself takes its time: it counts to 4,096 at
+    /// most, whatever the size of the table. A scan that ends at a limit has few rows to pass.
+    static func probe(_ rows: SQLFragment, of table: String, isLimited: Bool) -> SQLFragment {
+        let part: SQLFragment =
+            "(SELECT min(ifnull(max(\(identifier: "Z_PK")), 0) / 32 + 64, 4096) FROM \(identifier: table))"
+        let most: SQLFragment = isLimited ? "64" : part
         return "SELECT (SELECT count(*) FROM (SELECT 1 \(rows) LIMIT \(most))) < \(most)"
     }
 }
@@ -58,18 +64,24 @@ extension PredicateCompiler {
     /// A condition by which the store's R-trees find the rows that can satisfy a predicate; nil where none serves.
     ///
     /// It is meant to stand beside the predicate's own: an R-tree keeps bounds in 32 bits, rounded away from the value, and 0 where
-    /// there is none, so that what it finds are all rows in a range, and perhaps a few beside.
+    /// there is none, so that what it finds are all rows in a range, and perhaps a few beside. SQLite looks up all that the tree finds
+    /// before it looks at anything else, so a plain range is left to it where another index finds the rows.
     ///
-    /// - Parameter use: which ranges are looked for.
-    func spatialCondition(
-        _ predicate: Predicate?, _ environment: Environment, _ use: SpatialUse
+    /// - Parameters:
+    ///   - use: which ranges are looked for.
+    ///   - isLimited: whether the statement ends at a limit without a sort before.
+    mutating func spatialCondition(
+        _ predicate: Predicate?, _ environment: Environment, _ use: SpatialUse, isLimited: Bool
     ) throws -> SpatialCondition? {
         let trees = environment.root.mapping.spatialIndexes
         guard !trees.isEmpty, let predicate else { return nil }
         var ranges: [String: SpatialRange] = [:]
+        var isIndexed = false
         for case .comparison(let comparison) in predicate.conjuncts {
             try note(comparison, environment, in: &ranges)
+            if !isIndexed { isIndexed = try self.isIndexed(comparison, environment) }
         }
+        for (path, range) in ranges { if let index = range.index { servedNames.insert("\(path) \(index)") } }
         func served(by tree: SpatialMapping) -> [ServedRange] {
             ranges.compactMap { path, range in
                 guard range.index.map({ $0 == tree.name }) ?? true else { return nil }
@@ -81,7 +93,7 @@ extension PredicateCompiler {
         for tree in trees.sorted(by: { served(by: $0).count > served(by: $1).count }) {
             let served = served(by: tree)
             let isNamed = served.contains { $0.range.index != nil }
-            let isPlain = use == .all && found?.probe == nil && served.contains { $0.range.isNarrow }
+            let isPlain = use == .all && !isIndexed && found?.probe == nil && served.contains { $0.range.isNarrow }
             let bounds = served.flatMap(\.conditions)
             guard isNamed || isPlain, !bounds.isEmpty else { continue }
             for range in served { ranges[range.path] = nil }
@@ -91,11 +103,33 @@ extension PredicateCompiler {
                 "\(environment.root.alias, "Z_PK") IN (SELECT \(identifier: "Z_PK") \(rows))"
             let table = environment.root.mapping.table
             let probe: SQLFragment? =
-                isNamed ? nil : SpatialCondition.probe(rows, of: table)
+                isNamed ? nil : SpatialCondition.probe(rows, of: table, isLimited: isLimited)
             found = SpatialCondition(
                 sql: found.map { $0.sql + " AND " + condition } ?? condition, probe: found?.probe ?? probe)
         }
         return found
+    }
+
+    /// Whether a comparison asks for a few values, or objects, that an index of another kind finds.
+    private func isIndexed(_ comparison: Comparison, _ environment: Environment) throws -> Bool {
+        guard comparison.modifier == .direct, comparison.options.isBinary else { return false }
+        let sides: [(key: Expression, value: Expression)]
+        switch comparison.operator {
+        case .equal: sides = [(comparison.left, comparison.right), (comparison.right, comparison.left)]
+        case .in: sides = [(comparison.left, comparison.right)]
+        default: return false
+        }
+        for (key, value) in sides where isIndexedKey(key, environment.root.mapping) {
+            if let value = try constant(value, environment), !value.isNull { return true }
+        }
+        return false
+    }
+
+    private func isIndexedKey(_ key: Expression, _ mapping: EntityMapping) -> Bool {
+        if key == .selfObject { return true }
+        guard let (path, index) = spatialKey(key), index == nil else { return false }
+        if mapping.indexedKeys.contains(path) { return true }
+        return ["self", "objectID"].contains(path) && mapping.entity.property(named: path) == nil
     }
 
     /// Takes in what a comparison says of an attribute of the object itself.
@@ -164,11 +198,34 @@ extension PredicateCompiler {
 
     // MARK: indexed:by:
 
-    /// The index that `indexed:by:` names.
+    /// Looks at a call of `indexed:by:`, and tells the log of one by which an R-tree is not asked.
+    ///
+    /// - Throws: as `index(named:over:_:)`.
+    @inline(never)
+    func checkIndex(named name: Expression, over value: Expression, _ environment: Environment) throws {
+        let (index, owner) = try index(named: name, over: value, environment)
+        guard let (scope, keys) = path(value, environment),
+            try schema.mapping(of: owner).spatialIndexes.contains(where: { $0.name == index.name })
+        else { return }
+        let path = keys.map(\.text).joined(separator: ".")
+        if scope === environment.root, servedNames.contains("\(path) \(index.name)") { return }
+        let entity = scope.mapping.entity.name
+        var hasher = Hasher()
+        hasher.combine("indexed:by:")
+        hasher.combine([entity, path, index.name])
+        DebugLog.warnOnce(
+            hasher.finalize(),
+            "indexed:by:(\(path), \"\(index.name)\") has no effect here: the R-tree serves ==, <, <=, >, >= and BETWEEN with constants, of "
+                + "an attribute of the fetched \(entity) itself, alone or joined to the rest of the predicate by AND")
+    }
+
+    /// The index that `indexed:by:` names, and the entity whose objects it finds.
     ///
     /// - Throws: `.predicate` for what is no attribute of one object, for an index that its entity does not have, and for one that is
     ///   not over it.
-    func index(named name: Expression, over value: Expression, _ environment: Environment) throws -> FetchIndex {
+    private func index(
+        named name: Expression, over value: Expression, _ environment: Environment
+    ) throws -> (index: FetchIndex, owner: Entity) {
         guard let (path, keys) = path(value, environment), let key = keys.last, case .constant(.text(let text)) = name
         else {
             throw CoreError(
@@ -203,6 +260,6 @@ extension PredicateCompiler {
                     + "\(index.elements.map(\.property).joined(separator: ", ")); name another index, or leave indexed:by: out",
                 entity: owner.name, key: attribute.path)
         }
-        return index
+        return (index, owner)
     }
 }
