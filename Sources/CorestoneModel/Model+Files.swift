@@ -18,8 +18,8 @@ extension Model {
 
     /// Reads a source model that may be half-finished, as an editor saves it: with a relationship that leads nowhere, an attribute
     /// without a type, an entity whose parent is gone. What cannot stand in a model is left out or shown as it stands, and
-    /// `draftProblems` says so of each. The model can be looked at like a frozen one. One that has problems is no more: whoever wants
-    /// to use it gets the first of them. Without problems it is as any other model.
+    /// `draftProblems` says so of each. The model can be looked at like a frozen one. A model with problems can only be inspected;
+    /// any use throws the first of them. Without problems it is as any other model.
     ///
     /// - Parameters: as of `init(contentsOf:version:)`.
     /// - Throws: as `init(contentsOf:version:)`, but not for what a draft may have; compiled models are not drafts.

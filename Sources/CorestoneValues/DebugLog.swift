@@ -89,7 +89,7 @@ public enum DebugLog {
 
     /// What was warned of already, by hash: the subjects may be large.
     private static let warned = Locked(Set<Int>())
-    /// A program that has more to be warned of makes its predicates of constants; it was told often enough.
+    /// A program that has more to be warned of puts its predicates together; it was told often enough.
     private static let mostWarnings = 1000
 
     /// Tells of something that is rarely meant, once in a process for each subject.

@@ -6,7 +6,8 @@ enum KeyPart {
     /// Keys that follow each other without a gap, so that no row comes that nobody asked for.
     case span(ClosedRange<Int64>)
 
-    /// What the statements of lists have room for: a list takes the next larger one.
+    /// What the statements of lists have room for: a list takes the next larger one. Two keys in a list of ten cost twice what two
+    /// statements of one key do, 7 µs and not 3 (SQLite alone, prepared statements); from about thirty keys a list costs less.
     static let capacities = [10, 32, 100]
     /// The most that one list has.
     static let most = 100
