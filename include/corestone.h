@@ -411,6 +411,13 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_entity(const cst_model *model, cs
  * message names, CST_E_INVALID_ARGUMENT for a store, and for a version that the bundle does not have. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_load(cst_string path, cst_string version,
                                                     cst_model **out_model CST_OWNED, cst_error **error);
+/* As cst_model_load, for a source model that may be half-finished, as an editor saves it: with a relationship that leads nowhere,
+ * an attribute without a type, an entity whose parent is gone. What cannot stand in a model is left out. `out_problems` gets a JSON
+ * array of what is wrong, each an object with `entity`, `key` (both may be null) and `message`; an empty one for a model that can
+ * be used. One with problems can only be looked at: whatever would use it is refused with the first of them. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_model_load_draft(cst_string path, cst_string version,
+                                                          cst_model **out_model CST_OWNED, cst_buffer *out_problems,
+                                                          cst_error **error);
 /* Reads a model for a store that is to be opened with it: of a bundle with several versions the one that the store was
  * written with, told by the version hashes of all entities (cst_model_version_name tells which); anything else, and when
  * the store does not tell, as cst_model_load without a version. The model is frozen. The store does not change.
@@ -2706,7 +2713,7 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_copy(const cst_fetch_requ
 enum {
     CST_FETCH_LIMIT = 1,                    /* at most so many; 0, as at first: all */
     CST_FETCH_OFFSET = 2,                   /* so many are left out at the beginning; 0 at first */
-    CST_FETCH_BATCH_SIZE = 3,               /* rows that results read at a time; 0, as at first: all at once */
+    CST_FETCH_BATCH_SIZE = 3,               /* rows that are read at a time; 0, as at first: all at once */
     CST_FETCH_RESULT_TYPE = 4,              /* CST_RESULT_…, else code 134091; objects at first */
     CST_FETCH_INCLUDES_SUBENTITIES = 5,     /* 1 at first */
     CST_FETCH_INCLUDES_PENDING_CHANGES = 6, /* 1 at first */
@@ -2902,16 +2909,21 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_results_copy_columns(const cst_results *r
                                                             cst_buffer *out_columns, cst_error **error);
 
 /* ======== rows =========================================================================================== */
-/* Values of columns instead of objects. They never change; any thread may use them. */
+/* Values of columns instead of objects. Rows that were all read at once never change, and any thread may use them. Lazy ones
+ * (cst_rows_batch_size) belong to the queue of their context, which reads their values. */
 
 CST_EXPORT CST_ANY_THREAD size_t cst_rows_count(const cst_rows *rows);
+/* How many rows are read at a time, when values of one are asked for; 0 when all were read at once. Rows of a request with a batch
+ * size are lazy when one of the columns is the object itself, and so its ID: they know which rows there are, and a row is as it is
+ * when it is read. One that was deleted meanwhile has nulls beside the ID. */
+CST_EXPORT CST_ANY_THREAD size_t cst_rows_batch_size(const cst_rows *rows);
 CST_EXPORT CST_ANY_THREAD size_t cst_rows_column_count(const cst_rows *rows);
 /* A null string past the last column. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_rows_column_name(const cst_rows *rows, size_t index);
 /* The values of `count` rows from `first`, row by row: count times cst_rows_column_count of them, each to be disposed. Objects
- * are CST_OBJECT_ID. CST_E_INVALID_ARGUMENT past the last row. */
-CST_EXPORT CST_ANY_THREAD cst_status cst_rows_copy_values(const cst_rows *rows, size_t first, size_t count,
-                                                          cst_value *out_values CST_OWNED, cst_error **error);
+ * are CST_OBJECT_ID. CST_E_INVALID_ARGUMENT past the last row. The queue is that of lazy rows; others on any thread. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_rows_copy_values(const cst_rows *rows, size_t first, size_t count,
+                                                        cst_value *out_values CST_OWNED, cst_error **error);
 
 /* ======== arrow ========================================================================================== */
 /* Objects and rows as columns for whoever understands Apache Arrow: pyarrow, polars, pandas, DuckDB and many more. What is
@@ -2984,14 +2996,14 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_results_export_arrow_stream(const cst_res
                                                                    const cst_string *key_paths,
                                                                    struct ArrowArrayStream *out_stream CST_OWNED,
                                                                    cst_error **error);
-/* The rows of a fetch of dictionaries. CST_E_TYPE_MISMATCH names a column whose values have no type in common. */
-CST_EXPORT CST_ANY_THREAD cst_status cst_rows_export_arrow(const cst_rows *rows, uint32_t flags,
-                                                           struct ArrowSchema *out_schema CST_OWNED,
-                                                           struct ArrowArray *out_array CST_OWNED, cst_error **error);
-CST_EXPORT CST_ANY_THREAD cst_status cst_rows_export_arrow_stream(const cst_rows *rows, size_t batch_size,
-                                                                  uint32_t flags,
-                                                                  struct ArrowArrayStream *out_stream CST_OWNED,
-                                                                  cst_error **error);
+/* The rows of a fetch of dictionaries; lazy ones are read here, on their queue, others on any thread. CST_E_TYPE_MISMATCH names a
+ * column whose values have no type in common. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_rows_export_arrow(const cst_rows *rows, uint32_t flags,
+                                                         struct ArrowSchema *out_schema CST_OWNED,
+                                                         struct ArrowArray *out_array CST_OWNED, cst_error **error);
+CST_EXPORT CST_ON_QUEUE cst_status cst_rows_export_arrow_stream(const cst_rows *rows, size_t batch_size, uint32_t flags,
+                                                                struct ArrowArrayStream *out_stream CST_OWNED,
+                                                                cst_error **error);
 
 /* Another stream over the same rows from the first one, of the same state: for consumers that want several, or on another thread.
  * CST_E_INVALID_ARGUMENT for a stream of which batches were read, that was released, or that is not of this library. */

@@ -123,6 +123,7 @@ public func cst_arrow_stream_copy(
 
 extension RowsBox {
     fileprivate func stream(_ options: ArrowOptions) throws -> ArrowStream {
-        try ArrowStream(rows, of: entity, columns: requested, options: options)
+        try enter()
+        return try ArrowStream(rows, of: entity, columns: requested, options: options)
     }
 }

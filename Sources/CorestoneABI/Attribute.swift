@@ -116,11 +116,14 @@ public func cst_attribute_set_derivation(
     _ pointer: OpaquePointer?, _ expression: cst_string, _ filter: cst_string, _ error: ErrorOut
 ) -> cst_status {
     building(error, { try attribute(pointer).entity.model }) {
+        let attribute = try attribute(pointer)
         let filter = try filter.optionalString("filter").map { PredicateText($0) }
-        _ = try filter?.required()
         let expression = try expression.optionalString("expression").map { ExpressionText($0) }
-        _ = try expression?.required()
-        try attribute(pointer).setDerivation(expression.map { Derivation($0, filter: filter) })
+        try attribute.readingDerivation {
+            _ = try filter?.required()
+            _ = try expression?.required()
+        }
+        try attribute.setDerivation(expression.map { Derivation($0, filter: filter) })
     }
 }
 

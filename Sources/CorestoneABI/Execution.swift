@@ -47,9 +47,9 @@ func requestResult(
         let list = ResultList([], ids: ids, entity: entity, box: box)
         return made(CST_RESULT_OBJECT_IDS, ids.count, try list.makeHandle())
     case .dictionaries(let rows):
-        let list = RowsBox(rows, model: box.context.coordinator.model, request: request as? FetchRequest)
+        let list = RowsBox(rows, model: box.context.coordinator.model, request: request as? FetchRequest, box: box)
         let handle = try HandleTable.make(list, .rows)
-        return made(CST_RESULT_DICTIONARIES, rows.rows.count, handle)
+        return made(CST_RESULT_DICTIONARIES, rows.count, handle)
     case .count(let count): return made(CST_RESULT_COUNT, count)
     case .asynchronous: throw CoreError(.internal, "a fetch has begun instead of being done")
     }

@@ -55,6 +55,26 @@ public func cst_model_load(
     }
 }
 
+@_cdecl("cst_model_load_draft") @implementation
+public func cst_model_load_draft(
+    _ path: cst_string, _ version: cst_string, _ out: UnsafeMutablePointer<OpaquePointer?>?,
+    _ problems: UnsafeMutablePointer<cst_buffer>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try place(out, "out_model")
+        let problems = try required(problems, "out_problems")
+        let model = try Model(draftAt: try path.filePath("path"), version: try version.optionalString("version"))
+        let told = model.draftProblems.map { problem in
+            PropertyValue.dictionary([
+                "entity": problem.entity.map { .string($0) } ?? .null, "key": problem.key.map { .string($0) } ?? .null,
+                "message": .string(problem.message),
+            ])
+        }
+        try problems.fill(JSONText(.array(told)).text)
+        out.pointee = try handOver(model)
+    }
+}
+
 @_cdecl("cst_model_load_for_store") @implementation
 public func cst_model_load_for_store(
     _ path: cst_string, _ store: cst_string, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
@@ -139,7 +159,11 @@ public func cst_model_freeze(_ pointer: OpaquePointer?, _ error: ErrorOut) -> cs
 public func cst_model_is_frozen(
     _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<Bool>?, _ error: ErrorOut
 ) -> cst_status {
-    boundary(error) { try required(out, "out_frozen").pointee = try model(pointer).isFrozen }
+    boundary(error) {
+        let model = try model(pointer)
+        // A draft with problems cannot change, but it is not ready for use either.
+        try required(out, "out_frozen").pointee = model.isFrozen && model.draftProblems.isEmpty
+    }
 }
 
 @_cdecl("cst_model_add_version_identifier") @implementation

@@ -12,10 +12,11 @@ public func cst_context_fetch_rows(
 ) -> cst_status {
     boundary(error) {
         let out = try place(out, "out_rows")
-        let context = try onQueue(pointer).context
+        let box = try onQueue(pointer)
         let request = try request(requestPointer)
-        let rows = try context.fetchDictionaries(request)
-        out.pointee = try HandleTable.make(RowsBox(rows, model: request.entity.model, request: request), .rows)
+        let rows = try box.context.fetchDictionaries(request)
+        out.pointee = try HandleTable.make(
+            RowsBox(rows, model: request.entity.model, request: request, box: box), .rows)
     }
 }
 
@@ -37,7 +38,10 @@ public func cst_context_aggregate(
 }
 
 @_cdecl("cst_rows_count") @implementation
-public func cst_rows_count(_ pointer: OpaquePointer?) -> Int { (try? rowsBox(pointer))?.rows.rows.count ?? 0 }
+public func cst_rows_count(_ pointer: OpaquePointer?) -> Int { (try? rowsBox(pointer))?.rows.count ?? 0 }
+
+@_cdecl("cst_rows_batch_size") @implementation
+public func cst_rows_batch_size(_ pointer: OpaquePointer?) -> Int { (try? rowsBox(pointer))?.rows.batchSize ?? 0 }
 
 @_cdecl("cst_rows_column_count") @implementation
 public func cst_rows_column_count(_ pointer: OpaquePointer?) -> Int { (try? rowsBox(pointer))?.names.count ?? 0 }
@@ -53,16 +57,19 @@ public func cst_rows_copy_values(
     _ pointer: OpaquePointer?, _ first: Int, _ count: Int, _ out: UnsafeMutablePointer<cst_value>?, _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
-        let rows = try rowsBox(pointer).rows.rows
-        guard first >= 0, count >= 0, first <= rows.count, count <= rows.count - first else {
+        let box = try rowsBox(pointer)
+        let all = box.rows.count
+        guard first >= 0, count >= 0, first <= all, count <= all - first else {
             throw CoreError(
                 .invalidArgument,
-                "there are \(rows.count) rows, not \(UInt(bitPattern: count)) from \(UInt(bitPattern: first))")
+                "there are \(all) rows, not \(UInt(bitPattern: count)) from \(UInt(bitPattern: first))")
         }
         let out = try required(out, "out_values")
+        try box.enter()
+        let rows = try box.rows.rows(in: first..<first + count)
         var written = 0
         do {
-            for row in rows[first..<first + count] {
+            for row in rows {
                 for value in row {
                     try putOwned(value, out + written)
                     written += 1

@@ -39,3 +39,42 @@ extension CollectionOperator {
         }
     }
 }
+
+extension Attribute {
+    /// What stands in the way of computing the attribute, whatever its type: text that cannot be read, or a key that its entity does
+    /// not have; the end of a sentence that begins with the attribute. nil when nothing does.
+    package var derivationObstacle: String? {
+        guard let derivation else { return nil }
+        do {
+            let expression = try derivation.expression.required()
+            _ = try derivation.filter?.required()
+            for path in expression.keyPaths {
+                if let missing = missingKey(of: path) { return missing }
+            }
+            return nil
+        } catch let error as CoreError { return "which cannot be read: \(error.message)" } catch { return "\(error)" }
+    }
+
+    private func missingKey(of path: KeyPath) -> String? {
+        var owner: Entity? = entity
+        for key in path.keys where !key.isOperator && key.text != "self" {
+            guard let current = owner else { return nil }
+            guard let property = current.anyProperty(named: key.text) else {
+                let near = nearestName(to: key.text, among: current.properties.map(\.name))
+                return "which names \(key.text), no property of \(current.name)"
+                    + (near.map { "; did you mean \($0)?" } ?? "")
+            }
+            owner = (property as? Relationship)?.destination
+        }
+        return nil
+    }
+
+    /// Runs what reads texts of a derivation; its errors name the attribute.
+    package func readingDerivation<Result>(_ body: () throws -> Result) throws -> Result {
+        do { return try body() } catch let error as CoreError where error.entity == nil {
+            throw CoreError(
+                error.status, "\(entity.name).\(path) cannot be derived: \(error.message)", domain: error.domain,
+                customCode: error.code, entity: entity.name, key: path, value: error.value, offset: error.offset)
+        }
+    }
+}

@@ -41,25 +41,69 @@ extension Entity {
     }
 
     /// What only the whole model can tell: inverses, indexes, constraints, types.
-    func check() throws {
+    ///
+    /// - Parameter attempt: runs each check.
+    func check(_ attempt: (() throws -> Void) throws -> Void) throws {
         for (name, property) in ownByName {
             guard let inherited = parent?.anyProperty(named: name) else { continue }
-            if property is FetchedProperty || inherited is FetchedProperty { throw repeated(name) }
+            if property is FetchedProperty || inherited is FetchedProperty { try attempt { throw repeated(name) } }
         }
-        for attribute in ownAttributes { try attribute.check() }
-        for relationship in ownRelationships { try relationship.check() }
-        for index in indexes {
-            for element in index.elements where element.expression == nil {
-                // Apple's own models index to-many relationships; no store makes such an index.
-                if let relationship = propertiesByName[element.property] as? Relationship, relationship.isToMany {
-                    continue
-                }
-                try checkReference(element.property, in: "the index \(index.name)")
-            }
-        }
+        for attribute in ownAttributes { try attempt { try attribute.check() } }
+        for relationship in ownRelationships { try attempt { try relationship.check() } }
+        for index in indexes { try attempt { try check(index) } }
         for constraint in uniqueConstraints {
-            for name in constraint { try checkReference(name, in: "a unique constraint") }
+            try attempt { for name in constraint { try checkReference(name, in: "a unique constraint") } }
         }
+    }
+
+    private func check(_ index: FetchIndex) throws {
+        if index.isOfProgram, let fault = spatialFault(index, property: { propertiesByName[$0] }) {
+            throw modelError("\(fault.text): use a binary index", entity: name, key: fault.key)
+        }
+        for element in index.elements where element.expression == nil {
+            // Apple's own models index to-many relationships; no store makes such an index.
+            if let relationship = propertiesByName[element.property] as? Relationship, relationship.isToMany {
+                continue
+            }
+            try checkReference(element.property, in: "the index \(index.name)")
+        }
+    }
+
+    /// Takes out properties that repeat inherited ones, which no layout has room for.
+    func leaveOutRepeated(_ note: (CoreError) -> Void) throws {
+        for property in ownProperties + ownFetchedProperties.map({ $0 as Property })
+        where parent?.anyProperty(named: property.name) != nil {
+            note(repeated(property.name))
+            try remove(property)
+        }
+    }
+
+    /// Why an R-tree cannot serve an index: it holds bounds of numbers, in up to five dimensions. nil for what is no R-tree, and for
+    /// one that serves, as far as its properties are there and stored.
+    ///
+    /// - Parameter property: gives the property of a name.
+    func spatialFault(_ index: FetchIndex, property: (String) -> Property?) -> (text: String, key: String)? {
+        guard index.isRTree else { return nil }
+        let shown = "the R-tree index \(index.name) of \(name)"
+        guard (1...5).contains(index.elements.count) else {
+            return ("\(shown) has \(index.elements.count) elements; an R-tree has one to five", index.name)
+        }
+        for element in index.elements {
+            if let expression = element.expression {
+                return (
+                    "\(shown) is over \(expression.text), which is computed; an R-tree holds attributes", index.name
+                )
+            }
+            guard let property = property(element.property), !property.isTransient, !property.isSpatial else {
+                continue
+            }
+            let type = (property as? Attribute)?.type.displayName ?? "a relationship"
+            return (
+                "\(shown) is over \(name).\(element.property), which is \(type); an R-tree holds numbers, Booleans and dates",
+                element.property
+            )
+        }
+        return nil
     }
 
     private func repeated(_ property: String) -> CoreError {
@@ -83,6 +127,16 @@ extension Entity {
             throw modelError(
                 "\(what) of \(self.name) names \"\(name)\", which has no column: it is transient or to-many",
                 entity: self.name, key: name)
+        }
+    }
+}
+
+extension Property {
+    /// Whether an R-tree has bounds of its values.
+    package var isSpatial: Bool {
+        switch (self as? Attribute)?.type {
+        case .integer16, .integer32, .integer64, .decimal, .double, .float, .boolean, .date: true
+        default: false
         }
     }
 }

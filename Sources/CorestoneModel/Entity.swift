@@ -226,6 +226,8 @@ extension Entity {
                     key: index.name)
             }
             if index.isRTree { try checkName(index.name, of: "an R-tree index", in: name) }
+            var index = index
+            index.isOfProgram = true
             try keepIndex(index)
         }
     }

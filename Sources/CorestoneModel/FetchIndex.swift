@@ -44,11 +44,23 @@ public struct FetchIndex: Sendable {
         case implied
     }
 
+    /// What the lists from before there were fetch indexes name: properties, and as `self` and `entity` the object itself and its
+    /// entity.
+    init(compound names: [String], of entity: Entity) {
+        let elements = names.map { name in
+            let isSpecial = (name == "self" || name == "entity") && entity.anyProperty(named: name) == nil
+            return isSpecial ? Element(expression: ExpressionText(name), named: name) : Element(property: name)
+        }
+        self.init(name: names.joined(separator: "_"), elements: elements)
+    }
+
     public let name: String
     public let elements: [Element]
     /// Only objects for which it holds are in the index.
     public let partialPredicate: PredicateText?
     private(set) var spelling = Spelling.fetchIndex
+    /// Whether a program added it, which can be told of a mistake; an index that a file has stands as it is.
+    var isOfProgram = false
 
     public init(name: String, elements: [Element], partialPredicate: PredicateText? = nil) {
         self.name = name

@@ -11,6 +11,7 @@ extension Model {
         for (key, text) in localization { try copy.setLocalization(text, forKey: key) }
         try copy.setExtras(extras)
         copy.sourceForm = sourceForm
+        copy.draftProblems = draftProblems
         return copy
     }
 }

@@ -13,6 +13,22 @@ extension Model {
     /// - Throws: `.storeIO` when the file cannot be read; `.model` when it holds no model, is damaged or goes beyond a limit;
     ///   `.invalidArgument` for a store, with what to do, and for a version that is not there, with those that are.
     public convenience init(contentsOf path: String, version: String? = nil) throws {
+        try self.init(path, version, asDraft: false)
+    }
+
+    /// Reads a source model that may be half-finished, as an editor saves it: with a relationship that leads nowhere, an attribute
+    /// without a type, an entity whose parent is gone. What cannot stand in a model is left out or shown as it stands, and
+    /// `draftProblems` says so of each. The model can be looked at like a frozen one. A model with problems can only be inspected;
+    /// any use throws the first of them. Without problems it is as any other model.
+    ///
+    /// - Parameters: as of `init(contentsOf:version:)`.
+    /// - Throws: as `init(contentsOf:version:)`, but not for what a draft may have; compiled models are not drafts.
+    public convenience init(draftAt path: String, version: String? = nil) throws {
+        try self.init(path, version, asDraft: true)
+        try settleDraft()
+    }
+
+    private convenience init(_ path: String, _ version: String?, asDraft: Bool) throws {
         var file = ModelFile(path)
         if file.isFolder {
             // An .xcdatamodel is a folder with one model, a bundle one with several.
@@ -21,7 +37,7 @@ extension Model {
                 file = source
             } else if let bundle = try ModelBundle(file) {
                 let chosen = try bundle.version(version, of: file)
-                try self.init(contentsOf: chosen.path)
+                try self.init(chosen.path, nil, asDraft: asDraft)
                 versionNameText = Text(chosen.name)
                 try requireHashes(chosen, in: file)
                 try loadStrings(besideModel: path)
@@ -32,7 +48,7 @@ extension Model {
         } else {
             try Model.refuse(version, of: file)
         }
-        try self.init(file)
+        try self.init(file, asDraft: asDraft)
         try loadStrings(besideModel: path)
     }
 
@@ -79,7 +95,7 @@ extension Model {
     }
 
     /// A file by what it begins with.
-    private convenience init(_ file: ModelFile) throws {
+    private convenience init(_ file: ModelFile, asDraft: Bool) throws {
         var file = file
         var bytes = try file.bytes()
         if bytes.starts(with: "momv2$".utf8) {
@@ -94,7 +110,7 @@ extension Model {
         }
         let content = bytes
         self.init()
-        try file.reading { try read(content) }
+        try file.reading { try read(content, asDraft: asDraft) }
     }
 
     /// The model in the bytes of a file of any kind, a compiled one, a `contents`, an archive of the editor, or in what a
@@ -107,10 +123,10 @@ extension Model {
         try read(bytes)
     }
 
-    private func read(_ bytes: [UInt8]) throws {
+    private func read(_ bytes: [UInt8], asDraft: Bool = false) throws {
         if let kind = Model.foreignKind(bytes) { throw CoreError(.invalidArgument, code: .coreData, "this \(kind)") }
         if bytes.starts(with: "bplist".utf8) { return try read(archive: try KeyedArchiveReader(bytes)) }
-        if XMLParser.mayRead(bytes) { return try SourceModelReader(into: self).read(bytes) }
+        if XMLParser.mayRead(bytes) { return try SourceModelReader(into: self, asDraft: asDraft).read(bytes) }
         let expanded: [UInt8]
         do { expanded = try inflateRaw(bytes, limit: Model.maximumFileSize) } catch let error as CoreError {
             throw archiveError(

@@ -31,6 +31,9 @@ public final class Model: @unchecked Sendable {
     var configurationPlaces: [String: Int] = [:]
     var knownIdentifiers: Set<String> = []
     private var firstError: CoreError?
+    /// Of a model that was read as a draft (`init(draftAt:version:)`), what keeps it from being used, and was left out or is shown
+    /// as it stands; empty for every other model.
+    public internal(set) var draftProblems: [CoreError] = []
     var nextPropertyNumber: UInt32 = 1
     private var propertyCount = 0
     /// What was taken out of the model: whoever still holds it finds it removed, not gone.
@@ -152,14 +155,33 @@ public final class Model: @unchecked Sendable {
 
     /// Checks the whole model and makes it immutable. Does nothing when it is frozen already.
     public func freeze() throws {
+        if let problem = draftProblems.first { throw problem }
         if isFrozen { return }
+        try settle { try $0() }
+    }
+
+    /// Makes a draft immutable with all that its checks object to, which joins its problems: it can be looked at, and not used.
+    func settleDraft() throws {
+        for entity in entities { try entity.leaveOutRepeated { draftProblems.append($0) } }
+        try settle { check in
+            do { try check() } catch let problem as CoreError where problem.status == .model {
+                // One that was read already says more.
+                if draftProblems.contains(where: { $0.entity == problem.entity && $0.key == problem.key }) { return }
+                guard draftProblems.count < SourceModelBuilder.maximumProblems else { throw problem }
+                draftProblems.append(problem.withoutObjects)
+            }
+        }
+    }
+
+    /// - Parameter attempt: runs a check.
+    private func settle(_ attempt: (() throws -> Void) throws -> Void) throws {
         try edit {
-            for entity in entities { try entity.checkHierarchy() }
+            for entity in entities { try attempt { try entity.checkHierarchy() } }
             try checkSize()
             for entity in roots { try entity.layOut(after: []) }
             for entity in roots { entity.settleHooks() }
             for entity in entities {
-                try entity.check()
+                try entity.check(attempt)
                 try entity.settleValidators()
             }
             hasValidators = entities.contains { !$0.allValidators.isEmpty }
@@ -237,7 +259,10 @@ public final class Model: @unchecked Sendable {
     }
 
     /// The first mistake, if there was one, keeps the model from being written too.
-    func requireSound() throws { if let firstError { throw firstError } }
+    func requireSound() throws { if let error = firstError ?? draftProblems.first { throw error } }
+
+    /// Forgets the first mistake, for who reads a draft and takes note of it.
+    func forgetMistake() { firstError = nil }
 
     /// Runs a change of the model or of anything in it; remembers the first mistake.
     func change<Result>(_ body: () throws -> Result) throws -> Result {

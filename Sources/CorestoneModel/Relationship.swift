@@ -12,6 +12,9 @@ public final class Relationship: Property, @unchecked Sendable {
     public internal(set) unowned var inverse: Relationship?
     /// The inverse without a check that it lives: for those who keep the model. Set by `Model.freeze`.
     package private(set) unowned(unsafe) var settledInverse: Relationship?
+    /// Of a draft: the destination that the file names and the model lacks, an empty one where it names none. `destination` is only
+    /// a stand-in then.
+    public internal(set) var missingDestination: String?
     /// Whether a save learns the relationship's pairs from this side: no to-one side's row says them, and no other to-many
     /// side does. Set by `Model.freeze`.
     package private(set) var tellsPairs = false

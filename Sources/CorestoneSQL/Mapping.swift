@@ -24,6 +24,10 @@ package struct EntityMapping: Sendable {
     package let isTableShared: Bool
     /// By slot, as `Entity.properties`.
     package let properties: [PropertyMapping]
+    /// The R-trees that the store has over attributes of the entity, and keeps up to date.
+    package var spatialIndexes: [SpatialMapping] = []
+    /// The paths of attributes and to-one relationships by whose value an index of the file finds rows; empty where there is no R-tree.
+    package var indexedKeys: Set<String> = []
 
     package init(
         entity: Entity, table: String, number: Int64, numbers: [Int64], isTableShared: Bool,
@@ -35,6 +39,19 @@ package struct EntityMapping: Sendable {
         self.numbers = numbers
         self.isTableShared = isTableShared
         self.properties = properties
+    }
+}
+
+/// An R-tree: a table with a row for each of the entity's table, which has bounds of the values there.
+package struct SpatialMapping: Sendable {
+    /// The name of the index in the model.
+    package let name: String
+    package let table: String
+    /// The columns of an attribute's bounds, by its path.
+    package let bounds: [String: (least: String, greatest: String)]
+
+    package init(name: String, table: String, bounds: [String: (least: String, greatest: String)]) {
+        (self.name, self.table, self.bounds) = (name, table, bounds)
     }
 }
 

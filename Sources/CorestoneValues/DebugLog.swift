@@ -87,6 +87,18 @@ public enum DebugLog {
         text.withUTF8 { bytes in _ = Glibc.write(2, bytes.baseAddress, bytes.count) }
     }
 
+    /// What was warned of already, by hash: the subjects may be large.
+    private static let warned = Locked(Set<Int>())
+    /// A program that has more to be warned of puts its predicates together; it was told often enough.
+    private static let mostWarnings = 1000
+
+    /// Tells of something that is rarely meant, once in a process for each subject.
+    /// - Parameter subject: the hash of what the warning is about.
+    package static func warnOnce(_ subject: Int, _ text: @autoclosure () -> String) {
+        let isNew = warned.withLock { $0.count < mostWarnings && $0.insert(subject).inserted }
+        if isNew { write("CoreData: warning: \(text())") }
+    }
+
     /// Why a call fails that a sink makes.
     package static func calledFromSink() -> CoreError {
         CoreError(

@@ -296,6 +296,22 @@ static void *conflict_of(const struct company *c, cst_object *object) {
     return conflict;
 }
 
+/* Rows that are read when they are asked for, and so belong to a queue. */
+static cst_rows *lazy_rows(const struct company *c) {
+    cst_expression *self = NULL;
+    OK(cst_expression_parse(text("SELF"), 0, NULL, &self, E));
+    cst_column column = {text("objectID"), self, CST_ATTRIBUTE_UNDEFINED, 0};
+    cst_fetch_request *request = NULL;
+    cst_rows *rows = NULL;
+    OK(cst_fetch_request_new(c->employee, &request, E));
+    OK(cst_fetch_request_set_columns(request, 1, &column, E));
+    OK(cst_fetch_request_set_option(request, CST_FETCH_BATCH_SIZE, 1, E));
+    OK(cst_context_fetch_rows(c->context, request, &rows, E));
+    cst_release(request);
+    cst_release(self);
+    return rows;
+}
+
 void world_open(struct world *world, const char *folder) {
     memset(world, 0, sizeof *world);
     snprintf(world->folder, sizeof world->folder, "%s", folder);
@@ -348,9 +364,7 @@ void world_open(struct world *world, const char *folder) {
     cst_expression *expression = NULL;
     OK(cst_expression_parse(text("name"), 0, NULL, &expression, E));
     world->live[TYPE_EXPRESSION] = expression;
-    cst_rows *rows = NULL;
-    OK(cst_context_fetch_rows(c->context, request, &rows, E));
-    world->live[TYPE_ROWS] = rows;
+    world->live[TYPE_ROWS] = lazy_rows(c);
     world->live[TYPE_FETCH_REQUEST] = request;
     world->live[TYPE_RESULTS] = company_fetch(c->context, c->employee, NULL, "number");
     cst_cursor *cursor = NULL;

@@ -226,6 +226,34 @@ static void explanations(void) {
     company_close(&c);
 }
 
+/* A comparison that takes all values of a to-many relationship for one. */
+static void a_collection_compared_with_one_value_is_told_once(void) {
+    struct company c = company_open(check_path("company.sqlite"));
+    static struct lines lines;
+    memset(&lines, 0, sizeof lines);
+    OK(cst_log_set_callback(take, &lines, destroyed, E));
+    cst_predicate *predicate = NULL;
+    OK(cst_predicate_parse(text("employees.name == 'nobody'"), 0, NULL, &predicate, E));
+    for (int i = 0; i < 3; i++) {
+        cst_fetch_request *request = NULL;
+        cst_results *results = NULL;
+        OK(cst_fetch_request_new(c.department, &request, E));
+        OK(cst_fetch_request_set_predicate(request, predicate, E));
+        OK(cst_context_fetch(c.context, request, &results, E));
+        CHECK_INT(0, cst_results_count(results));
+        OK(cst_release(results));
+        OK(cst_release(request));
+    }
+    CHECK_INT(1, lines.count);
+    CHECK(strstr(lines.text, "CoreData: warning: ") == lines.text);
+    CHECK(strstr(lines.text, "Department.employees.name") != NULL);
+    CHECK(strstr(lines.text, "ANY employees.name == %@") != NULL);
+    CHECK(strstr(lines.text, "nobody") == NULL);
+    OK(cst_release(predicate));
+    silence();
+    company_close(&c);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(environment);
@@ -235,5 +263,6 @@ int main(int argc, char **argv) {
     RUN(integrity_is_checked_when_asked);
     RUN(statistics);
     RUN(explanations);
+    RUN(a_collection_compared_with_one_value_is_told_once);
     return check_end();
 }

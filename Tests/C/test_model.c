@@ -352,6 +352,54 @@ static const char *bundle(void) {
 
 static const cst_string current = {NULL, 0};
 
+/* Saved while somebody was still at it: a destination is missing, and a type. */
+static void a_half_finished_model_can_be_looked_at(void) {
+    const char *folder = check_path("Half.xcdatamodel");
+    char contents[512];
+    snprintf(contents, sizeof contents, "%s/contents", folder);
+    CHECK_INT(0, mkdir(folder, 0777));
+    FILE *file = fopen(contents, "w");
+    CHECK(file != NULL);
+    fputs("<?xml version=\"1.0\"?><model documentVersion=\"1.0\"><entity name=\"Place\"><attribute name=\"x\"/>"
+          "<relationship name=\"near\" maxCount=\"1\" destinationEntity=\"Street\"/></entity></model>",
+          file);
+    fclose(file);
+    cst_string path = text(folder);
+    cst_model *model = NULL;
+    cst_entity *entity = NULL;
+    cst_buffer problems = {0};
+    CHECK_STATUS(CST_E_MODEL, cst_model_load(path, current, &model, E));
+    CHECK_CONTAINS("Place.near leads to Street", cst_error_message(check_error()));
+    OK(cst_model_load_draft(path, current, &model, &problems, E));
+    CHECK_CONTAINS("\"key\": \"near\"", text(problems.data));
+    CHECK_CONTAINS("Place.x has no type", text(problems.data));
+    OK(cst_model_entity(model, text("Place"), &entity, E));
+    CHECK_TEXT("Place", cst_entity_name(entity));
+    CHECK_STATUS(CST_E_MODEL, cst_model_freeze(model, E));
+    CHECK_CONTAINS("leads to Street", cst_error_message(check_error()));
+    OK(cst_release(model));
+    OK(cst_model_load_draft(text(bundle()), current, &model, &problems, E));
+    CHECK(strcmp(problems.data, "[]") == 0);
+    OK(cst_model_freeze(model, E));
+    OK(cst_release(model));
+    cst_buffer_dispose(&problems);
+}
+
+static void an_r_tree_over_text_is_refused(void) {
+    cst_model *model = NULL;
+    cst_entity *entity = NULL;
+    OK(cst_model_new(&model, E));
+    OK(cst_model_add_entity(model, text("Place"), &entity, E));
+    OK(cst_entity_add_attribute(entity, text("label"), CST_ATTRIBUTE_STRING, 0, NULL, E));
+    cst_index_element element = {.property = text("label"), .flags = CST_INDEX_RTREE};
+    OK(cst_entity_add_fetch_index(entity, text("byLabel"), 1, &element, NULL, E));
+    CHECK_STATUS(CST_E_MODEL, cst_model_freeze(model, E));
+    CHECK_CONTAINS("byLabel of Place is over Place.label, which is String", cst_error_message(check_error()));
+    CHECK_TEXT("Place", cst_error_entity(check_error()));
+    CHECK_TEXT("label", cst_error_key(check_error()));
+    OK(cst_release(model));
+}
+
 static void models_are_read_from_bundles(void) {
     cst_string path = text(bundle());
     cst_model *model = NULL;
@@ -672,6 +720,8 @@ int main(int argc, char **argv) {
     RUN(version_hashes_are_those_of_apple);
     RUN(a_modifier_changes_the_hash);
     RUN(the_compiled_model_is_a_keyed_archive);
+    RUN(a_half_finished_model_can_be_looked_at);
+    RUN(an_r_tree_over_text_is_refused);
     RUN(models_are_read_from_bundles);
     RUN(of_a_bundle_the_version_that_wrote_the_store_is_chosen);
     RUN(a_model_says_all_as_json);

@@ -4,6 +4,7 @@
  */
 #include "company.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -214,6 +215,87 @@ static void the_statement_of_rows(void) {
     company_close(&c);
 }
 
+static void *read_first(void *argument) {
+    cst_value values[2];
+    memset(values, 0, sizeof values);
+    struct ArrowArrayStream stream;
+    cst_status status = cst_rows_copy_values(argument, 0, 1, values, NULL);
+    CHECK_INT(status, cst_rows_export_arrow_stream(argument, 0, 0, &stream, NULL));
+    if (status == CST_OK) stream.release(&stream);
+    for (int i = 0; i < 2; i++)
+        cst_value_dispose(&values[i]);
+    return (void *)(intptr_t)status;
+}
+
+/* What another thread gets of rows with two columns. */
+static cst_status read_elsewhere(cst_rows *rows) {
+    pthread_t thread;
+    void *status = NULL;
+    CHECK_INT(0, pthread_create(&thread, NULL, read_first, rows));
+    CHECK_INT(0, pthread_join(thread, &status));
+    return (cst_status)(intptr_t)status;
+}
+
+static void rows_come_a_batch_at_a_time(void) {
+    struct company c = six_people();
+    cst_expression *self = NULL;
+    OK(cst_expression_parse(text("SELF"), 0, NULL, &self, E));
+    cst_column columns[] = {property("name"), {text("objectID"), self, CST_ATTRIBUTE_UNDEFINED, 0}};
+    cst_fetch_request *request = request_of(&c, 2, columns);
+    cst_sort order = {text("name"), 0, 0};
+    OK(cst_fetch_request_set_sort(request, 1, &order, E));
+    OK(cst_fetch_request_set_option(request, CST_FETCH_BATCH_SIZE, 4, E));
+    cst_rows *rows = rows_of(&c, request);
+    CHECK_INT(PEOPLE, cst_rows_count(rows));
+    CHECK_INT(4, cst_rows_batch_size(rows));
+    cst_value values[2 * PEOPLE];
+    OK(cst_rows_copy_values(rows, 0, PEOPLE, values, E));
+    for (int i = 0; i < PEOPLE; i++) {
+        char name[24];
+        snprintf(name, sizeof name, "person %d", i);
+        CHECK_TEXT(name, values[2 * i].as.string);
+        CHECK_INT(CST_OBJECT_ID, values[2 * i + 1].type);
+        cst_value_dispose(&values[2 * i]);
+        cst_value_dispose(&values[2 * i + 1]);
+    }
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_rows_copy_values(rows, PEOPLE, 1, values, E));
+    CHECK_INT(0, cst_rows_batch_size(NULL));
+    CHECK_INT(CST_E_WRONG_THREAD, read_elsewhere(rows));
+    OK(cst_fetch_request_set_option(request, CST_FETCH_BATCH_SIZE, 0, E));
+    cst_rows *whole = rows_of(&c, request);
+    CHECK_INT(CST_OK, read_elsewhere(whole));
+    OK(cst_release(whole));
+    OK(cst_release(rows));
+    OK(cst_release(request));
+    OK(cst_release(self));
+    company_close(&c);
+}
+
+/* As Core Data has it: a variable with the name of a column. */
+static void a_having_predicate_has_columns_as_variables(void) {
+    struct company c = six_people();
+    cst_column columns[] = {property("number"), computed("people", "count:(name)", CST_ATTRIBUTE_INTEGER_64)};
+    cst_fetch_request *request = request_of(&c, 2, columns);
+    cst_string group = text("number");
+    OK(cst_fetch_request_set_group_by(request, 1, &group, E));
+    struct {
+        const char *having;
+        size_t count;
+    } cases[] = {{"$people > 2", 2}, {"$people > 3", 0}, {"people == 3 AND $number == 1", 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cst_predicate *having = NULL;
+        OK(cst_predicate_parse(text(cases[i].having), 0, NULL, &having, E));
+        OK(cst_fetch_request_set_having(request, having, E));
+        cst_rows *rows = rows_of(&c, request);
+        CHECK_INT(cases[i].count, cst_rows_count(rows));
+        OK(cst_release(rows));
+        OK(cst_release(having));
+    }
+    OK(cst_release(request));
+    OK(cst_release((void *)columns[1].expression));
+    company_close(&c);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(columns_and_their_names);
@@ -223,5 +305,7 @@ int main(int argc, char **argv) {
     RUN(what_cannot_be_a_column);
     RUN(aggregates);
     RUN(the_statement_of_rows);
+    RUN(rows_come_a_batch_at_a_time);
+    RUN(a_having_predicate_has_columns_as_variables);
     return check_end();
 }

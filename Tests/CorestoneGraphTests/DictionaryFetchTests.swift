@@ -1,4 +1,5 @@
 import Corestone
+import Dispatch
 import XCTest
 
 /// Fetches of dictionaries: columns, expressions, groups.
@@ -38,17 +39,17 @@ final class DictionaryFetchTests: GraphTestCase {
 
     func testS023OnlyTheRequestedKeys() throws {
         let found = try context.fetchDictionaries(try request(["name"], where: "age > 15"))
-        XCTAssertEqual(found.dictionaries, [["name": .string("cal")]])
+        XCTAssertEqual(try found.dictionaries, [["name": .string("cal")]])
         XCTAssertEqual(found.columns, ["name"])
     }
 
     func testKeyPathsAndToOneRelationships() throws {
         let found = try context.fetchDictionaries(try request(["name", "department.name", "department"]))
-        XCTAssertEqual(found.rows[0][1], .string("Research"))
-        XCTAssertEqual(found.rows[2][1], .null)
-        XCTAssertNil(found.dictionaries[2]["department.name"])
-        guard case .object(let reference as ObjectIDReference) = found.rows[0][2] else {
-            return XCTFail("\(found.rows[0][2])")
+        XCTAssertEqual(try found.rows[0][1], .string("Research"))
+        XCTAssertEqual(try found.rows[2][1], .null)
+        XCTAssertNil(try found.dictionaries[2]["department.name"])
+        guard case .object(let reference as ObjectIDReference) = try found.rows[0][2] else {
+            return XCTFail("\(try found.rows[0][2])")
         }
         XCTAssertEqual(reference.id.entity.name, "Department")
     }
@@ -76,7 +77,7 @@ final class DictionaryFetchTests: GraphTestCase {
         let found = try context.fetchDictionaries(
             try request(
                 ["age", try column("headcount", "count:(name)")], groupBy: ["age"], sort: [SortDescriptor("age")]))
-        XCTAssertEqual(found.rows, [[.int(10), .int(2)], [.int(20), .int(1)]])
+        XCTAssertEqual(try found.rows, [[.int(10), .int(2)], [.int(20), .int(1)]])
     }
 
     func testS029HavingByColumnAndByFunction() throws {
@@ -84,7 +85,7 @@ final class DictionaryFetchTests: GraphTestCase {
             let found = try context.fetchDictionaries(
                 try request(
                     ["age", try column("headcount", "count:(name)")], groupBy: ["age"], having: having, sort: []))
-            XCTAssertEqual(found.rows, [[.int(10), .int(2)]], having)
+            XCTAssertEqual(try found.rows, [[.int(10), .int(2)]], having)
         }
     }
 
@@ -100,11 +101,11 @@ final class DictionaryFetchTests: GraphTestCase {
     func testS035OneRowOfATotalWithAFreeName() throws {
         let found = try context.fetchDictionaries(
             try request([try column("total age", "sum:(age)", .integer64)], sort: []))
-        XCTAssertEqual(found.dictionaries, [["total age": .int(40)]])
+        XCTAssertEqual(try found.dictionaries, [["total age": .int(40)]])
         let none = try context.fetchDictionaries(
             try request(
                 [try column("total age", "sum:(age)"), try column("oldest", "max:(age)")], where: "age > 99", sort: []))
-        XCTAssertEqual(none.rows, [[.int(0), .null]])
+        XCTAssertEqual(try none.rows, [[.int(0), .null]])
     }
 
     func testExpressionsOfEachRowAndTheirTypes() throws {
@@ -113,7 +114,7 @@ final class DictionaryFetchTests: GraphTestCase {
                 try column("whole", "salary / 3", .integer32), try column("text", "age", .string),
                 try column("colleagues", "department.employees.@count"), try column("always", "7"),
             ]))
-        XCTAssertEqual(found.rows[0], [.int(33), .string("10"), .int(2), .int(7)])
+        XCTAssertEqual(try found.rows[0], [.int(33), .string("10"), .int(2), .int(7)])
         XCTAssertThrowsError(try context.fetchDictionaries(try request([try column("age", "name", .integer32)]))) {
             XCTAssertTrue("\($0)".contains("the column age is"), "\($0)")
         }
@@ -123,7 +124,7 @@ final class DictionaryFetchTests: GraphTestCase {
         let found = try context.fetchDictionaries(
             try request(
                 [try column("spread", "max:(salary) - min:(salary)"), try column("mean", "average:(age)")], sort: []))
-        XCTAssertEqual(found.rows, [[.double(300), .double(40.0 / 3)]])
+        XCTAssertEqual(try found.rows, [[.double(300), .double(40.0 / 3)]])
     }
 
     func testDistinctRowsAndTheirWindow() throws {
@@ -140,6 +141,67 @@ final class DictionaryFetchTests: GraphTestCase {
         try cal.setValue(.int(99), forKey: "age")
         _ = try context.insert("Employee")
         XCTAssertEqual(try context.fetchDictionaries(try request(["age"])).rows, [[.int(10)], [.int(10)], [.int(20)]])
+    }
+
+    func testRowsAreReadABatchAtATimeWhereTheyHaveTheirID() throws {
+        let identified = FetchedColumn.expression(ExpressionDescription(name: "id", expression: .selfObject))
+        for column in [identified, "objectID"] {
+            let request = try request(["name", column], sort: [SortDescriptor("name", ascending: false)])
+            let whole = try context.fetchDictionaries(request)
+            XCTAssertFalse(whole.isLazy)
+            request.batchSize = 2
+            let lazy = try context.fetchDictionaries(request)
+            XCTAssertTrue(lazy.isLazy)
+            XCTAssertEqual([lazy.count, lazy.batchSize], [3, 2])
+            XCTAssertEqual(try lazy.row(at: 0)[0], .string("cal"))
+            XCTAssertEqual(try lazy.row(at: 1)[0], .string("ben"))
+            XCTAssertEqual(try lazy.rows, try whole.rows)
+            XCTAssertEqual(Array(try lazy.rows(in: 1..<3)), Array(try whole.rows[1...]))
+            XCTAssertThrowsError(try lazy.row(at: 3))
+        }
+        let request = try request(["name"])
+        request.batchSize = 2
+        XCTAssertFalse(try context.fetchDictionaries(request).isLazy)
+    }
+
+    /// What cannot be read is an error, no row of nulls, and no end of the process.
+    func testLazyRowsTellWhyTheyCannotBeRead() throws {
+        let request = try request(["name", "objectID"])
+        request.batchSize = 2
+        let lazy = try context.fetchDictionaries(request)
+        let done = DispatchSemaphore(value: 0)
+        nonisolated(unsafe) var told: [Status?] = []
+        DispatchQueue.global().async {
+            told = [
+                { _ = try lazy.rows }, { _ = try lazy.dictionaries }, { _ = try lazy.row(at: 0) },
+            ].map { (body: () throws -> Void) in
+                do { try body() } catch { return (error as? CoreError)?.status }
+                return nil
+            }
+            done.signal()
+        }
+        done.wait()
+        XCTAssertEqual(told, [.wrongThread, .wrongThread, .wrongThread])
+        try coordinator.remove(coordinator.stores[0])
+        XCTAssertThrowsError(try lazy.rows)
+        XCTAssertThrowsError(try lazy.dictionaries)
+    }
+
+    func testAHavingPredicateNamesColumnsByVariables() throws {
+        let count = try column("n", "count:(name)")
+        for having in ["$n > 1", "n > 1", "$n > 1 AND $age == 10"] {
+            let request = try request(["age", count], groupBy: ["age"], having: having, sort: [])
+            XCTAssertEqual(try context.fetchDictionaries(request).rows, [[.int(10), .int(2)]], having)
+            request.nulls = .database
+            XCTAssertEqual(try context.fetchDictionaries(request).rows, [[.int(10), .int(2)]], having)
+            request.computesRowsInMemory = true
+            XCTAssertEqual(try context.fetchDictionaries(request).rows, [[.int(10), .int(2)]], having)
+        }
+        let request = try request(["age", count], groupBy: ["age"], having: "$m > 1", sort: [])
+        XCTAssertThrowsError(try context.fetchDictionaries(request)) {
+            XCTAssertTrue(
+                "\($0)".contains("names $m, which is neither a column nor grouped by"), "\($0)")
+        }
     }
 
     func testWhatCannotBeAColumn() throws {

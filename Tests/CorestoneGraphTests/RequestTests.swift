@@ -74,7 +74,7 @@ final class RequestTests: CompanyFileTestCase {
         request.resultType = .dictionaries
         request.propertiesToFetch = ["name"]
         guard case .dictionaries(let rows) = try context.execute(request) else { return XCTFail("no dictionaries") }
-        XCTAssertEqual(rows.rows, [[.string("Alice")], [.string("Bob")]])
+        XCTAssertEqual(try rows.rows, [[.string("Alice")], [.string("Bob")]])
     }
 
     func testAnUnknownRequestIsRefused() throws {

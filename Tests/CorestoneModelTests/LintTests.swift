@@ -103,6 +103,30 @@ final class LintTests: XCTestCase {
         XCTAssertEqual(places(model, .transientInPredicate), ["A"])
     }
 
+    func testRTreesThatServeNoFetch() throws {
+        let (model, a, b) = try sound()
+        try b.addAttribute(named: "open", type: .boolean)
+        let (count, open) = (
+            FetchIndex.Element(property: "count", collation: .rTree),
+            FetchIndex.Element(property: "open", collation: .rTree)
+        )
+        try b.keepIndex(FetchIndex(name: "fine", elements: [count, open]))
+        XCTAssertEqual(places(model, .unservedRTree), [])
+        try a.keepIndex(FetchIndex(name: "text", elements: [.init(property: "name", collation: .rTree)]))
+        try a.keepIndex(FetchIndex(name: "toOne", elements: [.init(property: "b", collation: .rTree)]))
+        try b.keepIndex(FetchIndex(name: "large", elements: Array(repeating: count, count: 6)))
+        try b.keepIndex(
+            FetchIndex(
+                name: "sum",
+                elements: [.init(expression: ExpressionText("count + 1"), named: "expression1", collation: .rTree)]))
+        XCTAssertEqual(places(model, .unservedRTree), ["A.name", "A.b", "B.large", "B.sum"])
+        try model.freeze()
+        let built = try model.copy()
+        try built.requireEntity(named: "A").addIndex(
+            FetchIndex(name: "own", elements: [.init(property: "name", collation: .rTree)]))
+        XCTAssertThrowsError(try built.freeze()) { XCTAssert("\($0)".contains("own of A is over A.name"), "\($0)") }
+    }
+
     func testRequests() throws {
         let (model, a, _) = try sound()
         func set(_ name: String, _ entity: String, _ predicate: String) throws {

@@ -24,6 +24,45 @@ final class SourceModelTests: XCTestCase {
         } catch { return (error as? CoreError)?.message ?? "\(error)" }
     }
 
+    func testCompoundIndexesOfTheObjectAndItsEntity() throws {
+        let model = try model(
+            """
+            <entity name="Place"><attribute name="title" attributeType="String"/>
+              <compoundIndexes><compoundIndex><index value="title"/><index value="self"/></compoundIndex>
+              <compoundIndex><index value="entity"/><index value="title"/></compoundIndex></compoundIndexes>
+            </entity>
+            """)
+        try model.freeze()
+        let indexes = try XCTUnwrap(model.entity(named: "Place")).indexes
+        XCTAssertEqual(indexes.map(\.name), ["title_self", "entity_title"])
+        XCTAssertEqual(indexes.map { $0.elements.map { $0.expression?.text ?? "" } }, [["", "self"], ["entity", ""]])
+        let compiled = try Model(data: try compiledModel(model))
+        try compiled.freeze()
+        let again = try XCTUnwrap(compiled.entity(named: "Place")).indexes
+        XCTAssertEqual(again.map { $0.elements.map { $0.expression?.text ?? "" } }, [["", "SELF"], ["entity", ""]])
+    }
+
+    /// What a file has stands, whatever it is; no fetch uses an R-tree over anything else.
+    func testAnRTreeHoldsNumbersBooleansAndDates() throws {
+        func faults(_ type: String) throws -> [String] {
+            let model = try model(
+                """
+                <entity name="Place"><attribute name="at" attributeType="\(type)"/>
+                  <fetchIndex name="byAt"><fetchIndexElement property="at" type="RTree" order="ascending"/></fetchIndex></entity>
+                """)
+            try model.freeze()
+            return model.lint().filter { $0.rule == .unservedRTree }.map(\.message)
+        }
+        for type in ["Integer 16", "Integer 64", "Decimal", "Double", "Float", "Boolean", "Date"] {
+            XCTAssertEqual(try faults(type), [], type)
+        }
+        for type in ["String", "UUID", "Binary", "URI"] {
+            let found = try faults(type)
+            XCTAssertEqual(found.count, 1, type)
+            XCTAssert(found.allSatisfy { $0.contains("byAt of Place is over Place.at, which is \(type)") }, "\(found)")
+        }
+    }
+
     func testEveryKindOfElement() throws {
         let model = try model(
             """
@@ -136,7 +175,8 @@ final class SourceModelTests: XCTestCase {
     func testMistakesAreNamed() {
         XCTAssertEqual(message("<entity/>"), "the source model has a <entity> without the attribute name")
         XCTAssertEqual(
-            message("<entity name='A' parentEntity='B'/>"), "A inherits from B, which is no entity of the model")
+            message("<entity name='A' parentEntity='B'/>"),
+            "A inherits from B, which is no entity of the model; add it, or let A inherit from another one")
         XCTAssertEqual(
             message("<entity name='A'><relationship name='r' destinationEntity='B'/></entity>"),
             "A.r leads to B, which is no entity of the model")

@@ -363,7 +363,11 @@ final class FetchCompilerTests: XCTestCase {
     func testMistakesAreNamed() throws {
         let table: [(entity: String, format: String, message: String)] = [
             ("Employee", "nmae == 'x'", #"Employee has no property "nmae"; did you mean "name"?"#),
-            ("Employee", "name < 3", "a string and a number have no order"),
+            (
+                "Employee", "name < 3",
+                "name < 3 has no meaning: Employee.name is a string (String), 3 is a number, and a string and a number have no "
+                    + "order; compare it with a string"
+            ),
             (
                 "Employee", "ANY name == 'x'",
                 "the left side of ANY must be a collection; name leads to one value: leave the word out"

@@ -9,7 +9,7 @@ import XCTest
 /// The members of to-many relationships, read for many owners at once.
 final class MembersTests: StoreTestCase {
     private func spans(_ keys: [Int64]) -> [String] {
-        KeyPart.parts(of: keys, shortestList: 4).map {
+        KeyPart.parts(of: keys).map {
             switch $0 {
             case .one(let key): "\(key)"
             case .list(let keys): "(\(keys.map(String.init).joined(separator: " ")))"
@@ -21,14 +21,18 @@ final class MembersTests: StoreTestCase {
     func testKeysInParts() {
         XCTAssertEqual(spans([]), [])
         XCTAssertEqual(spans([7]), ["7"])
-        XCTAssertEqual(spans([9, 3, 9]), ["3", "9"])
+        XCTAssertEqual(spans([9, 3, 9]), ["(3 9)"])
         XCTAssertEqual(spans(Array(1...8)), ["1-8"])
-        XCTAssertEqual(spans([20] + Array((1...12).reversed()) + [5]), ["1-12", "20"])
+        XCTAssertEqual(spans([3, 4]), ["3-4"])
+        // Few keys are one statement, whatever gaps they have.
+        XCTAssertEqual(
+            spans([20] + Array((1...12).reversed()) + [5]), ["(1 2 3 4 5 6 7 8 9 10 11 12 20)"])
+        XCTAssertEqual(spans([60] + Array(1...40)), ["1-40", "60"])
         XCTAssertEqual(spans(Array(1...7) + Array(11...40)), ["11-40", "(1 2 3 4 5 6 7)"])
         XCTAssertEqual(spans([.max, .max - 1, 1, 2]), ["(1 2 \(Int64.max - 1) \(Int64.max))"])
         for count in 0..<320 {
             let keys = (0..<Int64(count)).map { $0 * 2 + 1 }
-            let parts = KeyPart.parts(of: keys, shortestList: 4)
+            let parts = KeyPart.parts(of: keys)
             let all = parts.flatMap { part -> [Int64] in
                 switch part {
                 case .one(let key): [key]

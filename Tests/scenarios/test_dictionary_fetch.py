@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from corestone import Context, Expression, ExpressionDescription, FetchRequest, InvalidArgumentError, Model
+from corestone import Context, Expression, ExpressionDescription, FetchRequest, InvalidArgumentError, Model, log
 from test_pending_changes_fetch import STAFF
 
 
@@ -43,6 +43,74 @@ def test_s029_having(opened: Any, having: str, in_memory: bool) -> None:
         "Employee", columns=["salary", HEADCOUNT], group_by=["salary"], having=having, in_memory=in_memory
     )
     assert rows == [{"salary": 10, "headcount": 2}]
+
+
+@pytest.mark.parametrize("in_memory", [False, True])
+def test_s030_a_having_predicate_with_a_variable(opened: Any, in_memory: bool) -> None:
+    """Which is how Core Data names a column there."""
+    makers = {f"car {number:03}": 1 if number < 101 else 2 for number in range(120)}
+    context = saved(opened, **makers)
+    rows = context.fetch_rows(
+        "Employee", columns=["salary", HEADCOUNT], group_by=["salary"], having="$headcount > 100", in_memory=in_memory
+    )
+    assert rows == [{"salary": 1, "headcount": 101}]
+
+
+CARS = {
+    "Car": {"maker": "string?", "numberPlate": "string"},
+    "SportCar": {"@parent": "Car"},
+}
+
+
+def garage(opened: Any) -> Context:
+    context: Context = opened(Model(CARS)).context()
+    for number in range(130):
+        kind = "SportCar" if number % 5 == 0 else "Car"
+        context.insert(kind, maker=f"maker {number % 7}", numberPlate=f"{number:03}")
+    context.save()
+    context.reset()
+    return context
+
+
+def test_s034_dictionaries_in_batches(opened: Any, store_type: str) -> None:
+    context = garage(opened)
+    request = FetchRequest(
+        "Car", columns=["maker", "objectID"], sort="numberPlate", result_type="dictionaries", batch_size=10
+    )
+    with log.recorded() as lines:
+        rows: Any = context.execute(request)
+    first = statements(lines)
+    with log.recorded() as lines:
+        assert rows[0]["maker"] == "maker 0"
+        assert rows[9]["maker"] == "maker 2"
+    second = statements(lines)
+    if store_type == "SQLite":
+        assert [line.partition(" FROM ")[0] for line in first] == ["SELECT t0.Z_PK, t0.Z_ENT"]
+        [select] = second
+        assert "ZMAKER" in select
+        assert "t0.Z_PK IN" in select
+    assert [row["maker"] for row in rows] == [f"maker {number % 7}" for number in range(130)]
+    assert len({row["objectID"] for row in rows}) == 130
+    without = FetchRequest("Car", columns=["maker"], sort="numberPlate", result_type="dictionaries", batch_size=10)
+    assert context.execute(without) == [{"maker": f"maker {number % 7}"} for number in range(130)]
+
+
+def test_s276_a_batch_of_objects_is_one_statement(opened: Any, store_type: str) -> None:
+    context = garage(opened)
+    # Another coordinator has none of the rows yet; a store without a file has but one.
+    reader = opened(Model(CARS)).context() if store_type == "SQLite" else context
+    with log.recorded() as lines:
+        results: Any = reader.execute(FetchRequest("Car", sort="numberPlate", batch_size=9))
+        assert [each["numberPlate"] for each in results] == [f"{number:03}" for number in range(130)]
+    if store_type == "SQLite":
+        assert len(statements(lines)) == 1 + 15, "one for the keys, one for each batch, of four rows at the end"
+    assert context.count("SportCar") == 26
+
+
+def statements(lines: list[str]) -> list[str]:
+    """What was read of the cars."""
+    found = [line.removeprefix("CoreData: sql: ") for line in lines if line.startswith("CoreData: sql: SELECT t0.")]
+    return [line for line in found if " FROM ZCAR " in line]
 
 
 def test_s032_a_to_many_relationship_is_no_column(opened: Any) -> None:

@@ -144,3 +144,63 @@ def test_a_pipe_is_asked_for_nothing(tmp_path: Path) -> None:
     shown = run("show", pipe)
     assert (shown.returncode, shown.stdout) == (3, "")
     assert str(pipe) in shown.stderr
+
+
+HALF_FINISHED = """<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
+<model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0">
+<entity name="Person" parentEntity="Being">
+  <attribute name="name" optional="YES" attributeType="String"/>
+  <attribute name="age" optional="YES"/>
+  <relationship name="boss" optional="YES" maxCount="1"/>
+  <relationship name="tags" optional="YES" toMany="YES" destinationEntity="Tag"/>
+  <relationship name="pets" optional="YES" toMany="YES" destinationEntity="Pet" inverseName="owner"/>
+</entity>
+<entity name="Pet"><attribute name="name" attributeType="String"/></entity>
+</model>
+"""
+
+
+def half_finished(folder: Path) -> Path:
+    path = folder / "Half.xcdatamodel"
+    path.mkdir()
+    (path / "contents").write_text(HALF_FINISHED)
+    return path
+
+
+@pytest.mark.parametrize("command", [("show",), ("model", "show")])
+def test_a_model_that_was_saved_half_finished_is_shown_with_warnings(tmp_path: Path, command: tuple[str, ...]) -> None:
+    path = half_finished(tmp_path)
+    shown = run(*command, path)
+    assert shown.returncode == 0, shown.stderr
+    for part in ("Person", "Pet", "age", "boss", "nothing yet", "Tag (missing)", "pets"):
+        assert part in shown.stdout, part
+    warnings = shown.stderr.splitlines()
+    assert all(line.startswith(f"corestone: warning: {path}: Person") for line in warnings)
+    for part in (
+        "inherits from Being",
+        "Person.age has no type",
+        "Person.boss leads to nothing",
+        "Person.tags leads to Tag",
+        "Person.pets has no inverse, since Pet.owner is not there",
+    ):
+        assert sum(part in line for line in warnings) == 1, part
+    assert len(warnings) == 5
+
+
+def test_a_half_finished_model_as_json_says_what_it_lacks(tmp_path: Path) -> None:
+    shown = json.loads(run("show", half_finished(tmp_path), "--format", "json").stdout)
+    assert [(each["entity"], each["key"]) for each in shown["problems"]] == [
+        ("Person", None), ("Person", "boss"), ("Person", "tags"), ("Person", "age"),
+    ]  # fmt: skip
+    person = next(each for each in shown["entities"] if each["name"] == "Person")
+    assert {each["name"]: each["destination"] for each in person["relationships"]} == {
+        "boss": None, "tags": "Tag", "pets": "Pet",
+    }  # fmt: skip
+
+
+def test_a_half_finished_model_is_refused_for_use_with_the_reason(tmp_path: Path) -> None:
+    path = half_finished(tmp_path)
+    for arguments in (("model", "compile", path, "--output", tmp_path / "Half.mom"), ("model", "lint", path)):
+        refused = run(*arguments)
+        assert refused.returncode != 0
+        assert "inherits from Being" in refused.stderr

@@ -128,13 +128,19 @@ final class RowsBox {
     /// What gave the rows: the entity and the columns of the request.
     let entity: Entity?
     let requested: [FetchedColumn]
+    /// Of lazy rows, whose context reads them.
+    private let box: ContextBox?
 
-    init(_ rows: FetchedRows, model: Model, request: FetchRequest? = nil) {
+    init(_ rows: FetchedRows, model: Model, request: FetchRequest? = nil, box: ContextBox? = nil) {
         self.rows = rows
+        self.box = rows.isLazy ? box : nil
         names = rows.columns.map { Text($0) }
         self.model = model
         (entity, requested) = (request?.entity, request?.propertiesToFetch ?? [])
     }
+
+    /// Before values are asked for: lazy rows are read on the queue of their context.
+    func enter() throws { try box?.enter() }
 }
 
 /// A list of objects or of IDs, with a token for each object that was handed out.

@@ -56,12 +56,13 @@ extension ArrowStream {
         options: ArrowOptions = ArrowOptions()
     ) throws {
         try options.check()
+        let values = try rows.rows
         let fields = try rows.columns.enumerated().map { place, name in
             try entity.flatMap { rows.attributeField(name, $0, requested, options) }
-                ?? rows.valueField(name, place, options)
+                ?? ArrowField(name, place, of: values, options)
         }
         let batches = ArrowBatches(ArrowField(row: fields), batchSize: options.batchSize)
-        for row in rows.rows {
+        for row in values {
             try batches.append { builder in
                 for (child, value) in zip(builder.children, row) { try child.append(value) }
                 builder.endRows(1)
@@ -81,8 +82,13 @@ extension FetchedRows {
         }
         return isComputed ? nil : try? ArrowFields(entity, includesSubentities: true, options).fields([name])[0]
     }
+}
 
-    fileprivate func valueField(_ name: String, _ place: Int, _ options: ArrowOptions) throws -> ArrowField {
+extension ArrowField {
+    /// The field of a column by its values.
+    fileprivate convenience init(_ name: String, _ place: Int, of rows: [[PropertyValue]], _ options: ArrowOptions)
+        throws
+    {
         var type = ArrowType.null
         for row in rows {
             guard let own = ArrowType(row[place]), let joined = type.joined(own) else {
@@ -94,6 +100,6 @@ extension FetchedRows {
             type = joined
         }
         if case .decimal = type, options.showsDecimalsAsText { type = .text }
-        return ArrowField(name, type, .values)
+        self.init(name, type, .values)
     }
 }

@@ -51,7 +51,7 @@ extension Context {
         let argument = try aggregate.argument(key, request.entity)
         let expression = Expression.function(aggregate.function, [argument])
         let wanted = request.copy()
-        wanted.resultType = .dictionaries
+        (wanted.resultType, wanted.batchSize) = (.dictionaries, 0)
         wanted.propertiesToFetch =
             request.propertiesToGroupBy.map { .property($0) } + [
                 .expression(ExpressionDescription(name: expression.format, expression: expression))

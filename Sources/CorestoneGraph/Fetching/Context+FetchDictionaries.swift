@@ -14,6 +14,13 @@ extension Context {
         try request.resolve(in: coordinator.model)
         let fetch = try DictionaryFetch(request)
         let candidates = request.candidates(fetch)
+        if request.batchSize > 0 {
+            if let place = fetch.identifierPlace {
+                if !hasUnsavedBeneath { return try batchedRows(fetch, candidates, identifier: place) }
+            } else {
+                fetch.warnOfBatchSize()
+            }
+        }
         if let found = try preparedFetch(candidates, { try storedRows(fetch, $0) ?? readRows(fetch, $0) }) {
             return found
         }
@@ -36,6 +43,15 @@ extension Context {
         if shares.isEmpty { return try explain(candidates) }
         return FetchExplanation(
             entity: request.entity.name, predicate: request.predicate, shares: shares, pendingObjects: 0)
+    }
+
+    /// Whose rows there are; the rows themselves come when they are asked for.
+    private func batchedRows(
+        _ fetch: DictionaryFetch, _ candidates: FetchRequest, identifier: Int
+    ) throws -> FetchedRows {
+        let found = try preparedFetch(candidates) { try foundEntries($0) }
+        return FetchedRows(
+            columns: fetch.columns.map(\.name), RowBatches(found, fetch, identifier: identifier, self))
     }
 
     /// What stores compute; nil where it takes the objects.

@@ -46,6 +46,22 @@ extension Context {
         return parent == nil && request.wantsParts && stalenessInterval < 0 ? keys : nil
     }
 
+    /// Reads of objects without a row some properties. One whose row is gone stays as it is.
+    func loadParts(of objects: [ManagedObject], _ entity: Entity, _ keys: Set<UInt32>) throws {
+        let waiting = objects.filter { $0.record == nil && !$0.state.contains(.inserted) && !$0.hasTemporaryID }
+        for (store, objects) in byStore(waiting) {
+            let references = objects.map { PropertyValue.object(ObjectIDReference($0.objectID)) }
+            var fetch = StoreFetch(entity: entity, predicate: .oneOf(references))
+            fetch.keys = keys
+            let outcome = try run(fetch, store: store)
+            if outcome.isPartial {
+                _ = self.objects(forParts: outcome.batch, keys: keys, store: store)
+            } else {
+                _ = self.objects(for: outcome.batch, entity: entity, store: store)
+            }
+        }
+    }
+
     /// The one object of each row: faults with parts of their rows, unless more is known of them.
     func objects(forParts batch: RowBatch, keys: Set<UInt32>, store: Store) -> [ManagedObject] {
         var waiting: [ManagedObject] = []

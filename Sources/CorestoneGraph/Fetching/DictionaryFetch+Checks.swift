@@ -19,7 +19,7 @@ extension DictionaryFetch {
         }
         for name in request.propertiesToGroupBy where !names.contains(name) { try checkStored(name) }
         names.formUnion(request.propertiesToGroupBy)
-        if let having = request.havingPredicate { try check(having, names) }
+        if let having { try check(having, names) }
         for descriptor in request.sortDescriptors where isGrouped && !names.contains(descriptor.keyPath) {
             throw invalid(
                 "groups cannot be sorted by \(descriptor.keyPath), which is no column of theirs; sort by a column, or by what "
@@ -51,6 +51,11 @@ extension DictionaryFetch {
             guard let aggregated = expression.aggregatedArgument(of: request.entity) else { return nil }
             arguments.append(aggregated.argument)
             return .constant(.null)
+        }
+        if let variable = others.freeVariables.first {
+            let near = nearestName(to: variable, among: names.sorted()).map { "; did you mean $\($0)?" } ?? ""
+            throw invalid(
+                "the having predicate names $\(variable), which is neither a column nor grouped by\(near)", variable)
         }
         for path in arguments.flatMap(\.keyPaths) { _ = try request.entity.properties(along: path) }
         guard let stray = others.keyPaths.first else { return }
@@ -89,7 +94,7 @@ extension Entity {
         for key in path.keys where !key.isOperator && key.text != "self" && key.text != "SELF" {
             guard let current = entity else { break }
             // What every object has: `entity.name`.
-            if key.text == "entity", current.property(named: key.text) == nil { break }
+            if ["entity", "objectID"].contains(key.text), current.property(named: key.text) == nil { break }
             let property = try current.requireProperty(named: key.text)
             found.append(property)
             entity = (property as? Relationship)?.destination

@@ -8,6 +8,7 @@ struct DictionaryFetch {
     private(set) var columns: [FetchedColumn]
     /// What is grouped by.
     private(set) var keys: [FetchedColumn]
+    /// Columns are key paths in it, also where the request has them as variables.
     private(set) var having: Predicate?
     let isGrouped: Bool
     /// What a store has done already; nil where rows are objects.
@@ -22,7 +23,8 @@ struct DictionaryFetch {
             : request.propertiesToFetch
         self.columns = columns
         keys = request.propertiesToGroupBy.map { name in columns.first { $0.name == name } ?? .property(name) }
-        having = request.effectiveHaving
+        let names = Set((columns + keys).map(\.name))
+        having = request.effectiveHaving(names)
         isGrouped = !keys.isEmpty || columns.contains { $0.aggregates(request.entity) }
         try check()
     }

@@ -32,7 +32,7 @@ extension Context: FetchSource {
         switch try execute(request) {
         case .objects(let objects): return .array(objects.map { .object($0) })
         case .objectIDs(let ids): return .array(ids.map { .object(ObjectIDReference($0)) })
-        case .dictionaries(let rows): return .array(rows.dictionaries.map { .dictionary($0) })
+        case .dictionaries(let rows): return .array(try rows.dictionaries.map { .dictionary($0) })
         case .count(let count): return .int(Int64(count))
         case .asynchronous: return .null
         }

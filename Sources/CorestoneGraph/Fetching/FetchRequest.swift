@@ -56,7 +56,8 @@ public final class FetchRequest: PersistentStoreRequest, @unchecked Sendable {
     public var propertiesToFetch: [FetchedColumn] = []
     /// Key paths, or names of columns, whose equal values make one dictionary of many rows.
     public var propertiesToGroupBy: [String] = []
-    /// Which groups to give; it may name columns, and what is grouped by, and call functions over the rows of a group.
+    /// Which groups to give; it may name columns, and what is grouped by, as variables (`$total`) or key paths, and call functions
+    /// over the rows of a group.
     public var havingPredicate: Predicate?
     /// Of equal dictionaries only the first.
     public var returnsDistinctResults = false
@@ -73,8 +74,8 @@ public final class FetchRequest: PersistentStoreRequest, @unchecked Sendable {
 
     /// What `Context.execute` gives. `fetch` gives objects alone, and refuses a request for something else.
     public var resultType = ResultType.objects
-    /// How many objects `Context.execute` reads at a time, when one of them is asked for; 0 reads all at once. A cursor reads as
-    /// many when it is not told.
+    /// How many objects, or dictionaries that have a column with the object's ID, `Context.execute` reads at a time, when one of them
+    /// is asked for; 0 reads all at once. A cursor reads as many when it is not told.
     public var batchSize = 0
 
     /// A request that needs an entity yet, or the name of one.
@@ -163,8 +164,23 @@ extension FetchRequest {
         nulls == .database ? predicate?.withDatabaseNulls : predicate
     }
 
-    /// The same for groups.
-    var effectiveHaving: Predicate? {
-        nulls == .database ? havingPredicate?.withDatabaseNulls : havingPredicate
+    /// The same for groups, whose columns may be named by variables, `$total > 5`, as Core Data has it, or by key paths.
+    func effectiveHaving(_ columns: Set<String>) -> Predicate? {
+        let named = havingPredicate?.mapExpressions { $0.named(columns) }
+        return nulls == .database ? named?.withDatabaseNulls : named
+    }
+}
+
+extension Expression {
+    /// The key path that a variable with the name of a column stands for. A subquery's own variable is none.
+    fileprivate func named(_ columns: Set<String>) -> Expression? {
+        switch self {
+        case .variable(let name) where columns.contains(name): .key(name)
+        case .subquery(let collection, let name, let condition) where columns.contains(name):
+            .subquery(
+                collection.mapped { $0.named(columns) }, variable: name,
+                condition.mapExpressions { $0.named(columns.subtracting([name])) })
+        default: nil
+        }
     }
 }

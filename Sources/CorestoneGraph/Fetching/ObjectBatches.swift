@@ -34,6 +34,8 @@ final class ObjectBatches {
     private let found: Found
     private let wishes: FetchWishes
     private let readsRows: Bool
+    /// Of the properties whose values will do; nil for all.
+    private let keys: Set<UInt32>?
     let size: Int
     /// The last used batch is the last.
     private var held: [(number: Int, objects: [ManagedObject])] = []
@@ -41,17 +43,18 @@ final class ObjectBatches {
     /// How many batches stay: enough to compare objects of two places with two others.
     private static let mostHeld = 4
 
-    init(_ found: Found, _ request: FetchRequest, _ context: Context) {
+    init(_ found: Found, _ request: FetchRequest, keys: Set<UInt32>?, _ context: Context) {
         self.context = context
         self.found = found
+        self.keys = keys
         wishes = FetchWishes(request)
         readsRows = request.includesPropertyValues
         size = request.batchSize
     }
 
     private init(_ found: Found, of other: ObjectBatches) {
-        (self.found, context, wishes, readsRows, size) =
-            (found, other.context, other.wishes, other.readsRows, other.size)
+        (self.found, context, wishes, readsRows, keys, size) =
+            (found, other.context, other.wishes, other.readsRows, other.keys, other.size)
     }
 
     var entries: [Entry] { found.entries }
@@ -105,7 +108,13 @@ final class ObjectBatches {
         let objects = (first..<min(first + size, found.entries.count)).map { fault(at: $0) }
         try context.withAncestors {
             if wishes.refreshes { try context.refreshRefetched(objects, of: wishes.entity) }
-            if readsRows { try context.loadRows(of: objects) }
+            if readsRows {
+                if let keys {
+                    try context.loadParts(of: objects, wishes.entity, keys)
+                } else {
+                    try context.loadRows(of: objects)
+                }
+            }
             try context.fulfil(wishes, for: objects)
         }
         return objects

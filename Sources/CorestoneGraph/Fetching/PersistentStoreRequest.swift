@@ -47,7 +47,7 @@ public enum RequestResult {
         switch self {
         case .objects(let results): results.count
         case .objectIDs(let ids): ids.count
-        case .dictionaries(let rows): rows.rows.count
+        case .dictionaries(let rows): rows.count
         case .count(let count): count
         case .asynchronous: nil
         }

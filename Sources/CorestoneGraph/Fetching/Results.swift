@@ -49,8 +49,8 @@ extension Context {
         guard request.batchSize > 0 else { return Results(try fetch(request)) }
         try request.requireObjects()
         return try preparedFetch(request) { request in
-            _ = try request.partKeys()
-            return Results(ObjectBatches(try foundEntries(request), request, self))
+            let keys = try partKeys(request)
+            return Results(ObjectBatches(try foundEntries(request), request, keys: keys, self))
         }
     }
 }

@@ -23,6 +23,8 @@ extension ManagedObject: KeyValueCoding {
     /// The class and the name of its entity, then those of the entities above it.
     public var classNames: [String] { entity.classNamesOfObjects }
 
+    public var nameOfEntity: String? { entity.name }
+
     func value(slot: Int) throws -> PropertyValue {
         let layout = entity.layout.slots[slot]
         if layout.role == .toMany, let relationship = entity.properties[slot] as? Relationship {

@@ -107,6 +107,8 @@ package final class StoredRow: KeyValueCoding {
 
     package var classNames: [String] { entity.classNamesOfObjects }
 
+    package var nameOfEntity: String? { entity.name }
+
     private func value(slot: Int) throws -> PropertyValue {
         let layout = entity.layout.slots[slot]
         switch layout.role {

@@ -100,8 +100,7 @@ extension CompiledModelReader {
         }
         for list in archive.elements(fields["NSCompoundIndexes"]) {
             let names = try self.names(list)
-            try entity.keepIndex(
-                FetchIndex(name: names.joined(separator: "_"), elements: names.map { .init(property: $0) }))
+            try entity.keepIndex(FetchIndex(compound: names, of: entity))
         }
     }
 

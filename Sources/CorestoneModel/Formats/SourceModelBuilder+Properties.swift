@@ -84,10 +84,15 @@ extension SourceModelBuilder {
 
     func addRelationships() throws {
         var inverses = InverseNames()
-        let all = try relationships.map { entity, element in
-            let relationship = try addRelationship(to: entity, element)
-            if let inverse = element.attributes["inverseName"] { inverses.add(relationship, inverse: inverse) }
-            return (relationship, element)
+        var all: [(Relationship, SourceElement)] = []
+        for (entity, element) in relationships {
+            try attempt {
+                let relationship = try addRelationship(to: entity, element)
+                if let inverse = element.attributes["inverseName"], relationship.missingDestination == nil {
+                    inverses.add(relationship, inverse: inverse)
+                }
+                all.append((relationship, element))
+            }
         }
         try inverses.connect()
         // A name that is not answered is left where it was found.
@@ -111,18 +116,23 @@ extension SourceModelBuilder {
         let said = element.attributes
         var element = element
         let name = try element.required("name")
-        let target = element.take("destinationEntity") ?? "nothing"
-        guard let destination = model.entity(named: target) else {
-            throw modelError(
-                "\(entity.name).\(name) leads to \(target), which is no entity of the model", entity: entity.name,
-                key: name)
+        let target = element.take("destinationEntity")
+        let found = target.flatMap { model.entity(named: $0) }
+        if found == nil {
+            try note(
+                modelError(
+                    "\(entity.name).\(name) leads to \(target ?? "nothing"), which is no entity of the model",
+                    entity: entity.name,
+                    key: name))
         }
+        let destination = found ?? entity
         let maximum = element.takeCount("maxCount")
         let minimum = element.takeCount("minCount") ?? 0
         let isToMany = element.takeFlag("toMany") || maximum.map { $0 != 1 } ?? false
         let relationship = try entity.addRelationship(
             named: name, destination: destination, isToMany: isToMany,
             isOrdered: isToMany && element.takeFlag("ordered"))
+        if found == nil { relationship.missingDestination = target ?? "" }
         try relationship.setCounts(minimum: minimum, maximum: isToMany ? maximum ?? 0 : 1)
         if let rule = element.attributes["deletionRule"].flatMap(DeleteRule.init(source:)) {
             element.take("deletionRule")

@@ -19,7 +19,24 @@ final class SourceModelBuilder {
     /// Elements of composite attributes in all: types within types would grow without end.
     static let maximumCompositeElements = 100_000
 
-    init(_ model: Model) { self.model = model }
+    /// Whether the model is only to be looked at: what cannot be in one is noted, and the rest is read.
+    let isDraft: Bool
+    /// Problems of a draft that are told.
+    static let maximumProblems = 1000
+
+    init(_ model: Model, asDraft isDraft: Bool = false) { (self.model, self.isDraft) = (model, isDraft) }
+
+    /// Runs a part of the reading. What a draft lacks ends that part alone.
+    func attempt(_ body: () throws -> Void) throws {
+        do { try body() } catch let problem as CoreError where isDraft && problem.status == .model { try note(problem) }
+    }
+
+    /// Takes note of what is wrong with a draft; for any other model it is the end.
+    func note(_ problem: CoreError) throws {
+        guard isDraft, model.draftProblems.count < SourceModelBuilder.maximumProblems else { throw problem }
+        model.forgetMistake()
+        model.draftProblems.append(problem.withoutObjects)
+    }
 
     func begin(_ attributes: [String: String]) throws {
         model.sourceForm.place = 0
@@ -37,6 +54,10 @@ final class SourceModelBuilder {
     func take(_ element: SourceElement) throws {
         var element = element
         if element.name != "entity" { said.elements.append(element) }
+        try attempt { try read(&element) }
+    }
+
+    private func read(_ element: inout SourceElement) throws {
         switch element.name {
         case "entity": try addEntity(&element)
         case "fetchRequest":
@@ -69,15 +90,18 @@ final class SourceModelBuilder {
 
     func finish() throws {
         for (child, parent) in parents {
-            guard let parent = model.entity(named: parent) else {
-                throw modelError(
-                    "\(child.name) inherits from \(parent), which is no entity of the model", entity: child.name)
+            try attempt {
+                guard let parent = model.entity(named: parent) else {
+                    throw modelError(
+                        "\(child.name) inherits from \(parent), which is no entity of the model; add it, or let \(child.name) "
+                            + "inherit from another one", entity: child.name)
+                }
+                try child.setParent(parent)
+                child.sourceForm.spellings["parentEntity"] = nil
             }
-            try child.setParent(parent)
-            child.sourceForm.spellings["parentEntity"] = nil
         }
         try addRelationships()
-        for (attribute, type) in compositeAttributes { try addElements(to: attribute, of: type) }
+        for (attribute, type) in compositeAttributes { try attempt { try addElements(to: attribute, of: type) } }
         // The elements of a composite type lie in the attributes of the type, if there are any.
         for (name, composite) in composites {
             let isPlain = composite.attributes.count == 1 && composite.elements.allSatisfy { $0.name == "attribute" }
@@ -105,8 +129,10 @@ final class SourceModelBuilder {
         if let modifier = element.take("versionHashModifier") { try entity.setVersionHashModifier(modifier) }
         var rest = SourceExtras()
         rest.attributes = element.attributes
-        try addIndexesOfAttributes(to: entity, element)
-        for child in element.elements where !(try add(child, to: entity)) { rest.elements.append(child) }
+        try attempt { try addIndexesOfAttributes(to: entity, element) }
+        for child in element.elements {
+            try attempt { if !(try add(child, to: entity)) { rest.elements.append(child) } }
+        }
         if !rest.isEmpty { try entity.setExtras(rest) }
         entity.sourceForm.note(said, rest, instead: entity.sourceAttributes)
         let others = element.elements.filter { !SourceModelBuilder.properties.contains($0.name) }
@@ -139,7 +165,7 @@ final class SourceModelBuilder {
         switch element.name {
         case "attribute":
             let attribute = try entity.addAttribute(
-                named: try element.required("name"), type: try element.attributeType(of: entity))
+                named: try element.required("name"), type: try type(of: element, entity))
             try describe(attribute, &element)
         case "relationship": relationships.append((entity, element))
         case "fetchedProperty": try addFetchedProperty(to: entity, &element)
@@ -149,9 +175,7 @@ final class SourceModelBuilder {
         case "compoundIndexes":
             for list in element.elements where list.name == "compoundIndex" {
                 let names = list.elements.compactMap { $0.attributes["value"] }
-                try entity.keepIndex(
-                    FetchIndex(name: names.joined(separator: "_"), elements: names.map { .init(property: $0) })
-                        .spelt(.compoundIndex))
+                try entity.keepIndex(FetchIndex(compound: names, of: entity).spelt(.compoundIndex))
             }
             return element.isUnderstood
         case "uniquenessConstraints":
@@ -166,6 +190,14 @@ final class SourceModelBuilder {
         default: return false
         }
         return true
+    }
+
+    /// The type of an `<attribute>`; in a draft one that is not known is none.
+    private func type(of element: SourceElement, _ entity: Entity) throws -> AttributeType {
+        do { return try element.attributeType(of: entity) } catch let problem as CoreError {
+            try note(problem)
+            return .undefined
+        }
     }
 
     /// Whether models have a place for all that the `<userInfo>` says. A key that is there already is not set again.

@@ -32,7 +32,7 @@ final class SourceModelReader: XMLHandler {
     /// What stood on the top level so far.
     private var topCount = 0
 
-    init(into model: Model) { builder = SourceModelBuilder(model) }
+    init(into model: Model, asDraft: Bool = false) { builder = SourceModelBuilder(model, asDraft: asDraft) }
 
     func read(_ bytes: [UInt8]) throws {
         try parser.parse(bytes)

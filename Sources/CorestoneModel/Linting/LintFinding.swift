@@ -41,6 +41,7 @@ public enum LintRule: String, Sendable, CaseIterable {
     case transientInIndex = "transient-in-index"
     case unknownInIndex = "unknown-in-index"
     case repeatedIndex = "repeated-index"
+    case unservedRTree = "unserved-rtree"
     case transientInConstraint = "transient-in-constraint"
     case unknownInConstraint = "unknown-in-constraint"
     case unknownEntity = "unknown-entity"
@@ -58,7 +59,7 @@ public enum LintRule: String, Sendable, CaseIterable {
     public var severity: LintFinding.Severity {
         switch self {
         case .reservedName, .nameCollision, .noInverse, .cascadeBothWays, .noAction, .repeatedIndex,
-            .transientInPredicate,
+            .unservedRTree, .transientInPredicate,
             .abstractWithoutChildren:
             .warning
         case .sharedColumnName, .requiredWithoutDefault: .note

@@ -79,6 +79,11 @@ extension Linter {
                     check(element.property, of: entity, what, unknown: .unknownInIndex, transient: .transientInIndex)
                 }
             }
+            if let fault = entity.spatialFault(index, property: { entity.properties(along: KeyPath($0)).last ?? nil }) {
+                add(
+                    .unservedRTree, entity, fault.key, "\(fault.text), so no fetch uses it",
+                    "make it a binary index, or take it out")
+            }
             if let predicate = index.partialPredicate { look(at: predicate, of: entity, entity, nil, what) }
         }
     }

@@ -48,39 +48,67 @@ extension Evaluator {
         switch comparison.operator {
         case .equal: return left.owned == right
         case .notEqual: return left.owned != right
-        case .less: return try order(left.owned, right).map { $0 < 0 } ?? false
-        case .lessOrEqual: return try order(left.owned, right).map { $0 <= 0 } ?? false
-        case .greater: return try order(left.owned, right).map { $0 > 0 } ?? false
-        case .greaterOrEqual: return try order(left.owned, right).map { $0 >= 0 } ?? false
+        case .less: return try order(left.owned, right, comparison).map { $0 < 0 } ?? false
+        case .lessOrEqual: return try order(left.owned, right, comparison).map { $0 <= 0 } ?? false
+        case .greater: return try order(left.owned, right, comparison).map { $0 > 0 } ?? false
+        case .greaterOrEqual: return try order(left.owned, right, comparison).map { $0 >= 0 } ?? false
         case .between: return try isBetween(left, right, comparison)
         case .in: return try isMember(left.owned, of: right, comparison)
         case .contains: return try isMember(right, of: left.owned, comparison)
         case .beginsWith, .endsWith, .like, .matches, .utiEquals:
             let what = comparison.operator == .matches ? "regex matching" : "a substring operation"
-            throw predicateError(
+            throw noText(
+                left, right, comparison,
                 "can't do \(what) with something that isn't a string (lhs = \(left.owned.excerpt) rhs = "
-                    + "\(right.excerpt)); \(comparison.operator.symbol) takes two strings, CAST(…, \"NSString\") makes one",
-                value: left.utf8 == nil ? left.owned : right)
+                    + "\(right.excerpt)); \(comparison.operator.symbol) takes two strings, CAST(…, \"NSString\") makes one"
+            )
         case .tokenMatches, .utiConformsTo:
-            throw predicateError(
-                "\(comparison.operator.symbol) compares strings, not \(left.owned.excerpt) with \(right.excerpt)",
-                value: left.utf8 == nil ? left.owned : right)
+            throw noText(
+                left, right, comparison,
+                "\(comparison.operator.symbol) compares strings, not \(left.owned.excerpt) with \(right.excerpt)")
         case .custom(let selector):
             return try holds(selector, left.owned, right)
         }
     }
 
     /// The order of two values that are not nil; nil where one is not a number at all (NaN).
-    private func order(_ left: PropertyValue, _ right: PropertyValue) throws -> Int? {
+    private func order(_ left: PropertyValue, _ right: PropertyValue, _ comparison: Comparison) throws -> Int? {
         switch (left, right) {
         case (.uuid, _), (_, .uuid): break
         default:
             if let order = try left.order(against: right) { return order }
             if left.number != nil, right.number != nil { return nil }
         }
-        throw predicateError(
-            "\(left.excerpt) and \(right.excerpt) have no order: one is \(left.kind), the other \(right.kind)",
-            value: right)
+        throw noOrder(left, right, comparison)
+    }
+
+    /// With the key whose value is no string, where that side is a key path.
+    private func noText(
+        _ left: BorrowedValue, _ right: PropertyValue, _ comparison: Comparison, _ message: String
+    ) -> CoreError {
+        let isLeft = left.utf8 == nil
+        let path = (isLeft ? comparison.left : comparison.right).pathText
+        let entity = path == nil ? nil : object?.nameOfEntity
+        let place = path.map { path in " (\(entity.map { "\($0).\(path)" } ?? path))" } ?? ""
+        return CoreError(
+            .predicate, message + place, entity: entity, key: path, value: isLeft ? left.owned : right)
+    }
+
+    /// With the key whose value has no order beside the other side, where one side is a key path.
+    private func noOrder(_ left: PropertyValue, _ right: PropertyValue, _ comparison: Comparison) -> CoreError {
+        let plain = "\(left.excerpt) and \(right.excerpt) have no order: one is \(left.kind), the other \(right.kind)"
+        let sides = [(comparison.left, left, right), (comparison.right, right, left)]
+        guard
+            let (path, own, other) = sides.lazy.compactMap({ side in side.0.pathText.map { ($0, side.1, side.2) } })
+                .first
+        else { return predicateError(plain, value: right) }
+        let entity = object?.nameOfEntity
+        let name = entity.map { "\($0).\(path)" } ?? path
+        return CoreError(
+            .predicate,
+            "\(Predicate.comparison(comparison).format) has no meaning: \(plain); compare \(name) with \(own.kind)",
+            entity: entity,
+            key: path, value: other)
     }
 
     private func isBetween(_ value: BorrowedValue, _ bounds: PropertyValue, _ comparison: Comparison) throws -> Bool {
@@ -94,7 +122,7 @@ extension Evaluator {
             if let text = value.utf8, let other = limit.textual {
                 order = TextSearch.order(text, other.utf8, options: comparison.options)
             } else {
-                order = try self.order(value.owned, limit)
+                order = try self.order(value.owned, limit, comparison)
             }
             guard let order, order * sign >= 0 else { return false }
         }
@@ -128,6 +156,14 @@ extension Evaluator {
 }
 
 extension Expression {
+    /// The keys of a path from the object that is evaluated.
+    fileprivate var pathText: String? {
+        switch self {
+        case .keyPath(let path), .path(.selfObject, let path): path.text
+        default: nil
+        }
+    }
+
     fileprivate var isPath: Bool {
         switch self {
         case .keyPath, .path: true

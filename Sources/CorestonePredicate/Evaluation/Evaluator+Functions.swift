@@ -47,7 +47,7 @@ extension Evaluator {
                 throw predicateError("\(function.rawValue) takes a positive number, not \(bound)", value: arguments[0])
             }
             return .int(Int64.random(in: 0..<bound))
-        case .noIndex, .inverseOrderKey: return arguments[0]
+        case .noIndex, .indexedBy, .inverseOrderKey: return arguments[0]
         case .distinct:
             guard let elements = arguments[0].elements else {
                 throw predicateError("distinct: takes a collection, not \(arguments[0].excerpt)", value: arguments[0])

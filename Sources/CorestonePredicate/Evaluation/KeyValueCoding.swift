@@ -25,6 +25,9 @@ public protocol KeyValueCoding: ValueObject {
     /// The names of its class and of those above it, the nearest first: what `isKindOfClass:` asks for.
     var classNames: [String] { get }
 
+    /// The name of its entity, for errors; nil for objects that have none.
+    var nameOfEntity: String? { get }
+
     /// The order of this object against another one: negative, zero or positive; nil when objects like these have none.
     func order(against other: any ValueObject) throws -> Int?
 }
@@ -43,6 +46,8 @@ extension KeyValueCoding {
     public func hasMembers(for key: KeyName) -> Bool { false }
 
     public var classNames: [String] { [] }
+
+    public var nameOfEntity: String? { nil }
 
     public func order(against other: any ValueObject) throws -> Int? { nil }
 }

@@ -8,6 +8,8 @@ package enum LiteralStyle: Sendable {
     case operand
     /// For people to read.
     case message
+    /// Without values: `%@` stands for each constant but nil.
+    case blank
 
     /// Of the arguments of a function.
     var ofArguments: LiteralStyle { self == .exact ? .operand : self }

@@ -53,7 +53,9 @@ extension Comparison {
 
     /// The right side. To look for something, a list is as good as the set that it was.
     private func collection(_ style: LiteralStyle) -> String {
-        if case .constant(.set(let values)) = right, `operator` == .in { return PropertyValue.list(values, style) }
+        if case .constant(.set(let values)) = right, `operator` == .in, style != .blank {
+            return PropertyValue.list(values, style)
+        }
         return right.format(style)
     }
 }

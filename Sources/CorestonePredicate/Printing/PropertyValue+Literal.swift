@@ -3,7 +3,8 @@ import CorestoneValues
 extension PropertyValue {
     /// The value as a literal of a predicate's text.
     func literal(_ style: LiteralStyle = .plain) -> String {
-        switch self {
+        if style == .blank, !isNull { return "%@" }
+        return switch self {
         case .null: "nil"
         case .bool(let flag): flag ? "1" : "0"
         case .int(let number): String(number)

@@ -45,6 +45,8 @@ public enum Function: String, Sendable, CaseIterable {
 
     /// The argument itself; a hint to stores not to use an index.
     case noIndex = "noindex:"
+    /// The first argument itself; a hint to stores to use the index that the second one names.
+    case indexedBy = "indexed:by:"
     case distance = "distanceToLocation:fromLocation:"
     case elementAt = "objectFrom:withIndex:"
     case castObject = "castObject:toType:"

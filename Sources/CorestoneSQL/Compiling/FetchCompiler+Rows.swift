@@ -13,6 +13,8 @@ package struct CompiledRows: Sendable {
     /// The part of the predicate among it, as it was written.
     package let remainder: Predicate?
     package let reasons: [String]
+    /// As `CompiledFetch.probe`.
+    package let probe: SQLQuery?
 }
 
 extension FetchCompiler {
@@ -21,15 +23,15 @@ extension FetchCompiler {
     ///
     /// - Returns: nil where memory needs the objects.
     /// - Throws: as `compile`.
-    package func compile(_ request: StoreRowsRequest) throws -> CompiledRows? {
+    package func compile(_ request: StoreRowsRequest, spatial use: SpatialUse = .all) throws -> CompiledRows? {
         if request.isGrouped, !request.isShare {
             do {
-                var draft = try RowsDraft(request, self)
+                var draft = try RowsDraft(request, self, use)
                 if draft.isWhole { return try draft.groups() }
             } catch is NotExpressible {}
         }
         do {
-            var draft = try RowsDraft(request, self)
+            var draft = try RowsDraft(request, self, use)
             let found = try draft.rows()
             let isExact = found.shape.predicate == nil && (found.shape.isOrdered || request.isShare)
             if !isExact, !request.fetch.allowsRemainder { throw refusal(request.fetch, found.reasons) }
@@ -51,8 +53,9 @@ private struct RowsDraft {
     /// The conjuncts of the predicate that are left to memory.
     private var remainder: Predicate?
     private var reasons: [String]
+    private let probe: SQLQuery?
 
-    init(_ request: StoreRowsRequest, _ fetches: FetchCompiler) throws {
+    init(_ request: StoreRowsRequest, _ fetches: FetchCompiler, _ use: SpatialUse) throws {
         self.request = request
         let fetch = request.fetch
         let mapping = try fetches.schema.mapping(of: fetch.entity)
@@ -61,10 +64,16 @@ private struct RowsDraft {
         let required = fetch.predicate.map { NullRejection(variable: nil).required($0) } ?? []
         root = Scope(mapping, alias: compiler.newAlias(), required: required)
         environment = Environment(root: root)
-        if let filter = fetches.entityFilter(mapping, root.alias, includesSubentities: fetch.includesSubentities) {
+        let spatial = try compiler.spatialCondition(
+            fetch.predicate, environment, use, isLimited: fetch.endsAtLimit && !request.isGrouped)
+        if let filter = fetches.entityFilter(
+            mapping, root.alias, includesSubentities: fetch.includesSubentities, isIndexed: spatial == nil)
+        {
             conditions.append(filter)
         }
         split = try compiler.split(fetch.predicate, environment)
+        if let spatial { conditions.append(spatial.sql) }
+        probe = spatial?.probe?.rendered(fetches.dialect)
         if let condition = split.condition { conditions.append(condition) }
         reasons = split.reasons
     }
@@ -82,7 +91,7 @@ private struct RowsDraft {
         sql += tail
         return CompiledRows(
             query: sql.rendered(compiler.dialect), cells: selection.cells, shape: shape, remainder: remainder,
-            reasons: reasons)
+            reasons: reasons, probe: probe)
     }
 
     private var window: SQLFragment {

@@ -11,7 +11,7 @@ extension FetchCompiler {
     package func compile(
         _ fetch: StoreFetch, setting settings: [BatchSetting], isUnique: (Int) -> Bool
     ) throws -> CompiledUpdate? {
-        let found = try compile(fetch)
+        let found = try compile(fetch, spatial: .named)
         if found.remainder != nil { return nil }
         let mapping = try schema.mapping(of: fetch.entity)
         var compiler = PredicateCompiler(schema: schema, storeIdentifier: storeIdentifier, dialect: dialect)

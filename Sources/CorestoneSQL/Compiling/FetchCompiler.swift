@@ -19,20 +19,31 @@ package struct FetchCompiler: Sendable {
     /// - Throws: `Status.predicate` for names that the model does not have and comparisons without a meaning, whether SQL or
     ///   memory would come upon them; `Status.unsupported` for what only memory can do, when the fetch says so.
     ///
-    /// - Parameter reason: why the whole predicate is left to memory; nil compiles it.
-    package func compile(_ fetch: StoreFetch, inMemory reason: String? = nil) throws -> CompiledFetch {
+    /// - Parameters:
+    ///   - reason: why the whole predicate is left to memory; nil compiles it.
+    ///   - use: which ranges R-trees serve.
+    package func compile(
+        _ fetch: StoreFetch, inMemory reason: String? = nil, spatial use: SpatialUse = .all
+    ) throws -> CompiledFetch {
         let mapping = try schema.mapping(of: fetch.entity)
         var compiler = PredicateCompiler(schema: schema, storeIdentifier: storeIdentifier, dialect: dialect)
         let required =
             reason == nil ? fetch.predicate.map { NullRejection(variable: nil).required($0) } ?? [] : []
         let root = Scope(mapping, alias: compiler.newAlias(), required: required)
+        let spatial =
+            try reason == nil
+            ? compiler.spatialCondition(fetch.predicate, Environment(root: root), use, isLimited: fetch.endsAtLimit)
+            : nil
         var conditions: [SQLFragment] = []
-        if let filter = entityFilter(mapping, root.alias, includesSubentities: fetch.includesSubentities) {
+        if let filter = entityFilter(
+            mapping, root.alias, includesSubentities: fetch.includesSubentities, isIndexed: spatial == nil)
+        {
             conditions.append(filter)
         }
         let split =
             try reason.map { SplitPredicate(remainder: fetch.predicate.map { [$0] } ?? [], reasons: [$0]) }
             ?? compiler.split(fetch.predicate, Environment(root: root))
+        if let spatial { conditions.append(spatial.sql) }
         if let condition = split.condition { conditions.append(condition) }
         // A count needs no order and none of its joins, but a wrong key is a mistake all the same.
         let isCount = fetch.result == .count && split.remainder.isEmpty
@@ -53,14 +64,15 @@ package struct FetchCompiler: Sendable {
         }
         guard !split.remainder.isEmpty || isUnordered else {
             query += dialect.window(limit: fetch.limit, offset: fetch.offset)
-            return CompiledFetch(query: query.rendered(dialect), remainder: nil)
+            return CompiledFetch(
+                query: query.rendered(dialect), remainder: nil, probe: spatial?.probe?.rendered(dialect))
         }
         if !fetch.allowsRemainder { throw refusal(fetch, reasons) }
         return CompiledFetch(
             query: query.rendered(dialect),
             remainder: FetchRemainder(
                 predicate: try split.remainder.count > 1 ? .and(split.remainder) : split.remainder.first,
-                isUnordered: isUnordered, reasons: reasons))
+                isUnordered: isUnordered, reasons: reasons), probe: spatial?.probe?.rendered(dialect))
     }
 
     func refusal(_ fetch: StoreFetch, _ reasons: [String]) -> CoreError {
@@ -71,12 +83,17 @@ package struct FetchCompiler: Sendable {
     }
 
     /// The condition that keeps rows of other entities of the table away.
-    func entityFilter(_ mapping: EntityMapping, _ alias: Alias, includesSubentities: Bool) -> SQLFragment? {
+    ///
+    /// - Parameter isIndexed: whether an index may serve it. SQLite takes that for the better one otherwise, whatever else narrows.
+    func entityFilter(
+        _ mapping: EntityMapping, _ alias: Alias, includesSubentities: Bool, isIndexed: Bool = true
+    ) -> SQLFragment? {
         let isWhole = includesSubentities || mapping.numbers.count == 1
         if isWhole, !mapping.isTableShared { return nil }
-        if !includesSubentities || mapping.numbers.count == 1 { return "\(alias, "Z_ENT") = \(number: mapping.number)" }
+        let column: SQLFragment = isIndexed ? "\(alias, "Z_ENT")" : "+\(alias, "Z_ENT")"
+        if !includesSubentities || mapping.numbers.count == 1 { return "\(column) = \(number: mapping.number)" }
         let numbers = mapping.numbers.map { "\(number: $0)" as SQLFragment }
-        return "\(alias, "Z_ENT") IN (\(numbers.joined(separator: ", ")))"
+        return "\(column) IN (\(numbers.joined(separator: ", ")))"
     }
 }
 
@@ -86,6 +103,13 @@ package struct CompiledFetch: Sendable {
     package let query: SQLQuery
     /// What only memory can do with the rows; then the query has no window. nil when nothing is left to do.
     package let remainder: FetchRemainder?
+    /// A statement that gives whether the R-tree that the query asks is worth it; nil without one, and with one that was asked for.
+    package let probe: SQLQuery?
+}
+
+extension StoreFetch {
+    /// Whether the store need not look at all rows that it finds.
+    var endsAtLimit: Bool { limit > 0 && sortDescriptors.isEmpty }
 }
 
 extension SQLFragment {

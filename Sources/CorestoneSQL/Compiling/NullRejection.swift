@@ -52,7 +52,7 @@ struct NullRejection {
         case .path(.selfObject, let path): return variable == nil ? prefixes(path) : []
         case .path(.variable(let name), let path): return name == variable ? prefixes(path) : []
         case .function(let function, let arguments):
-            let passesNil = function.infix != nil || [.negate, .abs, .noIndex].contains(function)
+            let passesNil = function.infix != nil || [.negate, .abs, .noIndex, .indexedBy].contains(function)
             return passesNil ? arguments.reduce(into: []) { $0.formUnion(prefixes($1)) } : []
         default: return []
         }

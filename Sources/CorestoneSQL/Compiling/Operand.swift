@@ -27,6 +27,8 @@ struct Operand {
     var form = Form.plain
     /// For objects: how to tell their entity.
     var entity: ObjectEntity?
+    /// The attribute whose value it is, for errors.
+    var attribute: Attribute?
 
     enum Form {
         case plain
@@ -146,6 +148,8 @@ struct Condition {
 /// Thrown within the compiler for what has a meaning in memory but none in SQL; never leaves `FetchCompiler`.
 struct NotExpressible: Error {
     let reason: String
+    /// Whether it is a collection as a whole.
+    let isCollection: Bool
 
-    init(_ reason: String) { self.reason = reason }
+    init(_ reason: String, isCollection: Bool = false) { (self.reason, self.isCollection) = (reason, isCollection) }
 }

@@ -9,6 +9,9 @@ extension PredicateCompiler {
     ) throws -> Operand {
         switch function {
         case .noIndex, .inverseOrderKey: return try operand(arguments[0], environment)
+        case .indexedBy:
+            try checkIndex(named: arguments[1], over: arguments[0], environment)
+            return try operand(arguments[0], environment)
         case .sum, .count, .min, .max, .average: return try statistics(function, arguments, environment)
         case .castObject: return try cast(arguments[0], to: arguments[1], environment)
         case .uppercase, .lowercase, .canonical, .length:

@@ -80,7 +80,8 @@ extension PredicateCompiler {
             throw NotExpressible("\(attribute.name) is transformable; what its bytes stand for is compared in memory")
         }
         let whole = Operand(
-            sql: value.sql, kind: Operand.Kind(attribute.type), form: Operand.Form(attribute.type))
+            sql: value.sql, kind: Operand.Kind(attribute.type), form: Operand.Form(attribute.type),
+            attribute: attribute)
         return try value.rest.reduce(whole) {
             try key($1, of: $0)
         }
@@ -94,7 +95,8 @@ extension PredicateCompiler {
                 sql: sql, kind: .object(ObjectIdentifier(entity.entity.root)), isNullable: isNullable, entity: entity)
         case .toMany(let members):
             throw NotExpressible(
-                "\(members.relationship.name) is a collection; compared as a whole it is computed in memory")
+                "\(members.relationship.name) is a collection; compared as a whole it is computed in memory",
+                isCollection: true)
         }
     }
 

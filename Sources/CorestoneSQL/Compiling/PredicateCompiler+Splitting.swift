@@ -50,7 +50,7 @@ extension PredicateCompiler {
 
 extension Predicate {
     /// What all has to hold, with chains of AND within each other as one.
-    fileprivate var conjuncts: [Predicate] {
+    var conjuncts: [Predicate] {
         guard case .compound(let compound) = self, compound.type == .and else { return [self] }
         return compound.parts.flatMap(\.conjuncts)
     }

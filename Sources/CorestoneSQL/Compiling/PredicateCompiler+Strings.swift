@@ -107,7 +107,13 @@ extension PredicateCompiler {
     }
 
     private func requireTexts(_ left: Operand, _ right: Operand, _ comparison: Comparison) throws {
-        for operand in [left, right] where !operand.kind.isTextual {
+        for (operand, other) in [(left, right), (right, left)] where !operand.kind.isTextual {
+            if let attribute = operand.attribute {
+                throw mismatch(
+                    comparison, attribute, operand, beside: other,
+                    "and \(comparison.operator.symbol) compares strings; compare a string, or "
+                        + "CAST(\(attribute.path), \"NSString\")")
+            }
             throw CoreError(
                 .predicate,
                 "\(comparison.operator.symbol) compares strings, not \(left.kind.name) with \(right.kind.name)",

@@ -13,6 +13,8 @@ struct PredicateCompiler {
     private var aliases = 0
     /// Why the order is left to memory, when it is.
     var orderObstacle: String?
+    /// The attributes for which R-trees are asked by name, each with that name.
+    var servedNames: Set<String> = []
 
     init(schema: any SchemaMapping, storeIdentifier: String, dialect: any SQLDialect) {
         self.schema = schema
@@ -86,6 +88,15 @@ struct PredicateCompiler {
 extension PredicateCompiler {
     private mutating func condition(_ comparison: Comparison, _ environment: Environment) throws -> Condition {
         if comparison.modifier != .direct { return try quantified(comparison, environment) }
+        do { return try direct(comparison, environment) } catch let obstacle as NotExpressible
+            where obstacle.isCollection
+        {
+            try noteCollection(comparison, environment)
+            throw obstacle
+        }
+    }
+
+    private mutating func direct(_ comparison: Comparison, _ environment: Environment) throws -> Condition {
         if let test = try nullTest(comparison, environment) { return test }
         switch comparison.operator {
         case .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual:
@@ -119,7 +130,10 @@ extension PredicateCompiler {
         case .object: sql = try operand(value).sql
         case .toMany(let path):
             // Where there is an owner there is a collection.
-            if !path.ownerIsNullable { return .constant(comparison.operator == .notEqual) }
+            if !path.ownerIsNullable {
+                if comparison.operator == .equal { try noteCollection(comparison, environment) }
+                return .constant(comparison.operator == .notEqual)
+            }
             sql = path.owner
         }
         return Condition(
@@ -140,7 +154,7 @@ extension PredicateCompiler {
         if left.constant != nil { return try compare(right, operation.mirrored, left, comparison) }
         if left.kind == .list || right.kind == .list {
             if operation == .equal || operation == .notEqual { return unlike(left, right, operation) }
-            throw noOrder(left, right)
+            throw noOrder(left, right, comparison)
         }
         if right.kind == .null {
             switch operation {
@@ -151,10 +165,10 @@ extension PredicateCompiler {
         }
         if !left.kind.suits(right.kind) {
             if operation == .equal || operation == .notEqual { return unlike(left, right, operation) }
-            throw noOrder(left, right)
+            throw noOrder(left, right, comparison)
         }
         if operation != .equal, operation != .notEqual, !left.kind.isOrdered || !right.kind.isOrdered {
-            throw noOrder(left, right)
+            throw noOrder(left, right, comparison)
         }
         if case .double(let number)? = right.constant, number.isNaN { return .constant(operation == .notEqual) }
         if let existence = existence(left, operation, right) { return existence }
@@ -235,14 +249,35 @@ extension PredicateCompiler {
         return .constant(try Predicate.comparison(both).evaluate(with: .null, arithmetic: .nilPropagating))
     }
 
-    func noOrder(_ left: Operand, _ right: Operand) -> CoreError {
-        CoreError(.predicate, "\(left.kind.name) and \(right.kind.name) have no order", value: right.constant)
+    /// With the attribute whose values have no order beside the other side.
+    private func noOrder(_ left: Operand, _ right: Operand, _ comparison: Comparison) -> CoreError {
+        let plain = "\(left.kind.name) and \(right.kind.name) have no order"
+        let (own, other) = left.attribute == nil ? (right, left) : (left, right)
+        guard let attribute = own.attribute else { return CoreError(.predicate, plain, value: right.constant) }
+        return mismatch(
+            comparison, attribute, own, beside: other, "and \(plain); compare it with \(own.kind.name)")
+    }
+
+    /// A comparison that no value of an attribute can be decided by.
+    ///
+    /// - Parameter remedy: the end of the sentence.
+    func mismatch(
+        _ comparison: Comparison, _ attribute: Attribute, _ own: Operand, beside other: Operand, _ remedy: String
+    ) -> CoreError {
+        let name = "\(attribute.entity.name).\(attribute.path)"
+        let otherName =
+            other.attribute.map { "\($0.entity.name).\($0.path)" } ?? other.constant?.excerpt ?? "the other side"
+        return CoreError(
+            .predicate,
+            "\(Predicate.comparison(comparison).format) has no meaning: \(name) is \(own.kind.name) (\(attribute.type.displayName)), "
+                + "\(otherName) is \(other.kind.name), \(remedy)", entity: attribute.entity.name, key: attribute.path,
+            value: other.constant)
     }
 }
 
 extension Comparison.Operator {
     /// The same comparison with its sides exchanged.
-    fileprivate var mirrored: Comparison.Operator {
+    var mirrored: Comparison.Operator {
         switch self {
         case .less: .greater
         case .lessOrEqual: .greaterOrEqual

@@ -72,16 +72,23 @@ extension StoreCheck {
         }
     }
 
-    /// Every row is in the R-tree.
+    /// Every row is in the R-tree, with bounds around its values.
     private mutating func checkContent(of index: SpatialIndex, _ schema: StoreSchema) throws {
         guard let table = schema.tables.first(where: { $0.name == index.table }) else { return }
         let check = self
+        let remedy = "to fill it again: \(index.refillingStatements.joined(separator: "; "))"
         try report(
-            .spatial, "SELECT Z_PK, Z_ENT FROM \(table.name) WHERE Z_PK NOT IN (SELECT Z_PK FROM \(index.name))",
+            .spatial,
+            "SELECT t.Z_PK, t.Z_ENT, r.Z_PK IS NULL FROM \(table.name) t LEFT JOIN \(index.name) r ON r.Z_PK = t.Z_PK "
+                + "WHERE r.Z_PK IS NULL OR \(index.staleCondition)",
             entity: index.entity.name, key: index.keys.first
         ) { row in
             let uri = check.uri(table, number: row.integer(1), primaryKey: row.integer(0))
-            return ("\(uri) is not in the R-tree index \(index.name)", uri)
+            let fault =
+                row.integer(2) != 0
+                ? "is not in the R-tree index \(index.name)"
+                : "has other values than the R-tree index \(index.name), by which ranges do not find it"
+            return ("\(uri) \(fault); \(remedy)", uri)
         }
     }
 }

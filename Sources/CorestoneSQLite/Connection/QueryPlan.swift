@@ -27,6 +27,10 @@ enum QueryPlan {
         var names: [String] = []
         for step in steps {
             let words = step.detail.split(separator: " ")
+            // An R-tree is a table of its own: `SCAN Name VIRTUAL TABLE INDEX 2:D1B0`.
+            if words.count > 3, words[2] == "VIRTUAL", words[1].hasPrefix("Z_RT_"), !names.contains(String(words[1])) {
+                names.append(String(words[1]))
+            }
             guard let place = words.firstIndex(of: "INDEX"), place > 0, place + 1 < words.count,
                 ["USING", "COVERING", "PARTIAL"].contains(words[place - 1])
             else { continue }

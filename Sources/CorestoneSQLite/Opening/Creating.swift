@@ -21,6 +21,12 @@ struct StoreCreation {
         for attribute in model.entities.flatMap(\.ownAttributes) where !attribute.isTransient {
             guard let derivation = attribute.derivation, !known.contains(ObjectIdentifier(attribute)) else { continue }
             let entity = attribute.entity.name
+            if let obstacle = attribute.derivationObstacle {
+                throw CoreError(
+                    .unsupported, code: .persistentStoreOpen,
+                    "\(entity).\(attribute.name) is derived by \(derivation.expression.text), \(obstacle); correct the derivation",
+                    entity: entity, key: attribute.name)
+            }
             let filter = derivation.filter.map { " with the filter \($0.text)" } ?? ""
             throw CoreError(
                 .unsupported, code: .persistentStoreOpen,

@@ -155,9 +155,22 @@ extension LostPromises {
         }
     }
 
+    /// The columns by whose value an index of the table finds rows.
+    func leadingColumns(ofTable table: String) -> Set<String> {
+        Set(indexes.filter { $0.table == table && !$0.isPartial }.compactMap { $0.columns.first ?? nil })
+    }
+
     /// Whether the R-tree itself is there.
     func has(_ index: SpatialIndex) -> Bool {
         virtualTables[index.name] == LostPromises.settled(index.creationStatement)
+    }
+
+    /// Whether the R-tree has the rows of its table: it is there, and so are its triggers.
+    func keeps(_ index: SpatialIndex) -> Bool {
+        has(index)
+            && index.triggerStatements.allSatisfy {
+                triggers[LostPromises.name(ofTrigger: $0)] == LostPromises.settled($0)
+            }
     }
 
     private var spatialIndexes: [LostPromise] {
@@ -169,8 +182,10 @@ extension LostPromises {
                     text: "has lost the R-tree index \(index.name) of \(index.entity.name), or has another one",
                     statements: [index.creationStatement, index.fillingStatement] + index.triggerStatements)
             }
+            // Rows may have changed meanwhile.
             return lost(
-                index.triggerStatements, kind: .spatial, entity: index.entity.name, key: index.keys.first, purpose)
+                index.triggerStatements, kind: .spatial, entity: index.entity.name, key: index.keys.first, purpose,
+                then: index.refillingStatements)
         }
     }
 
@@ -189,8 +204,11 @@ extension LostPromises {
     }
 
     /// The first of the triggers that is not there as it should be; nil when all are.
+    ///
+    /// - Parameter repairs: what makes good for the time without the triggers.
     private func lost(
-        _ statements: [String], kind: StoreProblem.Kind, entity: String, key: String?, _ purpose: String
+        _ statements: [String], kind: StoreProblem.Kind, entity: String, key: String?, _ purpose: String,
+        then repairs: [String] = []
     ) -> LostPromise? {
         let wrong = statements.filter { triggers[LostPromises.name(ofTrigger: $0)] != LostPromises.settled($0) }
         guard let first = wrong.first else { return nil }
@@ -199,7 +217,8 @@ extension LostPromises {
         let drops = wrong.map(LostPromises.name).filter { triggers[$0] != nil }.map { "DROP TRIGGER \($0)" }
         let verb = triggers[name] == nil ? "has lost the trigger" : "has another text than Core Data's for the trigger"
         return LostPromise(
-            kind: kind, entity: entity, key: key, text: "\(verb) \(name)\(more), \(purpose)", statements: drops + wrong)
+            kind: kind, entity: entity, key: key, text: "\(verb) \(name)\(more), \(purpose)",
+            statements: drops + wrong + repairs)
     }
 
     static func name(ofTrigger statement: String) -> String {

@@ -40,6 +40,7 @@ struct StoreExamination {
             }
         self.contents = contents
         (schema, source, misfit) = (choice.schema, choice.source, choice.misfit)
+        try schema.findSpatialIndexes(in: connection)
         if source == .inferred {
             readOnlyReason =
                 misfit.map { "\($0.error.message); what can be read is read by a model inferred from the tables" }

@@ -1,10 +1,15 @@
+import CSQLite
 import CorestoneModel
+import CorestoneSQL
+import CorestoneValues
 
 /// An R-tree over columns of a table: a virtual table with a row for each of that table's, kept up to date by triggers.
 struct SpatialIndex {
     let name: String
     let table: String
     let columns: [String]
+    /// The name of the index in the model.
+    let indexName: String
     /// Whose index it is, and of which properties.
     let entity: Entity
     let keys: [String]
@@ -20,6 +25,7 @@ struct SpatialIndex {
         // SQLite's R-trees have one to five dimensions.
         guard columns.count == index.elements.count, (1...5).contains(columns.count) else { return nil }
         name = "Z_RT_\(entity.name)_\(index.name)"
+        indexName = index.name
         self.table = table.name
         self.columns = columns
         self.entity = entity
@@ -31,10 +37,46 @@ struct SpatialIndex {
         return "CREATE VIRTUAL TABLE \(name) USING RTREE (Z_PK INTEGER PRIMARY KEY\(bounds))"
     }
 
+    /// What the compiler of predicates knows of it: bounds of numbers. Those of text are all zero.
+    var mapping: SpatialMapping {
+        let bounds = zip(keys, columns).compactMap { key, column in
+            entity.property(named: key)?.isSpatial == true
+                ? (key, (least: "\(column)_MIN", greatest: "\(column)_MAX")) : nil
+        }
+        return SpatialMapping(
+            name: indexName, table: name, bounds: Dictionary(bounds) { first, _ in first })
+    }
+
     /// Takes in the rows that the table has already.
     var fillingStatement: String {
         let values = columns.map { ", \($0), \($0)" }.joined()
         return "INSERT INTO \(name) SELECT Z_PK\(values) FROM \(table)"
+    }
+
+    /// What makes its rows again, whatever it has.
+    var refillingStatements: [String] { ["DELETE FROM \(name)", fillingStatement] }
+
+    /// Whether SQLite can read it: it has the module, and the tables behind the tree have its root.
+    func isReadable(_ connection: Connection) throws -> Bool {
+        do {
+            let purpose = "read the R-tree \(name)"
+            let statement = try connection.prepare("SELECT Z_PK FROM \(name) LIMIT 1", purpose)
+            _ = try statement.step(purpose)
+            return true
+        } catch let error as CoreError where error.isOfUnusableTable { return false }
+    }
+
+    /// The condition of rows of the table (`t`) whose values lie outside of their bounds in the tree (`r`). SQLite rounds bounds to 32
+    /// bits, and fails to near zero and beyond the largest number.
+    var staleCondition: String {
+        let smallest = Double(Float.leastNormalMagnitude), largest = Double(Float.greatestFiniteMagnitude)
+        return columns.map { column in
+            let value = "CAST(ifnull(t.\(column), 0) AS REAL)"
+            let isTiny = "WHEN abs(\(value)) < \(smallest) THEN"
+            let least = "CASE \(isTiny) \(smallest) WHEN \(value) > \(largest) THEN 9e999 ELSE \(value) END"
+            let most = "CASE \(isTiny) -\(smallest) WHEN \(value) < -\(largest) THEN -9e999 ELSE \(value) END"
+            return "r.\(column)_MIN > \(least) OR r.\(column)_MAX < \(most)"
+        }.joined(separator: " OR ")
     }
 
     /// The triggers that keep an R-tree up to date, whoever installed it.
@@ -57,4 +99,9 @@ struct SpatialIndex {
                 + "DELETE FROM \(name) WHERE Z_PK = OLD.Z_PK ; END",
         ]
     }
+}
+
+extension CoreError {
+    /// Whether SQLite refused a table as such: a module that it does not have, or damage.
+    var isOfUnusableTable: Bool { [SQLITE_ERROR, SQLITE_CORRUPT].contains(sqliteCode & 0xff) }
 }

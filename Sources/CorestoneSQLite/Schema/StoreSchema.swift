@@ -122,6 +122,34 @@ final class StoreSchema: @unchecked Sendable {
         }
     }
 
+    /// Lets fetches use the R-trees that the file has, with the triggers that keep them up to date, and that can be read. Before
+    /// another thread has the schema.
+    func findSpatialIndexes(in connection: Connection) throws {
+        let wanted = spatialIndexes
+        if wanted.isEmpty { return }
+        let promises = try LostPromises(self, connection)
+        for index in wanted where try promises.keeps(index) && index.isReadable(connection) {
+            let mapping = index.mapping
+            let columns = promises.leadingColumns(ofTable: index.table)
+            for entity in index.entity.withDescendants {
+                let place = Int(entity.index)
+                mappings[place].spatialIndexes.append(mapping)
+                mappings[place].indexedKeys = indexedKeys(of: mappings[place], columns)
+            }
+        }
+    }
+
+    private func indexedKeys(of mapping: EntityMapping, _ columns: Set<String>) -> Set<String> {
+        let keys = mapping.entity.properties.filter { property in
+            switch mapping[property] {
+            case .attribute(let column): columns.contains(column)
+            case .toOne(let target): columns.contains(target.column)
+            case .none, .toMany: false
+            }
+        }
+        return Set(keys.map(\.path))
+    }
+
     /// The statements that make an empty store, in Apple's order.
     var creationStatements: [String] {
         var statements: [String] = []

@@ -63,7 +63,11 @@ extension SQLiteReading {
 
     /// The statement of columns; nil where it takes objects, or more than a statement of SQLite can be.
     func compiled(_ request: StoreRowsRequest, _ file: OpenFile) throws -> CompiledRows? {
-        guard let compiled = try compiler.compile(request) else { return nil }
+        guard var compiled = try compiler.compile(request) else { return nil }
+        if let probe = compiled.probe, try !isNarrow(probe, file) {
+            guard let other = try compiler.compile(request, spatial: .named) else { return nil }
+            compiled = other
+        }
         guard compiled.query.mayBeTooLarge else { return compiled }
         let statement = try? file.connection.statement(compiled.query.text, "fetch \(request.fetch.entity.name)")
         return statement == nil ? nil : compiled

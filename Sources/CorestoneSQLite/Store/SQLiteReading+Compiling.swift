@@ -1,10 +1,14 @@
 import CorestoneGraph
 import CorestoneSQL
+import CorestoneValues
 
 extension SQLiteReading {
     /// The query of a fetch. What is larger or nested more deeply than a statement of SQLite can be is left to memory.
     func compiled(_ fetch: StoreFetch, _ file: OpenFile) throws -> CompiledFetch {
-        let compiled = try compiler.compile(fetch)
+        var compiled = try compiler.compile(fetch)
+        if let probe = compiled.probe, try !isNarrow(probe, file) {
+            compiled = try compiler.compile(fetch, spatial: .named)
+        }
         guard compiled.query.mayBeTooLarge, fetch.predicate != nil else { return compiled }
         do {
             _ = try file.connection.statement("SELECT 1\(compiled.query.text)", "fetch \(fetch.entity.name)")
@@ -12,6 +16,19 @@ extension SQLiteReading {
         } catch {
             return try compiler.compile(fetch, inMemory: "the predicate is larger than a statement of SQLite can be")
         }
+    }
+}
+
+extension SQLiteReading {
+    /// Whether an R-tree finds few rows; not one that cannot be read, which a scan does not need.
+    func isNarrow(_ probe: SQLQuery, _ file: OpenFile) throws -> Bool {
+        let purpose = "ask an R-tree"
+        do {
+            let statement = try file.connection.statement(probe.text, purpose)
+            for (place, value) in probe.bindings.enumerated() { statement.bind(value, at: Int32(clamping: place + 1)) }
+            defer { statement.reset() }
+            return try statement.step(purpose) && statement.integer(0) != 0
+        } catch let error as CoreError where error.isOfUnusableTable { return false }
     }
 }
 

@@ -21,7 +21,7 @@ extension SQLiteReading {
             cursor: RecordCursor(first: query.plan == nil ? 1024 : min(owners.count * 4096, 256 << 10)))
         // Room that is not needed is never touched.
         found.members.reserveCapacity(owners.count * 4)
-        for part in KeyPart.parts(of: owners, shortestList: 4) {
+        for part in KeyPart.parts(of: owners) {
             let statement = try file.connection.statement(query.text(owners: part.condition), purpose)
             part.bind(to: statement, times: query.repetitions)
             if let plan = query.plan {

@@ -7,7 +7,9 @@ import CorestoneValues
 final class FaultPlan {
     let rows: RowPlan
     let one: Statement
-    private var list, span: Statement?
+    /// By what they have room for.
+    private var lists: [Int: Statement] = [:]
+    private var span: Statement?
     private unowned(unsafe) let connection: Connection
 
     init(_ plan: RowPlan, connection: Connection) throws {
@@ -19,7 +21,7 @@ final class FaultPlan {
     func statement(for part: KeyPart) throws -> Statement {
         switch part {
         case .one: one
-        case .list: try kept(&list, part)
+        case .list: try kept(&lists[part.capacity], part)
         case .span: try kept(&span, part)
         }
     }
@@ -81,8 +83,14 @@ extension SQLiteReading {
         let shared = singleRows(file)
         var batch = RowBatch()
         do {
-            for key in keys {
-                if let record = try row(key, plan, &shared.reader) { batch.records.append(record) }
+            for part in KeyPart.parts(of: keys) {
+                if case .one(let key) = part {
+                    if let record = try row(key, plan, &shared.reader) { batch.records.append(record) }
+                    continue
+                }
+                let statement = try plan.statement(for: part)
+                part.bind(to: statement, times: 1)
+                try read(statement, plan.rows, &shared.reader, into: &batch.records, atMost: keys.count)
             }
         } catch {
             _ = shared.handOver()
@@ -108,7 +116,7 @@ extension SQLiteReading {
         var reader = RowReader(cursor: RecordCursor(first: keys.count * plan.rows.estimatedRowSize))
         var batch = RowBatch()
         batch.records.reserveCapacity(keys.count)
-        for part in KeyPart.parts(of: keys, shortestList: 25) {
+        for part in KeyPart.parts(of: keys) {
             if case .one(let key) = part {
                 if let record = try row(key, plan, &reader) { batch.records.append(record) }
                 continue

@@ -19,9 +19,11 @@ struct ShowCommand: Command {
             "Counts include objects of entities that inherit; so do the properties of an entity include inherited ones. "
                 + "A store is shown by the model that it carries, else by one inferred from its tables, "
                 + "which the first lines say. XML and binary stores carry none: give it with --model.",
+            "A model that was saved half-finished is shown too: warnings on standard error say what it lacks, and to "
+                + "which entity and property. Whatever uses a model refuses it for the first of these reasons.",
             "json is one object: entities, each with name, parent, abstract, count (null for a model), attributes, "
                 + "relationships, fetched properties, indexes and unique constraints; and what is known of the store "
-                + "or the model itself.",
+                + "or the model itself, of a model also what it lacks to be used (problems).",
         ],
         examples: [
             "corestone show Notes.sqlite",
@@ -80,8 +82,8 @@ struct ShowCommand: Command {
 
     private func shownModel() throws -> ShownSubject {
         guard options["model"] == nil else { throw UsageError("\(path) is a model; --model is for stores") }
-        let model = try Model(contentsOf: path, version: options["version"])
-        try model.freeze()
+        let model = try Model(draftAt: path, version: options["version"])
+        model.tellOfDraft(path)
         return ShownSubject(path: path, model: model, counts: nil, origin: .model(try Model.versions(of: path)))
     }
 }

@@ -98,7 +98,7 @@ extension ShownSubject {
         }
         for relationship in entity.relationships {
             rows.append([
-                relationship.name, (relationship.isToMany ? "⇉ " : "→ ") + relationship.destination.name,
+                relationship.name, (relationship.isToMany ? "⇉ " : "→ ") + relationship.destinationName,
                 ShownSubject.notes(on: relationship, of: entity),
             ])
         }

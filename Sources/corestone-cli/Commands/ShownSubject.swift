@@ -47,6 +47,17 @@ extension ShownSubject {
         case .model(let versions):
             let names = versions.map { JSON.object([("name", .string($0.name)), ("current", .bool($0.isCurrent))]) }
             members.append(("versions", .array(names)))
+            members.append(
+                (
+                    "problems",
+                    .array(
+                        model.draftProblems.map { problem in
+                            .object([
+                                ("entity", .optional(problem.entity)), ("key", .optional(problem.key)),
+                                ("message", .string(problem.message)),
+                            ])
+                        })
+                ))
         }
         members.append(("versionIdentifiers", .array(model.versionIdentifiers.map { .string($0) })))
         members.append(
@@ -115,7 +126,12 @@ extension ShownSubject {
 
     private static func json(_ relationship: Relationship, of entity: Entity) -> JSON {
         .object([
-            ("name", .string(relationship.name)), ("destination", .string(relationship.destination.name)),
+            ("name", .string(relationship.name)),
+            (
+                "destination",
+                relationship.missingDestination.map { $0.isEmpty ? .null : .string($0) }
+                    ?? .string(relationship.destination.name)
+            ),
             ("inverse", .optional(relationship.inverse?.name)), ("toMany", .bool(relationship.isToMany)),
             ("ordered", .bool(relationship.isOrdered)), ("optional", .bool(relationship.isOptional)),
             ("deleteRule", .string("\(relationship.deleteRule)")),

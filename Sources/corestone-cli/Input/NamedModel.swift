@@ -17,10 +17,15 @@ struct NamedModel {
         return Spelling.identifier(last.split(separator: ".").first.map { String($0) } ?? last)
     }
 
-    /// - Parameter isChecked: whether the model must be one that a store can be made of; it is frozen then.
-    init(_ path: String, version: String? = nil, isChecked: Bool = true) throws {
+    /// - Parameters:
+    ///   - isChecked: whether the model must be one that a store can be made of; it is frozen then.
+    ///   - isDraft: whether a half-finished one will do, to be looked at; what it lacks is told.
+    init(_ path: String, version: String? = nil, isChecked: Bool = true, asDraft isDraft: Bool = false) throws {
         self.path = path
-        if looksLikeModel(path) {
+        if isDraft, looksLikeModel(path) {
+            model = try Model(draftAt: path, version: version)
+            model.tellOfDraft(path)
+        } else if looksLikeModel(path) {
             model = try Model(contentsOf: path, version: version)
             if isChecked { try model.freeze() }
         } else {

@@ -38,7 +38,7 @@ struct ModelText {
             let notes = ShownSubject.notes(on: relationship, of: entity)
             add(
                 relationship, indent: 1,
-                "relationship \(relationship.name): \(relationship.destination.name)"
+                "relationship \(relationship.name): \(relationship.destinationName)"
                     + (notes.isEmpty ? "" : ", \(notes)"))
         }
         for property in sorted(entity.ownFetchedProperties) {

@@ -97,7 +97,7 @@ final class IncrementalStoreScenarios: XCTestCase {
         request.resultType = .dictionaries
         let before = store.fetchRequests
         let rows = try context.fetchDictionaries(request)
-        XCTAssertEqual(rows.rows, [[.string("Alice")]])
+        XCTAssertEqual(try rows.rows, [[.string("Alice")]])
         XCTAssertEqual(store.fetchRequests, before + 1)
         XCTAssertEqual(store.lastFetch?.resultType, .dictionaries)
     }

@@ -19,7 +19,7 @@ from . import _abi, log
 from . import _at_exit as _at_exit
 from ._contexts import UnsavedChanges, UnsavedCounts
 from ._library import LibraryNotFoundError
-from ._model_files import ModelVersions
+from ._model_files import DraftProblem, ModelVersions
 from ._notifications import ChangedIDs, Notifications
 from ._records import ExactDate
 from .archive import (
@@ -138,7 +138,7 @@ from .query import Attribute, Key, ToMany, Value, key
 from .queue import MainQueue, main_queue
 from .request import FetchRequest, PersistentStoreRequest
 from .results import Results
-from .rows import ExpressionDescription
+from .rows import ExpressionDescription, LazyRows
 from .sort import Sort, SortDescriptor, SortKey, set_sort_locale, sort, sort_locale
 from .transformer import raw_value, register_transformer, set_raw_value, unregister_transformer
 from .undo import UndoManager
@@ -176,6 +176,7 @@ __all__ = [
     "MappingModel",
     "PropertyMapping",
     "LintFinding",
+    "DraftProblem",
     "Model",
     "ModelChange",
     "ModelVersions",
@@ -256,6 +257,7 @@ __all__ = [
     "ValueChangeKind",
     "Results",
     "ExpressionDescription",
+    "LazyRows",
     "Aggregate",
     "Cursor",
     "ArrowData",

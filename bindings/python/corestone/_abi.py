@@ -876,6 +876,7 @@ cst_model_entity_count size handle
 cst_model_entity_at status handle size out error
 cst_model_entity status handle in out error
 cst_model_load status in in out error
+cst_model_load_draft status in in out buffer error
 cst_model_load_bytes status bytes out error
 cst_model_load_for_store status in in out error
 cst_model_version_name text handle
@@ -1356,6 +1357,7 @@ cst_context_execute_batch status handle handle u64* out error
 cst_context_copy_batch_ids status handle handle u32 out error
 
 cst_rows_count size handle
+cst_rows_batch_size size handle
 cst_rows_column_count size handle
 cst_rows_column_name text handle size
 cst_rows_copy_values status handle size size values error

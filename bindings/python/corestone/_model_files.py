@@ -6,17 +6,27 @@ import ctypes
 import os
 from collections.abc import Iterable
 from ctypes import byref
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from . import _abi
 from ._abi import lib, path_argument, text
 from ._call import call, owned
+from ._handles import Handle
+from .archive import read_json
 from .errors import InvalidArgumentError, ModelError
 
 if TYPE_CHECKING:
     from .model import Model
 
 M = TypeVar("M", bound="ModelFiles")
+
+
+class DraftProblem(NamedTuple):
+    """Something that keeps a model from being used."""
+
+    entity: str | None
+    key: str | None
+    message: str
 
 
 class ModelVersions(list[str]):
@@ -187,6 +197,21 @@ class ModelFiles:
         else:
             call(lib.cst_model_is_compatible, self._handle, name, path_argument(store), byref(result))
         return result.value
+
+    @classmethod
+    def load_draft(
+        cls: type[M], source: str | os.PathLike[str], *, version: str | None = None
+    ) -> tuple[M, list[DraftProblem]]:
+        """Reads a source model that may be half-finished, to be looked at, and says what is wrong with it.
+
+        It may have a relationship that leads nowhere, an attribute without a type, an entity whose parent is gone: what
+        cannot stand in a model is left out. A model without problems is as one of `load`; one with problems raises the
+        first of them, as ModelError, when something would use it.
+        """
+        buffer = _abi.Buffer()
+        handle = Handle()
+        call(lib.cst_model_load_draft, path_argument(source), _abi.optional_text(version), byref(handle), byref(buffer))
+        return cls._of(handle.token), [DraftProblem(**problem) for problem in read_json(buffer)]
 
     def load_strings(self, path: str | os.PathLike[str], language: str | None = None) -> bool:
         """Takes over what the parts of the model are called for people; False when there is nothing.

@@ -22,7 +22,7 @@ from .object import ManagedObject
 from .object_id import ObjectID
 from .predicate import Predicate
 from .results import Results
-from .rows import ColumnLike, ExpressionDescription, read_rows, set_columns
+from .rows import ColumnLike, ExpressionDescription, LazyRows, read_rows, set_columns
 from .sort import SortDescriptor, SortKey
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .entity import Entity
 
 _RESULTS = {"objects": 0, "ids": 1, "dictionaries": 2, "count": 4}
-FetchResult = Union[Results, "list[ObjectID]", "list[dict[str, Any]]", int]
+FetchResult = Union[Results, "list[ObjectID]", "list[dict[str, Any]]", LazyRows, int]
 
 
 def result_type_name(number: int) -> str:
@@ -54,7 +54,8 @@ class FetchRequest(PersistentStoreRequest):
 
     entity                   a name, which is looked up when the request is used, a class or an Entity
     result_type              "objects" (Results), "ids" and "dictionaries" (lists) or "count" (an int)
-    batch_size               rows of objects are read so many at a time, when one of them is asked for; 0: all at once
+    batch_size               rows are read so many at a time, when one of them is asked for; 0: all at once.
+                             Dictionaries need the column "objectID" for it (LazyRows); else the log has a warning
     include_property_values  False: objects are faults without rows
     refresh                  objects without changes that are no faults take what is found
     columns                  of dictionaries; of objects, the properties whose values come along
@@ -213,11 +214,11 @@ class FetchRequest(PersistentStoreRequest):
         """What a call gave, whose handle is taken over."""
         if self._name is not None:
             self._entity = context.model[self._name]
-        handle = result.value or 0
+        handle = Handle(result.value).token
         if result.type == _RESULTS["count"]:
             return int(result.count)
         if result.type == _RESULTS["dictionaries"]:
-            return read_rows(handle)
+            return LazyRows(handle) if lib.cst_rows_batch_size(handle) else read_rows(handle)
         results = Results(context, handle, self._entity)
         return results.ids() if result.type == _RESULTS["ids"] else results
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Union
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Union, overload
 
 from . import _abi, _host
 from ._abi import lib, text, texts
-from ._arguments import one_of
+from ._arguments import MOST, one_of, whole
 from ._call import call
 from ._definition import attribute_type
 from .codes import AttributeType
@@ -109,18 +109,75 @@ def key_paths(columns: ColumnLike | Iterable[ColumnLike]) -> list[str] | None:
 _BATCH = 1000
 
 
-def read_rows(handle: int) -> list[dict[str, Any]]:
-    """The rows of a handle."""
-    names = [
-        _abi.decode(lib.cst_rows_column_name(handle, index)) or "" for index in range(lib.cst_rows_column_count(handle))
-    ]
+def _names(handle: int) -> list[str]:
+    columns = range(lib.cst_rows_column_count(handle))
+    return [_abi.decode(lib.cst_rows_column_name(handle, index)) or "" for index in columns]
+
+
+def _read(handle: int, names: list[str], first: int, count: int) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
-    count = lib.cst_rows_count(handle)
-    for first in range(0, count, _BATCH):
-        rows = min(_BATCH, count - first)
-        cells = (_abi.Value * (rows * len(names)))()
-        call(lib.cst_rows_copy_values, handle, first, rows, cells)
+    width = len(names)
+    for start in range(first, first + count, _BATCH):
+        rows = min(_BATCH, first + count - start)
+        cells = (_abi.Value * (rows * width))()
+        call(lib.cst_rows_copy_values, handle, start, rows, cells)
         values = [_host.take(cell) for cell in cells]
-        width = len(names)
         found += [dict(zip(names, values[row * width : (row + 1) * width])) for row in range(rows)]
     return found
+
+
+def read_rows(handle: int) -> list[dict[str, Any]]:
+    """The rows of a handle."""
+    return _read(handle, _names(handle), 0, lib.cst_rows_count(handle))
+
+
+class LazyRows(Sequence[dict[str, Any]]):
+    """Rows of a request with a batch size: it knows which there are, and reads a batch when one of it is asked for.
+
+    Use it on the queue of its context. A row is as it is when it is read; of one that was deleted meanwhile there is
+    nothing but the ID. It equals a list of the same rows, for which all are read; what takes nothing but lists, such as
+    json.dumps, takes `list(rows)`.
+    """
+
+    __slots__ = ("_count", "_handle", "_names", "batch_size")
+
+    def __init__(self, handle: int) -> None:
+        self._handle = handle
+        self._names = _names(handle)
+        self._count: int = lib.cst_rows_count(handle)
+        #: How many rows are read at a time.
+        self.batch_size: int = lib.cst_rows_batch_size(handle)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, (list, LazyRows)):
+            return NotImplemented
+        return len(self) == len(other) and all(own == row for own, row in zip(self, other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for first in range(0, self._count, self.batch_size):
+            yield from _read(self._handle, self._names, first, min(self.batch_size, self._count - first))
+
+    @overload
+    def __getitem__(self, index: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[dict[str, Any]]: ...
+    def __getitem__(self, index: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
+        if isinstance(index, slice):
+            start, stop, step = index.indices(self._count)
+            if step == 1:
+                return _read(self._handle, self._names, start, max(stop - start, 0))
+            return [self[at] for at in range(start, stop, step)]
+        place = whole(index, "index", -MOST)
+        if place < 0:
+            place += self._count
+        if not 0 <= place < self._count:
+            raise IndexError(f"There is no row {index}: there are {self._count}.")
+        return _read(self._handle, self._names, place, 1)[0]
+
+    def __repr__(self) -> str:
+        return f"<{self._count} rows of {', '.join(self._names)}, {self.batch_size} at a time>"

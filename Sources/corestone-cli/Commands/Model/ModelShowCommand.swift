@@ -31,8 +31,8 @@ struct ModelShowCommand: Command {
     }
 
     func run(to output: Output) throws -> ExitCode {
-        let model = try NamedModel(options).model
         let withHashes = options.has("hashes")
+        let model = try NamedModel(options.operand(0) ?? "", version: options["version"], asDraft: !withHashes).model
         if isJSON {
             let summary = JSON(model.summary)
             try output.json(withHashes ? hashes(of: model, summary) : summary)

@@ -1,0 +1,115 @@
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+/// The rows of a fetch of dictionaries that are read a batch at a time: whose rows they are, and the batches that were used last.
+///
+/// Changed on the queue of its context alone.
+final class RowBatches: @unchecked Sendable {
+    private let context: Context
+    private let found: ObjectBatches.Found
+    /// What each batch is asked for.
+    private let request: FetchRequest
+    /// The place of the column that tells which row is whose.
+    private let identifier: Int
+    private let width: Int
+    let size: Int
+    /// The last used batch is the last.
+    private var held: [(number: Int, rows: [[PropertyValue]])] = []
+
+    private static let mostHeld = 4
+
+    init(_ found: ObjectBatches.Found, _ fetch: DictionaryFetch, identifier: Int, _ context: Context) {
+        (self.found, self.identifier, self.context) = (found, identifier, context)
+        width = fetch.columns.count
+        size = fetch.request.batchSize
+        request = fetch.request.copy()
+        (request.sortDescriptors, request.limit, request.offset, request.batchSize) = ([], 0, 0, 0)
+        request.allowsSplit = true
+    }
+
+    var count: Int { found.entries.count }
+
+    func row(at index: Int) throws -> [PropertyValue] {
+        let number = index / size
+        return try batch(number)[index - number * size]
+    }
+
+    func all() throws -> [[PropertyValue]] { try (0..<count).map(row) }
+
+    private func batch(_ number: Int) throws -> [[PropertyValue]] {
+        try context.checkQueue()
+        if let last = held.last, last.number == number { return last.rows }
+        if let place = held.firstIndex(where: { $0.number == number }) {
+            held.append(held.remove(at: place))
+            return held[held.count - 1].rows
+        }
+        let rows = try read(number)
+        if held.count == RowBatches.mostHeld { held.removeFirst() }
+        held.append((number, rows))
+        return rows
+    }
+
+    /// In the order of the whole. Of an object that is gone the ID is left.
+    private func read(_ number: Int) throws -> [[PropertyValue]] {
+        let first = number * size
+        let references = (first..<min(first + size, count)).map { reference(at: $0) }
+        request.predicate = .oneOf(references)
+        let rows = try context.fetchDictionaries(request).rows
+        let known = Dictionary(rows.map { ($0[identifier], $0) }) { first, _ in first }
+        return references.map { known[$0] ?? missing($0) }
+    }
+
+    private func missing(_ reference: PropertyValue) -> [PropertyValue] {
+        (0..<width).map { $0 == identifier ? reference : .null }
+    }
+
+    private func reference(at index: Int) -> PropertyValue {
+        let entry = found.entries[index]
+        return .object(
+            ObjectIDReference(
+                ObjectID(
+                    store: found.stores[Int(entry.store)], entity: context.entity(at: entry.entity),
+                    reference: entry.primaryKey)))
+    }
+}
+
+extension Predicate {
+    /// Holds for the objects of some references.
+    static func oneOf(_ references: [PropertyValue]) -> Predicate {
+        .comparison(Comparison(.selfObject, .in, .constant(.array(references))))
+    }
+}
+
+extension DictionaryFetch {
+    /// The place of the column that has the object's ID, by which rows can be read a batch at a time; nil where there is none.
+    var identifierPlace: Int? {
+        if isGrouped || request.returnsDistinctResults { return nil }
+        return columns.firstIndex { column in
+            guard [.undefined, .objectID].contains(column.resultType) else { return false }
+            if case .keyPath(let path) = column.computed {
+                return ["objectID", "self.objectID"].contains(path.text)
+                    && request.entity.property(named: path.text) == nil
+            }
+            return column.computed == .selfObject
+        }
+    }
+
+    /// Tells the log, once for each entity and columns, that a batch size is of no use.
+    func warnOfBatchSize() {
+        let names = columns.map(\.name)
+        var hasher = Hasher()
+        hasher.combine("batch size")
+        hasher.combine(request.entity.name)
+        hasher.combine(names)
+        let why =
+            isGrouped || request.returnsDistinctResults
+            ? "\(isGrouped ? "groups" : "distinct rows") are of no one object, so all are read at once; leave the batch size out"
+            : "without a column that has the object's ID all rows are read at once; add one (\"objectID\" in Python, elsewhere the "
+                + "expression SELF), or leave the batch size out"
+        DebugLog.warnOnce(
+            hasher.finalize(),
+            "the batch size \(request.batchSize) of a fetch of dictionaries of \(request.entity.name) (\(names.joined(separator: ", "))) "
+                + "has no effect: \(why)")
+    }
+}
