@@ -121,6 +121,7 @@ extension Context {
 
     private func applyDeleteRules(_ deleted: [ManagedObject]) throws {
         try loadMembersForDeletion(deleted)
+        try letGoOneSided(of: deleted.filter { $0.state.contains(.inserted) && !$0.state.contains(.propagated) })
         for object in deleted where object.state.contains(.deleted) && !object.state.contains(.propagated) {
             for relationship in object.entity.relationships {
                 let targets = try self.targets(of: relationship, object).filter {
