@@ -204,13 +204,13 @@ extension Context {
     }
 
     /// Takes objects whose rows are gone out of lists that nobody else tells: those of relationships without inverse, or of
-    /// every relationship when another context deleted them. Targets that are only at hand are looked for again then.
+    /// every relationship when another context deleted them. Targets that are only at hand are looked for again.
     func forgetMembers(among deleted: [ManagedObject], whereverTheyAre: Bool = false) {
         if deleted.isEmpty { return }
         let roots = Set(deleted.map { ObjectIdentifier($0.entity.root) })
         let concerned = coordinator.model.entities.contains { entity in
             entity.ownRelationships.contains {
-                (whereverTheyAre || $0.isToMany && $0.inverse == nil)
+                (whereverTheyAre || $0.inverse == nil)
                     && roots.contains(ObjectIdentifier($0.destination.root))
             }
         }
@@ -218,7 +218,7 @@ extension Context {
         let gone = Set(deleted.map(ObjectIdentifier.init))
         for object in registeredObjects {
             for keeper in object.toManyRelationships { keeper?.forget { gone.contains(ObjectIdentifier($0)) } }
-            if whereverTheyAre { object.letGoOfTargets { gone.contains($0) } }
+            object.letGoOfTargets(withChanges: whereverTheyAre) { gone.contains($0) }
         }
     }
 

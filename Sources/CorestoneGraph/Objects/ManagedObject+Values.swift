@@ -39,9 +39,9 @@ extension ManagedObject {
     @usableFromInline
     func overlayView(_ overlay: Overlay, _ slot: Int) -> ValueView? {
         guard overlay.isChanged(slot) else { return nil }
-        if case .object(let target) = overlay[slot] {
-            return ValueView(
-                .object, UInt64(UInt(bitPattern: Unmanaged.passUnretained(target as AnyObject).toOpaque())))
+        if case .object(let value) = overlay[slot] {
+            if entity.layout.slots[slot].role == .toOne, changedTarget(overlay, slot) == nil { return .null }
+            return ValueView(.object, UInt64(UInt(bitPattern: Unmanaged.passUnretained(value as AnyObject).toOpaque())))
         }
         return ValueView(overlay[slot])
     }
