@@ -246,7 +246,8 @@ final class OneSidedRun: RandomRun {
 
     private func refresh(_ dice: inout Dice, in context: Context) throws {
         guard let object = try pick(&dice, "Node", in: context), !object.hasTemporaryID else { return }
-        let merges = dice.chance(50)
+        // What was led away would lead there again.
+        let merges = !mayDangle || dice.chance(50)
         note("refresh \(name(object)), merging \(merges)")
         try context.refresh(object, mergeChanges: merges)
     }
@@ -278,7 +279,9 @@ final class OneSidedRun: RandomRun {
         let reader = try type == .inMemory ? coordinator : Coordinator(model: try OneSidedRun.model())
         if type != .inMemory { _ = try reader.addStore(type, at: path) }
         let fresh = Context(coordinator: reader)
-        for node in try fresh.fetch("Node") {
+        // An XML file has no way to write where a row leads that is gone.
+        let losesDangling = mayDangle && type == .xml
+        for node in try fresh.fetch("Node") where !losesDangling {
             if case .null = try node.committedValues(forKeys: ["anchor"])["anchor"] ?? .null {
                 throw Mismatch("the store has no anchor for \(name(node))")
             }

@@ -16,7 +16,8 @@ extension ManagedObject {
         guard let record, let (key, index) = Record(record).target(slot, layout) else { return nil }
         guard let context else { throw gone() }
         guard let store, key >= 0 else {
-            return keep(.passRetained(try context.unsavedTarget(of: self, slot, key: key, entity: index)), layout)
+            guard let target = try context.unsavedTarget(of: self, slot, key: key, entity: index) else { return nil }
+            return keep(.passRetained(target), layout)
         }
         let target = context.retainedObject(store: store, entityIndex: index, primaryKey: key)
         if let watch = context.faultWatch {

@@ -243,7 +243,7 @@ extension ManagedObject {
         guard let (key, index) = Record(record).target(slot, layout), let context else { return .null }
         guard let store, key >= 0 else {
             let target = try context.unsavedTarget(of: self, slot, key: key, entity: index)
-            return .object(ObjectIDReference(target.objectID))
+            return target.map { .object(ObjectIDReference($0.objectID)) } ?? .null
         }
         return .object(
             ObjectIDReference(ObjectID(store: store, entity: context.entity(at: index), reference: key)))
