@@ -78,7 +78,7 @@ extension Context {
 extension Context {
     /// This context's object for one of a context above or beneath, if there is one.
     func registeredCounterpart(of other: ManagedObject) -> ManagedObject? {
-        if other.hasTemporaryID { return registeredObject(with: other.objectID) }
+        if other.hasTemporaryID { return registered(with: other.objectID) }
         return registered(store: other.store, root: other.entity, primaryKey: other.primaryKey)
     }
 
@@ -109,12 +109,12 @@ extension Context {
 
     /// An object that was never saved: one that has values here, or that a context beneath has. nil when all of them are without it.
     func unsavedObject(with id: ObjectID) throws -> ManagedObject? {
-        if let known = registeredObject(with: id), known.record != nil || known.state.contains(.inserted) { return known }
+        if let known = registered(with: id), known.record != nil || known.state.contains(.inserted) { return known }
         guard parent != nil, id.isTemporary, id.entity.model === coordinator.model else { return nil }
         return try withAncestors {
             var ancestor = parent
             while let context = ancestor {
-                if let own = context.registeredObject(with: id) { return own.isDeleted ? nil : counterpart(of: own) }
+                if let own = context.registered(with: id) { return own.isDeleted ? nil : counterpart(of: own) }
                 ancestor = context.parent
             }
             return nil
