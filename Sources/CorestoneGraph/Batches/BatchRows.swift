@@ -51,7 +51,7 @@ package final class BatchRows {
             [.attribute, .external].contains(layouts[slot].role) && layouts[slot].kind != .none
                 && !layouts[slot].conditions.contains(.derived)
         }
-        required = slots.filter { layouts[$0].conditions.contains(.required) && !layouts[$0].conditions.contains(.derived) }
+        required = slots.filter { layouts[$0].conditions.contains(.required) }
         constraints = entity.allUniqueConstraints.map { ($0.entity, $0.attributes, entity.slots(of: $0.attributes)) }
         let written = Set(slots)
         defaults = entity.defaults.filter { written.contains($0.slot) }
