@@ -1982,8 +1982,8 @@ enum {
 };
 
 enum {
-    CST_SNAPSHOT_OBJECT = 0,    /* what an object of the context holds */
-    CST_SNAPSHOT_BASE = 1,      /* what it was read with */
+    CST_SNAPSHOT_OBJECT = 0,    /* what the object was last read with; for a unique constraint, what it holds */
+    CST_SNAPSHOT_CURRENT = 1,   /* what it holds, its changes included */
     CST_SNAPSHOT_CACHED = 2,    /* what the row cache holds */
     CST_SNAPSHOT_PERSISTED = 3, /* what the store holds, where the row cache holds something else */
     CST_SNAPSHOT_THEIRS = 4     /* what the object is in conflict with: the newest row, or the stored object */
@@ -2207,7 +2207,7 @@ enum {
     CST_OBJECT_TEMPORARY_ID = 1u << 4, /* never saved */
     CST_OBJECT_HAS_CHANGES = 1u << 5
 };
-/* Never fires a fault. */
+/* Never fires a fault. Of an object that left its context CST_OBJECT_FAULT alone, for which cst_object_context gives none. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_state(const cst_object *object, uint32_t *out_flags, cst_error **error);
 /* Reads the store's newest state: with merge_changes the object keeps its own changes on top, else it drops them and
  * becomes a fault. */
@@ -2281,7 +2281,7 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_clone(const cst_object *object, si
  * after the last call, at the latest when the context ends. */
 
 enum {
-    CST_NOTIFICATION_WILL_SAVE = 1,           /* a save begins; what is changed now is saved too */
+    CST_NOTIFICATION_WILL_SAVE = 1,           /* there is something to save; what is changed now is saved too */
     CST_NOTIFICATION_DID_SAVE = 2,            /* it is done: inserted, updated and deleted are what it wrote */
     CST_NOTIFICATION_OBJECTS_DID_CHANGE = 3,  /* pending changes were processed, or objects refreshed or invalidated */
     CST_NOTIFICATION_DID_SAVE_OBJECT_IDS = 4, /* like DID_SAVE, as IDs */

@@ -17,3 +17,5 @@ CORESTONE_SEED="${CORESTONE_SEED:-$RANDOM}" CORESTONE_ROWS="${CORESTONE_ROWS:-20
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 "$2" "${CORESTONE_SEED:-$RANDOM}" "${CORESTONE_STEPS:-10000000}" "$folder"
+# Relationships without inverse, in four types of stores.
+"$2" "${CORESTONE_SEED:-$RANDOM}" "${CORESTONE_ONE_SIDED_STEPS:-1000000}" "$folder" one-sided

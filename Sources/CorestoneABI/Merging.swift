@@ -130,7 +130,7 @@ final class ConflictBox: @unchecked Sendable {
         guard conflict.objectIDs.indices.contains(index) else { return nil }
         switch number {
         case 0: return merge?.objectSnapshot ?? constraint?.conflictingSnapshots[index]
-        case 1: return merge?.baseSnapshot
+        case 1: return merge?.currentSnapshot ?? constraint?.conflictingSnapshots[index]
         case 2: return merge?.cachedSnapshot
         case 3: return merge?.persistedSnapshot
         case 4:

@@ -363,7 +363,7 @@ public func cst_object_state(
         let out = try required(out, "out_flags")
         out.pointee = 0
         let object = try object(pointer)
-        if object.isGone { throw object.gone() }
+        if object.isGone { return out.pointee = UInt32(CST_OBJECT_FAULT) }
         var flags = 0
         if object.isInserted { flags |= Int(CST_OBJECT_INSERTED) }
         if object.isUpdated { flags |= Int(CST_OBJECT_UPDATED) }

@@ -109,8 +109,10 @@
         var conditions: SlotConditions = property.isOptional ? [] : [.required]
         if !property.validationRules.isEmpty { conditions.insert(.ruled) }
         if let attribute = property as? Attribute {
-            // Its value comes with the save, so there is none to require before.
-            if attribute.derivation != nil && !attribute.isTransient { conditions = [.derived] }
+            // Its value comes with the save: before the first one it has none but a default, and no rule can judge it.
+            if attribute.derivation != nil && !attribute.isTransient {
+                conditions = attribute.isOptional ? [.derived] : [.derived, .required]
+            }
             if attribute.allowsNaN { conditions.insert(.allowsNaN) }
             if attribute.type == .float { conditions.insert(.single) }
             if attribute.ignoresChanges { conditions.insert(.ignored) }

@@ -100,16 +100,16 @@ static void the_error_carries_the_conflict(void) {
     CHECK_INT(1, cst_conflict_property_count(conflict));
     CHECK(strcmp("number", cst_conflict_property_at(conflict, 0).data) == 0);
     CHECK(cst_conflict_property_at(conflict, 1).data == NULL);
-    check_int_value(conflict, CST_SNAPSHOT_BASE, 1);
+    check_int_value(conflict, CST_SNAPSHOT_OBJECT, 1);
     check_int_value(conflict, CST_SNAPSHOT_CACHED, 2);
     check_int_value(conflict, CST_SNAPSHOT_THEIRS, 2);
-    check_int_value(conflict, CST_SNAPSHOT_OBJECT, 3);
+    check_int_value(conflict, CST_SNAPSHOT_CURRENT, 3);
     cst_value value;
     CHECK_STATUS(CST_NOT_FOUND, cst_conflict_value(conflict, CST_SNAPSHOT_PERSISTED, 0, text("number"), &value, E));
-    CHECK_STATUS(CST_NOT_FOUND, cst_conflict_value(conflict, CST_SNAPSHOT_BASE, 1, text("number"), &value, E));
-    CHECK_STATUS(CST_NOT_FOUND, cst_conflict_value(conflict, CST_SNAPSHOT_BASE, 0, text("friends"), &value, E));
+    CHECK_STATUS(CST_NOT_FOUND, cst_conflict_value(conflict, CST_SNAPSHOT_OBJECT, 1, text("number"), &value, E));
+    CHECK_STATUS(CST_NOT_FOUND, cst_conflict_value(conflict, CST_SNAPSHOT_OBJECT, 0, text("friends"), &value, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_conflict_value(conflict, 5, 0, text("number"), &value, E));
-    OK(cst_conflict_value(conflict, CST_SNAPSHOT_OBJECT, 0, text("manager"), &value, E));
+    OK(cst_conflict_value(conflict, CST_SNAPSHOT_CURRENT, 0, text("manager"), &value, E));
     CHECK_INT(CST_OBJECT_ID, value.type);
     cst_object_id *id = NULL;
     OK(cst_object_copy_id(boss, &id, E));
@@ -136,8 +136,8 @@ static cst_status add_up(void *userdata, cst_context *context, size_t count, cst
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_save(context, NULL));
     for (size_t i = 0; i < count; i++) {
         cst_value base, mine, theirs;
-        OK(cst_conflict_value(conflicts[i], CST_SNAPSHOT_BASE, 0, text("number"), &base, E));
-        OK(cst_conflict_value(conflicts[i], CST_SNAPSHOT_OBJECT, 0, text("number"), &mine, E));
+        OK(cst_conflict_value(conflicts[i], CST_SNAPSHOT_OBJECT, 0, text("number"), &base, E));
+        OK(cst_conflict_value(conflicts[i], CST_SNAPSHOT_CURRENT, 0, text("number"), &mine, E));
         OK(cst_conflict_value(conflicts[i], CST_SNAPSHOT_THEIRS, 0, text("number"), &theirs, E));
         cst_status status = cst_conflict_resolve(conflicts[i], CST_MERGE_OBJECT_TRUMP, error);
         if (status < 0) return status;

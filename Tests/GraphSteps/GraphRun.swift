@@ -39,9 +39,10 @@ final class GraphRun {
     /// What the steps did, for people; kept only when asked for.
     private(set) var log: [String] = []
     private let keepsLog: Bool
+    let path: String
 
     init(path: String, keepsLog: Bool = false) throws {
-        self.keepsLog = keepsLog
+        (self.path, self.keepsLog) = (path, keepsLog)
         coordinator = try Coordinator(model: try Schema.model())
         var options = StoreOptions()
         options.normalSync = true

@@ -1,17 +1,35 @@
 import Corestone
 import Glibc
 
+/// A store and the contexts over it, changed by random steps that check what they did.
+protocol RandomRun {
+    /// What the steps did, for people; empty unless it was asked for.
+    var log: [String] { get }
+
+    func step(_ number: UInt64) throws
+    /// What holds after the last step.
+    func finish() throws
+}
+
 /// Sequences of random steps, and the shortest one that still fails when one does.
 package struct GraphSteps {
+    package enum Kind: String {
+        /// Compared with a reference in plain values.
+        case graph
+        /// Over relationships without inverse, in four types of stores.
+        case oneSided = "one-sided"
+    }
+
     /// Steps in one store; then the next one begins with an empty one.
     static let sequence = 250
 
+    let kind: Kind
     let folder: String
     package private(set) var steps = 0
     private var stores = 0
 
     /// - Parameter folder: where stores may be made; they are removed again.
-    package init(folder: String) { self.folder = folder }
+    package init(_ kind: Kind = .graph, folder: String) { (self.kind, self.folder) = (kind, folder) }
 
     /// - Parameter progress: called after each sequence with the steps so far.
     /// - Returns: what failed first, as the shortest sequence that was found to fail; nil when all held.
@@ -42,14 +60,17 @@ package struct GraphSteps {
         defer { for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) } }
         var place = 0
         do {
-            let run = try GraphRun(path: path, keepsLog: keepsLog)
+            let run: any RandomRun =
+                switch kind {
+                case .graph: try GraphRun(path: path, keepsLog: keepsLog)
+                case .oneSided: try OneSidedRun(number: steps / GraphSteps.sequence, path: path, keepsLog: keepsLog)
+                }
             do {
                 for number in numbers {
                     try run.step(number)
                     place += 1
                 }
-                try run.compare()
-                try run.compareStore(at: path)
+                try run.finish()
                 return (nil, run.log)
             } catch { return ((place, "\(error)"), run.log) }
         } catch { return ((0, "\(error)"), []) }
@@ -77,9 +98,14 @@ package struct GraphSteps {
     }
 }
 
-extension GraphRun {
+extension GraphRun: RandomRun {
+    func finish() throws {
+        try compare()
+        try compareStore()
+    }
+
     /// The file as a coordinator of its own reads it.
-    func compareStore(at path: String) throws {
+    private func compareStore() throws {
         let reader = try Coordinator(model: try Schema.model())
         _ = try reader.addSQLiteStore(at: path)
         try read(Context(coordinator: reader), stored, "the store")

@@ -1,14 +1,15 @@
 import Glibc
 import GraphSteps
 
-/// Random steps over a graph of objects, compared with a reference: graph-steps SEED STEPS FOLDER. Part of `make stress`.
+/// Random steps over a graph of objects: graph-steps SEED STEPS FOLDER [one-sided]. Part of `make stress`.
 let arguments = CommandLine.arguments
-guard arguments.count == 4, let seed = UInt64(arguments[1]), let count = Int(arguments[2]), count > 0 else {
-    print("usage: graph-steps SEED STEPS FOLDER")
+guard 4...5 ~= arguments.count, let kind = GraphSteps.Kind(rawValue: arguments.count == 5 ? arguments[4] : "graph"),
+    let seed = UInt64(arguments[1]), let count = Int(arguments[2]), count > 0 else {
+    print("usage: graph-steps SEED STEPS FOLDER [one-sided]")
     exit(2)
 }
 print("graph-steps: seed \(seed), \(count) steps")
-var steps = GraphSteps(folder: arguments[3])
+var steps = GraphSteps(kind, folder: arguments[3])
 var shown = 0
 let failure = steps.run(seed: seed, steps: count) { done in
     if done - shown < count / 20 { return }

@@ -121,7 +121,7 @@ static cst_value side(const cst_conflict *conflict, int32_t snapshot, cst_string
 
 /* Says what became of a property that both sides changed; an amount adds up. */
 static cst_status settle_property(const cst_conflict *conflict, cst_object *item, cst_string name, cst_error **out) {
-    const cst_value base = side(conflict, CST_SNAPSHOT_BASE, name), mine = side(conflict, CST_SNAPSHOT_OBJECT, name),
+    const cst_value base = side(conflict, CST_SNAPSHOT_OBJECT, name), mine = side(conflict, CST_SNAPSHOT_CURRENT, name),
                     theirs = side(conflict, CST_SNAPSHOT_THEIRS, name);
     if (!strcmp(name.data, "amount") && theirs.type == CST_INT) {
         cst_value sum = mine;

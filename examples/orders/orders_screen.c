@@ -103,7 +103,7 @@ bool ask(const char *question, char *answer, int size) {
 
 /* Shows what was changed on both sides, and asks whose counts: the letter of the answer. */
 static char ask_whose(const cst_error *conflicts) {
-    static const int32_t snapshots[] = {CST_SNAPSHOT_BASE, CST_SNAPSHOT_OBJECT, CST_SNAPSHOT_THEIRS};
+    static const int32_t snapshots[] = {CST_SNAPSHOT_OBJECT, CST_SNAPSHOT_CURRENT, CST_SNAPSHOT_THEIRS};
     char text[64], answer[16];
     printf("\nSomebody saved the same objects meanwhile.\n\n  %-20s %16s %16s %16s\n", "", "before", "here", "there");
     for (size_t i = 0; i < cst_error_conflict_count(conflicts); i++) {

@@ -76,7 +76,8 @@ extension Context {
                 .invalidArgument, "this \(object.entity.name) belongs to another context; delete it there",
                 entity: object.entity.name, objectURI: object.objectID.uri)
         }
-        if object.state.contains(.deleted) { return }
+        // The hook is asked again, as Core Data's is.
+        if object.state.contains(.deleted) { return try object.sendPrepareForDeletion() }
         if object.isFault && !object.state.contains(.inserted) { try object.fire() }
         try object.sendPrepareForDeletion()
         if !object.state.isDisjoint(with: [.deleted, .gone, .preparing]) { return }
@@ -121,6 +122,7 @@ extension Context {
 
     private func applyDeleteRules(_ deleted: [ManagedObject]) throws {
         try loadMembersForDeletion(deleted)
+        try letGoOneSided(of: deleted.filter { $0.state.contains(.inserted) && !$0.state.contains(.propagated) })
         for object in deleted where object.state.contains(.deleted) && !object.state.contains(.propagated) {
             for relationship in object.entity.relationships {
                 let targets = try self.targets(of: relationship, object).filter {

@@ -259,8 +259,8 @@ extension ManagedObject {
         case .toOne:
             guard let (key, index) = Record(record).target(slot, layout), let context else { return .null }
             guard let store, key >= 0 else {
-                return (try? context.unsavedTarget(of: self, slot, key: key, entity: index)).map { .object($0) }
-                    ?? .null
+                let target = try? context.unsavedTarget(of: self, slot, key: key, entity: index)
+                return target.map { .object($0) } ?? .null
             }
             return .object(context.object(store: store, entity: context.entity(at: index), primaryKey: key))
         case .transient, .composite, .toMany: return .null

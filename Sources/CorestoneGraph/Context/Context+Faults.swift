@@ -23,7 +23,7 @@ extension Context {
                     entity: object.entity.name, objectURI: object.objectID.uri, file: store.path)
             }
             guard let slot else { throw object.deleted(from: store) }
-            return try meetInaccessible(object, askedFor: slot, in: store)
+            return try meetInaccessible(object, askedFor: slot)
         }
     }
 

@@ -138,7 +138,7 @@ extension Context {
             // The host may name a parent of the row's entity, or a sibling of it.
             return object(store: own, entity: entity, primaryKey: id.reference, isSureOfEntity: false)
         }
-        if let known = try registeredObject(with: id) ?? unsavedObject(with: id) { return known }
+        if let known = try registered(with: id) ?? unsavedObject(with: id) { return known }
         guard id.store != nil, !id.isTemporary else {
             throw CoreError(
                 .objectGone, code: .managedObjectReferentialIntegrity,
@@ -153,6 +153,16 @@ extension Context {
 
     /// The object of an ID if the context knows it. Never touches the store.
     public func registeredObject(with id: ObjectID) -> ManagedObject? {
+        registered(with: id) ?? leftBehind(with: id)
+    }
+
+    /// An object that others deleted, until the next save.
+    private func leftBehind(with id: ObjectID) -> ManagedObject? {
+        deletedElsewhere.isEmpty ? nil : deletedElsewhere.first { $0.context === self && $0.objectID == id }
+    }
+
+    /// The same without those that others deleted: they stand for no row.
+    func registered(with id: ObjectID) -> ManagedObject? {
         guard id.isTemporary else {
             guard let store = id.store, let own = self.store(like: store), let entity = self.entity(like: id.entity)
             else {
@@ -181,7 +191,7 @@ extension Context {
     /// The object of an ID with its values; nil when the store has no such row.
     public func existingObject(with id: ObjectID) throws -> ManagedObject? {
         try checkQueue()
-        if id.isTemporary, try registeredObject(with: id) ?? unsavedObject(with: id) == nil { return nil }
+        if id.isTemporary, try registered(with: id) ?? unsavedObject(with: id) == nil { return nil }
         let object = try object(with: id)
         if !object.isFault && !object.state.contains(.inaccessible) { return object }
         do { try object.fire() } catch let error as CoreError where error.status == .objectGone {
@@ -204,21 +214,21 @@ extension Context {
     }
 
     /// Takes objects whose rows are gone out of lists that nobody else tells: those of relationships without inverse, or of
-    /// every relationship when another context deleted them. Targets that are only at hand are looked for again then.
+    /// every relationship when another context deleted them. Targets that are only at hand are looked for again.
     func forgetMembers(among deleted: [ManagedObject], whereverTheyAre: Bool = false) {
         if deleted.isEmpty { return }
         let roots = Set(deleted.map { ObjectIdentifier($0.entity.root) })
         let concerned = coordinator.model.entities.contains { entity in
             entity.ownRelationships.contains {
-                (whereverTheyAre || $0.isToMany && $0.inverse == nil)
+                (whereverTheyAre || $0.inverse == nil)
                     && roots.contains(ObjectIdentifier($0.destination.root))
             }
         }
         guard concerned else { return }
         let gone = Set(deleted.map(ObjectIdentifier.init))
-        for object in registeredObjects {
+        for object in everyObject {
             for keeper in object.toManyRelationships { keeper?.forget { gone.contains(ObjectIdentifier($0)) } }
-            if whereverTheyAre { object.letGoOfTargets { gone.contains($0) } }
+            object.letGoOfTargets(withChanges: whereverTheyAre) { gone.contains($0) }
         }
     }
 
@@ -256,7 +266,7 @@ extension Context {
         let told =
             HookKinds(rawValue: coordinator.model.hookKinds)
                 .isDisjoint(with: [.willTurnIntoFault, .didTurnIntoFault])
-            ? [] : registeredObjects.filter { !$0.isFault }
+            ? [] : everyObject.filter { !$0.isFault }
         for object in told { object.sendWillTurnIntoFault() }
         // A store that hears which objects leave may use the context, which has to be whole by then.
         tellingTogether(true) {

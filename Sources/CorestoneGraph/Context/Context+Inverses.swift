@@ -144,7 +144,7 @@ extension Context {
     func settlePartners(of objects: [ManagedObject]) throws {
         let objects = objects.filter { $0.context === self && !$0.isDeleted && $0.entity.hasPairs }
         if objects.isEmpty { return }
-        for partner in registeredObjects where partner.isSettled(in: self) {
+        for partner in everyObject where partner.isSettled(in: self) {
             for keeper in partner.keptToManyRelationships {
                 guard let inverse = keeper.relationship.settledInverse, inverse.isToMany else { continue }
                 for object in objects where object.entity.isKind(of: inverse.entity) && keeper.lists(object) {

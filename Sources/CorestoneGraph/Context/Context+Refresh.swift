@@ -70,12 +70,12 @@ extension Context {
         try checkQueue()
         try refuseInHook("refresh its objects")
         if parent != nil {
-            for object in registeredObjects { try refreshNested(object, mergeChanges: true) }
+            for object in everyObject { try refreshNested(object, mergeChanges: true) }
             try takeInAllReturned()
             return try throwHookFailure()
         }
         forgetHostRows()
-        for (store, objects) in byStore(registeredObjects.filter { !$0.state.contains(.inserted) }) {
+        for (store, objects) in byStore(everyObject.filter { !$0.state.contains(.inserted) }) {
             forgetRows(of: objects, in: store)
             let kept = objects.filter(\.staysInRefresh)
             for object in objects where !object.staysInRefresh {

@@ -9,8 +9,11 @@ extension Context {
     public func save() throws {
         try checkQueue()
         try refuseInHook("save")
-        if hasChanges { post(.willSave) }
         try processPendingChanges(appliesDeleteRules: true)
+        if hasChanges {
+            post(.willSave)
+            try processPendingChanges(appliesDeleteRules: true)
+        }
         settleInaccessible()
         forgetDeletedElsewhere()
         var plan = pendingPlan
@@ -18,7 +21,8 @@ extension Context {
             && (parent != nil || lockedObjects.isEmpty && !coordinator.stores.contains(where: \.hearsEmptySaves))
         {
             clearLists()
-            return takeInLeftOut()
+            takeInLeftOut()
+            return tellSaved(plan)
         }
         plan = try completed(prepared(plan))
         // A store that hears which objects are registered may use the context, which has to be whole by then.
@@ -28,14 +32,19 @@ extension Context {
             return written
         }
         defer { takeInLeftOut() }
-        if plan.isEmpty { return }
+        if plan.isEmpty { return tellSaved(plan) }
         tellDidSave(written)
         keepingHold { tracking.tell(.save, written.changes) }
-        post(.didSave, written.changes.of(queryGenerationToken))
-        post(.didSaveObjectIDs, ContextChanges(ids: written.changes.ids).of(queryGenerationToken))
+        tellSaved(written)
         tellOthers(written)
         if parent == nil { coordinator.postOwnChanges(written) }
         try throwHookFailure()
+    }
+
+    /// As Core Data does, also of a save that had nothing to write.
+    private func tellSaved(_ written: SavePlan) {
+        post(.didSave, written.changes.of(queryGenerationToken))
+        post(.didSaveObjectIDs, ContextChanges(ids: written.changes.ids).of(queryGenerationToken))
     }
 
     /// A plan whose objects have their rows, and their members where those have an order; without ghosts.

@@ -238,7 +238,10 @@ extension Context {
     }
 
     /// Every object that the context knows, in no particular order.
-    public var registeredObjects: [ManagedObject] { onQueue { everyObject } }
+    /// All that the context knows, those too that others deleted, which stay until the next save.
+    public var registeredObjects: [ManagedObject] { onQueue { everyObject + leftBehind } }
+
+    private var leftBehind: [ManagedObject] { deletedElsewhere.filter { $0.context === self } }
 
     /// The same for a context that ends, on whatever thread.
     var everyObject: [ManagedObject] {

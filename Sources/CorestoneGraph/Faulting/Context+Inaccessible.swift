@@ -1,8 +1,8 @@
 import CorestoneModel
 import CorestoneValues
 
-/// Decides about an object whose row the store does not have, by the fault, its ID and the property that was asked for: true
-/// makes it count as deleted and its values nil, false is error 133000.
+/// Decides about an object whose row the store does not have, or which the parent does not have if it was never saved, by the fault,
+/// its ID and the property that was asked for: true makes it count as deleted and its values nil, false is error 133000.
 public typealias InaccessibleFaultHandler = (ManagedObject, ObjectID, String?) throws -> Bool
 
 // An inaccessible fault is an object whose row went away before it was read. To the library it is a ghost like any other; to the
@@ -11,21 +11,22 @@ extension Context {
     /// The host asks for a value of an object whose row is not there.
     /// - Throws: code 133000 when neither the handler nor `shouldDeleteInaccessibleFaults` takes the object; what the handler
     ///   throws.
-    func meetInaccessible(_ object: ManagedObject, askedFor slot: Int, in store: Store) throws {
+    func meetInaccessible(_ object: ManagedObject, askedFor slot: Int) throws {
+        let failure = object.store.map(object.deleted) ?? object.unknownBeneath()
         let place = ObjectIdentifier(object)
         // A handler that asks for the values of the very object learns that they are not there.
-        guard objectsInQuestion.insert(place).inserted else { throw object.deleted(from: store) }
+        guard objectsInQuestion.insert(place).inserted else { throw failure }
         defer { objectsInQuestion.remove(place) }
         let isTaken: Bool
         if let inaccessibleFaultHandler {
             isTaken = try inaccessibleFaultHandler(object, object.objectID, object.entity.properties[slot].path)
         } else {
-            DebugLog.write("CoreData: fault: \(object.deleted(from: store).message)")
+            DebugLog.write("CoreData: fault: \(failure.message)")
             isTaken = shouldDeleteInaccessibleFaults
         }
         if object.state.contains(.gone) { throw object.gone() }
         if object.record != nil { return }
-        guard isTaken else { throw object.deleted(from: store) }
+        guard isTaken else { throw failure }
         object.state.remove(.fault)
         object.state.formUnion([.inaccessible, .deleted])
         noteDeleted(object)

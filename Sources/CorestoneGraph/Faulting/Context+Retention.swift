@@ -15,7 +15,7 @@ extension Context {
             return withExtendedLifetime(former) {}
         }
         retained = [:]
-        for object in registeredObjects { retain(object) }
+        for object in everyObject { retain(object) }
     }
 
     func retain(_ object: ManagedObject) { retained?[ObjectIdentifier(object)] = object }

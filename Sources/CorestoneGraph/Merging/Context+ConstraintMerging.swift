@@ -16,7 +16,7 @@ extension Context {
         case (.storeTrump, false):
             try object.replacingValues { try object.giveUp(object.entity.slots(of: constraint)) }
         case (_, true) where object.entity === stored.entity:
-            if let known = registeredObject(with: stored) {
+            if let known = registered(with: stored) {
                 try absorb(object, into: known, as: type)
             } else {
                 try object.replacingValues { try adopt(object, stored, as: type) }
@@ -30,7 +30,7 @@ extension Context {
     /// or given other values to either.
     private func isOpen(_ object: ManagedObject, _ stored: ObjectID, _ constraint: [String]) throws -> Bool {
         if object.isGone || object.isDeleted || object.objectID == stored { return false }
-        guard let known = registeredObject(with: stored), known.hasChanges else { return true }
+        guard let known = registered(with: stored), known.hasChanges else { return true }
         if known.isDeleted { return false }
         return try constraint.allSatisfy { try known.value(forKeyPath: $0) == object.value(forKeyPath: $0) }
     }

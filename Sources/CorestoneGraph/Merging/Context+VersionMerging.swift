@@ -173,7 +173,7 @@ extension Context {
                 file: store.path)
         }
         keptKeys[temporary] = nil
-        if let known = registeredObject(with: stored), known !== object {
+        if let known = registered(with: stored), known !== object {
             try absorb(object, into: known, as: type)
         } else {
             try object.replacingValues { try adopt(object, stored, as: type) }

@@ -12,10 +12,10 @@ public final class MergeConflict: SaveConflict, @unchecked Sendable {
     }
 
     public let kind: Kind
-    /// What the object holds, its changes included.
+    /// What the object was last read with, before its changes, as Core Data's: the base of a three-way comparison.
     public let objectSnapshot: ConflictSnapshot
-    /// What the object was read with, before its changes: the base of a three-way comparison.
-    public let baseSnapshot: ConflictSnapshot
+    /// What the object holds, its changes included.
+    public let currentSnapshot: ConflictSnapshot
     /// What the coordinator's row cache holds; nil when the row was deleted through this coordinator.
     public let cachedSnapshot: ConflictSnapshot?
     /// What the store holds; nil when that is what the row cache holds, and for a deleted row.
@@ -51,14 +51,14 @@ public final class MergeConflict: SaveConflict, @unchecked Sendable {
         uri = ObjectID(store: store, entity: object.entity, reference: key).uri
         let base = object.record.map { Record($0) }
         let now = row.map { object.entity.snapshot(of: $0, store, context) }
-        objectSnapshot = object.snapshot()
-        baseSnapshot = base.map { object.entity.snapshot(of: $0, store, context) } ?? [:]
+        currentSnapshot = object.snapshot()
+        objectSnapshot = base.map { object.entity.snapshot(of: $0, store, context) } ?? [:]
         kind = cached?.version == row?.version ? .context : .store
         cachedSnapshot =
-            kind == .context ? now : cached.map { object.entity.snapshot(of: $0, store, context) } ?? baseSnapshot
+            kind == .context ? now : cached.map { object.entity.snapshot(of: $0, store, context) } ?? objectSnapshot
         persistedSnapshot = kind == .context ? nil : now
         (oldVersion, newVersion, isDeleted) = (Int(object.version), Int(row?.version ?? 0), object.isDeleted)
-        differences = object.differences(to: row, base: baseSnapshot, mine: objectSnapshot, theirs: now)
+        differences = object.differences(to: row, base: objectSnapshot, mine: currentSnapshot, theirs: now)
         super.init([object], in: context)
     }
 
@@ -85,7 +85,7 @@ public final class MergeConflict: SaveConflict, @unchecked Sendable {
                 : "\(head) is new here, and the store has a row of its reference already (version \(newVersion))" + told
         }
         guard !isGone else {
-            if baseSnapshot.isEmpty { return "\(head) has no row in the store" }
+            if objectSnapshot.isEmpty { return "\(head) has no row in the store" }
             return
                 "\(head) was \(isDeleted ? "deleted here and" : "changed here and deleted") in the store since it was read "
                 + "(version \(oldVersion) here)" + told

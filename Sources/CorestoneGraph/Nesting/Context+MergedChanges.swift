@@ -5,7 +5,7 @@ import CorestoneValues
 // What others saved comes into a context that already has some of the objects.
 extension Context {
     /// Takes over what another context saved: objects that were read already are read anew, keeping their own changes on top;
-    /// new ones come in, as registered objects that the context holds until the next merge; deleted ones are deleted here too,
+    /// new ones come in, and stay as long as they are held; deleted ones are deleted here too,
     /// without being a change that this context would save.
     ///
     /// - Parameter ids: of that context's `didSave` notification, or those of a context of another coordinator.
@@ -30,24 +30,26 @@ extension Context {
         coordinator.forgetRows(of: others.compactMap(ownID))
         try advanceGeneration()
         takeRenamed()
+        var merged = ids
         try unrecorded {
             let former = targets(of: late)
-            try takeIn(ids)
+            merged.refreshed += try takeIn(ids)
             for (object, former) in zip(late, former) { try object.unlessGhost { try settleWhole(object, former) } }
             try settlePartners(of: late)
         }
         noteMerged(ids)
         try processPendingChanges()
         forgetReturned()
-        // Who tracks results holds those that belong to them.
-        if tracking.hears(.event) { mergedIn = [] }
-        post(.didMergeChangesObjectIDs, ContextChanges(ids: ids))
+        mergedIn = []
+        post(.didMergeChangesObjectIDs, ContextChanges(ids: merged))
     }
 
-    private func takeIn(_ ids: ChangedIDs) throws {
+    /// - Returns: the objects that were read anew, which are updated elsewhere and refreshed here.
+    private func takeIn(_ ids: ChangedIDs) throws -> [ObjectID] {
         var (observed, changed): ([ManagedObject], [ManagedObject]) = ([], [])
+        var refreshed: [ObjectID] = []
         for id in try ids.updated + ids.refreshed + othersRows(among: ids) {
-            guard let object = registeredObject(with: id), object.state.isDisjoint(with: [.inserted, .gone]) else {
+            guard let object = registered(with: id), object.state.isDisjoint(with: [.inserted, .gone]) else {
                 continue
             }
             if object.isDeleted {
@@ -55,6 +57,7 @@ extension Context {
                 continue
             }
             leftOut[ObjectIdentifier(object)] = nil
+            if !object.isFault { refreshed.append(id) }
             if object.hasChanges {
                 changed.append(object)
             } else if object.state.contains(.observed), parent == nil {
@@ -68,11 +71,11 @@ extension Context {
         for object in changed { try readAnew(object) }
         if changed.count > 1 { for object in changed { try object.unlessGhost { try settleInverses(of: object) } } }
         for id in ids.invalidated {
-            guard let object = registeredObject(with: id) else { continue }
+            guard let object = registered(with: id) else { continue }
             if object.isDeleted { leaveOut(object) } else { try refresh(object, mergeChanges: false) }
         }
         let (seen, left) = try mergeDeletions(ids.deleted)
-        if !leftOut.isEmpty { for id in ids.inserted { registeredObject(with: id).map { noteRowBack(of: $0) } } }
+        if !leftOut.isEmpty { for id in ids.inserted { registered(with: id).map { noteRowBack(of: $0) } } }
         let back = try takeInReturned(named: ids, left)
         mergedIn =
             back
@@ -85,6 +88,7 @@ extension Context {
         if !missing.isEmpty { mergedIn.removeAll { $0.record == nil } }
         try enterLists(mergedIn)
         noteMerged(inserted: mergedIn, deleted: seen)
+        return refreshed
     }
 
     /// A fault just reads the newest values when it fires, and nobody has seen others.
@@ -109,7 +113,7 @@ extension Context {
     private func mergeDeletions(_ ids: [ObjectID]) throws -> (seen: [ManagedObject], left: [ManagedObject]) {
         var deleted: [ManagedObject] = []
         for id in ids {
-            guard let object = registeredObject(with: id), object.state.isDisjoint(with: [.inserted, .gone]) else {
+            guard let object = registered(with: id), object.state.isDisjoint(with: [.inserted, .gone]) else {
                 continue
             }
             if object.hasChanges && !object.isDeleted { try object.takeBackRelationships() }
@@ -225,7 +229,7 @@ extension Context {
     func mergeLate(_ ids: ChangedIDs) {
         if ids.isEmpty || generation?.isChosen == true { return }
         if mayMergeNow {
-            mergeOrPutBack(ids, late: ids.updated.compactMap(registeredObject))
+            mergeOrPutBack(ids, late: ids.updated.compactMap { registered(with: $0) })
         } else {
             inbox.putBack(ids)
         }

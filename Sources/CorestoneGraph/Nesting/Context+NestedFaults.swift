@@ -18,8 +18,8 @@ extension Context {
             try loadNestedRows(of: siblings.contains { $0 === object } ? siblings : [object])
         }
         if object.record != nil { return }
-        guard let slot, let store = object.store else { throw object.unknownBeneath() }
-        try meetInaccessible(object, askedFor: slot, in: store)
+        guard let slot else { throw object.unknownBeneath() }
+        try meetInaccessible(object, askedFor: slot)
     }
 
     /// Gives faults their values. Those stay empty that are deleted beneath, or unknown.

@@ -137,9 +137,8 @@ private struct Transfer {
         for (object, own) in changed { own.takeValues(of: object) }
         for (object, own) in changed {
             for (relationship, target) in object.changedTargets {
-                let ownTarget = target.map { parent.counterpart(of: $0) }
                 // One that was deleted in the parent meanwhile is no target; the parent's validation tells if one is needed.
-                try own.setTarget(ownTarget?.isDeleted == true ? nil : ownTarget, of: relationship)
+                try own.setTarget(try target.flatMap(present), of: relationship)
             }
         }
         for (object, own) in changed { try writeMembers(of: object, own) }
@@ -160,14 +159,22 @@ private struct Transfer {
                     if let inverse { try ownMember.toMany(inverse).drop(own) }
                 }
                 for member in keeper.addedMembers where member.state.isDisjoint(with: [.deleted, .gone]) {
-                    let ownMember = parent.counterpart(of: member)
-                    if ownMember.isDeleted { continue }
+                    guard let ownMember = try present(member) else { continue }
                     ownKeeper.take(ownMember)
                     if let inverse { try ownMember.toMany(inverse).take(own) }
                 }
             }
             if relationship.isOrdered, keeper.isOrderChanged { try writeOrder(keeper, ownKeeper) }
         }
+    }
+
+    /// The parent's object for a target or a member; nil when it was deleted there, which leaves nothing of one that was never saved.
+    private func present(_ object: ManagedObject) throws -> ManagedObject? {
+        let own =
+            object.hasTemporaryID
+            ? try parent.registeredCounterpart(of: object) ?? parent.unsavedObject(with: object.objectID)
+            : parent.counterpart(of: object)
+        return own?.isDeleted == true ? nil : own
     }
 
     /// The order above, then what came to the parent meanwhile.

@@ -83,7 +83,7 @@ extension Context {
 extension Context {
     /// This context's object for one of a context above or beneath, if there is one.
     func registeredCounterpart(of other: ManagedObject) -> ManagedObject? {
-        if other.hasTemporaryID { return registeredObject(with: other.objectID) }
+        if other.hasTemporaryID { return registered(with: other.objectID) }
         return registered(store: other.store, root: other.entity, primaryKey: other.primaryKey)
     }
 
@@ -93,13 +93,14 @@ extension Context {
         return object(store: other.store, entity: other.entity, primaryKey: other.primaryKey)
     }
 
-    /// The target that the record of an object names, where one of them was never saved and so is in no store yet.
-    func unsavedTarget(of object: ManagedObject, _ slot: Int, key: Int64, entity index: UInt32) throws -> ManagedObject
+    /// The target that the record of an object names, where one of them was never saved and so is in no store yet. nil for one that
+    /// was deleted before it ever was.
+    func unsavedTarget(of object: ManagedObject, _ slot: Int, key: Int64, entity index: UInt32) throws -> ManagedObject?
     {
         let entity = entity(at: index)
         if key < 0 {
             let id = ObjectID(store: nil, entity: entity, reference: key)
-            return registeredObject(with: id) ?? self.object(store: nil, entity: entity, primaryKey: key)
+            return try unsavedObject(with: id)
         }
         let stores = try coordinator.stores(having: entity)
         if stores.count == 1 { return self.object(store: stores[0], entity: entity, primaryKey: key) }
@@ -111,14 +112,14 @@ extension Context {
         return self.object(store: store, entity: entity, primaryKey: key)
     }
 
-    /// An object that only the contexts beneath know, since it was never saved; nil when they do not.
+    /// An object that was never saved: one that has values here, or that a context beneath has. nil when all of them are without it.
     func unsavedObject(with id: ObjectID) throws -> ManagedObject? {
+        if let known = registered(with: id), known.record != nil || known.state.contains(.inserted) { return known }
         guard parent != nil, id.isTemporary, id.entity.model === coordinator.model else { return nil }
         return try withAncestors {
-            if let known = registeredObject(with: id) { return known }
             var ancestor = parent
             while let context = ancestor {
-                if let own = context.registeredObject(with: id) { return own.isDeleted ? nil : counterpart(of: own) }
+                if let own = context.registered(with: id) { return own.isDeleted ? nil : counterpart(of: own) }
                 ancestor = context.parent
             }
             return nil

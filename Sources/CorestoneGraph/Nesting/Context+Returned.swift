@@ -70,7 +70,7 @@ extension Context {
     /// Whatever was set to lead to the object that was deleted leads to the one that came for it.
     private func replace(_ former: ManagedObject, by object: ManagedObject) {
         forgetUndo(of: former)
-        for holder in registeredObjects {
+        for holder in everyObject {
             guard let overlay = holder.overlay else { continue }
             for slot in 0..<Int(holder.entity.slotCount)
             where overlay.isChanged(slot) && holder.entity.layout.slots[slot].role == .toOne {
@@ -95,7 +95,7 @@ extension Context {
     func othersRows(among ids: ChangedIDs) throws -> [ObjectID] {
         if parent != nil || ids.inserted.isEmpty { return [] }
         let deleted = Set(ids.deleted)
-        let known = ids.inserted.filter { !deleted.contains($0) }.compactMap(registeredObject).filter {
+        let known = ids.inserted.filter { !deleted.contains($0) }.compactMap { registered(with: $0) }.filter {
             $0.record != nil && $0.state.isDisjoint(with: [.inserted, .gone, .deleted, .nested]) && !isLeftOut($0)
         }
         var found: [ObjectID] = []
@@ -159,7 +159,7 @@ extension Context {
                 _ = owners.append(owner)
             }
         }
-        for object in registeredObjects {
+        for object in everyObject {
             let loses = object.toManyRelationships.contains { keeper in
                 keeper?.knownMembers.contains { gone.contains(ObjectIdentifier($0)) } == true
             }

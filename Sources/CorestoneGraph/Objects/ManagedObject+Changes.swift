@@ -90,9 +90,8 @@ extension ManagedObject {
         guard let record else { return !state.contains(.inserted) || !value.isNull }
         if layout.role == .toOne {
             let former = Record(record).target(slot, layout)
-            guard case .object(let target as ManagedObject) = value, let former else {
-                return former != nil || !value.isNull
-            }
+            let target = changedTarget(overlay, slot)
+            guard let target, let former else { return (former == nil) != (target == nil) }
             return target.primaryKey != former.primaryKey
                 || target.entity.root !== context?.entity(at: former.entity).root
         }
@@ -118,8 +117,7 @@ extension ManagedObject {
             return toMany(ordinal: Int(layout.ordinal)).map { !$0.isLoaded } ?? !state.contains(.inserted)
         }
         if let overlay, overlay.isChanged(slot) {
-            guard case .object(let target as ManagedObject) = overlay[slot] else { return false }
-            return target.isFault
+            return changedTarget(overlay, slot)?.isFault ?? false
         }
         if isFault { return true }
         guard let record, let (target, index) = Record(record).target(slot, layout), let context else { return false }
@@ -143,8 +141,7 @@ extension ManagedObject {
         let (slot, layout) = (Int(relationship.slot), entity.layout.slots[Int(relationship.slot)])
         if state.contains(.gone) { throw gone() }
         if let overlay, overlay.isChanged(slot) {
-            if case .object(let target as ManagedObject) = overlay[slot] { return [target.objectID] }
-            return []
+            return changedTarget(overlay, slot).map { [$0.objectID] } ?? []
         }
         if record == nil, !state.contains(.inserted), let context { try context.loadRow(of: self) }
         guard let record, let (target, index) = Record(record).target(slot, layout), let context else { return [] }

@@ -26,6 +26,7 @@ extension ManagedObject {
     /// The same without a copy, of what is not to-many.
     package func primitiveView(key: UInt32) throws -> ValueView {
         let slot = try self.slot(of: key)
+        if state.contains(.gone) { throw gone() }
         return isFault && overlay?.isChanged(slot) != true ? .null : try view(key: key)
     }
 

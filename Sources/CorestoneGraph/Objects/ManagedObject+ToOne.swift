@@ -16,7 +16,8 @@ extension ManagedObject {
         guard let record, let (key, index) = Record(record).target(slot, layout) else { return nil }
         guard let context else { throw gone() }
         guard let store, key >= 0 else {
-            return keep(.passRetained(try context.unsavedTarget(of: self, slot, key: key, entity: index)), layout)
+            guard let target = try context.unsavedTarget(of: self, slot, key: key, entity: index) else { return nil }
+            return keep(.passRetained(target), layout)
         }
         let target = context.retainedObject(store: store, entityIndex: index, primaryKey: key)
         if let watch = context.faultWatch {
@@ -74,20 +75,33 @@ extension ManagedObject {
         free(targets, toOneTargetsSize)
     }
 
-    /// Leads no more to targets that others deleted: those that are at hand the record tells anew, and a change that has an inverse
-    /// leads nowhere. One without may come to lead to the row again.
-    func letGoOfTargets(where isGone: (ObjectIdentifier) -> Bool) {
+    /// The target that a to-one relationship was given; nil also where that has left the context since, which no inverse told.
+    func changedTarget(_ overlay: Overlay, _ slot: Int) -> ManagedObject? {
+        guard case .object(let value) = overlay[slot] else { return nil }
+        // What a to-one relationship was given is a managed object.
+        let target = unsafeDowncast(value as AnyObject, to: ManagedObject.self)
+        return target.state.contains(.gone) ? nil : target
+    }
+
+    /// Leads no more to targets that are deleted: those that are at hand are found by the record again.
+    /// - Parameter withChanges: whether others deleted them. Then a change that has an inverse leads nowhere; one without may come to
+    ///   lead to the row again.
+    func letGoOfTargets(withChanges: Bool, where isGone: (ObjectIdentifier) -> Bool) {
+        if withChanges { letGoOfChangedTargets(where: isGone) }
+        guard let targets = toOneTargets else { return }
+        for ordinal in 0..<entity.layout.toOneCount {
+            if let target = targets[ordinal].object, isGone(ObjectIdentifier(target.takeUnretainedValue())) {
+                dropTarget(ordinal)
+            }
+        }
+    }
+
+    private func letGoOfChangedTargets(where isGone: (ObjectIdentifier) -> Bool) {
         overlay?.forEachChanged { slot in
             if entity.layout.slots[slot].role == .toOne, case .object(let target as ManagedObject)? = overlay?[slot],
                 isGone(ObjectIdentifier(target)), entity.relationship(slot).inverse != nil
             {
                 change(slot) { placeTarget(nil, entity.relationship(slot)) }
-            }
-        }
-        guard let targets = toOneTargets else { return }
-        for ordinal in 0..<entity.layout.toOneCount {
-            if let target = targets[ordinal].object, isGone(ObjectIdentifier(target.takeUnretainedValue())) {
-                dropTarget(ordinal)
             }
         }
     }

@@ -151,7 +151,8 @@ extension ManagedObject {
         let relationship = entity.relationship(slot)
         if !isChanged && !layout.conditions.contains(.ruled) {
             if let record, Record(record).target(slot, layout) == nil { failures.append(missing(relationship)) }
-        } else if let target = try target(of: relationship) {
+        } else if let target = try target(of: relationship), target.state.isDisjoint(with: [.gone, .deleted]) {
+            // A save writes nil for a target that is deleted.
             if layout.conditions.contains(.ruled) { validateRules(.object(target), relationship, into: &failures) }
         } else if layout.conditions.contains(.required) {
             failures.append(missing(relationship))

@@ -39,9 +39,9 @@ extension ManagedObject {
     @usableFromInline
     func overlayView(_ overlay: Overlay, _ slot: Int) -> ValueView? {
         guard overlay.isChanged(slot) else { return nil }
-        if case .object(let target) = overlay[slot] {
-            return ValueView(
-                .object, UInt64(UInt(bitPattern: Unmanaged.passUnretained(target as AnyObject).toOpaque())))
+        if case .object(let value) = overlay[slot] {
+            if entity.layout.slots[slot].role == .toOne, changedTarget(overlay, slot) == nil { return .null }
+            return ValueView(.object, UInt64(UInt(bitPattern: Unmanaged.passUnretained(value as AnyObject).toOpaque())))
         }
         return ValueView(overlay[slot])
     }
@@ -243,7 +243,7 @@ extension ManagedObject {
         guard let (key, index) = Record(record).target(slot, layout), let context else { return .null }
         guard let store, key >= 0 else {
             let target = try context.unsavedTarget(of: self, slot, key: key, entity: index)
-            return .object(ObjectIDReference(target.objectID))
+            return target.map { .object(ObjectIDReference($0.objectID)) } ?? .null
         }
         return .object(
             ObjectIDReference(ObjectID(store: store, entity: context.entity(at: index), reference: key)))

@@ -216,7 +216,8 @@ extension ManagedObject {
     public var isInserted: Bool { state.contains(.inserted) && !state.contains(.deleted) }
     public var isUpdated: Bool { state.contains(.updated) && !state.contains(.inserted) && !state.contains(.deleted) }
     public var isDeleted: Bool { state.contains(.deleted) }
-    public var isFault: Bool { state.contains(.fault) }
+    /// Also of an object that left its context, as Core Data's; its values cannot be had again.
+    public var isFault: Bool { !state.isDisjoint(with: [.fault, .gone]) }
     /// Whether the context forgot the object: after a reset, after the save of its deletion, or when the context ended.
     public var isGone: Bool { state.contains(.gone) }
     public var hasChanges: Bool { !state.isDisjoint(with: [.inserted, .updated, .deleted]) }

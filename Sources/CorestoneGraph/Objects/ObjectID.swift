@@ -94,20 +94,16 @@ struct ObjectIDParts {
     /// As it is written, without the `p`.
     let reference: Substring
 
-    init(uri: String) throws {
+    /// nil for what is no such URI.
+    init?(uri: String) {
         // The reference of a host's store may have slashes of its own.
         let parts = uri.utf8.dropFirst(ObjectIDParts.scheme.utf8.count).split(
             separator: UInt8(ascii: "/"), maxSplits: 2, omittingEmptySubsequences: false)
         guard uri.utf8.starts(with: ObjectIDParts.scheme.utf8), parts.count == 3, !parts[0].isEmpty,
             parts[2].first == UInt8(ascii: "p"), parts[2].count > 1
-        else { throw ObjectIDParts.refused(uri) }
+        else { return nil }
         store = String(Substring(parts[0]))
         entity = String(Substring(parts[1]))
         reference = Substring(parts[2].dropFirst())
-    }
-
-    static func refused(_ uri: String, _ form: String = "x-coredata://<store UUID>/<Entity>/p<number>") -> CoreError {
-        CoreError(
-            .invalidArgument, "\"\(uri)\" is no URI of a saved object; it reads \(form)", value: .string(uri))
     }
 }

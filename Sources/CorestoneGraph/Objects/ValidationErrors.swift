@@ -20,9 +20,12 @@ extension ManagedObject {
     }
 
     func missing(_ property: Property) -> CoreError {
-        invalid(
+        let remedy =
+            (property as? Attribute)?.derivation == nil
+            ? "set it before saving" : "it is derived at the save, so make it optional or give it a default value"
+        return invalid(
             property, .validationMissingMandatoryProperty,
-            "\(shown(property)) is required and has no value; set it before saving")
+            "\(shown(property)) is required and has no value; \(remedy)")
     }
 
     func wrongCount(_ relationship: Relationship, _ code: CocoaCode, _ count: Int, _ bound: String) -> CoreError {

@@ -1,7 +1,7 @@
 /// What a context tells those who listen to it, on its queue.
 ///
-/// A save posts in this order: `willSave`; `objectsDidChange`, if changes were pending; after the transaction `didSave` and
-/// `didSaveObjectIDs`.
+/// A save posts in this order: `objectsDidChange`, if changes were pending; `willSave`, if there is something to save; after the
+/// transaction `didSave` and `didSaveObjectIDs`, also of a save that had nothing to write.
 public enum ContextNotification: UInt32, Sendable, CaseIterable {
     /// A save begins. Objects may still be changed: what changes now is saved too.
     case willSave = 1

@@ -106,7 +106,7 @@ final class ObjectObservers: @unchecked Sendable {
             let outer = isTellingPrior
             isTellingPrior = isTellingPrior || operations > 0
             // Both sides are at hand to the operation, whatever the observer does to the context.
-            if isTellingPrior, let context = object.context { held += context.registeredObjects }
+            if isTellingPrior, let context = object.context { held += context.everyObject }
             tellNow(change, observer)
             isTellingPrior = outer
         } else if operations > 0 {

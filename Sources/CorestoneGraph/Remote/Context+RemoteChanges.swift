@@ -62,7 +62,7 @@ extension Context {
     /// are there again.
     func compareVersions(with store: Store, _ found: inout ChangedIDs) throws {
         var groups = Groups<Entity, ManagedObject>()
-        for object in registeredObjects
+        for object in everyObject
         where object.store === store && object.state.isDisjoint(with: [.inserted, .gone, .inaccessible]) {
             groups.add(object, to: object.entity.root)
         }
@@ -86,7 +86,7 @@ extension Context {
         if slots.allSatisfy(\.isEmpty) { return }
         let told = Set(found.updated + found.deleted)
         var groups = Groups<Entity, ManagedObject>()
-        for object in registeredObjects
+        for object in everyObject
         where object.store === store && object.record != nil && !slots[Int(object.entity.index)].isEmpty
             && object.state.isDisjoint(with: [.inserted, .gone]) && !told.contains(object.objectID)
         {

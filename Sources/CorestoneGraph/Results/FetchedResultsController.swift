@@ -195,14 +195,20 @@ extension FetchedResultsController: ResultsClient {
         }
         // A delegate that fetches anew, or resets the context, has no use for the rest.
         let (told, epoch) = (tracker, tracker?.epoch)
+        func tellObjects(_ isTold: (ResultsChange) -> Bool) {
+            for (change, object) in zip(difference.changes, objects)
+            where isTold(change) && tracker === told && told?.epoch == epoch {
+                delegate?.controller(
+                    self, didChange: object, at: change.indexPath, for: change.kind, newIndexPath: change.newIndexPath)
+            }
+        }
+        // Core Data's order: a section goes after its objects.
+        tellObjects { $0.kind == .delete }
         for change in difference.sectionChanges where tracker === told && told?.epoch == epoch {
             let section = ResultsSection(self, change.kind == .insert ? difference.snapshot : former, change.index)
             delegate?.controller(self, didChange: section, atSectionIndex: change.index, for: change.kind)
         }
-        for (change, object) in zip(difference.changes, objects) where tracker === told && told?.epoch == epoch {
-            delegate?.controller(
-                self, didChange: object, at: change.indexPath, for: change.kind, newIndexPath: change.newIndexPath)
-        }
+        tellObjects { $0.kind != .delete }
         // The end of what began is told also to one who reset the context.
         if tracker === told, told?.epoch == epoch || told?.isLost == true { delegate?.controllerDidChangeContent(self) }
     }

@@ -97,7 +97,7 @@ final class ResultsTracker {
         for (place, row) in fresh.rows.enumerated() {
             let object = fresh.objects[place]
             all[row.id] = Member(row: row, object: object)
-            if row.id.isTemporary, let object = object ?? context.registeredObject(with: row.id) {
+            if row.id.isTemporary, let object = object ?? context.registered(with: row.id) {
                 unsaved[ObjectIdentifier(object)] = row.id
             }
         }
@@ -288,7 +288,7 @@ final class ResultsTracker {
     func takeRenamed() {
         if context.parent == nil { return }
         for (place, id) in unsaved where context.permanentKey(of: id.reference, root: id.entity.root) != nil {
-            guard let member = members[id], let object = context.registeredObject(with: id) else { continue }
+            guard let member = members[id], let object = context.registered(with: id) else { continue }
             unsaved[place] = nil
             unsaved[ObjectIdentifier(object)] = id
             news.noteRenamed(member.object ?? object)

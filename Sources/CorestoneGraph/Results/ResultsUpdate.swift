@@ -237,7 +237,7 @@ extension ResultsTracker {
         var renamed: [(former: ObjectID, id: ObjectID)] = []
         var isUpdated: [Bool] = []
         for (place, row) in fresh.rows.enumerated() {
-            let object = fresh.objects[place] ?? context.registeredObject(with: row.id)
+            let object = fresh.objects[place] ?? context.registered(with: row.id)
             let known = object.flatMap { member($0) } ?? member(row.id)
             before.append(known?.row)
             if let known, known.row.id != row.id { renamed.append((known.row.id, row.id)) }

@@ -57,7 +57,7 @@ struct SectionCache {
             if stores.contains(where: { !$0.rowCache.isEmpty(root) }) { return false }
         }
         roots.insert(request.entity.rootIndex)
-        return !context.registeredObjects.contains { roots.contains($0.entity.rootIndex) }
+        return !context.everyObject.contains { roots.contains($0.entity.rootIndex) }
     }
 
     /// The trees through which a key path leads along what stores keep; nil where it does not: what code of the host makes of an

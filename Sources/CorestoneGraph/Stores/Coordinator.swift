@@ -147,22 +147,18 @@ public final class Coordinator: @unchecked Sendable {
         }
     }
 
-    /// The ID that a URI stands for; nil when no store knows its host or the model not its entity.
+    /// The ID that a URI stands for; nil for text that is no URI of a saved object, and when no store or entity has its names.
     public func objectID(forURI uri: String) throws -> ObjectID? {
-        let parts = try ObjectIDParts(uri: uri)
+        guard let parts = ObjectIDParts(uri: uri) else { return nil }
         let named = stores.filter { $0.identifier == parts.store }
         guard named.contains(where: { $0.references != nil }) else {
-            guard let key = Int64(parts.reference), key > 0 else { throw ObjectIDParts.refused(uri) }
-            guard let entity = model.entity(named: parts.entity),
+            guard let key = Int64(parts.reference), key > 0, let entity = model.entity(named: parts.entity),
                 let store = named.first(where: { $0.mayHold(entity) })
             else { return nil }
             return ObjectID(store: store, entity: entity, reference: key)
         }
-        guard let reference = StoreReference(uriText: parts.reference) else {
-            throw ObjectIDParts.refused(
-                uri, "x-coredata://<store UUID>/<Entity>/p<reference, escaped as the path of a URL>")
-        }
-        guard let entity = model.entity(named: parts.entity), let store = named.first(where: { $0.mayHold(entity) })
+        guard let reference = StoreReference(uriText: parts.reference), let entity = model.entity(named: parts.entity),
+            let store = named.first(where: { $0.mayHold(entity) })
         else { return nil }
         return try store.newObjectID(for: entity, reference: reference)
     }

@@ -319,6 +319,7 @@ struct Restoration {
                 }
             }
         }
+        do { try context.letGoOneSided(of: leaving.filter { $0.state.contains(.inserted) }) } catch { failure = error }
         for object in leaving {
             do { try object.sendAwake(fromSnapshotEvents: .undoInsertion) } catch { failure = failure ?? error }
             if object.isGone { continue }

@@ -41,7 +41,7 @@ class ConflictKind(enum.IntEnum):
     CONSTRAINT = 3
 
 
-_SNAPSHOT_OBJECT, _SNAPSHOT_BASE, _SNAPSHOT_CACHED, _SNAPSHOT_PERSISTED, _SNAPSHOT_THEIRS = range(5)
+_SNAPSHOT_OBJECT, _SNAPSHOT_CURRENT, _SNAPSHOT_CACHED, _SNAPSHOT_PERSISTED, _SNAPSHOT_THEIRS = range(5)
 
 
 class PropertyDifference(NamedTuple):
@@ -169,13 +169,13 @@ class MergeConflict(Conflict):
 
     @property
     def object_snapshot(self) -> Snapshot:
-        """What the object holds, its changes included."""
+        """What the object was last read with, before its changes."""
         return Snapshot(self, _SNAPSHOT_OBJECT)
 
     @property
-    def base_snapshot(self) -> Snapshot:
-        """What the object was read with."""
-        return Snapshot(self, _SNAPSHOT_BASE)
+    def current_snapshot(self) -> Snapshot:
+        """What the object holds, its changes included."""
+        return Snapshot(self, _SNAPSHOT_CURRENT)
 
     @property
     def cached_snapshot(self) -> Snapshot | None:
@@ -200,7 +200,7 @@ class MergeConflict(Conflict):
     @property
     def differences(self) -> dict[str, PropertyDifference]:
         """The three values of each property that was changed here or there, by name."""
-        snapshots = [Snapshot(self, each) for each in (_SNAPSHOT_BASE, _SNAPSHOT_OBJECT, _SNAPSHOT_THEIRS)]
+        snapshots = [Snapshot(self, each) for each in (_SNAPSHOT_OBJECT, _SNAPSHOT_CURRENT, _SNAPSHOT_THEIRS)]
         return {name: PropertyDifference(*(each.get(name) for each in snapshots)) for name in self.properties}
 
 

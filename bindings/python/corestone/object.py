@@ -19,7 +19,7 @@ from ._entity_type import EntityType
 from ._handles import Handle, hold_on
 from ._object_changes import ObjectChanges
 from .codes import AttributeType, SnapshotEvents
-from .errors import CorestoneError, InvalidHandleError, ObjectGoneError, TypeMismatchError
+from .errors import CorestoneError, InvalidHandleError, TypeMismatchError
 from .object_id import ObjectID
 from .property import PropertyDescription, nearest
 from .transformer import from_bytes, to_bytes
@@ -89,9 +89,9 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
         return object_id(self)
 
     @property
-    def context(self) -> Context:
-        """The context to which the object belongs."""
-        return self._cst_context
+    def context(self) -> Context | None:
+        """The context to which the object belongs; None when it left that, as after a reset."""
+        return context_of(self)
 
     @property
     def entity_name(self) -> str:
@@ -111,7 +111,7 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
     def _cst_value_handle(self) -> tuple[int, int]:
         return _abi.OBJECT, self._cst_token
 
-    # ---- state; none of these reads the store, and of an object that left its context none is true
+    # ---- state; none of these reads the store; an object that left its context is a fault
 
     @property
     def is_fault(self) -> bool:
@@ -448,9 +448,11 @@ def object_id(item: ManagedObject) -> ObjectID:
     return ObjectID._owned(held(lib.cst_object_copy_id, item._cst_handle))
 
 
-def context_of(item: ManagedObject) -> Context:
-    """The object's context."""
-    return item._cst_context
+def context_of(item: ManagedObject) -> Context | None:
+    """The object's context; None when it left that."""
+    borrowed = ctypes.c_void_p()
+    status = call(lib.cst_object_context, item._cst_handle, byref(borrowed))
+    return item._cst_context if status == _abi.OK else None
 
 
 def state(item: ManagedObject) -> int:
@@ -461,10 +463,7 @@ def state(item: ManagedObject) -> int:
 
 
 def _is(item: ManagedObject, flag: int) -> bool:
-    try:
-        return bool(state(item) & flag)
-    except ObjectGoneError:
-        return False
+    return bool(state(item) & flag)
 
 
 def handles(items: Sequence[Any], entity: str, key: str) -> Any:

@@ -63,8 +63,8 @@ def test_conflicts_are_data(container: Container) -> None:
     assert conflict.object_id == item.id
     assert (conflict.old_version, conflict.new_version) == (1, 2)
     assert conflict.differences == {"count": PropertyDifference(10, 12, 15)}
-    assert dict(conflict.object_snapshot) == {"name": "a", "count": 12, "box": item.box.id}
-    assert dict(conflict.base_snapshot)["count"] == 10
+    assert dict(conflict.current_snapshot) == {"name": "a", "count": 12, "box": item.box.id}
+    assert dict(conflict.object_snapshot)["count"] == 10
     assert conflict.cached_snapshot is not None
     assert conflict.cached_snapshot["count"] == 15
     assert conflict.persisted_snapshot is None
