@@ -5,7 +5,7 @@ import CorestoneValues
 // What others saved comes into a context that already has some of the objects.
 extension Context {
     /// Takes over what another context saved: objects that were read already are read anew, keeping their own changes on top;
-    /// new ones come in, and stay as long as they are held; deleted ones are deleted here too,
+    /// new ones come in, as registered objects that the context holds until the next merge; deleted ones are deleted here too,
     /// without being a change that this context would save.
     ///
     /// - Parameter ids: of that context's `didSave` notification, or those of a context of another coordinator.
@@ -40,7 +40,8 @@ extension Context {
         noteMerged(ids)
         try processPendingChanges()
         forgetReturned()
-        mergedIn = []
+        // Who tracks results holds those that belong to them.
+        if tracking.hears(.event) { mergedIn = [] }
         post(.didMergeChangesObjectIDs, ContextChanges(ids: merged))
     }
 
