@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import corestone
 import pytest
@@ -54,3 +55,9 @@ def test_s318_a_store_is_found_by_its_path(store: Path, store_type: str) -> None
     coordinator.remove_store(found)
     assert not coordinator.stores
     assert coordinator.destroy_store(store, type=store_type)
+
+
+@pytest.mark.parametrize("text", ["magnitude", "", "x-coredata://", "http://example.org/Person/p1"])
+def test_s319_text_that_is_no_uri_names_nothing(opened: Any, text: str) -> None:
+    container = opened(Model(CARS))
+    assert container.object_id(text) is None

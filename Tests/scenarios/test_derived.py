@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 from corestone import Coordinator, CorestoneError, Model
@@ -52,3 +53,37 @@ def test_s167_triggers_keep_copies(tmp_path: Path, store_type: str) -> None:
     stored = (tmp_path / "a.sqlite").read_bytes()
     assert b"CREATE TRIGGER Z_DA_ZAUTHOR_Author_nameCopy_SOURCE_UPDATE" in stored
     assert b"GENERATED" not in stored
+
+
+@derives
+def test_s163_a_required_derived_attribute_has_no_value_before_the_first_save(opened: Any) -> None:
+    model = Model(
+        {
+            "Author": {"name": "string?", "articles": "to-many Article? inverse author"},
+            "Article": {"author": "to-one Author? inverse articles"},
+        }
+    )
+    model["Author"].attribute("articlesCount", "int64", derived="articles.@count")
+    context = opened(model).context()
+    context.insert("Author", name="Ada")
+    with pytest.raises(CorestoneError) as raised:
+        context.save()
+    assert (raised.value.code, raised.value.key) == (1570, "articlesCount")
+    assert "default value" in str(raised.value)
+
+
+@derives
+def test_s163_a_default_value_does(opened: Any) -> None:
+    model = Model(
+        {
+            "Author": {"name": "string?", "articles": "to-many Article? inverse author"},
+            "Article": {"author": "to-one Author? inverse articles"},
+        }
+    )
+    model["Author"].attribute("articlesCount", "int64", derived="articles.@count", default=0)
+    context = opened(model).context()
+    author = context.insert("Author", name="Ada")
+    context.save()
+    author.articles = [context.insert("Article")]
+    context.save()
+    assert author.articlesCount == 1

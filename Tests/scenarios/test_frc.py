@@ -166,3 +166,43 @@ def test_s263_order_and_index_paths(opened: Opened) -> None:
     assert controller[0, 1] is people["Ada"]
     assert controller.index_path(people["Cleo"]) == (0, 2)
     assert controller.section_index_titles == []
+
+
+def test_s252_a_section_goes_after_its_objects(opened: Opened) -> None:
+    container = opened(Model({"Thing": {"name": "string?", "testBoolean": "bool?"}}))
+    context, other = container.context(), container.context()
+    for number in range(5):
+        context.insert("Thing", name=str(number), testBoolean=number > 1)
+    context.save()
+    request = FetchRequest("Thing", sort=["testBoolean", "name"])
+    table = Table()
+    with FetchedResultsController(request, context, section_key_path="testBoolean", delegate=table) as controller:
+        controller.perform_fetch()
+        for thing in other.fetch("Thing", "testBoolean == NO"):
+            other.delete(thing)
+        deleted = [each.id for each in other.deleted]
+        other.save()
+        context.merge_changes({"deleted": deleted})
+        assert table.calls == ["will", "delete", "delete", "section", "did"]
+        assert sorted((change.path.section, change.path.item) for change in table.objects if change.path) == [
+            (0, 0),
+            (0, 1),
+        ]
+        assert [(change.kind.name, change.index, change.name) for change in table.sections] == [("DELETE", 0, "0")]
+
+
+def test_s261_a_reset_tells_no_objects_and_a_save_after_it_is_told(opened: Opened) -> None:
+    context = opened(Model(CARS)).context()
+    context.insert("Person", firstName="Ada", lastName="L")
+    context.save()
+    table = Table()
+    saves: list[Any] = []
+    request = FetchRequest("Person", sort=["lastName"])
+    with FetchedResultsController(request, context, delegate=table) as controller:
+        controller.perform_fetch()
+        context.insert("Person", firstName="Bob", lastName="M")
+        with context.observe("did_save", lambda _, changes: saves.append(changes.inserted_ids + changes.updated_ids)):
+            context.reset()
+            context.save()
+    assert saves == [[]]
+    assert not table.objects

@@ -35,6 +35,9 @@ class Person(ManagedObject, entity="Person"):
     def awake_from_fetch(self) -> None:
         counts["awake_from_fetch"] += 1
 
+    def prepare_for_deletion(self) -> None:
+        counts["prepare_for_deletion"] += 1
+
 
 class Hooked(ManagedObject, entity="PHooked"):
     name: Any
@@ -162,3 +165,13 @@ def test_s081_transient_values_outlive_a_save_but_no_refresh(opened: Opened) -> 
     assert car.currentDrivingSpeed == 100
     ctx.reset()
     assert ctx.first("Car").currentDrivingSpeed == 0
+
+
+def test_s069_a_second_deletion_asks_the_hook_again(opened: Opened) -> None:
+    context = opened(people()).context()
+    alice = context.insert(Person, name="Alice")
+    context.save()
+    context.delete(alice)
+    assert (counts["prepare_for_deletion"], alice.is_deleted) == (1, True)
+    context.delete(alice)
+    assert counts["prepare_for_deletion"] == 2

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from corestone import Context, MergePolicy, MergePolicyType, Model
+import pytest
+from corestone import ConflictError, Context, MergeConflict, MergePolicy, MergePolicyType, Model
 
 PERSON: dict[str, dict[str, Any]] = {"Person": {"name": "string?", "salary": "int32?"}}
 
@@ -56,3 +57,20 @@ def test_s154_rollback_drops_the_changes_in_memory(opened: Any) -> None:
     assert not second.has_changes
     first.refresh(mine, merge=False)
     assert mine.name == "FromCtx1"
+
+
+def test_s150_the_object_snapshot_is_what_was_last_read(opened: Any) -> None:
+    first, mine, second, same = alice(opened)
+    mine.name = "FromCtx1"
+    first.save()
+    same.name = "FromCtx2"
+    with pytest.raises(ConflictError) as raised:
+        second.save()
+    (conflict,) = raised.value.conflicts
+    assert isinstance(conflict, MergeConflict)
+    assert conflict.source_object is same
+    assert conflict.object_snapshot["name"] == "Alice"
+    assert conflict.current_snapshot["name"] == "FromCtx2"
+    assert conflict.cached_snapshot is not None
+    assert conflict.cached_snapshot["name"] == "FromCtx1"
+    assert conflict.persisted_snapshot is None

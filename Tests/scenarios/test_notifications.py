@@ -172,3 +172,36 @@ def test_s239_the_coordinator_tells_what_became_of_its_stores(opened: Opened, tm
     assert set(migrated[0::2]) == set(old)
     assert all(new.identifier in which.uri for which in migrated[1::2])
     assert len(migrated) == 4
+
+
+def test_s235_what_two_contexts_post_of_a_save_and_its_merge(opened: Opened) -> None:
+    container = opened(Model({"Person": {"name": "string?"}}))
+    view, background = container.context(), container.context()
+    people = [view.insert("Person", name=name) for name in ("a", "b")]
+    view.save()
+    order: list[str] = []
+    posts = {name: Posts() for name in ("changed", "saved", "merged", "own")}
+
+    def note(name: str) -> Callable[..., None]:
+        return lambda *_: order.append(name)
+
+    with (
+        background.observe("objects_did_change", note("did-change")),
+        background.observe("will_save", note("will-save")),
+        background.observe("did_save", note("did-save")),
+    ):
+        for person in background.fetch("Person"):
+            person.name += "2"
+        background.insert("Person", name="c")
+        with background.observe("did_save", posts["saved"]):
+            background.save()
+    assert order == ["did-change", "will-save", "did-save"]
+    with view.observe("objects_did_change", posts["changed"]), view.observe("did_merge_object_ids", posts["merged"]):
+        view.merge_changes(posts["saved"][0])
+    assert posts["changed"].counts() == [{"inserted": 1, "refreshed": 2}]
+    assert posts["merged"].counts() == [{"inserted": 1, "updated": 2, "refreshed": 2}]
+    with view.observe("did_save", posts["own"]):
+        view.save()
+    assert posts["own"].counts() == [{}]
+    assert not view.has_changes
+    assert [person.name for person in people] == ["a2", "b2"]

@@ -72,3 +72,12 @@ def test_s404_changed_values_of_a_new_object_are_its_defaults(opened: Any) -> No
     item = ctx.insert("Def")
     assert (item.counter, item.flag, item.score) == (7, True, 1.5)
     assert item.changed_values() == {"counter": 7, "flag": True, "score": 1.5}
+
+
+def test_s097_after_a_reset_an_object_is_a_fault_without_context(opened: Any) -> None:
+    context = opened(Model(PERSON)).context()
+    alice = context.insert("Person", name="Alice")
+    context.save()
+    assert (alice.is_fault, alice.context) == (False, context)
+    context.reset()
+    assert (alice.is_fault, alice.context) == (True, None)
