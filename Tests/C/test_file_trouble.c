@@ -357,6 +357,38 @@ static void put_back(void) {
     }
 }
 
+/* Another program empties the store and lets its keys begin again, as does one that puts a new file there: a new object then gets the
+ * key of one that the context still knows. That one leaves, and the context ends with both. */
+static void keys_begin_again(void) {
+    size_t handles = cst_handle_count();
+    struct company c = company_open(check_path("again.sqlite"));
+    sqlite3 *database = NULL;
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1), *found = NULL;
+    cst_object_id *id = NULL;
+    cst_value value;
+    save(c.context);
+    OK(cst_object_copy_id(ada, &id, E));
+    CHECK_INT(SQLITE_OK, sqlite3_open(check_path("again.sqlite"), &database));
+    CHECK_INT(SQLITE_OK,
+              sqlite3_exec(database, "DELETE FROM ZPERSON; UPDATE Z_PRIMARYKEY SET Z_MAX = 0", NULL, NULL, NULL));
+    sqlite3_close(database);
+    cst_object *grace = company_employee(&c, c.context, "Grace", 2);
+    save(c.context);
+    OK(cst_context_registered_object(c.context, id, &found, E));
+    CHECK(found == grace);
+    CHECK_TEXT("Grace", get_text(found, c.name));
+    CHECK_STATUS(CST_E_OBJECT_GONE, cst_object_get(ada, c.name, &value, NULL));
+    OK(cst_release(found));
+    OK(cst_release(ada));
+    OK(cst_context_registered_object(c.context, id, &found, E));
+    CHECK(found == grace);
+    OK(cst_release(found));
+    OK(cst_release(grace));
+    OK(cst_release(id));
+    company_close(&c);
+    CHECK_INT((int64_t)handles, (int64_t)cst_handle_count());
+}
+
 int main(int argc, char **argv) {
     if (argc == 5 && strcmp(argv[1], "size") == 0) return save_beyond_file_size(argv[2], argv[3], atol(argv[4]));
     if (argc == 4 && strcmp(argv[1], "end") == 0) return end_within_commit(argv[2], atol(argv[3]));
@@ -369,5 +401,6 @@ int main(int argc, char **argv) {
     RUN(ended_within_a_commit);
     RUN(signals_meanwhile);
     RUN(put_back);
+    RUN(keys_begin_again);
     return check_end();
 }

@@ -52,8 +52,14 @@ extension Context {
 
     func register(_ object: ManagedObject) {
         if retained != nil { retain(object) }
-        let index = tableIndex(store: object.store, root: object.entity)
-        tables[index].table.set(object.primaryKey, Unmanaged.passUnretained(object).toOpaque())
+        enter(object, tables[tableIndex(store: object.store, root: object.entity)].table)
+    }
+
+    /// Has a table find the object by its key. One that it found by that before leaves: it would never hear of the context's end.
+    func enter(_ object: ManagedObject, _ table: KeyTable) {
+        let pointer = Unmanaged.passUnretained(object).toOpaque()
+        guard let former = table.set(object.primaryKey, pointer), former != pointer else { return }
+        Unmanaged<ManagedObject>.fromOpaque(former).takeUnretainedValue().leaveContext()
     }
 
     /// Room in the tables for new objects of a store, so that these grow once.
@@ -71,8 +77,10 @@ extension Context {
         return counts.indices.filter { counts[$0] > 0 }.map { (entities[$0], counts[$0]) }
     }
 
+    /// One that is not registered, as an object that others deleted, leaves the table as it is: its row may have another one.
     func unregister(_ object: ManagedObject) {
-        tables[tableIndex(store: object.store, root: object.entity)].table.remove(object.primaryKey)
+        let table = tables[tableIndex(store: object.store, root: object.entity)].table
+        guard table.remove(object.primaryKey, of: Unmanaged.passUnretained(object).toOpaque()) != nil else { return }
         if let store = object.store, store.hearsRegistrations, !object.state.contains(.inserted) {
             note(.unregistered, object, in: store)
         }

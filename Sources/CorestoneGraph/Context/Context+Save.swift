@@ -293,7 +293,7 @@ extension Context {
         object.store = store
         object.primaryKey = key
         let place = tableIndex(store: store, root: object.entity)
-        tables[place].table.set(key, Unmanaged.passUnretained(object).toOpaque())
+        enter(object, tables[place].table)
         tables[place].former.note(temporary, became: key)
         if !children.isEmpty {
             renamed.append(Renaming(root: object.entity.rootIndex, reference: temporary, store: store, key: key))

@@ -142,7 +142,8 @@ final class SaveWriter {
         if store.hearsRegistrations { context.note(.registered, plan.inserted.map(\.objectID), in: store) }
         for (place, object) in plan.updated.enumerated() {
             awaitRow(place + SaveWriter.awaited)
-            guard let record = updatedRecords[place] else { continue }
+            // One left if a new object got its key: the file was replaced, and has had no such row.
+            guard let record = updatedRecords[place], object.context === context else { continue }
             // A row that was not written may have a newer state in the cache.
             if record.version == object.version { object.didSave(record) } else { adopt(record, object) }
         }

@@ -119,8 +119,9 @@ package final class KeyTable {
     }
 
     /// Takes a key out, closing the gap it leaves.
+    /// - Parameter expected: the value that is taken out; nil for any. With another one the key stays.
     @discardableResult
-    package func remove(_ key: Int64) -> UnsafeMutableRawPointer? {
+    package func remove(_ key: Int64, of expected: UnsafeMutableRawPointer? = nil) -> UnsafeMutableRawPointer? {
         var place = home(of: key)
         while entries[place].key != key {
             let found = entries[place].key
@@ -128,6 +129,7 @@ package final class KeyTable {
             place = (place &+ 1) & mask
         }
         let value = entries[place].value
+        if let expected, expected != value { return nil }
         // Those behind move up, until one is at its home.
         var next = (place &+ 1) & mask
         while entries[next].key != 0, distance(of: entries[next].key, at: next) > 0 {
