@@ -362,8 +362,9 @@ public func cst_object_state(
     boundary(error) {
         let out = try required(out, "out_flags")
         out.pointee = 0
-        let object = try object(pointer)
-        if object.isGone { return out.pointee = UInt32(CST_OBJECT_FAULT) }
+        let object = try resolve(pointer, .object, as: ManagedObject.self)
+        if object.context == nil, object.isGone { return out.pointee = UInt32(CST_OBJECT_FAULT) }
+        try object.checkQueue()
         var flags = 0
         if object.isInserted { flags |= Int(CST_OBJECT_INSERTED) }
         if object.isUpdated { flags |= Int(CST_OBJECT_UPDATED) }

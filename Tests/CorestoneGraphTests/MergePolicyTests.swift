@@ -56,6 +56,36 @@ final class MergePolicyTests: GraphTestCase {
         XCTAssertEqual(try stored(), ["Eva", "40", "2000.0"])
     }
 
+    func testAValueThatWasSetAgainIsNoChange() throws {
+        try ada.set(["age": 31])
+        try context.save()
+        try same.set(["age": 30, "name": "Eva"])
+        second.mergePolicy = .objectTrump
+        try second.save()
+        XCTAssertEqual(try held(same), ["Eva", "31", "1000.0"])
+        XCTAssertEqual(try stored(), ["Eva", "31", "1000.0"])
+    }
+
+    func testStoreTrumpTakesTheOrderOfTheStore() throws {
+        func titles(_ project: ManagedObject) throws -> [String] {
+            try project.members("tasks").map { try $0.get("title") ?? "" }
+        }
+        let project = try context.insert("Project", ["title": "p"])
+        let tasks = try ["a", "b", "c"].map { try context.insert("Task", ["title": $0]) }
+        try project.setMembers(tasks, of: "tasks")
+        try context.save()
+        let again = try second.object(with: project.objectID)
+        XCTAssertEqual(try titles(again), ["a", "b", "c"])
+        try project.setMembers([tasks[2], tasks[0], tasks[1]], of: "tasks")
+        try context.save()
+        let own = try again.members("tasks")
+        try again.setMembers([own[1], own[0], own[2]], of: "tasks")
+        second.mergePolicy = .storeTrump
+        try second.save()
+        XCTAssertEqual(try titles(again), ["c", "a", "b"])
+        XCTAssertEqual(try titles(other().object(with: project.objectID)), ["c", "a", "b"])
+    }
+
     func testOverwriteWritesTheWholeObject() throws {
         try collide(.overwrite)
         XCTAssertEqual(try held(same), ["Eva", "40", "1000.0"])

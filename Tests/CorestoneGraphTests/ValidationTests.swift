@@ -33,6 +33,26 @@ final class ValidationTests: XCTestCase {
         context = Context(coordinator: coordinator)
     }
 
+    /// Both bounds belong to what is allowed, of each type that has bounds.
+    func testBoundsAreInclusive() throws {
+        let bounds: [(String, PropertyValue, PropertyValue)] = [
+            ("count", .int(1), .int(10)), ("ratio", .double(0), .double(0)), ("price", .int(100), .int(100)),
+            ("day", .date(0), .date(1000)), ("word", .string("ab"), .string("abcde")),
+        ]
+        for (key, least, greatest) in bounds {
+            for value in [least, greatest] {
+                let thing = try context.insert("Thing")
+                try thing.setValue(value, forKey: key)
+                XCTAssertNil(failure { try thing.validateForInsert() }, "\(key) \(value)")
+            }
+        }
+        for (key, value) in [("day", PropertyValue.date(-0.001)), ("day", .date(1000.001)), ("price", .double(100.01))] {
+            let thing = try context.insert("Thing")
+            try thing.setValue(value, forKey: key)
+            XCTAssertNotNil(failure { try thing.validateForInsert() }, "\(key) \(value)")
+        }
+    }
+
     private func failure(_ body: () throws -> Void) -> CoreError? {
         do { try body() } catch { return error as? CoreError }
         return nil

@@ -166,6 +166,6 @@ def test_s116_an_unsaved_target_without_inverse_reads_as_nothing(opened: Any) ->
     assert parent.freeTarget is None
     # The null marker that the port gives here is one of the values that a new object has anyway.
     assert parent.changed_values() == {"name": "p"}
-    assert context.fetch("Parent", "freeTarget == nil") == [parent]
+    assert list(context.fetch("Parent", "freeTarget == nil")) == [parent]
     context.save()
     assert parent.freeTarget is None

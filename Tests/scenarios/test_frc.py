@@ -174,21 +174,18 @@ def test_s252_a_section_goes_after_its_objects(opened: Opened) -> None:
     for number in range(5):
         context.insert("Thing", name=str(number), testBoolean=number > 1)
     context.save()
-    request = FetchRequest("Thing", sort=["testBoolean", "name"])
+    context.automatically_merges = True
     table = Table()
-    with FetchedResultsController(request, context, section_key_path="testBoolean", delegate=table) as controller:
-        controller.perform_fetch()
-        for thing in other.fetch("Thing", "testBoolean == NO"):
-            other.delete(thing)
-        deleted = [each.id for each in other.deleted]
-        other.save()
-        context.merge_changes({"deleted": deleted})
-        assert table.calls == ["will", "delete", "delete", "section", "did"]
-        assert sorted((change.path.section, change.path.item) for change in table.objects if change.path) == [
-            (0, 0),
-            (0, 1),
-        ]
-        assert [(change.kind.name, change.index, change.name) for change in table.sections] == [("DELETE", 0, "0")]
+    request = FetchRequest("Thing", sort=["testBoolean", "name"])
+    controller = FetchedResultsController(context, request, "testBoolean", delegate=table)
+    controller.perform_fetch()
+    for thing in other.fetch("Thing", "testBoolean == NO"):
+        other.delete(thing)
+    other.save()
+    context.process_pending_changes()
+    assert table.calls == ["will", "delete", "delete", "section", "did"]
+    assert sorted(table.moved()) == [("DELETE", (0, 0), None), ("DELETE", (0, 1), None)]
+    assert [(change.kind.name, change.index, change.name) for change in table.sections] == [("DELETE", 0, "0")]
 
 
 def test_s261_a_reset_tells_no_objects_and_a_save_after_it_is_told(opened: Opened) -> None:
@@ -197,12 +194,11 @@ def test_s261_a_reset_tells_no_objects_and_a_save_after_it_is_told(opened: Opene
     context.save()
     table = Table()
     saves: list[Any] = []
-    request = FetchRequest("Person", sort=["lastName"])
-    with FetchedResultsController(request, context, delegate=table) as controller:
-        controller.perform_fetch()
-        context.insert("Person", firstName="Bob", lastName="M")
-        with context.observe("did_save", lambda _, changes: saves.append(changes.inserted_ids + changes.updated_ids)):
-            context.reset()
-            context.save()
+    controller = FetchedResultsController(context, FetchRequest("Person", sort=["lastName"]), delegate=table)
+    controller.perform_fetch()
+    context.insert("Person", firstName="Bob", lastName="M")
+    with context.observe("did_save", lambda _, changes: saves.append(changes.inserted_ids + changes.updated_ids)):
+        context.reset()
+        context.save()
     assert saves == [[]]
     assert not table.objects

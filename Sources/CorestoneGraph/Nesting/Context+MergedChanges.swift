@@ -280,10 +280,17 @@ extension ChangedIDs {
     fileprivate init(_ changes: [String: [RemoteObject]], _ coordinator: Coordinator) throws {
         self.init()
         for (key, objects) in changes {
-            let ids = try objects.compactMap { object in
+            let ids = try objects.compactMap { object -> ObjectID? in
                 switch object {
-                case .id(let id): id
-                case .uri(let uri): try coordinator.objectID(forURI: uri)
+                case .id(let id): return id
+                case .uri(let uri):
+                    guard ObjectIDParts(uri: uri) != nil else {
+                        throw CoreError(
+                            .invalidArgument,
+                            "\"\(uri)\" is no URI of a saved object; it reads x-coredata://<store UUID>/<Entity>/p<number>",
+                            value: .string(uri))
+                    }
+                    return try coordinator.objectID(forURI: uri)
                 }
             }
             let suffix = "_objectIDs"

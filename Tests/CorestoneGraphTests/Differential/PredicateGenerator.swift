@@ -98,7 +98,9 @@ struct PredicateGenerator {
             let word = dice.pick(["BEGINSWITH", "ENDSWITH", "CONTAINS", "LIKE", "IN"])
             return "\(left) \(word)\(options()) \(dice.chance(5) ? "nil" : text(entity, 0))"
         case 4:
-            let pattern = dice.pick(["*", "?", "a*", "*e", "A?*", "*s?r*", #"a\*b"#, "", "*é", "**", "st*ße"])
+            let pattern = dice.pick([
+                "*", "?", "a*", "*e", "A?*", "*s?r*", #"a\*b"#, #"a\*"#, #"a\\b"#, #"a\b*"#, "", "*é", "**", "st*ße",
+            ])
             return "\(left) LIKE\(options()) \(argument(.string(pattern)))"
         case 5:
             let pattern = dice.pick(["[A-Z].*", ".", ".*e", "\\w*", "a|A", "", "(?i)STRASSE", ".{2}", "É", "^a$"])

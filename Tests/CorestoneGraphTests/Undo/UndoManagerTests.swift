@@ -57,6 +57,18 @@ final class UndoManagerTests: XCTestCase {
         XCTAssertFalse(manager.canUndo)
     }
 
+    /// A group that the host begins is a step of its own: that of the event ends before it.
+    func testAGroupEndsThatOfTheEvent() throws {
+        set(1)
+        try manager.beginUndoGrouping()
+        set(2)
+        try manager.endUndoGrouping()
+        try manager.undo()
+        XCTAssertEqual(number, 1)
+        try manager.undo()
+        XCTAssertEqual(number, 0)
+    }
+
     func testNestedGroupIsUndoneAlone() throws {
         try manager.beginUndoGrouping()
         set(1)

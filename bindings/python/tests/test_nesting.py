@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from corestone import (
     Model,
     ObjectGoneError,
     WrongThreadError,
+    nesting,
 )
 
 PEOPLE = {
@@ -195,3 +197,11 @@ def test_permanent_ids_come_through_the_chain(container: Container) -> None:
     child.save()
     parent.save()
     assert container.context().existing(known).name == "Bob"
+
+
+def test_contexts_that_merged_leave_no_trace(container: Container) -> None:
+    before = len(nesting._followers)
+    for _ in range(10_000):
+        container.context().automatically_merges = True
+    gc.collect()
+    assert len(nesting._followers) == before
