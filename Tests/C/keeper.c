@@ -196,6 +196,8 @@ static cst_status misbehave(struct keeper *keeper, cst_row_sink *sink, const str
         pthread_join(thread, NULL);
         return CST_OK;
     }
+    case KEEPER_DRAINS:
+        return cst_main_queue_drain(0, NULL, error);
     case KEEPER_REENTERS: {
         cst_fetch_request *request = NULL;
         cst_results *results = NULL;

@@ -41,6 +41,7 @@ enum keeper_mischief {
     KEEPER_UNASKED,         /* pushes a row that nobody asked for */
     KEEPER_OTHER_THREAD,    /* pushes from another thread */
     KEEPER_REENTERS,        /* fetches through a context from within */
+    KEEPER_DRAINS,          /* drains the main queue from within */
     KEEPER_FEW_REFERENCES,  /* leaves the last reference out */
     KEEPER_SAME_REFERENCES, /* gives one reference twice */
     KEEPER_ROLLS_BACK,      /* rolls the context back while it gives references */

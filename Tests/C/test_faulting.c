@@ -110,7 +110,7 @@ static uint32_t here_and_refreshes(void *userdata, cst_buffer *out_file) {
     return 1;
 }
 
-/* A fault may be read in the midst of a change: here a refresh takes back a pair, the list of whose other side is read anew. */
+/* A fault may fire in the middle of a change. Here a refresh of ada undoes her friendship, and grace's list of friends is read again. */
 static void a_call_site_finder_may_not_use_the_context(void) {
     struct company c = begin();
     set_option(&c, CST_OPTION_COUNTS_SINGLE_FAULTS, 1);

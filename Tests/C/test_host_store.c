@@ -526,7 +526,9 @@ static void nonsense_is_refused(void) {
                 {KEEPER_WRONG_ENTITY, "does not inherit from"},
                 {KEEPER_NULL_REFERENCE, "is null; give an integer"},
                 {KEEPER_REENTERS, "callback of its own"},
+                {KEEPER_DRAINS, "may not drain the main queue"},
                 {KEEPER_WINDOW_ONLY, "cut the window"}};
+    OK(cst_main_queue_bind(E));
     OK(cst_fetch_request_set_limit(request, 1, E));
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         cst_context *other = company_context(&c, CST_QUEUE_CALLER);

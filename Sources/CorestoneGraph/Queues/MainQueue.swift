@@ -74,6 +74,8 @@ public enum MainQueue {
                     ? "no thread is the main one; bind the main queue first"
                     : "only the main thread, \(nameOfThread(boundThread)), drains the main queue")
         }
+        // The work may be to lend a context to another thread, which needs the store.
+        try Coordinator.requireNoStoreInUse("drain the main queue")
         waitForWork(timeoutMilliseconds)
         // What the work itself enqueues waits for the next drain, so that a drain always ends. What it drains itself, it takes from
         // this one.
