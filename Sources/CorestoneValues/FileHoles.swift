@@ -6,10 +6,12 @@ import Glibc
 private let (seekData, seekHole): (Int32, Int32) = (3, 4)
 
 /// Hands `body` the parts of a file that have data, in order, until it says that it has enough. On a file system that does not
-/// tell, all is data. What lies behind the last part, up to the size, is a hole.
+/// tell, all is data. What lies behind the last part, up to the size, is a hole. The descriptor's place in the file stays.
 package func forEachPartWithData(
     of descriptor: Int32, size: Int, _ body: (Range<Int>) throws -> Bool
 ) rethrows {
+    let former = lseek(descriptor, 0, SEEK_CUR)
+    defer { if former >= 0 { lseek(descriptor, former, SEEK_SET) } }
     var place = 0
     while place < size {
         var start = lseek(descriptor, off_t(place), seekData)

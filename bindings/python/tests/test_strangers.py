@@ -165,6 +165,25 @@ def test_writing_beyond_the_value_limit(store: Path) -> None:
             context.save()
 
 
+@pytest.mark.parametrize("store_type", ["XML", "Binary"])
+def test_files_larger_than_the_value_limit(tmp_path: Path, store_type: str) -> None:
+    store = tmp_path / "large"
+    with Container(Model(COMPANY), store, type=store_type) as container:
+        container.view_context.insert("Employee", name="x" * 200_000)
+        container.view_context.save()
+    with Container(Model(COMPANY), store, type=store_type, value_limit=100_000) as container:
+        assert len(container.view_context.first("Employee").name) == 200_000
+
+
+def test_values_in_files_larger_than_the_value_limit(tmp_path: Path) -> None:
+    model = {"Photo": {"data": "binary external"}}
+    with Container(Model(model), tmp_path / "store", external_threshold=1000) as container:
+        container.view_context.insert("Photo", data=bytes(200_000))
+        container.view_context.save()
+    with Container(Model(model), tmp_path / "store", value_limit=100_000) as container:
+        assert container.view_context.first("Photo").data == bytes(200_000)
+
+
 @pytest.mark.parametrize("limit", ["value_limit", "memory_limit", "step_limit"])
 @pytest.mark.parametrize("type", ["SQLite", "XML"])
 def test_limits_out_of_range(tmp_path: Path, type: str, limit: str) -> None:
