@@ -15,8 +15,12 @@ package final class AtomicStore: PersistentStore, WritableElsewhere, @unchecked 
     package var path: String { location.withLock { $0 } }
     private let isMoved = Locked(false)
     private let mayWrite: Locked<Bool>
-    package var isReadOnly: Bool { !mayWrite.withLock { $0 } }
-    package var readOnlyReason: String? { isReadOnly ? Store.isOpenForReading : nil }
+    /// What a save would lose of the file, if anything.
+    private let obstacle: Locked<String?>
+    package var isReadOnly: Bool { readOnlyReason != nil }
+    package var readOnlyReason: String? {
+        obstacle.withLock { $0 } ?? (mayWrite.withLock { $0 } ? nil : Store.isOpenForReading)
+    }
     package let postsOwnChanges: Bool
     private let watchInterval: Int32
     /// What the store says about itself.
@@ -38,6 +42,7 @@ package final class AtomicStore: PersistentStore, WritableElsewhere, @unchecked 
         (self.nodes, self.metadata, self.type, self.file) = (nodes, metadata, type, file)
         location = Locked(path)
         (mayWrite, postsOwnChanges) = (Locked(!options.isReadOnly), options.postsOwnChanges)
+        obstacle = Locked(file?.obstacle)
         watchInterval = Int32(clamping: options.watchIntervalMilliseconds)
         identifier = metadata.uuid.description
         // Others write into a file: which rows are known, and how new they are, is for the row cache to say.
@@ -91,6 +96,7 @@ package final class AtomicStore: PersistentStore, WritableElsewhere, @unchecked 
         guard let file, !isReadOnly else { return try nodes.reserveKeys(of: root, count: count) }
         return try file.alone {
             try takeOver(file)
+            try requireWritable()
             let first = try nodes.reserveKeys(of: root, count: count)
             try file.write(nodes, metadata)
             return first
@@ -98,18 +104,21 @@ package final class AtomicStore: PersistentStore, WritableElsewhere, @unchecked 
     }
 
     package func save(by author: SaveAuthor, _ body: (any SaveTransaction) throws -> Void) throws {
-        if isReadOnly {
-            throw CoreError(
-                .storeReadOnly, code: .persistentStoreSave, "\(path) is open read-only: \(readOnlyReason ?? "")",
-                file: path)
-        }
+        try requireWritable()
         try MemoryRoom.require(2 << 20, to: "save to \(path)", file: path)
         guard let file else { return try change(body) }
         try file.alone {
             // What others saved meanwhile is there before this save is compared with it.
             try takeOver(file)
+            try requireWritable()
             try change(body)
         }
+    }
+
+    private func requireWritable() throws {
+        guard let readOnlyReason else { return }
+        throw CoreError(
+            .storeReadOnly, code: .persistentStoreSave, "\(path) is open read-only: \(readOnlyReason)", file: path)
     }
 
     private func change(_ body: (any SaveTransaction) throws -> Void) throws {
@@ -153,6 +162,7 @@ package final class AtomicStore: PersistentStore, WritableElsewhere, @unchecked 
             }
         }
         nodes.takeOver(others)
+        obstacle.withLock { $0 = file.obstacle }
         file.sights.withLock { $0.noteTakenOver() }
         self.metadata = metadata
         saves.withLock { $0 += 1 }

@@ -16,12 +16,16 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
     let readOnlyReason: String?
     private let location: Locked<String>
     private let said: Locked<StoreMetadata>
+    /// Whether the host has yet to hear of it, with the next save.
+    private let isNews: Locked<Bool>
     private let computed = Locked<[(entity: UInt32, primaryKey: Int64)]>([])
 
-    /// - Parameter isNew: there is nothing to load.
+    /// - Parameters:
+    ///   - isNew: there is nothing to load.
+    ///   - isNews: the metadata is not what the host said.
     init(
         _ host: any HostedStore, _ model: Model, _ metadata: StoreMetadata, type: StoreType, path: String, isNew: Bool,
-        readOnlyReason: String?
+        readOnlyReason: String?, isNews: Bool
     ) throws {
         self.host = host
         place = HostPlace(type: type, path: path, identifier: metadata.uuid.description)
@@ -30,7 +34,7 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
         memory = .inMemory(model, metadata, type: type, path: path)
         (isReadOnly, self.readOnlyReason) = (readOnlyReason != nil, readOnlyReason)
         location = Locked(path)
-        said = Locked(metadata)
+        (said, self.isNews) = (Locked(metadata), Locked(isNews))
         if !isNew { try load(into: memory) }
     }
 
@@ -151,6 +155,7 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
                 file: path)
         }
         let changes = HostChanges(author, names)
+        if isNews.withLock({ $0 }) { changes.setMetadata(metadata()) }
         changes.whole = memory
         // Whoever keeps the request sees nothing of what others save.
         defer { changes.whole = nil }
@@ -178,7 +183,10 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
             try loadAnew()
             throw obstacle
         }
-        if let metadata = changes.metadata { said.withLock { $0 = metadata } }
+        if let metadata = changes.metadata {
+            said.withLock { $0 = metadata }
+            isNews.withLock { $0 = false }
+        }
         for row in changes.deleted { names.forget(changes.key(of: row.row), row.row.entity.root) }
         computed.withLock { $0 = sink.computed(changes) }
     }

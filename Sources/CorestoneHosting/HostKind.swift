@@ -33,18 +33,24 @@ package final class HostKind: StoreKind {
                     + "that option", file: path)
         }
         do {
-            let metadata = try said.map { try self.metadata($0, fresh, path) } ?? fresh
+            var metadata = try said.map { try self.metadata($0, fresh, path) } ?? fresh
             if !options.ignoresVersioning { try checkModel(metadata, model, path) }
             let reason =
                 options.isReadOnly
                 ? Store.isOpenForReading
                 : store.canSave ? nil : "stores of type \(type.rawValue) cannot be saved to"
+            let isNews =
+                options.ignoresVersioning && reason == nil && !metadata.entityVersionHashes.isEmpty
+                && metadata.entityVersionHashes != entityVersionHashes(of: model)
+            if isNews { metadata.setModel(model) }
             if host.isAtomic {
                 return try HostAtomicStore(
-                    store, model, metadata, type: type, path: path, isNew: said == nil, readOnlyReason: reason)
+                    store, model, metadata, type: type, path: path, isNew: said == nil, readOnlyReason: reason,
+                    isNews: isNews)
             }
             return HostStore(
-                store, model, metadata, type: type, path: path, abilities: host.abilities, readOnlyReason: reason)
+                store, model, metadata, type: type, path: path, abilities: host.abilities, readOnlyReason: reason,
+                isNews: isNews)
         } catch {
             store.close()
             throw error

@@ -15,6 +15,8 @@ final class HostStore: PersistentStore, @unchecked Sendable {
     let readOnlyReason: String?
     private let location: Locked<String>
     private let said: Locked<StoreMetadata>
+    /// Whether the host has yet to hear of it, with the next save.
+    private let isNews: Locked<Bool>
 
     /// What has no place among the rows that the coordinator knows.
     private let spare: Locked<Spare>
@@ -52,7 +54,7 @@ final class HostStore: PersistentStore, @unchecked Sendable {
 
     init(
         _ host: any HostedStore, _ model: Model, _ metadata: StoreMetadata, type: StoreType, path: String,
-        abilities: StoreAbilities, readOnlyReason: String?
+        abilities: StoreAbilities, readOnlyReason: String?, isNews: Bool
     ) {
         self.host = host
         place = HostPlace(type: type, path: path, identifier: metadata.uuid.description)
@@ -63,7 +65,7 @@ final class HostStore: PersistentStore, @unchecked Sendable {
         self.abilities = abilities
         (isReadOnly, self.readOnlyReason) = (readOnlyReason != nil, readOnlyReason)
         location = Locked(path)
-        said = Locked(metadata)
+        (said, self.isNews) = (Locked(metadata), Locked(isNews))
         let none = [[Int64: KeptRow]](repeating: [:], count: model.entities.count)
         spare = Locked(Spare(rows: none, versions: Array(repeating: [:], count: model.entities.count)))
     }
@@ -126,6 +128,7 @@ final class HostStore: PersistentStore, @unchecked Sendable {
         try calls.refuseReentry()
         if isReadOnly { throw readOnlyError() }
         let changes = HostChanges(author, names)
+        if isNews.withLock({ $0 }) { changes.setMetadata(metadata()) }
         try body(HostTransaction(self, changes))
         let sink = RowSink(.saved(changes.savedRecords), names, place)
         do {
@@ -143,7 +146,10 @@ final class HostStore: PersistentStore, @unchecked Sendable {
     }
 
     private func finish(_ changes: HostChanges, _ sink: RowSink) {
-        if let metadata = changes.metadata { said.withLock { $0 = metadata } }
+        if let metadata = changes.metadata {
+            said.withLock { $0 = metadata }
+            isNews.withLock { $0 = false }
+        }
         for row in changes.deleted { names.forget(changes.key(of: row.row), row.row.entity.root) }
         spare.withLock { spare in
             spare.forget()

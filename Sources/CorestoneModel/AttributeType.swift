@@ -50,3 +50,20 @@ public enum AttributeType: Int32, Sendable, CaseIterable {
         }
     }
 }
+
+extension AttributeType {
+    /// Whether values of both types are of one kind, so that a store reads one as the other: integers of every width, fractions of
+    /// both, and bytes. A value that is too large for the type is refused where it is read.
+    package func isRead(as other: AttributeType) -> Bool { kind == other.kind }
+
+    package var isBytes: Bool { kind == .binary }
+
+    private var kind: AttributeType {
+        switch self {
+        case .integer16, .integer32, .integer64: .integer64
+        case .double, .float: .double
+        case .binary, .transformable: .binary
+        default: self
+        }
+    }
+}

@@ -199,12 +199,13 @@ final class OptionTests: StoreTestCase {
         XCTAssertEqual(try StoreReport(ofStoreAt: path("a.sqlite")).problems.map(\.message), [])
         XCTAssertEqual(
             try Context(coordinator: self.opened("a.sqlite", StoreOptions(), other).coordinator).notes().count, 2)
-        // What the tables lack is missing all the same.
-        let larger = try model()
-        try larger.requireEntity(named: "Note").addAttribute(named: "extra", type: .string)
-        let error = failure { _ = try self.opened("a.sqlite", options, larger) }
+        // What is of another kind is no other version.
+        let strange = Model()
+        let entity = try strange.addEntity(named: "Note")
+        try entity.addAttribute(named: "text", type: .date)
+        let error = failure { _ = try self.opened("a.sqlite", options, strange) }
         XCTAssertEqual(error.status, .modelMismatch)
-        XCTAssertEqual(error.key, "extra")
+        XCTAssertEqual(error.key, "text")
     }
 
     func testPermissionsOfANewStore() throws {

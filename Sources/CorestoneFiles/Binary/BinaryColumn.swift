@@ -39,6 +39,13 @@ enum BinaryColumnType: String {
         }
     }
 
+    var isInteger: Bool {
+        switch self {
+        case .int16, .int32, .int64: true
+        default: false
+        }
+    }
+
     /// Bytes of a value; nil where each has a length of its own.
     var width: Int? {
         switch self {
@@ -128,6 +135,11 @@ extension BinaryColumn {
     /// The type that a column in a file names; nil when it names none.
     static func type(of value: PropertyListValue) -> BinaryColumnType? {
         value.dictionary?[Key.type]?.string.flatMap { BinaryColumnType(rawValue: $0) }
+    }
+
+    /// Whether a column in a file has a value for any object.
+    static func hasValues(_ value: PropertyListValue) -> Bool {
+        value.dictionary?[Key.present]?.data?.contains { $0 != 0 } ?? true
     }
 
     /// Takes a column as a file has it: nil unless it is whole, for that many rows. Nothing is copied.

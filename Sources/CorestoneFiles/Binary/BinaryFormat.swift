@@ -65,7 +65,7 @@ struct BinaryFormat: AtomicFormat {
 
     // MARK: Reading
 
-    func decode(_ bytes: [UInt8], into nodes: Nodes, path: String) throws -> StoreMetadata {
+    func decode(_ bytes: [UInt8], into nodes: Nodes, path: String, leftOut: LeftOut?) throws -> StoreMetadata {
         // The content of the file, its columns, and the rows that come of them.
         try MemoryRoom.require(bytes.count * 4, to: "read \(path)", file: path)
         let content = try content(of: bytes, path)
@@ -73,18 +73,19 @@ struct BinaryFormat: AtomicFormat {
             throw BinaryFormat.damaged(path, "it has no list of entities, or none of relationships")
         }
         var budget = BinaryFormat.spareMemory + bytes.count * BinaryFormat.mostMemory
-        var tables: [BinaryTable] = []
+        // nil for one that is left out.
+        var tables: [BinaryTable?] = []
         for value in listed {
-            let table = try BinaryTable(value, nodes.model, path, budget: &budget)
-            if tables.contains(where: { $0.entity === table.entity }) {
+            let table = try BinaryTable(value, nodes.model, path, leftOut, budget: &budget)
+            if let table, tables.contains(where: { $0?.entity === table.entity }) {
                 let name = table.entity.name
                 throw BinaryFormat.damaged(path, "it has two tables of \(name)", entity: name)
             }
             tables.append(table)
         }
-        let entities = tables.map(\.entity)
-        for table in tables { try table.read(into: nodes, entities, path) }
-        try BinaryLists(nodes, path).read(lists)
+        let entities = tables.map { $0?.entity }
+        for case let table? in tables { try table.read(into: nodes, entities, path) }
+        try BinaryLists(nodes, path, leftOut).read(lists)
         return try metadata(in: content, path)
     }
 

@@ -6,11 +6,16 @@ import CorestoneValues
 struct BinaryLists {
     private let nodes: Nodes
     private let path: String
+    private let leftOut: LeftOut?
 
     private typealias Key = BinaryFormat.Key
 
-    /// - Parameter nodes: have all rows of the file.
-    init(_ nodes: Nodes, _ path: String) { (self.nodes, self.path) = (nodes, path) }
+    /// - Parameters:
+    ///   - nodes: have all rows of the file.
+    ///   - leftOut: takes what the model does not have; nil when that is an error.
+    init(_ nodes: Nodes, _ path: String, _ leftOut: LeftOut?) {
+        (self.nodes, self.path, self.leftOut) = (nodes, path, leftOut)
+    }
 
     /// - Throws: `.storeCorrupt` with entity and key for what is not whole, comes twice, or is contradicted by the other side;
     ///   `.modelMismatch` for a relationship that the model does not have.
@@ -20,6 +25,10 @@ struct BinaryLists {
             let entries = list.dictionary ?? [:]
             let name = entries[Key.name]?.string ?? ""
             guard let relationship = nodes.listedRelationships.first(where: { $0.listName == name }) else {
+                if let leftOut {
+                    leaveOut(name, entries, leftOut)
+                    continue
+                }
                 throw CoreError(
                     .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
                     "\(path) has members of the relationship \(name), which the model does not have; open it with the model that "
@@ -40,6 +49,13 @@ struct BinaryLists {
         }
     }
 
+    /// - Parameter name: of the relationship, behind that of its entity.
+    private func leaveOut(_ name: String, _ entries: [String: PropertyListValue], _ leftOut: LeftOut) {
+        if PackedNumbers(entries[Key.members])?.count == 0 { return }
+        let parts = name.split(separator: ".", maxSplits: 1).map { String($0) }
+        leftOut.add(parts.first ?? name, parts.count > 1 ? parts[1] : nil)
+    }
+
     private func read(_ entries: [String: PropertyListValue], _ relationship: Relationship) throws {
         guard let owners = PackedNumbers(entries[Key.owners]), let counts = PackedNumbers(entries[Key.counts]),
             let members = PackedNumbers(entries[Key.members]), owners.count == counts.count
@@ -47,11 +63,16 @@ struct BinaryLists {
         var place = 0
         var known: Set<Int64> = []
         for (owner, count) in zip(owners, counts) {
-            guard count >= 0, count <= Int64(members.count - place), known.insert(owner).inserted,
-                entity(owner, relationship.entity)?.isKind(of: relationship.entity) ?? false
-            else { throw damaged(relationship, "do not belong to objects") }
+            guard count >= 0, count <= Int64(members.count - place), known.insert(owner).inserted else {
+                throw damaged(relationship, "do not belong to objects")
+            }
             var keys = Array(members[place..<place + Int(count)])
             place += Int(count)
+            let entity = entity(owner, relationship.entity)
+            if entity == nil, leftOut?.readOnlyReason != nil { continue }
+            guard entity?.isKind(of: relationship.entity) ?? false else {
+                throw damaged(relationship, "do not belong to objects")
+            }
             try settle(&keys, relationship, owner)
             nodes.setMembers(relationship, owner, keys)
         }
@@ -66,8 +87,10 @@ struct BinaryLists {
         for key in keys {
             guard known.insert(key).inserted else { throw damaged(relationship, "of \(owner) have \(key) twice") }
             guard let member = nodes.node(destination.root, key)?.record else {
-                // Nobody takes an object that goes out of a relationship without inverse.
-                guard inverse == nil else { throw damaged(relationship, "of \(owner) have \(key), which is not there") }
+                // Nobody takes an object that goes out of a relationship without inverse. One that is left out is not there, either.
+                guard inverse == nil || leftOut?.readOnlyReason != nil else {
+                    throw damaged(relationship, "of \(owner) have \(key), which is not there")
+                }
                 isMended = true
                 continue
             }

@@ -43,12 +43,22 @@ struct BinaryTable {
 extension BinaryTable {
     /// Takes a table as a file has it. Names are compared with the model before anything is unpacked, and nothing is copied.
     ///
-    /// - Parameter budget: bytes of memory that all rows of the file may still take before their values.
+    /// - Parameters:
+    ///   - leftOut: takes what the model does not have; nil when that is an error.
+    ///   - budget: bytes of memory that all rows of the file may still take before their values.
+    /// - Returns: nil for a table of an entity that is left out.
     /// - Throws: `.storeCorrupt` for one that is not whole; `.modelMismatch` for what the model does not have.
-    init(_ table: PropertyListValue, _ model: Model, _ path: String, budget: inout Int) throws {
+    init?(
+        _ table: PropertyListValue, _ model: Model, _ path: String, _ leftOut: LeftOut?, budget: inout Int
+    ) throws {
         let entries = table.dictionary ?? [:]
         let name = entries[Key.name]?.string ?? ""
-        guard let entity = model.entity(named: name) else { throw BinaryTable.unknown(name, nil, path) }
+        guard let entity = model.entity(named: name) else {
+            guard let leftOut else { throw BinaryTable.unknown(name, nil, path) }
+            // An empty table has nothing to lose.
+            if PackedNumbers(entries[Key.keys])?.count != 0 { leftOut.add(name) }
+            return nil
+        }
         self.entity = entity
         guard let keys = PackedNumbers(entries[Key.keys]), let versions = PackedNumbers(entries[Key.versions]),
             keys.count == versions.count, let lastKey = entries[Key.lastKey]?.integer,
@@ -62,16 +72,24 @@ extension BinaryTable {
                 path, "it names \(keys.count) objects of \(name), and is far too small to hold them", entity: name)
         }
         let properties = Dictionary(entity.properties.map { ($0.path, $0) }) { first, _ in first }
+        var known: [String: PropertyListValue] = [:]
         for (key, value) in columns {
             // A column that the model has no place for would be lost by the next save.
-            guard let property = properties[key] else { throw BinaryTable.unknown(name, key, path) }
+            guard let property = properties[key] else {
+                guard let leftOut else { throw BinaryTable.unknown(name, key, path) }
+                if BinaryColumn.hasValues(value) { leftOut.add(name, key) }
+                continue
+            }
+            known[key] = value
             let type = BinaryColumn.type(of: value)
-            guard type == nil || type == BinaryColumnType(entity.layout.slots[Int(property.slot)].kind) else {
-                throw BinaryTable.unknown(name, "\(key) of type \(type?.rawValue ?? "")", path)
+            let own = BinaryColumnType(entity.layout.slots[Int(property.slot)].kind)
+            guard type == nil || type == own || leftOut != nil && type?.isInteger == true && own?.isInteger == true
+            else {
+                throw BinaryTable.unknown(name, key, path, type: type)
             }
         }
         self.columns = try [String: BinaryColumn](
-            uniqueKeysWithValues: columns.map { key, value in
+            uniqueKeysWithValues: known.map { key, value in
                 guard let column = BinaryColumn(value, rows: keys.count) else {
                     throw BinaryFormat.damaged(path, "the column \(name).\(key) is incomplete", entity: name, key: key)
                 }
@@ -91,10 +109,19 @@ extension BinaryTable {
         let layout: SlotLayout
         /// Of a to-one relationship.
         let destination: Entity?
+
+        /// Whether an integer of another width fits.
+        func takes(_ view: ValueView) -> Bool {
+            switch layout.kind {
+            case .int16: Int16(exactly: view.integer) != nil
+            case .int32: Int32(exactly: view.integer) != nil
+            default: true
+            }
+        }
     }
 
-    /// - Parameter entities: those that the file lists.
-    func read(into nodes: Nodes, _ entities: [Entity], _ path: String) throws {
+    /// - Parameter entities: those that the file lists; nil for one that is left out, to which nothing leads.
+    func read(into nodes: Nodes, _ entities: [Entity?], _ path: String) throws {
         let fillings = fillings()
         var writer = RecordWriter(expectedBytes: keys.count * entity.layout.fixedSize)
         for (row, key) in keys.enumerated() {
@@ -107,7 +134,9 @@ extension BinaryTable {
                 try filling.column.withView(row) { view in
                     var view = view
                     if let destination = filling.destination {
-                        guard let target = entities.at(view.high), target.isKind(of: destination), view.integer > 0
+                        let listed = entities.at(view.high)
+                        if case .some(nil) = listed { return }
+                        guard let target = listed ?? nil, target.isKind(of: destination), view.integer > 0
                         else {
                             let name = entity.properties[filling.slot].name
                             throw BinaryFormat.damaged(
@@ -115,6 +144,12 @@ extension BinaryTable {
                                 key: name)
                         }
                         view.high = UInt64(target.index)
+                    } else if !filling.takes(view) {
+                        let name = entity.properties[filling.slot].path
+                        throw BinaryFormat.damaged(
+                            path,
+                            "\(entity.name).\(name) of the object \(key) is \(view.integer), which is too large for its type",
+                            entity: entity.name, key: name)
                     }
                     writer.set(view, filling.slot, filling.layout)
                 }
@@ -138,14 +173,20 @@ extension BinaryTable {
         }
     }
 
-    private static func unknown(_ entity: String, _ key: String?, _ path: String) -> CoreError {
-        CoreError(
+    /// - Parameter type: that of the column, where the model has the property with another one.
+    private static func unknown(
+        _ entity: String, _ key: String?, _ path: String, type: BinaryColumnType? = nil
+    ) -> CoreError {
+        var found = "objects of \(entity)"
+        if let key { found += " with \(key)" }
+        if let type { found += " of type \(type.rawValue)" }
+        return CoreError(
             .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
-            "\(path) has objects of \(entity)\(key.map { " with \($0)" } ?? ""), which the model does not have; open it with the "
-                + "model that it was written with", entity: entity, key: key, file: path)
+            "\(path) has \(found), which the model does not have; open it with the model that it was written with",
+            entity: entity, key: key, file: path)
     }
 }
 
-extension [Entity] {
-    fileprivate func at(_ place: UInt64) -> Entity? { place < UInt64(count) ? self[Int(place)] : nil }
+extension [Entity?] {
+    fileprivate func at(_ place: UInt64) -> Entity?? { place < UInt64(count) ? self[Int(place)] : nil }
 }

@@ -15,10 +15,11 @@ protocol AtomicFormat: Sendable {
     /// - Parameters:
     ///   - nodes: empty; takes the rows.
     ///   - path: as the host named it, for errors.
+    ///   - leftOut: takes what the nodes' model has no place for; nil when that is an error.
     /// - Returns: what the store says about itself.
     /// - Throws: `.storeCorrupt` (134080) with what is wrong and where; `.modelMismatch` (134100) for what the nodes' model has no
     ///   place for, with entity and key.
-    func decode(_ bytes: [UInt8], into nodes: Nodes, path: String) throws -> StoreMetadata
+    func decode(_ bytes: [UInt8], into nodes: Nodes, path: String, leftOut: LeftOut?) throws -> StoreMetadata
 
     /// Reads only what a store says about itself. Needs no model.
     func metadata(_ bytes: [UInt8], path: String) throws -> StoreMetadata

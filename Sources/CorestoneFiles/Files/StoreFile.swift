@@ -20,6 +20,8 @@ final class StoreFile: @unchecked Sendable {
     private var former: FilePermissions?
     /// Whether opening it made it.
     private(set) var isNew = false
+    /// Why what was read last is not to be saved; nil when the model has a place for all of it.
+    private(set) var obstacle: String?
 
     init(_ place: StorePlace, _ format: any AtomicFormat, _ options: StoreOptions) {
         (self.place, self.format, self.options) = (place, format, options)
@@ -40,8 +42,12 @@ final class StoreFile: @unchecked Sendable {
         // What a crash left. Nobody writes one while we are alone; who cannot be has other worries.
         if !options.isReadOnly, place.state == .present { try? alone(patience: 0) { file.removeDrafts() } }
         let nodes = format.nodes(model)
-        let metadata = try mayMake ? make(nodes) : read(into: nodes)
-        try checkModel(metadata, model)
+        var metadata = try mayMake ? make(nodes) : read(into: nodes)
+        if options.ignoresVersioning {
+            try adopt(nodes, &metadata)
+        } else {
+            try checkModel(metadata, model)
+        }
         return AtomicStore(
             nodes, metadata, type: format.type, file: self, path: place.absolute, options)
     }
@@ -76,7 +82,6 @@ final class StoreFile: @unchecked Sendable {
 
     /// A store that says nothing of its model is taken as it is: what does not fit is found when it is read.
     private func checkModel(_ metadata: StoreMetadata, _ model: Model) throws {
-        if options.ignoresVersioning { return }
         if metadata.entityVersionHashes.isEmpty { return }
         let difference = metadata.differingEntities(from: model)
         if difference.isEmpty { return }
@@ -91,6 +96,18 @@ final class StoreFile: @unchecked Sendable {
             .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
             "\(place.given) was written with another model: \(parts.joined(separator: "; ")); open it with that model",
             entity: (difference.changed + difference.onlyInModel + difference.onlyInStore).first, file: place.given)
+    }
+
+    /// Has a file that was written with another model be one of this one's, where it may be written and nothing is lost.
+    private func adopt(_ nodes: Nodes, _ metadata: inout StoreMetadata) throws {
+        let stored = metadata.entityVersionHashes
+        if options.isReadOnly || obstacle != nil || stored.isEmpty { return }
+        if stored == entityVersionHashes(of: nodes.model) { return }
+        metadata.setModel(nodes.model)
+        try alone {
+            guard try !hasChanged() else { throw busy() }
+            try write(nodes, metadata)
+        }
     }
 
     func close() { know(nil) }
@@ -153,11 +170,14 @@ final class StoreFile: @unchecked Sendable {
     func read(into nodes: Nodes, accepting: (StoreMetadata) throws -> Void = { _ in }) throws -> StoreMetadata {
         // What comes between is read again later.
         let descriptor = try opened(place.path)
+        let leftOut = options.ignoresVersioning ? LeftOut() : nil
         do {
             let metadata = try format.decode(
-                file.bytes(limit: .max, holes: options.limits.valueBytes), into: nodes, path: place.given)
+                file.bytes(limit: .max, holes: options.limits.valueBytes), into: nodes, path: place.given,
+                leftOut: leftOut)
             try accepting(metadata)
             know(descriptor)
+            obstacle = leftOut?.readOnlyReason
             return metadata
         } catch let error as CoreError {
             Glibc.close(descriptor)

@@ -21,8 +21,8 @@ struct XMLFormat: AtomicFormat {
         try XMLStoreWriter(nodes).write(metadata)
     }
 
-    func decode(_ bytes: [UInt8], into nodes: Nodes, path: String) throws -> StoreMetadata {
-        try XMLStoreReader(bytes, path).read(into: nodes)
+    func decode(_ bytes: [UInt8], into nodes: Nodes, path: String, leftOut: LeftOut?) throws -> StoreMetadata {
+        try XMLStoreReader(bytes, path).read(into: nodes, leftOut)
     }
 
     func metadata(_ bytes: [UInt8], path: String) throws -> StoreMetadata {

@@ -13,6 +13,8 @@ struct XMLLinks {
     private var table = KeyTable()
     private var lists: [List] = []
     private var members: [Int64] = []
+    /// Keys of objects that the model has no entity for.
+    private var leftOut: Set<Int64> = []
     /// By relationship.
     private var sums: [UInt32: Sums] = [:]
 
@@ -21,7 +23,7 @@ struct XMLLinks {
         unowned(unsafe) let relationship: Relationship
         /// The place of the owner's row.
         let owner: Int
-        let members: Range<Int>
+        var members: Range<Int>
         let offset: Int
     }
 
@@ -44,6 +46,9 @@ struct XMLLinks {
         offsets.append(offset)
     }
 
+    /// Nothing leads to the object of that key, and it has no row.
+    mutating func leaveOut(_ key: Int64) { leftOut.insert(key) }
+
     /// What the object that comes next has of a relationship.
     mutating func add(_ relationship: Relationship, _ references: [Int64], at offset: Int) {
         let start = members.count
@@ -58,6 +63,7 @@ struct XMLLinks {
             record.header.pointee.primaryKey = highest - record.primaryKey
         }
         for place in members.indices where members[place] < 0 { members[place] = highest - members[place] }
+        leftOut = Set(leftOut.map { $0 < 0 ? highest - $0 : $0 })
     }
 
     // MARK: At the end
@@ -72,6 +78,7 @@ struct XMLLinks {
                 )
             }
         }
+        if !leftOut.isEmpty { for place in lists.indices { lists[place].members = known(lists[place]) } }
         for list in lists { try settle(list) }
         let missing = try missingLists()
         for (place, record) in records.enumerated() { try put(record, at: offsets[place]) }
@@ -107,6 +114,16 @@ struct XMLLinks {
         return reader.damaged(
             "\(name) of z\(record.primaryKey) \(what)", at: list.offset, entity: entity(record).name,
             key: list.relationship.name)
+    }
+
+    /// The members of a list without those that are left out, in its place.
+    private mutating func known(_ list: List) -> Range<Int> {
+        let kept = members[list.members].filter { !leftOut.contains($0) }
+        if kept.count == list.members.count { return list.members }
+        let start = list.members.lowerBound
+        for (place, key) in kept.enumerated() { members[start + place] = key }
+        if !list.relationship.isToMany { records[list.owner].clearTarget(Int(list.relationship.slot)) }
+        return start..<start + kept.count
     }
 
     /// Whether all members are there, once each; has a to-one relationship lead to the right entity.

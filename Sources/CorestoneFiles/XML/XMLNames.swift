@@ -27,11 +27,30 @@ enum XMLValueType: String {
     }
 
     /// Whether a value that is said to be of the other type can be read as one of this: a transformable value is bytes, too.
-    func takes(_ other: String) -> Bool {
-        func isBytes(_ name: String) -> Bool {
-            name == XMLValueType.binary.rawValue || name == XMLValueType.transformable.rawValue
+    ///
+    /// - Parameter areVersionsIgnored: numbers of other widths are as good, then.
+    func takes(_ other: String, areVersionsIgnored: Bool) -> Bool {
+        guard let other = XMLValueType(rawValue: other) else { return false }
+        if self == other { return true }
+        return (areVersionsIgnored || attributeType.isBytes) && attributeType.isRead(as: other.attributeType)
+    }
+
+    private var attributeType: AttributeType {
+        switch self {
+        case .string: .string
+        case .bool: .boolean
+        case .int16: .integer16
+        case .int32: .integer32
+        case .int64: .integer64
+        case .decimal: .decimal
+        case .float: .float
+        case .double: .double
+        case .date: .date
+        case .binary: .binary
+        case .uuid: .uuid
+        case .uri: .uri
+        case .transformable: .transformable
         }
-        return rawValue == other || (isBytes(rawValue) && isBytes(other))
     }
 }
 

@@ -13,8 +13,11 @@ final class XMLObjects {
     /// The keys of objects whose IDs are no numbers: negative until all numbers are known.
     private var strangers: [String: Int64] = [:]
     private var highestKey: Int64 = 0
+    /// nil when what the model has no place for is an error.
+    private let leftOut: LeftOut?
 
     // The object that is being read.
+    /// nil for one that is left out.
     private var kind: XMLKind?
     /// The place of its entity in the model.
     private var place = 0
@@ -29,8 +32,8 @@ final class XMLObjects {
     /// By kind and member: how many objects there were when one had it last.
     private var seen: [[Int]]
 
-    init(_ nodes: Nodes, _ names: XMLNames, _ reader: XMLStoreReader, size: Int) {
-        (self.nodes, self.names, self.reader) = (nodes, names, reader)
+    init(_ nodes: Nodes, _ names: XMLNames, _ reader: XMLStoreReader, size: Int, _ leftOut: LeftOut?) {
+        (self.nodes, self.names, self.reader, self.leftOut) = (nodes, names, reader, leftOut)
         writer = RecordWriter(expectedBytes: size)
         links = XMLLinks(nodes, reader)
         following = names.kinds.map { Array(0...$0.members.count) }
@@ -52,8 +55,8 @@ final class XMLObjects {
         }
         guard let type, let id else { throw reader.damaged("an object without a type or an id") }
         try find(type)
-        guard let entity = kind?.entity else { return }
         let key = try key(UnsafeBufferPointer(start: id, count: strlen(id)))
+        guard let entity = kind?.entity else { return links.leaveOut(key) }
         writer.begin(primaryKey: key, version: 1, entity: entity)
         last = -1
     }
@@ -63,6 +66,10 @@ final class XMLObjects {
         if let kind, XMLObjects.isSame(kind.nameBytes, type) { return }
         let name = String(cString: type)
         guard let found = names.place(named: name) else {
+            if let leftOut {
+                leftOut.add(reader.short(name))
+                return kind = nil
+            }
             throw reader.mismatch(
                 "an object of \(reader.short(name)), which the model does not have; open it with the model that it was written "
                     + "with", entity: name)
@@ -74,7 +81,7 @@ final class XMLObjects {
         }
     }
 
-    func end() { links.add(writer.finish(), at: reader.position) }
+    func end() { if kind != nil { links.add(writer.finish(), at: reader.position) } }
 
     /// The number of an ID; for one that is none, a number of its own.
     private func key(_ id: UnsafeBufferPointer<CChar>) throws -> Int64 {
@@ -120,13 +127,17 @@ final class XMLObjects {
 
     // MARK: Members
 
-    /// The member of that name.
-    private func find(_ name: UnsafePointer<CChar>, isRelationship: Bool) throws -> XMLMember {
-        guard let kind else { throw reader.damaged("a property of no object") }
+    /// The member of that name; nil for one that is left out.
+    private func find(_ name: UnsafePointer<CChar>, isRelationship: Bool) throws -> XMLMember? {
+        guard let kind else { return nil }
         var found = following[place][last + 1]
         if found >= kind.members.count || !XMLObjects.isSame(kind.members[found].name, name) {
             let text = String(cString: name)
             guard let place = kind.places[text] ?? kind.places[text.lowercased()] else {
+                if let leftOut {
+                    leftOut.add(kind.entity.name, reader.short(text))
+                    return nil
+                }
                 throw reader.mismatch(
                     "\(kind.entity.name) has no property \"\(reader.short(text))\" in the model; open it with the model that it was "
                         + "written with", entity: kind.entity.name, key: text)
@@ -174,8 +185,11 @@ final class XMLObjects {
             }
         }
         guard let found, let type else { throw reader.damaged("an attribute without a name or a type") }
-        let member = try find(found, isRelationship: false)
-        if let own = member.type, !XMLObjects.isSame(member.typeName, type), !own.takes(String(cString: type)) {
+        member = nil
+        guard let member = try find(found, isRelationship: false) else { return }
+        if let own = member.type, !XMLObjects.isSame(member.typeName, type),
+            !own.takes(String(cString: type), areVersionsIgnored: leftOut != nil)
+        {
             throw mismatch(
                 member, "is \"\(reader.short(String(cString: type)))\" there, and \(own.rawValue) in the model")
         }
@@ -252,8 +266,7 @@ final class XMLObjects {
         guard let found, let type, let destination else {
             throw reader.damaged("a relationship without a name, a type or a destination")
         }
-        let member = try find(found, isRelationship: true)
-        guard let relationship = member.relationship else { return }
+        guard let member = try find(found, isRelationship: true), let relationship = member.relationship else { return }
         if !XMLObjects.isSame(member.typeName, type) || !XMLObjects.isSame(member.destination, destination) {
             try check(member, relationship, String(cString: type), String(cString: destination))
         }

@@ -37,9 +37,9 @@ final class XMLStoreReader {
 
     init(_ bytes: [UInt8], _ path: String) { (self.bytes, self.path) = (bytes, path) }
 
-    /// Reads all objects into `nodes`.
-    func read(into nodes: Nodes) throws -> StoreMetadata {
-        let objects = XMLObjects(nodes, try XMLNames(nodes.model), self, size: bytes.count)
+    /// Reads all objects into `nodes`; what their model has no place for goes to `leftOut`, or is an error.
+    func read(into nodes: Nodes, _ leftOut: LeftOut?) throws -> StoreMetadata {
+        let objects = XMLObjects(nodes, try XMLNames(nodes.model), self, size: bytes.count, leftOut)
         self.objects = objects
         defer { self.objects = nil }
         try parse()

@@ -103,6 +103,12 @@ import CorestoneValues
         (place + 8).storeBytes(of: entity, as: UInt32.self)
     }
 
+    /// Has a to-one relationship lead nowhere, before anybody reads the record.
+    package func clearTarget(_ slot: Int) {
+        let place = start + RecordLayout.recordHeaderSize + (slot >> 6) << 3
+        place.storeBytes(of: place.load(as: UInt64.self) & ~(1 << UInt64(slot & 63)), as: UInt64.self)
+    }
+
     /// The target of a to-one relationship: its primary key and the index of its entity in the model.
     @inlinable package func target(_ slot: Int, _ layout: SlotLayout) -> (primaryKey: Int64, entity: UInt32)? {
         guard hasValue(slot) else { return nil }

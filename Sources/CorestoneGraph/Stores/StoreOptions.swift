@@ -40,8 +40,8 @@ public struct StoreOptions: Sendable {
     /// Writes the database anew when the store is opened, without the room that deleted rows have left. Needs as much room again
     /// meanwhile.
     public var vacuums = false
-    /// Does not ask whether the store was written with this very model: what the model has, the store must have a place for, and if
-    /// it is opened for writing it says from now on that it is of this model.
+    /// The store need not have been written with this model. What it lacks is null or empty; what the model lacks is not seen, and is
+    /// never lost. Opened for writing, the store becomes one of this model. A property of another kind is refused.
     public var ignoresVersioning = false
     /// The permissions of the file of a new store, `0o600` to `0o777`, whatever the process's mask says. What lies beside a store has
     /// those of its file. nil: as the mask says.

@@ -2,6 +2,16 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
+/// What becomes of the version hashes when a store is opened.
+enum VersionRule {
+    /// They are compared with the model's.
+    case compared
+    /// They are not looked at, and the tables alone must be the model's.
+    case aside
+    /// The host says that they do not matter: what the file lacks is null or empty.
+    case ignored
+}
+
 /// Whether a file was written with the model that is to be used with it: by the version hashes, and by what its tables
 /// hold. A difference is named by entity and property.
 struct ModelComparison {
@@ -10,40 +20,56 @@ struct ModelComparison {
     let contents: StoreContents
     let connection: Connection
     let forWriting: Bool
-    /// Leaves the version hashes aside: only what the tables lack is a difference then.
-    var ignoresVersions = false
+    var versions = VersionRule.compared
     /// Of several versions of a model, what they are called in a message; `model` is the nearest of them then.
     var candidates: String?
 
-    /// The places of the model's entities in the file, and why they may be read but not written, if there is a reason.
-    func run() throws -> (schema: StoreSchema, doubt: String?) {
-        var doubt = ignoresVersions ? nil : try compareHashes()
+    struct Result {
+        /// The places of the model's entities in the file.
+        let schema: StoreSchema
+        /// Why they may be read but not written; nil when they may be written.
+        let doubt: String?
+        /// What the file lacks; empty unless `versions` is `.ignored`.
+        let gaps: ModelGaps
+    }
+
+    func run() throws -> Result {
+        if versions == .ignored { return try compareShapes() }
+        let doubt = versions == .compared ? try compareHashes() : nil
         let unknown = model.entities.filter { contents.number(ofEntity: $0.name) == nil }.map(\.name)
         guard unknown.isEmpty else {
             throw error(["the store does not know \(ModelComparison.list(unknown))"], entity: unknown.first)
         }
         let schema = schema()
-        if let difference = missing(in: schema) {
-            throw error([difference.text], entity: difference.entity, key: difference.key)
+        if let difference = missing(in: schema) { throw error(difference) }
+        return Result(schema: schema, doubt: doubt ?? tableDoubt(schema), gaps: ModelGaps())
+    }
+
+    /// Why tables that are there may be read but not written.
+    func tableDoubt(_ schema: StoreSchema) -> String? {
+        if let table = schema.tables.first(where: { contents.unkeyedTables.contains($0.name) }) {
+            return "in its table \(table.name) \(unkeyedAccount(of: table.root))"
         }
-        if doubt == nil, let table = schema.tables.first(where: { contents.unkeyedTables.contains($0.name) }) {
-            doubt = "in its table \(table.name) \(unkeyedAccount(of: table.root))"
-        }
-        if doubt == nil, let table = schema.tables.first(where: { !$0.hasVersions }) {
-            doubt =
+        if let table = schema.tables.first(where: { !$0.hasVersions }) {
+            return
                 "its table \(table.name) has no column Z_OPT, in which \(table.root.name) would have its versions; "
                 + "to add them: ALTER TABLE \(table.name) ADD COLUMN Z_OPT INTEGER DEFAULT 1"
         }
-        return (schema, doubt)
+        return nil
     }
 
-    private func schema() -> StoreSchema {
-        StoreSchema(
-            model: model, numbers: model.entities.map { contents.number(ofEntity: $0.name) ?? 0 },
-            tables: contents.tables)
+    /// By the numbers that the file gives; entities that it does not know get the next ones.
+    func schema() -> StoreSchema {
+        var numbers = model.entities.map { contents.number(ofEntity: $0.name) ?? 0 }
+        var last = contents.entities.map(\.number).max() ?? 0
+        for entity in model.preorder where numbers[Int(entity.index)] == 0 {
+            last += 1
+            numbers[Int(entity.index)] = last
+        }
+        return StoreSchema(model: model, numbers: numbers, tables: contents.tables)
     }
 
-    private struct Difference {
+    struct Difference {
         let text: String
         let entity: String
         let key: String?
@@ -102,6 +128,10 @@ extension ModelComparison {
         return names.count > 5 ? "\(shown) and \(names.count - 5) more" : shown
     }
 
+    func error(_ difference: Difference) -> CoreError {
+        error([difference.text], entity: difference.entity, key: difference.key)
+    }
+
     private func error(_ parts: [String], entity: String?, key: String? = nil) -> CoreError {
         CoreError(
             .modelMismatch, code: .persistentStoreIncompatibleVersionHash, message(parts.joined(separator: "; ")),
@@ -128,33 +158,37 @@ extension ModelComparison {
 extension ModelComparison {
     /// The first table or column of the model that the file lacks.
     private func missing(in schema: StoreSchema) -> Difference? {
+        if let difference = missingKey(in: schema) { return difference }
+        switch ModelGaps(of: schema, in: contents).first {
+        case nil: return nil
+        case .table(let table)?:
+            return Difference(
+                text: "the store has no table \(table.name) for \(table.root.name)", entity: table.root.name, key: nil)
+        case .column(_, let column)?:
+            let property = column.property
+            return Difference(
+                text: "the store has no column \(column.name) for \(property.entity.name).\(property.name)",
+                entity: property.entity.name, key: property.name)
+        case .join(let join)?: return missing(join, "table \(join.name)")
+        case .joinColumn(let join, let column)?: return missing(join, "column \(column) in \(join.name)")
+        }
+    }
+
+    private func missing(_ join: JoinTable, _ what: String) -> Difference {
+        let relationship = join.naming
+        return Difference(
+            text: "the store has no \(what) for \(relationship.entity.name).\(relationship.name)",
+            entity: relationship.entity.name, key: relationship.name)
+    }
+
+    /// A table without keys is none of objects.
+    func missingKey(in schema: StoreSchema) -> Difference? {
         for table in schema.tables {
-            guard let present = contents.tables[table.name] else {
-                return Difference(
-                    text: "the store has no table \(table.name) for \(table.root.name)", entity: table.root.name,
-                    key: nil)
-            }
+            guard let present = contents.tables[table.name] else { continue }
             for column in ["Z_PK", "Z_ENT"] where present[column] == nil {
                 return Difference(
                     text: "the store has no column \(column) in \(table.name)", entity: table.root.name, key: nil)
             }
-            for column in table.columns where present[column.name] == nil {
-                let property = column.property
-                return Difference(
-                    text: "the store has no column \(column.name) for \(property.entity.name).\(property.name)",
-                    entity: property.entity.name, key: property.name)
-            }
-        }
-        for join in schema.joins {
-            let relationship = join.naming
-            let present = contents.tables[join.name] ?? [:]
-            let names = [join.namingColumn, join.otherColumn].flatMap { [$0.name] + ($0.orderName.map { [$0] } ?? []) }
-            guard let missing = names.first(where: { present[$0] == nil }) else { continue }
-            let what =
-                contents.tables[join.name] == nil ? "table \(join.name)" : "column \(missing) in \(join.name)"
-            return Difference(
-                text: "the store has no \(what) for \(relationship.entity.name).\(relationship.name)",
-                entity: relationship.entity.name, key: relationship.name)
         }
         return nil
     }
@@ -165,16 +199,8 @@ extension ModelComparison {
         let schema = schema()
         if let difference = missing(in: schema) { return difference }
         for table in schema.tables {
+            if let difference = typeDifference(in: table) { return difference }
             let present = contents.tables[table.name] ?? [:]
-            for column in table.columns {
-                guard let type = present[column.name], !type.isEmpty, type != column.declaredType else { continue }
-                let property = column.property
-                return Difference(
-                    text:
-                        "\(property.entity.name).\(property.name) is stored as \(type), but the model's type is stored "
-                        + "as \(column.declaredType)",
-                    entity: property.entity.name, key: property.name)
-            }
             let known = Set(table.columns.map(\.name) + ["Z_PK", "Z_ENT", "Z_OPT"])
             if let extra = present.keys.filter({ !known.contains($0) }).min(by: byteOrder) {
                 return Difference(
@@ -182,6 +208,21 @@ extension ModelComparison {
                         "the store has a column \(extra) in \(table.name), which the model's \(table.root.name) lacks",
                     entity: table.root.name, key: nil)
             }
+        }
+        return nil
+    }
+
+    /// The first column that is declared for values of another type.
+    func typeDifference(in table: TableSchema) -> Difference? {
+        let present = contents.tables[table.name] ?? [:]
+        for column in table.columns {
+            guard let type = present[column.name], !type.isEmpty, type != column.declaredType else { continue }
+            let property = column.property
+            return Difference(
+                text:
+                    "\(property.entity.name).\(property.name) is stored as \(type), but the model's type is stored "
+                    + "as \(column.declaredType)",
+                entity: property.entity.name, key: property.name)
         }
         return nil
     }

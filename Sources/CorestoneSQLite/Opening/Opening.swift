@@ -37,12 +37,15 @@ struct StoreOpening {
     /// nil for the store's own: the one cached in it, else one inferred from its tables.
     private let model: Model?
     private let options: StoreOptions
+    private let versions: VersionRule
     private let pragmas: StorePragmas
     private let busyTimeout: Int32
 
+    /// - Parameter versions: nil for what the options say.
     /// - Throws: `.invalidArgument` for options that make no sense. Nothing was looked at then.
-    init(_ path: String, model: Model?, options: StoreOptions) throws {
+    init(_ path: String, model: Model?, options: StoreOptions, versions: VersionRule? = nil) throws {
         (self.path, self.model, self.options) = (path, model, options)
+        self.versions = versions ?? (options.ignoresVersioning ? .ignored : .compared)
         pragmas = try StorePragmas(options, path: path)
         busyTimeout = Int32(
             clamping: pragmas.number("busy_timeout", else: options.busyTimeoutMilliseconds))
@@ -98,7 +101,7 @@ struct StoreOpening {
     private func examine(_ connection: Connection, _ place: StorePlace) throws -> StoreExamination {
         do {
             return try StoreExamination(
-                connection, model: model, place: place, forWriting: true, ignoringVersions: options.ignoresVersioning)
+                connection, model: model, place: place, forWriting: true, versions: versions)
         } catch let error as CoreError where error.status == .notAStore {
             guard let model, !options.mustExist, (try? connection.isOfDestroyedStore("open \(place.given)")) == true
             else { throw error }
@@ -129,9 +132,13 @@ struct StoreOpening {
                 sqliteCode: SQLITE_READONLY)
         }
         connection.limitExpressions()
-        let examination: StoreExamination
+        var examination: StoreExamination
         do {
             examination = try examine(connection, place)
+            if examination.isToBeAdopted, examination.readOnlyReason == nil {
+                try connection.adopt(examination)
+                examination = try examine(connection, place)
+            }
         } catch let error as CoreError {
             throw explained(error, place)
         }
@@ -144,7 +151,6 @@ struct StoreOpening {
         try configure(connection, place)
         let isWAL = try journalMode(connection, place) == "wal"
         try tidy(connection, place)
-        if options.ignoresVersioning, let model { try connection.adopt(model, examination.contents) }
         try derive(schema, in: connection, place)
         let history = try beginHistory(in: connection, model: schema.model) ?? examination.history
         return OpenedStore(
@@ -189,8 +195,9 @@ struct StoreOpening {
     private func openReadOnly(_ place: StorePlace, reason: String? = nil) throws -> OpenedStore {
         let file = try ReadOnlyFile(place, limits: options.limits)
         let examination = try StoreExamination(
-            file.connection, model: model, place: place, ignoringVersions: options.ignoresVersioning)
+            file.connection, model: model, place: place, versions: versions)
         try configure(file.connection, place)
+        try examination.gaps.standIn(file.connection, examination.schema)
         return OpenedStore(
             connection: file.connection, schema: examination.schema,
             identifier: examination.contents.document.identifier, source: examination.source, path: place.absolute,
@@ -278,19 +285,20 @@ struct StoreOpening {
 }
 
 extension Connection {
-    /// Has a store say that it is of a model, if it says something else: by the hashes, and the model that it carries.
-    fileprivate func adopt(_ model: Model, _ contents: StoreContents) throws {
-        guard var metadata = contents.document.metadata,
-            metadata.entityVersionHashes != StoreDocument.versionHashes(of: model)
-        else { return }
-        metadata.setModel(model)
-        let purpose = "write the model's versions into \(path)"
+    /// Has a store be of the model that it was examined by: in its tables, its hashes, and the model that it carries.
+    fileprivate func adopt(_ examination: StoreExamination) throws {
+        let (schema, contents) = (examination.schema, examination.contents)
+        let purpose = "make \(path) a store of the model"
         try execute("BEGIN IMMEDIATE", purpose, cocoaCode: .persistentStoreOpen)
         do {
-            try StoreMetadata.store(metadata, in: self)
-            if try finds("SELECT 1 FROM sqlite_schema WHERE name = 'Z_MODELCACHE'", purpose: purpose) {
+            try examination.gaps.fill(self, schema, purpose)
+            if var metadata = contents.document.metadata {
+                metadata.setModel(schema.model)
+                try StoreMetadata.store(metadata, in: self)
+            }
+            if contents.tables["Z_MODELCACHE"] != nil {
                 let cache = try prepare("UPDATE Z_MODELCACHE SET Z_CONTENT = ?", purpose)
-                cache.bind(copying: try StoreDocument.modelCache(of: model), at: 1)
+                cache.bind(copying: try StoreDocument.modelCache(of: schema.model), at: 1)
                 try cache.run(purpose)
             }
             try execute("COMMIT", purpose, cocoaCode: .persistentStoreOpen)

@@ -23,23 +23,38 @@ struct StoreExamination {
     private(set) var readOnlyReason: String?
     /// nil when the store keeps no history, or one of a design that we do not know.
     private(set) var history: HistoryDesign?
+    /// What the file lacks; empty unless versions are ignored.
+    let gaps: ModelGaps
+    /// Whether the file is to become one of the model, by its tables or by its hashes alone: versions are ignored, and it is
+    /// opened for writing.
+    let isToBeAdopted: Bool
 
     /// `model` is the one to open the store with; nil for the store's own: the one cached in it, else one inferred from its
     /// tables.
     init(
         _ connection: Connection, model given: Model?, place: StorePlace, forWriting: Bool = false,
-        ignoringVersions: Bool = false
+        versions: VersionRule = .compared
     ) throws {
         let contents = try StoreContents(connection, place: place)
         let choice =
             if let given {
                 try StoreExamination.compare(
-                    given, .given, contents, connection, forWriting, ignoringVersions: ignoringVersions)
+                    given, .given, contents, connection, forWriting, versions: versions)
             } else {
                 try StoreExamination.ownModel(contents, connection, forWriting)
             }
         self.contents = contents
-        (schema, source, misfit) = (choice.schema, choice.source, choice.misfit)
+        (schema, source, misfit, gaps) = (choice.schema, choice.source, choice.misfit, choice.gaps)
+        isToBeAdopted =
+            versions == .ignored && forWriting && given != nil
+            && (!choice.gaps.isEmpty || contents.isOfAnotherModel(than: choice.schema.model))
+        if isToBeAdopted || !gaps.isEmpty {
+            // Of tables that are not there, nothing can be asked; a file that was adopted is examined again.
+            readOnlyReason =
+                try contents.document.metadata?.foreignState ?? choice.doubt ?? gaps.readOnlyReason
+                ?? (forWriting ? StorePromises(connection: connection).unknownNeed() : nil)
+            return
+        }
         try schema.findSpatialIndexes(in: connection)
         if source == .inferred {
             readOnlyReason =
@@ -61,18 +76,19 @@ struct StoreExamination {
         let source: ModelSource
         /// Why the model does for reading only; nil when it does for writing.
         let doubt: String?
+        var gaps = ModelGaps()
         var misfit: ModelMisfit?
     }
 
     private static func compare(
         _ model: Model, _ source: ModelSource, _ contents: StoreContents, _ connection: Connection, _ forWriting: Bool,
-        ignoringVersions: Bool = false
+        versions: VersionRule = .compared
     ) throws -> Choice {
         let comparison = ModelComparison(
             model: model, source: source, contents: contents, connection: connection, forWriting: forWriting,
-            ignoresVersions: ignoringVersions)
-        let (schema, doubt) = try comparison.run()
-        return Choice(schema: schema, source: source, doubt: doubt)
+            versions: versions)
+        let result = try comparison.run()
+        return Choice(schema: result.schema, source: source, doubt: result.doubt, gaps: result.gaps)
     }
 
     /// By the model that the store carries, when there is one that fits the tables.
@@ -103,5 +119,12 @@ struct StoreExamination {
         } catch let refusal as HistoryRefusal {
             return (nil, refusal.reason)
         }
+    }
+}
+
+extension StoreContents {
+    /// By the version hashes, if the file has any.
+    fileprivate func isOfAnotherModel(than model: Model) -> Bool {
+        document.hashes.map { $0 != StoreDocument.versionHashes(of: model) } ?? false
     }
 }

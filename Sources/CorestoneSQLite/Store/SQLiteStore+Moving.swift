@@ -13,10 +13,11 @@ extension SQLiteStore {
         var options = options
         if !isReadOnly { options.isReadOnly = false }
         (options.mustExist, options.vacuums, options.analyzes) = (true, false, false)
-        // Of a model that the store carries or that was inferred from its tables, it need not be asked.
-        options.ignoresVersioning = options.ignoresVersioning || modelSource != .given
         options.keepsHistory = keepsHistory
-        let opened = try StoreOpening(path, model: schema.model, options: options).run()
+        // Of a model that the store carries or that was inferred from its tables, it need not be asked. Another store shall not
+        // become one of the model.
+        let versions: VersionRule = options.ignoresVersioning || modelSource != .given ? .aside : .compared
+        let opened = try StoreOpening(path, model: schema.model, options: options, versions: versions).run()
         do {
             guard opened.identifier == identifier else {
                 throw refusal(

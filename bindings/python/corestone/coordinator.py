@@ -299,8 +299,8 @@ class Coordinator(Contexts):
                       list, for others than docs/reference/store.md has
         analyze       SQLite looks how values are spread, to choose its indexes by that
         vacuum        the database is written anew, without the room that deleted rows have left
-        ignore_versioning  the store need not have been written with this very model: what that has, it must have a
-                           place for. Opened for writing, it says from now on that it is of this model
+        ignore_versioning  the store need not have been written with this model: what it lacks is null or empty, what
+                           the model lacks is not seen, and never lost. Opened for writing, it becomes one of this model
         file_mode     the permissions of a new store's file, 0o600 to 0o777; what lies beside a store has those of its
                       file
         external_threshold  values of more bytes lie in files of their own, where the attribute allows it; None is the

@@ -120,7 +120,7 @@ def test_files_that_contradict_themselves_are_refused(whole: bytes, tmp_path: Pa
     for change, entity, key, words in [
         (twice, "Owner", None, "two tables"),
         (unknown, "Owner", "nickname", "nickname"),
-        (other_type, "Owner", "name of type bytes", "bytes"),
+        (other_type, "Owner", "name", "bytes"),
         (lists_twice, "Thing", "friends", "twice"),
         (one_sided, "Thing", "friends", "does not lead back"),
         (doubled, "Thing", "friends", "twice"),

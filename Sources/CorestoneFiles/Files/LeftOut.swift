@@ -1,0 +1,24 @@
+/// What a file holds and a model has no place for. It is passed over where versions are ignored; a save of the whole file would lose
+/// it, so the store is read-only then.
+final class LeftOut {
+    private var first: String?
+    private var names: Set<String> = []
+
+    /// - Parameters:
+    ///   - entity: as the file names it.
+    ///   - key: nil for objects of an entity that the model lacks.
+    func add(_ entity: String, _ key: String? = nil) {
+        let name = key.map { "\(entity).\($0)" } ?? entity
+        guard names.insert(name).inserted, first == nil else { return }
+        first = key == nil ? "objects of \(name)" : "values of \(name)"
+    }
+
+    /// As the end of a sentence; nil when the model has a place for everything.
+    var readOnlyReason: String? {
+        guard let first else { return nil }
+        let more = names.count > 1 ? " and \(names.count - 1) more" : ""
+        return
+            "the file has \(first)\(more), which the model lacks and a save would lose; migrate the store, or add them to "
+            + "the model"
+    }
+}

@@ -1,0 +1,262 @@
+"""Stores that are opened with another model than the one they were written with: one rule for all types."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corestone import (
+    Container,
+    Model,
+    ModelMismatchError,
+    StoreReadOnlyError,
+    ValidationError,
+    check,
+)
+
+TYPES = ("SQLite", "XML", "Binary")
+
+FIRST: dict[str, dict[str, str]] = {
+    "Employee": {
+        "name": "string",
+        "age": "int32?",
+        "hired": "date?",
+        "department": "to-one Department? inverse employees",
+    },
+    "Manager": {"@parent": "Employee", "bonus": "double?"},
+    "Department": {"title": "string", "employees": "to-many Employee inverse department"},
+    "Room": {"number": "int16?"},
+}
+
+
+def changed(**entities: Mapping[str, str | None] | None) -> Model:
+    """The first model with other properties; None takes an entity or a property away."""
+    definition = {name: dict(properties) for name, properties in FIRST.items()}
+    for name, properties in entities.items():
+        if properties is None:
+            del definition[name]
+            continue
+        entity = definition.setdefault(name, {})
+        for key, spelling in properties.items():
+            if spelling is None:
+                del entity[key]
+            else:
+                entity[key] = spelling
+    return Model(definition)
+
+
+@pytest.fixture(params=TYPES)
+def store_type(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def path(tmp_path: Path, store_type: str) -> Iterator[Path]:
+    """A store of the first model, with an object of each entity that has heirs or relationships."""
+    path = tmp_path / "store"
+    with Container(Model(FIRST), path, type=store_type) as container:
+        context = container.view_context
+        sales = context.insert("Department", title="Sales")
+        context.insert("Employee", name="Ada", age=36, department=sales)
+        context.insert("Employee", name="Bob", age=40)
+        context.save()
+    yield path
+    if store_type == "SQLite":
+        assert check(path) == []
+
+
+def opened(model: Model, path: Path, store_type: str, **options: Any) -> Container:
+    return Container(model, path, type=store_type, ignore_versioning=True, **options)
+
+
+def names(container: Container) -> list[str]:
+    return [each.name for each in container.view_context.fetch("Employee", sort="name")]
+
+
+ADDITIONS: dict[str, Model] = {
+    "attribute": changed(Employee={"title": "string?"}),
+    "indexed attribute": changed(Employee={"title": "string? indexed"}),
+    "attribute of an heir": changed(Manager={"title": "string?"}),
+    "to-one": changed(Employee={"room": "to-one Room?"}),
+    "to-many": changed(
+        Employee={"mentors": "to-many Employee inverse pupils", "pupils": "to-many Employee inverse mentors"}
+    ),
+    "ordered": changed(Department={"employees": "to-many ordered Employee inverse department"}),
+    "without inverse": changed(Department={"guests": "to-many Employee"}),
+    "entity": changed(Badge={"code": "string?"}),
+    "heir": changed(Director={"@parent": "Manager", "shares": "int64?"}),
+}
+
+
+@pytest.mark.parametrize("addition", ADDITIONS)
+@pytest.mark.parametrize("read_only", [True, False])
+def test_what_the_store_lacks_is_null(path: Path, store_type: str, addition: str, read_only: bool) -> None:
+    model = ADDITIONS[addition]
+    before = path.read_bytes()
+    with opened(model, path, store_type, read_only=read_only) as container:
+        assert names(container) == ["Ada", "Bob"]
+        ada = container.view_context.first("Employee", "name == 'Ada'")
+        assert ada.department.title == "Sales"
+        assert [each.name for each in ada.department.employees] == ["Ada"]
+        for entity in model.entities_of():
+            for each in container.view_context.fetch(entity.name):
+                each.to_dict()
+        if "title" in model["Employee"].properties:
+            assert ada.title is None
+            assert container.view_context.count("Employee", "title == nil") == 2
+            assert list(container.view_context.fetch("Employee", "title == 'x'")) == []
+    if read_only:
+        assert path.read_bytes() == before
+        with pytest.raises(ModelMismatchError):
+            Container(model, path, type=store_type)
+        Container(Model(FIRST), path, type=store_type).close()
+        return
+    with pytest.raises(ModelMismatchError):
+        Container(Model(FIRST), path, type=store_type)
+    with Container(model, path, type=store_type) as container:
+        context = container.view_context
+        context.first("Employee", "name == 'Bob'").age = 41
+        if addition == "entity":
+            context.insert("Badge", code="x")
+        if addition == "heir":
+            context.insert("Director", name="Dee")
+        context.save()
+    with Container(model, path, type=store_type) as container:
+        assert container.view_context.count("Employee", "age == 41") == 1
+        if addition == "entity":
+            assert container.view_context.first("Badge").code == "x"
+        if addition == "heir":
+            assert names(container) == ["Ada", "Bob", "Dee"]
+
+
+def test_an_attribute_without_values_may_go(path: Path, store_type: str) -> None:
+    model = changed(Employee={"hired": None, "title": "string?"})
+    with opened(model, path, store_type) as container:
+        assert not container.store.is_read_only
+        container.view_context.first("Employee", "name == 'Ada'").title = "Countess"
+        container.view_context.save()
+    with Container(model, path, type=store_type) as container:
+        assert container.view_context.first("Employee", "title == 'Countess'").name == "Ada"
+
+
+@pytest.mark.parametrize(
+    ("model", "lost"),
+    [
+        (changed(Employee={"age": None}), "age"),
+        (changed(Employee={"department": None}, Department={"employees": None}), "department"),
+        (changed(Employee={"department": None}, Department=None), "Department"),
+    ],
+)
+def test_what_the_model_lacks_is_not_seen_and_not_lost(path: Path, store_type: str, model: Model, lost: str) -> None:
+    with opened(model, path, store_type, read_only=True) as container:
+        assert names(container) == ["Ada", "Bob"]
+    with opened(model, path, store_type) as container:
+        assert names(container) == ["Ada", "Bob"]
+        container.view_context.insert("Employee", name="Cy")
+        if store_type == "SQLite":
+            assert not container.store.is_read_only
+            container.view_context.save()
+        else:
+            assert lost.casefold() in (container.store.read_only_reason or "").casefold()
+            with pytest.raises(StoreReadOnlyError, match="(?i)" + lost):
+                container.view_context.save()
+            container.view_context.rollback()
+    with opened(Model(FIRST), path, store_type) as container:
+        ada = container.view_context.first("Employee", "name == 'Ada'")
+        assert (ada.age, ada.department.title) == (36, "Sales")
+        assert names(container) == (["Ada", "Bob", "Cy"] if store_type == "SQLite" else ["Ada", "Bob"])
+
+
+def test_an_heir_that_the_model_lacks(path: Path, store_type: str) -> None:
+    with Container(Model(FIRST), path, type=store_type) as container:
+        sales = container.view_context.first("Department")
+        container.view_context.insert("Manager", name="Max", bonus=1.5, department=sales)
+        container.view_context.save()
+    model = changed(Manager=None)
+    for read_only in (True, False):
+        with opened(model, path, store_type, read_only=read_only) as container:
+            assert names(container) == ["Ada", "Bob"]
+            assert [each.name for each in container.view_context.first("Department").employees] == ["Ada"]
+            assert container.store.is_read_only
+            if not read_only:
+                assert "manager" in (container.store.read_only_reason or "").casefold()
+    with Container(Model(FIRST), path, type=store_type) as container:
+        assert container.view_context.first("Manager").department.title == "Sales"
+
+
+@pytest.mark.parametrize(
+    ("model", "key"),
+    [
+        (changed(Employee={"age": "string?"}), "age"),
+        (changed(Employee={"hired": "double?"}), "hired"),
+        (changed(Employee={"name": "binary"}), "name"),
+        (
+            changed(
+                Employee={"department": "to-many Department inverse employees"},
+                Department={"employees": "to-many Employee inverse department"},
+            ),
+            "department",
+        ),
+    ],
+)
+@pytest.mark.parametrize("read_only", [True, False])
+def test_another_kind_is_refused(path: Path, store_type: str, model: Model, key: str, read_only: bool) -> None:
+    with Container(Model(FIRST), path, type=store_type) as container:
+        container.view_context.first("Employee").hired = datetime(2020, 1, 1, tzinfo=timezone.utc)
+        container.view_context.save()
+    with pytest.raises(ModelMismatchError) as raised:
+        opened(model, path, store_type, read_only=read_only)
+    assert (raised.value.entity, raised.value.key) == ("Employee", key)
+    assert raised.value.code == 134100
+    Container(Model(FIRST), path, type=store_type).close()
+
+
+def test_integers_of_another_width(path: Path, store_type: str) -> None:
+    with opened(changed(Employee={"age": "int64?"}), path, store_type) as container:
+        container.view_context.first("Employee", "name == 'Ada'").age = 2**40
+        container.view_context.save()
+    with opened(changed(Employee={"age": "int64?"}), path, store_type) as container:
+        assert sorted(each.age for each in container.view_context.fetch("Employee")) == [40, 2**40]
+
+
+def test_a_required_attribute_more(path: Path, store_type: str) -> None:
+    with opened(changed(Employee={"title": "string"}), path, store_type) as container:
+        ada = container.view_context.first("Employee", "name == 'Ada'")
+        assert ada.title is None
+        ada.age = 37
+        with pytest.raises(ValidationError) as raised:
+            container.view_context.save()
+        assert (raised.value.code, raised.value.key) == (1570, "title")
+        ada.title = "Countess"
+        container.view_context.save()
+
+
+@pytest.mark.parametrize("store_type", ["SQLite"])
+def test_derived_attributes_are_computed(path: Path) -> None:
+    model = changed(
+        Department={"size": "derived int64? = employees.@count"},
+        Employee={"upper": "derived string? = uppercase:(name)"},
+    )
+    with opened(model, path, "SQLite") as container:
+        department = container.view_context.first("Department")
+        assert department.size == 1
+        assert container.view_context.first("Employee", "name == 'Ada'").upper == "ADA"
+    with sqlite3.connect(path) as file:
+        assert file.execute("SELECT count(*) FROM sqlite_master WHERE type = 'trigger'").fetchone()[0] > 0
+
+
+@pytest.mark.parametrize("store_type", ["SQLite"])
+def test_values_that_are_not_unique_are_refused(path: Path) -> None:
+    with Container(Model(FIRST), path) as container:
+        container.view_context.insert("Department", title="Sales")
+        container.view_context.save()
+    model = Model({**FIRST, "Department": {**FIRST["Department"], "@unique": [["title"]]}})
+    with pytest.raises(ModelMismatchError, match="to be unique") as raised:
+        opened(model, path, "SQLite")
+    assert (raised.value.entity, raised.value.key) == ("Department", "title")
+    Container(Model(FIRST), path).close()
