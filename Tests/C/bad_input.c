@@ -117,7 +117,7 @@ static void a_locked_database(uint32_t flags, const char *name) {
     double start = seconds();
     CHECK_STATUS(CST_E_STORE_BUSY, cst_context_save(c.context, E));
     CHECK(seconds() - start < 3);
-    CHECK_INT(CST_CODE_SQLITE, cst_error_code(check_error()));
+    CHECK_INT(CST_CODE_PERSISTENT_STORE_TIMEOUT, cst_error_code(check_error()));
     CHECK_INT(SQLITE_BUSY, cst_error_sqlite_code(check_error()) & 0xff);
     CHECK_TEXT(path, cst_error_file(check_error()));
     CHECK(has_changes(c.context));

@@ -340,7 +340,7 @@ final class OpeningTests: StoreTestCase {
         try one.save { _ in
             let error = failure { try two.save { _ in } }
             XCTAssertEqual(error.status, .storeBusy)
-            XCTAssertEqual(error.code, 134180)
+            XCTAssertEqual(error.code, 134090)
             XCTAssertEqual(error.sqliteCode & 0xff, SQLITE_BUSY)
         }
         try two.save { _ in }

@@ -25,8 +25,11 @@ enum SQLiteError {
         let remedy: String
         switch code & 0xff {
         case SQLITE_BUSY, SQLITE_LOCKED:
-            status = .storeBusy
-            remedy = "another process holds its lock; try again, or raise the busy timeout"
+            // Whatever was to be done: it is the waiting that failed.
+            return CoreError(
+                .storeBusy, code: .persistentStoreTimeout,
+                "cannot \(purpose): \(text) (SQLite \(code)); another process holds its lock; try again, or raise the busy timeout",
+                sqliteCode: code, file: path)
         case SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH:
             status = .storeReadOnly
             remedy = "make the file and its folder writable, or open the store read-only"
