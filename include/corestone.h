@@ -1122,8 +1122,8 @@ enum {
         << 7, /* SQLite looks how values are spread, as the store is opened, to choose indexes by that */
     CST_STORE_VACUUM = 1u
         << 8, /* the database is written anew, as the store is opened, without the room of deleted rows */
-    /* The store need not have been written with this very model: what the model has, it must have a place for. Opened for
-       writing, it says from now on that it is of this model. */
+    /* The store need not have been written with this model. What it lacks is null or empty; what the model lacks is not seen, and
+       is never lost. Opened for writing, the store becomes one of this model (docs/reference/store.md). */
     CST_STORE_IGNORE_VERSIONING = 1u << 9,
     /* cst_coordinator_destroy_store: if others keep the store locked, its files are removed; they go on with files that have no
        names. */
@@ -1674,7 +1674,7 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_aggregate(cst_context *context, c
 /* The object of an ID, as a fault when it is not known; never touches the store, so the row may not exist. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_object_with_id(cst_context *context, const cst_object_id *id,
                                                               cst_object **out_object CST_OWNED, cst_error **error);
-/* The object of an ID with its values; CST_NOT_FOUND when the store has no such row. */
+/* The object of an ID with its values; CST_E_OBJECT_GONE (133000) when the store has no such row. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_existing_object(cst_context *context, const cst_object_id *id,
                                                                cst_object **out_object CST_OWNED, cst_error **error);
 /* The object of an ID if the context already knows it, else CST_NOT_FOUND. Never touches the store. */
@@ -1905,8 +1905,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_context_set_automatically_merges(cst_co
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_automatically_merges(const cst_context *context, bool *out_merges,
                                                                       cst_error **error);
 /* Takes over what another context saved. Objects that were read are read anew, their own changes on top; inserted ones come in
- * and are registered until the next merge; deleted ones are deleted, can still be read until the next save, and are no change
- * of this context. */
+ * and are registered until the perform ends, or the next merge where there is none; deleted ones are deleted, can still be read
+ * until the next save, and are no change of this context. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_merge_changes(cst_context *context, size_t inserted_count,
                                                              const cst_object_id *const *inserted, size_t updated_count,
                                                              const cst_object_id *const *updated, size_t deleted_count,

@@ -284,12 +284,10 @@ public func cst_context_existing_object(
     _ pointer: OpaquePointer?, _ idPointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?,
     _ error: ErrorOut
 ) -> cst_status {
-    outcome(error) {
+    boundary(error) {
         let out = try place(out, "out_object")
         let context = try onQueue(pointer).context
-        guard let object = try context.existingObject(with: try id(idPointer)) else { return .notFound }
-        out.pointee = try ownedHandle(object)
-        return .ok
+        out.pointee = try ownedHandle(try context.existingObject(with: try id(idPointer)))
     }
 }
 

@@ -240,7 +240,19 @@ package final class RowSink {
                 leaveOut(entity.relationship(slot))
             }
         }
+        if base == nil { writeDefaults(of: entity, except: seen) }
         rows.append(Sunk(key: key, entity: entity, record: writer.finish()))
+    }
+
+    /// A required attribute that the host does not list has its default, so that an object of the row can be saved. An optional one
+    /// is null.
+    private func writeDefaults(of entity: Entity, except seen: Set<Int>) {
+        for (slot, value) in entity.defaults where !seen.contains(Int(slot)) {
+            let layout = entity.layout.slots[Int(slot)]
+            guard layout.kind != .none, !entity.attribute(Int(slot)).isOptional else { continue }
+            writer.set(ValueView(value), Int(slot), layout)
+            withExtendedLifetime(value) {}
+        }
     }
 
     private func leaveOut(_ relationship: Relationship) {

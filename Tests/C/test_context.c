@@ -192,7 +192,8 @@ static void objects_are_found_by_id(void) {
     OK(cst_context_delete(c.context, ada, E));
     save(c.context);
     cst_context *third = company_context(&c, CST_QUEUE_CALLER);
-    CHECK_STATUS(CST_NOT_FOUND, cst_context_existing_object(third, id, &object, E));
+    CHECK_STATUS(CST_E_OBJECT_GONE, cst_context_existing_object(third, id, &object, E));
+    CHECK_INT(CST_CODE_MANAGED_OBJECT_REFERENTIAL_INTEGRITY, cst_error_code(check_error()));
     OK(cst_context_object_with_id(third, id, &object, E));
     cst_value value;
     /* It counts as deleted, its values null. */

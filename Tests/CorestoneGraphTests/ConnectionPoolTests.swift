@@ -196,7 +196,7 @@ final class ConnectionPoolTests: XCTestCase {
             let uri = employee.objectID.uri
             let cached = try other.existingObject(with: XCTUnwrap(self.coordinator.objectID(forURI: uri)))
             let stored = try fresh.existingObject(with: XCTUnwrap(cold.objectID(forURI: uri)))
-            XCTAssertEqual(try cached?.get("age", as: Int.self), try stored?.get("age", as: Int.self))
+            XCTAssertEqual(try cached.get("age", as: Int.self), try stored.get("age", as: Int.self))
         }
     }
 

@@ -158,7 +158,9 @@ final class FaultingTests: GraphTestCase {
         XCTAssertTrue(context.hasChanges)
         XCTAssertFalse(context.hasPersistentChanges)
         XCTAssertEqual(failure { try fault.set("name", "Eve") }?.code, 133000)
-        XCTAssertNil(try context.existingObject(with: fault.objectID))
+        XCTAssertThrowsError(try context.existingObject(with: fault.objectID)) {
+            XCTAssertEqual(($0 as? CoreError)?.code, 133000)
+        }
         try context.save()
         XCTAssertFalse(context.hasChanges)
         XCTAssertFalse(fault.isDeleted)
@@ -195,7 +197,9 @@ final class FaultingTests: GraphTestCase {
             asked.append(property)
             return answer
         }
-        XCTAssertNil(try context.existingObject(with: fault.objectID))
+        XCTAssertThrowsError(try context.existingObject(with: fault.objectID)) {
+            XCTAssertEqual(($0 as? CoreError)?.code, 133000)
+        }
         XCTAssertEqual(asked, [])
         XCTAssertEqual(failure { _ = try fault.get("age", as: Int.self) }?.code, 133000)
         answer = true

@@ -51,7 +51,9 @@ final class NestingTests: GraphTestCase {
         XCTAssertThrowsError(try held.get("name", as: String.self)) {
             XCTAssertEqual(($0 as? CoreError)?.status, .objectGone)
         }
-        XCTAssertNil(try child.existingObject(with: ada.objectID))
+        XCTAssertThrowsError(try child.existingObject(with: ada.objectID)) {
+            XCTAssertEqual(($0 as? CoreError)?.code, 133000)
+        }
         try child.delete(try inChild(bob))
         XCTAssertEqual(try child.count("Employee"), 0)
         XCTAssertEqual(try context.count("Employee"), 1)

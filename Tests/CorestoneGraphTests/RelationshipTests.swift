@@ -198,8 +198,8 @@ final class RelationshipTests: GraphTestCase {
             XCTAssertEqual(($0 as? CoreError)?.status, .objectGone)
             XCTAssertTrue(($0 as? CoreError)?.message.contains("is a Employee") == true)
         }
-        XCTAssertEqual(try fresh.existingObject(with: id(mona, as: "Employee"))?.entityName, "Manager")
-        XCTAssertEqual(try fresh.existingObject(with: id(mona, as: "Employee"))?.get("level"), 3)
+        XCTAssertEqual(try fresh.existingObject(with: id(mona, as: "Employee")).entityName, "Manager")
+        XCTAssertEqual(try fresh.existingObject(with: id(mona, as: "Employee")).get("level"), 3)
         let found = try XCTUnwrap(fresh.fetch("Employee", "name == 'Ada'").first)
         XCTAssertEqual(found.entityName, "Employee")
         XCTAssertTrue(wrong.isGone, "the fetch put the right object in the wrong one's place")

@@ -94,7 +94,9 @@ final class SaveTests: GraphTestCase {
             XCTAssertEqual(($0 as? CoreError)?.status, .objectGone)
             XCTAssertEqual(($0 as? CoreError)?.code, 133000)
         }
-        XCTAssertNil(try second.existingObject(with: ada.objectID))
+        XCTAssertThrowsError(try second.existingObject(with: ada.objectID)) {
+            XCTAssertEqual(($0 as? CoreError)?.code, 133000)
+        }
     }
 
     func testCascadeAndNullify() throws {

@@ -233,7 +233,7 @@ final class GhostTests: StoreTestCase {
 
     private func removeGhosts(from owner: ManagedObject, _ name: String, _ context: Context) throws {
         let key = try owner.entity.requireRelationship(name).key
-        for member in try owner.members(key: key) where try context.existingObject(with: member.objectID) == nil {
+        for member in try owner.members(key: key) where try context.storedObject(with: member.objectID) == nil {
             if member.isFault {
                 context.shouldDeleteInaccessibleFaults = false
                 XCTAssertEqual(failure { _ = try member.value(forKey: "name") }.status, .objectGone)
@@ -242,7 +242,7 @@ final class GhostTests: StoreTestCase {
             context.shouldDeleteInaccessibleFaults = true
             XCTAssertEqual(try member.value(forKey: "name"), .null)
             XCTAssertTrue(member.isDeleted)
-            XCTAssertNil(try context.existingObject(with: member.objectID))
+            XCTAssertNil(try context.storedObject(with: member.objectID))
             XCTAssert(try owner.removeMember(member, key: key))
         }
     }

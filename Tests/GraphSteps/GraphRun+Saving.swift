@@ -183,7 +183,7 @@ extension GraphRun {
         try compare()
         note("elsewhere set \(serial).\(Schema.attributes[kind][place].name) to \(value) and save")
         let elsewhere = Context(coordinator: coordinator)
-        guard let id = ids[serial], let other = try elsewhere.existingObject(with: id) else {
+        guard let id = ids[serial], let other = try elsewhere.storedObject(with: id) else {
             throw Mismatch("another context does not find \(serial)")
         }
         try set(value, Schema.attributes[kind][place], of: other)

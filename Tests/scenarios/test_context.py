@@ -47,6 +47,20 @@ def test_s111_merged_inserts_are_registered(opened: Any) -> None:
     assert second.registered(alice.id).name == "Alice"
 
 
+def test_s403_merged_inserts_that_nothing_holds_are_let_go(opened: Any) -> None:
+    container = opened(Model(STAFF))
+    first, second = container.context(), container.context()
+    for name in ("Alice", "Bob"):
+        first.insert("Person", name=name)
+    first.save()
+    told: list[int] = []
+    ids = [each.id for each in first.fetch("Person")]
+    with second.observe("objects_did_change", lambda _, changes: told.append(len(changes.inserted))):
+        second.perform_and_wait(second.merge_changes, {"inserted": ids})
+    assert told == [2]
+    assert list(second.known) == []
+
+
 def test_s117_a_child_save_moves_the_dirtiness_one_level_down(opened: Any) -> None:
     parent = opened(Model(CARS)).context()
     child = parent.child()

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from corestone import FetchRequest, InvalidArgumentError, Model
+from corestone import FetchRequest, InvalidArgumentError, Model, ObjectGoneError
 from test_pending_changes_fetch import STAFF
 
 
@@ -34,14 +34,36 @@ def test_s041_defaults() -> None:
     assert not request.distinct and not request.refresh
 
 
+def test_s042_a_request_of_a_name_has_no_entity_before_its_use(opened: Any) -> None:
+    request = FetchRequest("Employee")
+    assert request.entity_name == "Employee"
+    with pytest.raises(InvalidArgumentError, match="no context has used it"):
+        _ = request.entity
+    copied = request.copy()
+    assert copied.entity_name == "Employee"
+    opened(Model(STAFF)).context().execute(copied)
+    assert copied.entity.name == "Employee"
+
+
+def test_s048_an_object_that_does_not_exist_is_an_error(opened: Any) -> None:
+    context = opened(Model(STAFF)).context()
+    alice = context.insert("Employee", name="Alice")
+    context.save()
+    uri = alice.id.uri
+    context.delete(alice)
+    context.save()
+    assert context.coordinator.object_id(uri) is not None
+    with pytest.raises(ObjectGoneError) as raised:
+        context.existing(uri)
+    assert raised.value.code == 133000
+
+
 def test_s044_the_name_of_an_entity_is_looked_up_at_execution(opened: Any) -> None:
     context = opened(Model(STAFF)).context()
     context.insert("Employee", name="Alice")
     context.save()
     request = FetchRequest("Employee")
-    before = request.entity
     assert [each.name for each in context.execute(request)] == ["Alice"]
-    assert before is None
     assert request.entity.name == "Employee"
     with pytest.raises(InvalidArgumentError, match="NoSuchEntity"):
         context.execute(FetchRequest("NoSuchEntity"))

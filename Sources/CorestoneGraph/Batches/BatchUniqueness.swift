@@ -29,7 +29,7 @@ struct BatchUniqueness {
         try delete(others, &changes)
         // Delete rules may have changed the keeper, or taken it along.
         let heirs = others.isEmpty ? context : run.makeContext()
-        guard let heir = try others.isEmpty ? keeper : heirs.existingObject(with: keeper.objectID) else { return false }
+        guard let heir = try others.isEmpty ? keeper : heirs.storedObject(with: keeper.objectID) else { return false }
         for slot in taken { try heir.set(rows.values[slot].propertyValue, slot: slot) }
         try run.update([heir], in: heirs, &changes)
         return true

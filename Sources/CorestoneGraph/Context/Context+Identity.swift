@@ -196,8 +196,28 @@ extension Context {
         return nil
     }
 
-    /// The object of an ID with its values; nil when the store has no such row.
-    public func existingObject(with id: ObjectID) throws -> ManagedObject? {
+    /// The same with the store in which the object is.
+    func permanentPlace(of reference: Int64, root: Entity) -> (store: Store, key: Int64)? {
+        for table in tables where table.root == root.index {
+            guard let key = table.former.key(of: reference) else { continue }
+            return coordinator.stores.first { $0.number == table.store }.map { ($0, key) }
+        }
+        return nil
+    }
+
+    /// The object of an ID with its values.
+    ///
+    /// - Throws: `.objectGone` (133000) when the store has no such row; what reading fails with.
+    public func existingObject(with id: ObjectID) throws -> ManagedObject {
+        if let object = try storedObject(with: id) { return object }
+        throw CoreError(
+            .objectGone, code: .managedObjectReferentialIntegrity,
+            "\(id.entity.name) \(id.uri) does not exist: its row was deleted, or never saved; fetch the objects that there are",
+            entity: id.entity.name, objectURI: id.uri)
+    }
+
+    /// The same; nil when the store has no such row.
+    package func storedObject(with id: ObjectID) throws -> ManagedObject? {
         try checkQueue()
         if id.isTemporary, try registered(with: id) ?? unsavedObject(with: id) == nil { return nil }
         let object = try object(with: id)
@@ -228,7 +248,7 @@ extension Context {
         let roots = Set(deleted.map { ObjectIdentifier($0.entity.root) })
         let concerned = coordinator.model.entities.contains { entity in
             entity.ownRelationships.contains {
-                (whereverTheyAre || $0.inverse == nil)
+                (whereverTheyAre || $0.isTakenBackByNoRule)
                     && roots.contains(ObjectIdentifier($0.destination.root))
             }
         }

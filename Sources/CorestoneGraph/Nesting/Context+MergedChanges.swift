@@ -5,7 +5,7 @@ import CorestoneValues
 // What others saved comes into a context that already has some of the objects.
 extension Context {
     /// Takes over what another context saved: objects that were read already are read anew, keeping their own changes on top;
-    /// new ones come in, as registered objects that the context holds until the next merge; deleted ones are deleted here too,
+    /// new ones come in, as registered objects that the context holds until the perform ends, or the next merge where there is none; deleted ones are deleted here too,
     /// without being a change that this context would save.
     ///
     /// - Parameter ids: of that context's `didSave` notification, or those of a context of another coordinator.
@@ -44,6 +44,9 @@ extension Context {
         if tracking.hears(.event) { mergedIn = [] }
         post(.didMergeChangesObjectIDs, ContextChanges(ids: merged))
     }
+
+    /// Holds merged objects no longer: the block of a perform in which they came in is over.
+    func forgetMerged() { if !mergedIn.isEmpty { mergedIn = [] } }
 
     /// - Returns: the objects that were read anew, which are updated elsewhere and refreshed here.
     private func takeIn(_ ids: ChangedIDs) throws -> [ObjectID] {
@@ -269,7 +272,12 @@ extension Context {
             if context.queueType == .caller && context.ownerThread != platform_thread_id() {
                 context.inbox.post(ids)
             } else {
-                try context.runAndWait { try $0.mergeChanges(ids) }
+                // A thread that has the context keeps what comes in, as `mergeChanges` does.
+                if context.isOwn {
+                    try context.mergeChanges(ids)
+                } else {
+                    try context.runAndWait { try $0.mergeChanges(ids) }
+                }
             }
         }
     }

@@ -124,9 +124,11 @@ extension Context {
                 do { try body(self) } catch {
                     // A failure here shows again at the next save, which processes them first.
                     try? processPendingChanges()
+                    forgetMerged()
                     throw error
                 }
                 try processPendingChanges()
+                forgetMerged()
             }
         }
     }

@@ -31,7 +31,7 @@ extension Loader {
         if let object = fresh[name] { return object }
         if let id = saved[name] { return try context.object(with: id) }
         if text.hasPrefix("x-coredata://"), let id = try? context.coordinator.objectID(forURI: text) {
-            return try context.existingObject(with: id)
+            return try context.storedObject(with: id)
         }
         return nil
     }

@@ -147,7 +147,7 @@ final class RandomUndoTests: GraphTestCase {
         // What is saved is what a fresh context reads; transient values are its own.
         try context.save()
         let fresh = other()
-        let copies = try all.map { $0.isGone ? nil : try fresh.existingObject(with: $0.objectID) }
+        let copies = try all.map { $0.isGone ? nil : try fresh.storedObject(with: $0.objectID) }
         let plain = { (text: String) in text.split(separator: " ").filter { !$0.hasPrefix("speed=") }.map(String.init) }
         let (ours, theirs) = (try picture(of: all).map(plain), try picture(of: copies).map(plain))
         for (place, (own, stored)) in zip(ours, theirs).enumerated() where own != stored {

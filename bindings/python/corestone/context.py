@@ -31,7 +31,14 @@ from .batch import BatchDeleteRequest, BatchInsertRequest, BatchUpdateRequest
 from .codes import Aggregate
 from .cursor import Cursor
 from .entity import Entity
-from .errors import CorestoneError, ForkedError, InvalidArgumentError, InvalidHandleError, UnsavedChangesError
+from .errors import (
+    CorestoneError,
+    ForkedError,
+    InvalidArgumentError,
+    InvalidHandleError,
+    ObjectGoneError,
+    UnsavedChangesError,
+)
 from .explanation import FetchExplanation, explanation
 from .expression import Expression, KeyPath, listed
 from .generation import QueryGeneration, optional_generation
@@ -771,10 +778,13 @@ class Context:
         return self._adopt(held_quickly(_with_id, lib.cst_context_object_with_id, context, found._argument), None)
 
     def existing(self, which: ObjectID | str) -> Any:
-        """The object of an ID or URI with its values; None when the store has no such object."""
+        """The object of an ID or URI with its values; ObjectGoneError (133000) when no store has such an object."""
         found = self._id(which)
-        hold = held(lib.cst_context_existing_object, self._open, found._handle) if found is not None else None
-        return self._adopt(hold, None) if hold else None
+        if found is None:
+            raise ObjectGoneError(
+                f"{which} is of no store of this context's coordinator; add the store first.", code=133000
+            )
+        return self._adopt(held(lib.cst_context_existing_object, self._open, found._handle), None)
 
     def registered(self, which: ObjectID | str) -> Any:
         """The object of an ID or URI if the context knows it already, else None."""

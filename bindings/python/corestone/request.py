@@ -121,7 +121,12 @@ class FetchRequest(PersistentStoreRequest):
 
     @property
     def entity(self) -> Any:
-        """The Entity; None until a context has looked the name up."""
+        """The Entity, None for none; InvalidArgumentError while there is a name that no context has looked up."""
+        if self._entity is None and self._name is not None:
+            raise InvalidArgumentError(
+                f"The request was made of the name {self._name!r}, and no context has used it: its entity is unknown. "
+                "Read entity_name, or make the request of an Entity."
+            )
         return self._entity
 
     @entity.setter

@@ -204,7 +204,9 @@ def test_existing_and_registered(staff: Context) -> None:
     ada = staff.first("Employee", "name == 'Ada'")
     uri = ada.id.uri
     missing = uri.rsplit("/", 1)[0] + "/p99999"
-    assert staff.existing(missing) is None
+    with pytest.raises(ObjectGoneError, match="does not exist") as raised:
+        staff.existing(missing)
+    assert (raised.value.code, raised.value.entity) == (133000, "Employee")
     assert staff.registered(missing) is None
     ghost = staff.get(missing)
     assert ghost.is_fault

@@ -139,7 +139,8 @@ def test_a_handler_decides(fresh: Context) -> None:
         return bool(answer[0])
 
     fresh.inaccessible_fault_handler = decide
-    assert fresh.existing(fault.id) is None
+    with pytest.raises(ObjectGoneError):
+        fresh.existing(fault.id)
     assert asked == []
     with pytest.raises(ObjectGoneError):
         _ = fault.name

@@ -21,6 +21,7 @@ from corestone import (
     IncrementalStoreNode,
     InvalidArgumentError,
     Model,
+    ObjectGoneError,
     RowID,
     SaveChangesRequest,
 )
@@ -364,7 +365,8 @@ def test_references_of_atomic_stores_are_not_used_again() -> None:
         assert new.id.uri != uri
         old = container.object_id(uri)
         assert old is not None
-        assert context.existing(old) is None
+        with pytest.raises(ObjectGoneError):
+            context.existing(old)
 
 
 def test_nobody_reads_an_atomic_store_within_its_save() -> None:

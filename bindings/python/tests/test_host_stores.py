@@ -341,6 +341,18 @@ def test_ids_made_by_the_library() -> None:
         assert container.object_id(ada.id.uri) == ada.id
 
 
+def test_a_required_attribute_that_a_row_leaves_out_has_its_default() -> None:
+    class Sparse(MemStore):
+        def execute_fetch(self, request: Any) -> Any:
+            return [IncrementalStoreNode(RowID(request.entity, 1), {"name": "Ada"}, 1)]
+
+    corestone.register_store_type("Sparse", Sparse)
+    model = Model({"Person": {"counter": "int32 = 7", "flag": "bool? = true", "name": "string"}})
+    with Container(model, "x", type="Sparse") as container:
+        (person,) = container.context().fetch("Person")
+        assert (person.counter, person.flag, person.name) == (7, None, "Ada")
+
+
 @pytest.mark.parametrize("reference", [0, -5, 1 << 62, "a b/ü%", "42", b"\x00\x01", b"p"])
 def test_references(reference: Any) -> None:
     class Named(MemStore):

@@ -45,6 +45,7 @@ def test_by_the_model_that_the_store_carries(staff: Context, container: Containe
         assert type(grace) is opened.model["Manager"].object_class
         assert opened.model["Employee"].version_hash == container.model["Employee"].version_hash
         grace.age = 61
+        assert grace.context is not None
         with pytest.raises(StoreReadOnlyError):
             grace.context.save()
     assert folder_state(path.parent) == before

@@ -150,7 +150,7 @@ def test_a_copy_is_a_request_of_its_own(context: Context) -> None:
 
 def test_a_request_of_a_template(context: Context) -> None:
     request = context.model.fetch_request("older", age=50)
-    assert (request.entity_name, request.limit, request.entity) == ("Person", 3, None)
+    assert (request.entity_name, request.limit) == ("Person", 3)
     assert [each.age for each in context.execute(request)] == [51, 52, 53]
     request.result_type, request.limit = "count", 0
     assert context.execute(request) == 49
