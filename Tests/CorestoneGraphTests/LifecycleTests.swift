@@ -135,7 +135,9 @@ final class LifecycleTests: GraphTestCase {
         XCTAssertEqual(log.calls, ["prepare Project 2 false"])
         try context.delete(project)
         try context.save()
-        XCTAssertEqual(log.calls, ["prepare Project 2 false", "prepare Task 0 false", "prepare Task 0 false"])
+        XCTAssertEqual(
+            log.calls,
+            ["prepare Project 2 false", "prepare Project 2 true", "prepare Task 0 false", "prepare Task 0 false"])
         XCTAssertEqual(try context.count("Task"), 0)
     }
 
@@ -164,7 +166,7 @@ final class LifecycleTests: GraphTestCase {
         XCTAssertEqual(log.calls.count, 2)
         XCTAssertEqual(try ada.get("name"), "Ada")
         try context.reset()
-        XCTAssertEqual(log.calls.suffix(2), ["will Ada false", "did false true"])
+        XCTAssertEqual(log.calls.suffix(2), ["will Ada false", "did true true"])
     }
 
     func testWhatATearDownThrowsComesAtTheEnd() throws {

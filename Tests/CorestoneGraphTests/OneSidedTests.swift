@@ -10,7 +10,18 @@ final class OneSidedTests: XCTestCase {
         let model = Model()
         let node = try model.addEntity(named: "Node")
         let base = try model.addEntity(named: "Base")
-        for entity in [node, base] { try entity.addAttribute(named: "name", type: .string) }
+        let tag = try model.addEntity(named: "Tag")
+        let team = try model.addEntity(named: "Team")
+        for entity in [node, base, tag, team] { try entity.addAttribute(named: "name", type: .string) }
+        try tag.addUniqueConstraint(["name"])
+        _ = try node.addRelationship(named: "tag", destination: tag)
+        _ = try node.addRelationship(named: "tags", destination: tag, isToMany: true)
+        let pair = try node.addRelationship(named: "pair", destination: base, isToMany: true, isOptional: false)
+        try pair.setCounts(minimum: 1, maximum: 0)
+        let members = try team.addRelationship(named: "members", destination: node, isToMany: true)
+        let home = try node.addRelationship(named: "team", destination: team)
+        try members.setInverse(home)
+        try home.setDeleteRule(.noAction)
         _ = try node.addRelationship(named: "peer", destination: base)
         _ = try node.addRelationship(named: "anchor", destination: base, isOptional: false)
         _ = try node.addRelationship(named: "bag", destination: base, isToMany: true)
@@ -26,10 +37,11 @@ final class OneSidedTests: XCTestCase {
         return base
     }
 
-    /// A saved node with a saved anchor.
+    /// A saved node with a saved anchor, which is its only member of `pair`, too.
     private func node() throws -> ManagedObject {
         let node = try context.insert("Node")
         try node.set("anchor", base("anchor", context))
+        try node.add(XCTUnwrap(target("anchor", node)), to: "pair")
         try context.save()
         return node
     }
@@ -49,7 +61,8 @@ final class OneSidedTests: XCTestCase {
         XCTAssertNil(try target("peer", node))
         XCTAssertEqual(try node.members("bag").count, 0)
         XCTAssertEqual(try node.members("row").count, 0)
-        XCTAssertEqual(try node.changedValues().count, 0)
+        // An order that was touched is told, as it is when a member comes and goes.
+        XCTAssertEqual(try node.changedValues().keys.sorted(), ["row"])
         XCTAssertEqual(try context.fetch("Node", "peer == nil AND bag.@count == 0").count, 1)
         XCTAssertEqual(try context.fetch("Node", sort: ["peer.name"]).count, 1)
         try context.save()
@@ -105,8 +118,6 @@ final class OneSidedTests: XCTestCase {
         let saved = try self.base("saved", context)
         try node.set("anchor", saved)
         try context.save()
-        try node.set("anchor", self.base("other", context))
-        try node.set("anchor", saved)
         try context.delete(saved)
         // The row leads there already, and stays as it is.
         try context.save()
@@ -130,6 +141,7 @@ final class OneSidedTests: XCTestCase {
         let node = try context.insert("Node")
         let (base, anchor) = (try base("new", context), try base("anchor", context))
         try node.set("anchor", anchor)
+        try node.add(anchor, to: "pair")
         try node.set("peer", base)
         try context.processPendingChanges()
         let above = try XCTUnwrap(try child.fetch("Node").first)
@@ -140,8 +152,8 @@ final class OneSidedTests: XCTestCase {
         try child.save()
         XCTAssertEqual(try node.members("bag").count, 0)
         XCTAssertNil(try target("peer", node))
-        let other = try XCTUnwrap(try Context(parent: context).fetch("Node").first)
-        XCTAssertNil(try target("peer", other))
+        let second = Context(parent: context)
+        XCTAssertNil(try target("peer", XCTUnwrap(second.fetch("Node").first)))
     }
 
     func testAChildThatDeletesTheTarget() throws {
@@ -157,5 +169,105 @@ final class OneSidedTests: XCTestCase {
         try child.save()
         XCTAssertNil(try target("peer", above))
         XCTAssertNil(try target("peer", node))
+    }
+
+    // MARK: Merging
+
+    private func tag(_ name: String, _ context: Context) throws -> ManagedObject {
+        let tag = try context.insert("Tag")
+        try tag.set("name", name)
+        return tag
+    }
+
+    /// Of two objects with the same unique value one stands for both, and what led to the other one leads there.
+    func testAnObjectThatIsJoinedTakesItsReferencesAlong() throws {
+        for type in [MergePolicyType.objectTrump, .storeTrump, .overwrite] {
+            let node = try node()
+            let name = "\(type)"
+            let stored = try tag(name, context)
+            try context.save()
+            let twin = try tag(name, context)
+            try node.set("tag", twin)
+            try node.add(twin, to: "tags")
+            context.mergePolicy = .standard(type)
+            try context.save()
+            XCTAssertTrue(try target("tag", node) === stored, name)
+            XCTAssertEqual(try node.members("tags").count, 1, name)
+            XCTAssertTrue(try node.members("tags").first === stored, name)
+        }
+    }
+
+    /// The policy deletes a target that another context has deleted: what leads there is validated again.
+    func testATargetThatAPolicyTakesAwayIsMissing() throws {
+        let base = try base("base", context)
+        try context.save()
+        let other = Context(coordinator: coordinator)
+        let theirs = try other.object(with: base.objectID)
+        try other.delete(theirs)
+        try base.set("name", "changed")
+        let node = try context.insert("Node")
+        try node.set("anchor", base)
+        try node.add(self.base("member", context), to: "pair")
+        try other.save()
+        context.mergePolicy = .storeTrump
+        XCTAssertThrowsError(try context.save()) { error in
+            let error = error as? CoreError
+            XCTAssertEqual(error?.code, 1570, "\(error.map { "\($0)" } ?? "")")
+            XCTAssertEqual(error?.key, "anchor")
+        }
+    }
+
+    // MARK: Other ways
+
+    func testAChildFindsATargetThatItsParentSaved() throws {
+        let child = Context(parent: context)
+        var (node, base): (ManagedObject?, ManagedObject?) = (try context.insert("Node"), try base("base", context))
+        try node?.set("anchor", base)
+        try node?.set("peer", base)
+        if let base { try node?.add(base, to: "pair") }
+        try context.processPendingChanges()
+        let above = try XCTUnwrap(try child.fetch("Node").first)
+        XCTAssertEqual(try above.get("name", as: String.self), nil)
+        try context.save()
+        (node, base) = (nil, nil)
+        XCTAssertEqual(try target("peer", above)?.get("name", as: String.self), "base")
+    }
+
+    /// No Action leaves the row of an owner that is gone alone; an object that was never saved has no row.
+    func testAMemberThatWasNeverSavedLeavesUnderNoAction() throws {
+        let team = try context.insert("Team")
+        try context.save()
+        let node = try context.insert("Node")
+        try node.set("team", team)
+        try context.processPendingChanges()
+        try context.delete(node)
+        try context.processPendingChanges()
+        XCTAssertEqual(try team.members("members").count, 0)
+    }
+
+    func testMembersThatAreDeletedDoNotCount() throws {
+        let node = try node()
+        let (deleted, removed) = (try base("deleted", context), try base("removed", context))
+        for former in try node.members("pair") { try node.remove(former, from: "pair") }
+        try node.add(deleted, to: "pair")
+        try node.add(removed, to: "pair")
+        try context.save()
+        try node.remove(removed, from: "pair")
+        try context.delete(deleted)
+        XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? CoreError)?.key, "pair") }
+    }
+
+    func testObserversThatSaveHearNoAnswerToSavesOfNothing() throws {
+        var count = 0
+        let observations = (0..<3).map { _ in
+            context.observe(.didSave) { _, _ in
+                count += 1
+                try? self.context.save()
+            }
+        }
+        _ = try base("base", context)
+        try context.save()
+        XCTAssertEqual(count, 3)
+        withExtendedLifetime(observations) {}
     }
 }

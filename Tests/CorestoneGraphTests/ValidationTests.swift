@@ -46,7 +46,8 @@ final class ValidationTests: XCTestCase {
                 XCTAssertNil(failure { try thing.validateForInsert() }, "\(key) \(value)")
             }
         }
-        for (key, value) in [("day", PropertyValue.date(-0.001)), ("day", .date(1000.001)), ("price", .double(100.01))] {
+        for (key, value) in [("day", PropertyValue.date(-0.001)), ("day", .date(1000.001)), ("price", .double(100.01))]
+        {
             let thing = try context.insert("Thing")
             try thing.setValue(value, forKey: key)
             XCTAssertNotNil(failure { try thing.validateForInsert() }, "\(key) \(value)")

@@ -115,7 +115,7 @@ final class DerivedAttributeTests: StoreTestCase {
         let model = Model()
         let item = try model.addEntity(named: "Item")
         try item.addAttribute(named: "name", type: .string)
-        let search = try item.addAttribute(named: "search", type: .string, isOptional: false)
+        let search = try item.addAttribute(named: "search", type: .string)
         try search.setDerivation(Derivation(ExpressionText("canonical:(name)")))
         let coordinator = try Coordinator(model: model)
         try coordinator.addSQLiteStore(at: path("a.sqlite"))

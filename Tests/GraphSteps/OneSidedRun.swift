@@ -125,7 +125,9 @@ final class OneSidedRun: RandomRun {
     private func insert(_ dice: inout Dice, in context: Context) throws {
         lastSerial += 1
         let entity = dice.pick(["Node", "Base"])
-        guard try live(entity, in: context).count < OneSidedRun.mostObjects else { return try delete(&dice, in: context) }
+        guard try live(entity, in: context).count < OneSidedRun.mostObjects else {
+            return try delete(&dice, in: context)
+        }
         note("insert \(entity) \(lastSerial)")
         let made = try context.insert(entity)
         try made.set("serial", lastSerial)
@@ -226,7 +228,9 @@ final class OneSidedRun: RandomRun {
     /// An insertion is undone while changes that were not recorded lead to what was inserted.
     private func undoInsertion(_ dice: inout Dice) throws {
         try main.processPendingChanges()
-        guard let node = try pick(&dice, "Node", in: main), let keeper = try pick(&dice, "Node", in: main) else { return }
+        guard let node = try pick(&dice, "Node", in: main), let keeper = try pick(&dice, "Node", in: main) else {
+            return
+        }
         note("insert two, lead \(name(keeper)) to them unrecorded, undo")
         let peer = try main.insert("Node")
         let base = try main.insert("Base")
@@ -300,7 +304,8 @@ final class OneSidedRun: RandomRun {
     private func check(_ context: Context) throws {
         for object in context.registeredObjects where !object.isDeleted { try check(object, context) }
         for object in context.insertedObjects where !object.isDeleted { try check(object, context) }
-        _ = try context.fetch("Node", "peer.serial > 3 OR anchor.serial > 3 OR ANY bag.serial > 3", sort: ["peer.serial"])
+        _ = try context.fetch(
+            "Node", "peer.serial > 3 OR anchor.serial > 3 OR ANY bag.serial > 3", sort: ["peer.serial"])
         _ = try context.fetch("Node", "peer == nil OR anchor == nil OR row.@count > 1")
     }
 

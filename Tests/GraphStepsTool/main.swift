@@ -4,7 +4,8 @@ import GraphSteps
 /// Random steps over a graph of objects: graph-steps SEED STEPS FOLDER [one-sided]. Part of `make stress`.
 let arguments = CommandLine.arguments
 guard 4...5 ~= arguments.count, let kind = GraphSteps.Kind(rawValue: arguments.count == 5 ? arguments[4] : "graph"),
-    let seed = UInt64(arguments[1]), let count = Int(arguments[2]), count > 0 else {
+    let seed = UInt64(arguments[1]), let count = Int(arguments[2]), count > 0
+else {
     print("usage: graph-steps SEED STEPS FOLDER [one-sided]")
     exit(2)
 }

@@ -77,7 +77,11 @@ extension Context {
                 entity: object.entity.name, objectURI: object.objectID.uri)
         }
         // The hook is asked again, as Core Data's is.
-        if object.state.contains(.deleted) { return try object.sendPrepareForDeletion() }
+        if object.state.contains(.deleted) {
+            // Not from within hooks: those that delete what is deleted already would run once for each path that leads there.
+            if !isInHook && !object.state.contains(.inaccessible) { try object.sendPrepareForDeletion() }
+            return
+        }
         if object.isFault && !object.state.contains(.inserted) { try object.fire() }
         try object.sendPrepareForDeletion()
         if !object.state.isDisjoint(with: [.deleted, .gone, .preparing]) { return }
@@ -122,32 +126,43 @@ extension Context {
 
     private func applyDeleteRules(_ deleted: [ManagedObject]) throws {
         try loadMembersForDeletion(deleted)
-        try letGoOneSided(of: deleted.filter { $0.state.contains(.inserted) && !$0.state.contains(.propagated) })
-        for object in deleted where object.state.contains(.deleted) && !object.state.contains(.propagated) {
-            for relationship in object.entity.relationships {
-                let targets = try self.targets(of: relationship, object).filter {
-                    // One that was deleted before it was ever saved is gone by now.
-                    try !$0.isGone && leadsBack($0, relationship, object)
-                }
-                switch relationship.deleteRule {
-                // A new object ends here and now: nobody will ask whether that is denied.
-                case .deny where object.state.contains(.inserted): break
-                case .noAction, .deny: continue
-                case .cascade:
-                    for target in targets where !target.isDeleted { try target.unlessGhost { try delete(target) } }
-                case .nullify: break
-                }
-                guard let inverse = relationship.inverse else { continue }
-                for target in targets where !target.isDeleted {
-                    if inverse.isToMany {
-                        try target.toMany(inverse).drop(object)
-                    } else {
-                        try target.writeTarget(nil, inverse)
-                    }
+        var failure: (any Error)?
+        var ending: [ManagedObject] = []
+        do {
+            for object in deleted where object.state.contains(.deleted) && !object.state.contains(.propagated) {
+                try applyDeleteRules(to: object)
+                object.state.insert(.propagated)
+                if object.state.contains(.inserted) { ending.append(object) }
+            }
+        } catch { failure = error }
+        // Last, since hooks that ran meanwhile may have made others lead to them.
+        do { try letGoOneSided(of: ending) } catch { failure = failure ?? error }
+        for object in ending where object.context === self { abandon(object) }
+        if let failure { throw failure }
+    }
+
+    private func applyDeleteRules(to object: ManagedObject) throws {
+        for relationship in object.entity.relationships {
+            let targets = try self.targets(of: relationship, object).filter {
+                // One that was deleted before it was ever saved is gone by now.
+                try !$0.isGone && leadsBack($0, relationship, object)
+            }
+            switch relationship.deleteRule {
+            // A new object ends here and now: nobody will ask whether that is denied.
+            case .deny where object.state.contains(.inserted): break
+            case .noAction, .deny: continue
+            case .cascade:
+                for target in targets where !target.isDeleted { try target.unlessGhost { try delete(target) } }
+            case .nullify: break
+            }
+            guard let inverse = relationship.inverse else { continue }
+            for target in targets where !target.isDeleted {
+                if inverse.isToMany {
+                    try target.toMany(inverse).drop(object)
+                } else {
+                    try target.writeTarget(nil, inverse)
                 }
             }
-            object.state.insert(.propagated)
-            if object.state.contains(.inserted) { abandon(object) }
         }
     }
 

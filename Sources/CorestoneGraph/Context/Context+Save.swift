@@ -42,7 +42,13 @@ extension Context {
     }
 
     /// As Core Data does, also of a save that had nothing to write.
+    ///
+    /// An observer that saves again, with nothing to write, hears no answer to that: two such observers would go on without end.
     private func tellSaved(_ written: SavePlan) {
+        if isTellingSaved && written.isEmpty { return }
+        let wasTelling = isTellingSaved
+        isTellingSaved = true
+        defer { isTellingSaved = wasTelling }
         post(.didSave, written.changes.of(queryGenerationToken))
         post(.didSaveObjectIDs, ContextChanges(ids: written.changes.ids).of(queryGenerationToken))
     }

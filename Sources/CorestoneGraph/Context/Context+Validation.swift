@@ -23,6 +23,15 @@ extension Context {
         return plan
     }
 
+    /// Checks a plan once more by the model's conditions alone: a merge policy may have taken references from objects without any
+    /// conflict of their own.
+    func validateByModel(_ plan: SavePlan) throws {
+        var failures = ValidationFailures()
+        for object in plan.inserted { try object.validateProperties(as: .insert, into: &failures) }
+        for object in plan.updated { try object.validateProperties(as: .update, into: &failures) }
+        try failures.check()
+    }
+
     private func gatherFailures(_ first: SavePlan, into failures: inout ValidationFailures) throws -> SavePlan {
         let plan = try runValidators(first, into: &failures)
         for object in plan.inserted { try object.validateProperties(as: .insert, into: &failures) }

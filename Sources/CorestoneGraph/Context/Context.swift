@@ -133,6 +133,8 @@ public final class Context: @unchecked Sendable {
     package internal(set) var host: Context?
     /// While a save asks the merge policy, which must not save.
     package var isMerging = false
+    /// While observers hear that a save is done.
+    var isTellingSaved = false
     /// While a save lets its objects hand unique values to each other, which takes one more step.
     var passesUniqueValues = false
     /// nil without an undo manager.
@@ -237,13 +239,12 @@ extension Context {
         onQueue { deletedList.filter { $0.isDeleted && !$0.state.contains(.inserted) } }
     }
 
-    /// Every object that the context knows, in no particular order.
-    /// All that the context knows, those too that others deleted, which stay until the next save.
+    /// Every object that the context knows, in no particular order; those too that others deleted, which stay until the next save.
     public var registeredObjects: [ManagedObject] { onQueue { everyObject + leftBehind } }
 
     private var leftBehind: [ManagedObject] { deletedElsewhere.filter { $0.context === self } }
 
-    /// The same for a context that ends, on whatever thread.
+    /// The same without those that others deleted, also for a context that ends, on whatever thread.
     var everyObject: [ManagedObject] {
         var all: [ManagedObject] = []
         for table in tables {

@@ -120,6 +120,7 @@ extension Context {
                 _ = try other.add(member === object ? other : member, to: relationship)
             }
         }
+        try redirectOneSided(from: object, to: other)
         let former = object.primaryKey
         try abandonNew(object)
         if former < 0, let store = other.store, !other.hasTemporaryID {

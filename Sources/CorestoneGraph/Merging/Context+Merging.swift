@@ -22,6 +22,7 @@ extension Context {
                 do {
                     try settle(obstacle, failure.part, failure.store, isLast: merges >= Context.maximumMerges)
                     plan = try currentPlan()
+                    try validateByModel(plan)
                 } catch { throw report.error(PartFailure(failure.store, failure.part, error)) }
                 merges += 1
             }

@@ -101,8 +101,8 @@ private struct Transfer {
         for (relationship, target) in object.changedTargets {
             guard let inverse = relationship.settledInverse, !inverse.isToMany else { continue }
             if let old = try own?.target(of: relationship) { try old.unlessGhost { try old.fireIfNeeded() } }
-            guard let target, !target.state.contains(.inserted) else { continue }
-            let partner = try parent.counterpart(of: target).target(of: inverse)
+            guard let target, !target.state.contains(.inserted), let counterpart = try present(target) else { continue }
+            let partner = try counterpart.target(of: inverse)
             try partner?.unlessGhost { try partner?.fireIfNeeded() }
         }
     }
@@ -154,7 +154,7 @@ private struct Transfer {
             if relationship.tellsPairs {
                 let inverse = relationship.settledInverse
                 for member in keeper.removedMembers where !member.isGone {
-                    let ownMember = parent.counterpart(of: member)
+                    guard let ownMember = try present(member) else { continue }
                     ownKeeper.drop(ownMember)
                     if let inverse { try ownMember.toMany(inverse).drop(own) }
                 }

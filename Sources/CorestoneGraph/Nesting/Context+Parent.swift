@@ -100,7 +100,7 @@ extension Context {
         let entity = entity(at: index)
         if key < 0 {
             let id = ObjectID(store: nil, entity: entity, reference: key)
-            return try unsavedObject(with: id)
+            return try unsavedObject(with: id) ?? savedSince(id)
         }
         let stores = try coordinator.stores(having: entity)
         if stores.count == 1 { return self.object(store: stores[0], entity: entity, primaryKey: key) }
@@ -110,6 +110,20 @@ extension Context {
         }
         guard let store = store ?? stores.first else { throw object.gone() }
         return self.object(store: store, entity: entity, primaryKey: key)
+    }
+
+    /// The object of a temporary ID that a context beneath has saved since, and that no context has at hand any more.
+    private func savedSince(_ id: ObjectID) throws -> ManagedObject? {
+        try withAncestors {
+            var context: Context? = self
+            while let asked = context {
+                if let (store, key) = asked.permanentPlace(of: id.reference, root: id.entity.root) {
+                    return object(store: store, entity: id.entity, primaryKey: key)
+                }
+                context = asked.parent
+            }
+            return nil
+        }
     }
 
     /// An object that was never saved: one that has values here, or that a context beneath has. nil when all of them are without it.

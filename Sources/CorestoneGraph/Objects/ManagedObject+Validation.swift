@@ -108,12 +108,19 @@ extension ManagedObject {
                 guard isNew || toMany(ordinal: Int(layout.ordinal))?.hasChanges == true else { continue }
                 if try isGhost() { return }
                 let relationship = entity.relationship(slot)
-                try validate(members: try toMany(relationship).count(), relationship, into: &failures)
+                try validate(members: try memberCount(relationship), relationship, into: &failures)
                 if layout.conditions.contains(.ruled) {
                     validateRules(try value(slot: slot), relationship, into: &failures)
                 }
             }
         }
+    }
+
+    /// Those that the save writes: lists without inverse may have members that are deleted.
+    private func memberCount(_ relationship: Relationship) throws -> Int {
+        let members = try toMany(relationship)
+        if !relationship.isTakenBackByNoRule { return try members.count() }
+        return try members.all().count { $0.state.isDisjoint(with: [.gone, .deleted]) }
     }
 
     private func validateUnchanged(
@@ -124,9 +131,10 @@ extension ManagedObject {
         // A value in a file is there, and was checked when it was written: it is not read for this either.
         if let record, Record(record).fileName(slot, layout) != nil { return }
         guard let record, Record(record).hasValue(slot) else {
-            if layout.conditions.contains(.required), try isAsked(entity.attribute(slot)) {
-                failures.append(missing(entity.attribute(slot)))
-            }
+            // A derived attribute that came to nothing is no fault of the object's, and nothing could be done about it.
+            let mayBeMissing =
+                layout.conditions.isDisjoint(with: .required) || !isNew && layout.conditions.contains(.derived)
+            if !mayBeMissing, try isAsked(entity.attribute(slot)) { failures.append(missing(entity.attribute(slot))) }
             return
         }
         if layout.conditions.contains(.ruled) {

@@ -319,9 +319,13 @@ struct Restoration {
                 }
             }
         }
-        do { try context.letGoOneSided(of: leaving.filter { $0.state.contains(.inserted) }) } catch { failure = error }
         for object in leaving {
             do { try object.sendAwake(fromSnapshotEvents: .undoInsertion) } catch { failure = failure ?? error }
+        }
+        // Behind the hooks, which may have made others lead to them.
+        let ending = leaving.filter { $0.state.contains(.inserted) && !$0.isGone }
+        do { try context.letGoOneSided(of: ending) } catch { failure = failure ?? error }
+        for object in leaving {
             if object.isGone { continue }
             object.state.insert(.propagated)
             if object.state.contains(.inserted) { context.abandon(object) } else { context.noteDeleted(object) }

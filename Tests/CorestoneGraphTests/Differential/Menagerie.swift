@@ -56,7 +56,8 @@ enum Menagerie {
 
     static let texts = [
         "", "a", "A", "b", "Z", "é", "e\u{301}", "É", "straße", "STRASSE", "strasse", "ß", "İ", "ı", "i", "👩‍👩‍👧", "naïve",
-        "a*b", "a*", "a?b", #"a\b"#, #"a\bc"#, "it's", "\"q\"", "x\0y", "世界", "ﬁ", "10", "9", "ab", "Ab", "' OR 1=1 --", "\u{10FFFF}",
+        "a*b", "a*", "a?b", #"a\b"#, #"a\bc"#, "it's", "\"q\"", "x\0y", "世界", "ﬁ", "10", "9", "ab", "Ab", "' OR 1=1 --",
+        "\u{10FFFF}",
         "Å", "Å",
     ]
     static let integers: [Int64] = [0, 1, -1, 2, 3, 5, 7, 32767, -32768, 100]

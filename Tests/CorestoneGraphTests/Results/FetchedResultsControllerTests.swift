@@ -110,7 +110,7 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
         try context.processPendingChanges()
         XCTAssertEqual(
             list.take(),
-            ["will", "section delete Engineering 0", "delete Alice (0, 0) -", "insert Alice - (0, 0)", "did"])
+            ["will", "delete Alice (0, 0) -", "section delete Engineering 0", "insert Alice - (0, 0)", "did"])
         try context.save()
         XCTAssertEqual(list.take(), [])
         XCTAssertEqual(controller.fetchedObjects?.count, 2)
@@ -432,7 +432,7 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
         let z = try one("z")
         try context.delete(z)
         try context.processPendingChanges()
-        XCTAssertEqual(list.take(), ["will", "section delete z 1", "delete ? (1, 0) -", "did"])
+        XCTAssertEqual(list.take(), ["will", "delete ? (1, 0) -", "section delete z 1", "did"])
         XCTAssertEqual(names(), [[0x65, 0x301], [0xe9]])
         try one("\u{e9}").set("name", "e\u{301}")
         try context.processPendingChanges()
