@@ -431,6 +431,8 @@ final class OpeningTests: StoreTestCase {
                 try SQLiteStore(opened).close()
             } catch { XCTFail("\(error)") }
         }
+        // Of two connections that close at the same moment SQLite takes neither for the last one, and leaves the log to the next.
+        try open("race.sqlite", model).close()
         XCTAssertEqual(try files(), ["race.sqlite"])
         XCTAssertEqual(try shell("race.sqlite", "SELECT count(*) FROM Z_METADATA"), "1")
     }
