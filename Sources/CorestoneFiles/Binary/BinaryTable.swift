@@ -188,5 +188,10 @@ extension BinaryTable {
 }
 
 extension [Entity?] {
-    fileprivate func at(_ place: UInt64) -> Entity?? { place < UInt64(count) ? self[Int(place)] : nil }
+    /// nil for a place that is none; an optional without entity for one that is left out.
+    fileprivate func at(_ place: UInt64) -> Entity?? {
+        // Not by the conditional operator, which would make the first of these the second.
+        guard let place = Int(exactly: place), place < count else { return .none }
+        return .some(self[place])
+    }
 }

@@ -6,6 +6,7 @@ import contextlib
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Callable
@@ -90,17 +91,21 @@ def path(tmp_path: Path) -> Path:
 
 def check_unsaved(container: Container) -> None:
     """What a close would refuse is what the contexts themselves say that a save would write."""
-    if container.is_closed:
-        return
-    held = container.unsaved_changes
-    if any(each.entities is None for each in held):
-        return  # a context of another thread
-    changed = 0
-    for context in list(container._contexts):
-        if not context.is_closed:
-            with contextlib.suppress(WrongThreadError):  # without changes, since it was counted
-                changed += context.perform_and_wait(lambda context=context: context.has_persistent_changes)
-    assert changed == len(held), held
+    # A context that the program has given up ends when the thread of its queue is done with it.
+    deadline = time.monotonic() + 10
+    while not container.is_closed:
+        held = container.unsaved_changes
+        if any(each.entities is None for each in held):
+            return  # a context of another thread
+        changed = 0
+        for context in list(container._contexts):
+            if not context.is_closed:
+                with contextlib.suppress(WrongThreadError):  # without changes, since it was counted
+                    changed += context.perform_and_wait(lambda context=context: context.has_persistent_changes)
+        if changed == len(held):
+            return
+        assert time.monotonic() < deadline, held
+        time.sleep(0.01)
 
 
 @pytest.fixture

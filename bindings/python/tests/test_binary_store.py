@@ -111,6 +111,13 @@ def test_files_that_contradict_themselves_are_refused(whole: bytes, tmp_path: Pa
         likes = members(found, "Owner.likes")
         likes["owners"] = packed([4711])
 
+    def no_entity(found: Content) -> None:
+        column = table(found, "Thing")["columns"]["owner"]
+        values, present = bytearray(column["values"]), column["present"]
+        row = next(row for row in range(len(values) // 12) if present[row >> 3] >> (row & 7) & 1)
+        values[row * 12 + 8 : row * 12 + 12] = (99).to_bytes(4, "little")
+        column["values"] = bytes(values)
+
     def no_lists(found: Content) -> None:
         del found["relationships"]
 
@@ -128,6 +135,7 @@ def test_files_that_contradict_themselves_are_refused(whole: bytes, tmp_path: Pa
         (more, "Owner", "likes", "more than"),
         (no_member, "Owner", "things", "does not lead back"),
         (wrong_owner, "Owner", "likes", "do not belong"),
+        (no_entity, "Thing", "owner", "leads nowhere"),
         (no_lists, None, None, "no list"),
         (no_tables, None, None, "no list"),
     ]:
