@@ -1905,7 +1905,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_context_set_automatically_merges(cst_co
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_automatically_merges(const cst_context *context, bool *out_merges,
                                                                       cst_error **error);
 /* Takes over what another context saved. Objects that were read are read anew, their own changes on top; inserted ones come in
- * and are registered until the perform ends, or the next merge where there is none; deleted ones are deleted, can still be read
+ * and are retained until the perform ends, or outside a perform until the next merge; deleted ones are deleted, can still be read
  * until the next save, and are no change of this context. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_merge_changes(cst_context *context, size_t inserted_count,
                                                              const cst_object_id *const *inserted, size_t updated_count,

@@ -39,9 +39,7 @@ package final class HostKind: StoreKind {
                 options.isReadOnly
                 ? Store.isOpenForReading
                 : store.canSave ? nil : "stores of type \(type.rawValue) cannot be saved to"
-            let isNews =
-                options.ignoresVersioning && reason == nil && !metadata.entityVersionHashes.isEmpty
-                && metadata.entityVersionHashes != entityVersionHashes(of: model)
+            let isNews = options.ignoresVersioning && reason == nil && metadata.isOfAnotherModel(than: model)
             if isNews { metadata.setModel(model) }
             if host.isAtomic {
                 return try HostAtomicStore(

@@ -10,6 +10,9 @@ struct BinaryLists {
 
     private typealias Key = BinaryFormat.Key
 
+    /// Whether an object without a row may be one that is left out.
+    private var mayBeLeftOut: Bool { leftOut?.readOnlyReason != nil }
+
     /// - Parameters:
     ///   - nodes: have all rows of the file.
     ///   - leftOut: takes what the model does not have; nil when that is an error.
@@ -63,16 +66,13 @@ struct BinaryLists {
         var place = 0
         var known: Set<Int64> = []
         for (owner, count) in zip(owners, counts) {
-            guard count >= 0, count <= Int64(members.count - place), known.insert(owner).inserted else {
-                throw damaged(relationship, "do not belong to objects")
-            }
+            let entity = entity(owner, relationship.entity)
+            guard count >= 0, count <= Int64(members.count - place), known.insert(owner).inserted,
+                entity?.isKind(of: relationship.entity) ?? mayBeLeftOut
+            else { throw damaged(relationship, "do not belong to objects") }
             var keys = Array(members[place..<place + Int(count)])
             place += Int(count)
-            let entity = entity(owner, relationship.entity)
-            if entity == nil, leftOut?.readOnlyReason != nil { continue }
-            guard entity?.isKind(of: relationship.entity) ?? false else {
-                throw damaged(relationship, "do not belong to objects")
-            }
+            if entity == nil { continue }
             try settle(&keys, relationship, owner)
             nodes.setMembers(relationship, owner, keys)
         }
@@ -87,8 +87,8 @@ struct BinaryLists {
         for key in keys {
             guard known.insert(key).inserted else { throw damaged(relationship, "of \(owner) have \(key) twice") }
             guard let member = nodes.node(destination.root, key)?.record else {
-                // Nobody takes an object that goes out of a relationship without inverse. One that is left out is not there, either.
-                guard inverse == nil || leftOut?.readOnlyReason != nil else {
+                // A list without inverse keeps members that were deleted. Those that are left out have no rows, either.
+                guard inverse == nil || mayBeLeftOut else {
                     throw damaged(relationship, "of \(owner) have \(key), which is not there")
                 }
                 isMended = true

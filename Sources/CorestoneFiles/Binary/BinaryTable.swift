@@ -188,9 +188,9 @@ extension BinaryTable {
 }
 
 extension [Entity?] {
-    /// nil for a place that is none; an optional without entity for one that is left out.
+    /// `.none` for a place beyond the list, `.some(nil)` for an entity that is left out.
     fileprivate func at(_ place: UInt64) -> Entity?? {
-        // Not by the conditional operator, which would make the first of these the second.
+        // The conditional operator would turn the first into the second.
         guard let place = Int(exactly: place), place < count else { return .none }
         return .some(self[place])
     }

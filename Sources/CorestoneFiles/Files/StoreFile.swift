@@ -100,9 +100,7 @@ final class StoreFile: @unchecked Sendable {
 
     /// Has a file that was written with another model be one of this one's, where it may be written and nothing is lost.
     private func adopt(_ nodes: Nodes, _ metadata: inout StoreMetadata) throws {
-        let stored = metadata.entityVersionHashes
-        if options.isReadOnly || obstacle != nil || stored.isEmpty { return }
-        if stored == entityVersionHashes(of: nodes.model) { return }
+        if options.isReadOnly || obstacle != nil || !metadata.isOfAnotherModel(than: nodes.model) { return }
         metadata.setModel(nodes.model)
         try alone {
             guard try !hasChanged() else { throw busy() }

@@ -36,21 +36,7 @@ enum XMLValueType: String {
     }
 
     private var attributeType: AttributeType {
-        switch self {
-        case .string: .string
-        case .bool: .boolean
-        case .int16: .integer16
-        case .int32: .integer32
-        case .int64: .integer64
-        case .decimal: .decimal
-        case .float: .float
-        case .double: .double
-        case .date: .date
-        case .binary: .binary
-        case .uuid: .uuid
-        case .uri: .uri
-        case .transformable: .transformable
-        }
+        AttributeType.allCases.first { XMLValueType($0) == self } ?? .undefined
     }
 }
 

@@ -148,7 +148,7 @@ extension Context {
                 try !$0.isGone && leadsBack($0, relationship, object)
             }
             switch relationship.deleteRule {
-            // A new object ends here and now: nobody will ask whether that is denied.
+            // A new object is never saved, and only a save validates the rule.
             case .deny where object.state.contains(.inserted): break
             case .noAction, .deny: continue
             case .cascade:

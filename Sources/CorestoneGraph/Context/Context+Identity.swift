@@ -180,27 +180,24 @@ extension Context {
         }
         let root = id.entity.root
         if let object = registered(store: nil, root: root, primaryKey: id.reference) { return object }
-        for place in tables.indices where tables[place].root == root.index {
-            guard let key = tables[place].former.key(of: id.reference) else { continue }
-            return tables[place].table.find(key)
-                .map { Unmanaged<ManagedObject>.fromOpaque($0).takeUnretainedValue() }
-        }
-        return nil
+        guard let (place, key) = permanentPlace(of: id.reference, root: root) else { return nil }
+        return tables[place].table.find(key).map { Unmanaged<ManagedObject>.fromOpaque($0).takeUnretainedValue() }
     }
 
     /// The key that a temporary reference became; nil while it is temporary.
-    func permanentKey(of reference: Int64, root: Entity) -> Int64? {
-        for place in tables.indices where tables[place].root == root.index {
-            if let key = tables[place].former.key(of: reference) { return key }
-        }
-        return nil
-    }
+    func permanentKey(of reference: Int64, root: Entity) -> Int64? { permanentPlace(of: reference, root: root)?.key }
 
     /// The same with the store in which the object is.
-    func permanentPlace(of reference: Int64, root: Entity) -> (store: Store, key: Int64)? {
-        for table in tables where table.root == root.index {
-            guard let key = table.former.key(of: reference) else { continue }
-            return coordinator.stores.first { $0.number == table.store }.map { ($0, key) }
+    func permanentStore(of reference: Int64, root: Entity) -> (store: Store, key: Int64)? {
+        guard let (place, key) = permanentPlace(of: reference, root: root) else { return nil }
+        let number = tables[place].store
+        return coordinator.stores.first { $0.number == number }.map { ($0, key) }
+    }
+
+    /// The same with the place among `tables`.
+    private func permanentPlace(of reference: Int64, root: Entity) -> (place: Int, key: Int64)? {
+        for place in tables.indices where tables[place].root == root.index {
+            if let key = tables[place].former.key(of: reference) { return (place, key) }
         }
         return nil
     }

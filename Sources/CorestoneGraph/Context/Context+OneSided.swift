@@ -8,58 +8,56 @@ extension Context {
     /// Has changed objects let go of objects that end before they were ever saved: to-one references become nil, lists lose a member.
     /// Both are changes of the event that runs, and undone with the deletion.
     func letGoOneSided(of ending: [ManagedObject]) throws {
-        try forEachOneSidedReference(to: ending) { holder, relationship, _ in
-            try holder.writeTarget(nil, relationship)
-        } member: {
-            _, _, keeper, member in
-            keeper.drop(member)
-        }
+        try forEachOneSidedReference(
+            to: ending, target: { holder, relationship in try holder.writeTarget(nil, relationship) },
+            member: { _, keeper, member in keeper.drop(member) })
     }
 
     /// Has what leads to an unsaved object lead to another one, which stands for it from now on.
     func redirectOneSided(from former: ManagedObject, to other: ManagedObject) throws {
-        try forEachOneSidedReference(to: [former]) { holder, relationship, _ in
-            try holder.writeTarget(other, relationship)
-        } member: { holder, relationship, keeper, member in
-            keeper.drop(member)
-            _ = try holder.add(other, to: relationship)
-        }
+        try forEachOneSidedReference(
+            to: [former], target: { holder, relationship in try holder.writeTarget(other, relationship) },
+            member: { holder, keeper, member in
+                keeper.drop(member)
+                _ = try holder.add(other, to: keeper.relationship)
+            })
     }
 
     /// - Parameters:
     ///   - target: called for each holder and to-one relationship that leads to one of the objects.
     ///   - member: called for each holder and list that one of them was added to.
     private func forEachOneSidedReference(
-        to objects: [ManagedObject], target: (ManagedObject, Relationship, ManagedObject) throws -> Void,
-        member: (ManagedObject, Relationship, ToManyRelationship, ManagedObject) throws -> Void
+        to objects: [ManagedObject], target: (ManagedObject, Relationship) throws -> Void,
+        member: (ManagedObject, ToManyRelationship, ManagedObject) throws -> Void
     ) throws {
-        if objects.isEmpty { return }
-        var known: [ObjectIdentifier: [Relationship]] = [:]
-        for entity in coordinator.model.entities {
-            let leading = entity.relationships.filter { relationship in
-                relationship.isTakenBackByNoRule && objects.contains { $0.entity.isKind(of: relationship.destination) }
-            }
-            if !leading.isEmpty { known[ObjectIdentifier(entity)] = leading }
-        }
-        if known.isEmpty { return }
+        let relationships = oneSidedRelationships(to: objects)
+        if relationships.isEmpty { return }
         let sought = Set(objects.map(ObjectIdentifier.init))
         for holder in insertedList + updatedList where holder.state.isDisjoint(with: [.gone, .propagated]) {
-            for relationship in known[ObjectIdentifier(holder.entity)] ?? [] {
-                // A holder whose row is gone is not saved, and nothing is asked of it.
-                _ = try holder.unlessGhost {
-                    if let found = holder.changedReference(relationship, to: sought) {
-                        try target(holder, relationship, found)
-                    }
-                    guard relationship.isToMany,
-                        let keeper = holder.toMany(
-                            ordinal: Int(holder.entity.layout.slots[Int(relationship.slot)].ordinal))
-                    else { return }
+            // A holder whose row is gone is not saved, and nothing is asked of it.
+            for relationship in relationships[ObjectIdentifier(holder.entity)] ?? [] {
+                try holder.unlessGhost {
+                    if holder.wasLed(by: relationship, to: sought) { try target(holder, relationship) }
+                    guard let keeper = holder.keptMembers(relationship) else { return }
                     for found in keeper.addedMembers where sought.contains(ObjectIdentifier(found)) {
-                        try member(holder, relationship, keeper, found)
+                        try member(holder, keeper, found)
                     }
                 }
             }
         }
+    }
+
+    /// By entity: those relationships that can lead to one of the objects.
+    private func oneSidedRelationships(to objects: [ManagedObject]) -> [ObjectIdentifier: [Relationship]] {
+        if objects.isEmpty { return [:] }
+        var found: [ObjectIdentifier: [Relationship]] = [:]
+        for entity in coordinator.model.entities {
+            let leading = entity.relationships.filter { relationship in
+                relationship.isTakenBackByNoRule && objects.contains { $0.entity.isKind(of: relationship.destination) }
+            }
+            if !leading.isEmpty { found[ObjectIdentifier(entity)] = leading }
+        }
+        return found
     }
 }
 
@@ -69,12 +67,18 @@ extension Relationship {
 }
 
 extension ManagedObject {
-    fileprivate func changedReference(_ relationship: Relationship, to sought: Set<ObjectIdentifier>) -> ManagedObject?
-    {
+    /// Whether an unsaved change of a to-one relationship leads to one of the objects.
+    fileprivate func wasLed(by relationship: Relationship, to sought: Set<ObjectIdentifier>) -> Bool {
         let slot = Int(relationship.slot)
         guard !relationship.isToMany, let overlay, overlay.isChanged(slot),
-            case .object(let target as ManagedObject) = overlay[slot], sought.contains(ObjectIdentifier(target))
-        else { return nil }
-        return target
+            case .object(let target as ManagedObject) = overlay[slot]
+        else { return false }
+        return sought.contains(ObjectIdentifier(target))
+    }
+
+    /// The members of a to-many relationship, if they were ever asked for.
+    fileprivate func keptMembers(_ relationship: Relationship) -> ToManyRelationship? {
+        guard relationship.isToMany else { return nil }
+        return toMany(ordinal: Int(entity.layout.slots[Int(relationship.slot)].ordinal))
     }
 }

@@ -27,17 +27,20 @@ extension Context {
     /// conflict of their own.
     func validateByModel(_ plan: SavePlan) throws {
         var failures = ValidationFailures()
-        for object in plan.inserted { try object.validateProperties(as: .insert, into: &failures) }
-        for object in plan.updated { try object.validateProperties(as: .update, into: &failures) }
+        try validateProperties(plan, into: &failures)
         try failures.check()
     }
 
     private func gatherFailures(_ first: SavePlan, into failures: inout ValidationFailures) throws -> SavePlan {
         let plan = try runValidators(first, into: &failures)
-        for object in plan.inserted { try object.validateProperties(as: .insert, into: &failures) }
-        for object in plan.updated { try object.validateProperties(as: .update, into: &failures) }
+        try validateProperties(plan, into: &failures)
         for object in plan.deleted { try object.validateDenials(into: &failures) }
         return plan
+    }
+
+    private func validateProperties(_ plan: SavePlan, into failures: inout ValidationFailures) throws {
+        for object in plan.inserted { try object.validateProperties(as: .insert, into: &failures) }
+        for object in plan.updated { try object.validateProperties(as: .update, into: &failures) }
     }
 }
 

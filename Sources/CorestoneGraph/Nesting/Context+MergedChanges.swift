@@ -5,8 +5,8 @@ import CorestoneValues
 // What others saved comes into a context that already has some of the objects.
 extension Context {
     /// Takes over what another context saved: objects that were read already are read anew, keeping their own changes on top;
-    /// new ones come in, as registered objects that the context holds until the perform ends, or the next merge where there is none; deleted ones are deleted here too,
-    /// without being a change that this context would save.
+    /// new ones are registered, and retained until the perform ends, or outside a perform until the next merge; deleted ones are
+    /// deleted here too, without being a change that this context would save.
     ///
     /// - Parameter ids: of that context's `didSave` notification, or those of a context of another coordinator.
     /// - Throws: `.wrongThread`; what reading fails with.

@@ -117,7 +117,7 @@ extension Context {
         try withAncestors {
             var context: Context? = self
             while let asked = context {
-                if let (store, key) = asked.permanentPlace(of: id.reference, root: id.entity.root) {
+                if let (store, key) = asked.permanentStore(of: id.reference, root: id.entity.root) {
                     return object(store: store, entity: id.entity, primaryKey: key)
                 }
                 context = asked.parent

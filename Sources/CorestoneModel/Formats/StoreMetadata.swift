@@ -62,6 +62,12 @@ public struct StoreMetadata: Sendable {
     /// The binary property list of `Z_PLIST`.
     public func encoded() -> [UInt8] { encodePropertyList(.dictionary(values)) }
 
+    /// Whether it names another model than this, by the version hashes; false where it names none.
+    package func isOfAnotherModel(than model: Model) -> Bool {
+        let hashes = entityVersionHashes
+        return !hashes.isEmpty && hashes != CorestoneModel.entityVersionHashes(of: model)
+    }
+
     /// Takes over the model's hashes and identifiers; every other entry stays.
     public mutating func setModel(_ model: Model) {
         let hashes = CorestoneModel.entityVersionHashes(of: model)

@@ -135,14 +135,7 @@ struct StoreCreation {
         for statement in schema.creationStatements {
             try connection.execute(statement, purpose, cocoaCode: .persistentStoreOpen)
         }
-        let key = try connection.prepare(
-            "INSERT INTO Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) VALUES (?, ?, ?, 0)", purpose)
-        for entity in model.preorder {
-            key.bind(schema.number(of: entity), at: 1)
-            key.bind(copying: entity.name, at: 2)
-            key.bind(entity.parent.map { schema.number(of: $0) } ?? 0, at: 3)
-            try key.run(purpose)
-        }
+        try connection.number(model.preorder, schema, purpose)
         let document = StoreDocument(fresh: model, vacuumLevel: vacuumLevel)
         let metadata = try connection.prepare(
             "INSERT INTO Z_METADATA (Z_VERSION, Z_UUID, Z_PLIST) VALUES (1, ?, ?)", purpose)
@@ -165,5 +158,19 @@ struct StoreCreation {
             "cannot make \(place.given): the folder \(place.folder) may not be written; "
                 + "make it writable or choose another one",
             sqliteCode: error.sqliteCode, file: place.given)
+    }
+}
+
+extension Connection {
+    /// Gives entities their rows in `Z_PRIMARYKEY`, under the numbers of a schema; no key was handed out yet.
+    func number(_ entities: [Entity], _ schema: StoreSchema, _ purpose: String) throws {
+        let key = try prepare(
+            "INSERT INTO Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) VALUES (?, ?, ?, 0)", purpose)
+        for entity in entities {
+            key.bind(schema.number(of: entity), at: 1)
+            key.bind(copying: entity.name, at: 2)
+            key.bind(entity.parent.map { schema.number(of: $0) } ?? 0, at: 3)
+            try key.run(purpose)
+        }
     }
 }

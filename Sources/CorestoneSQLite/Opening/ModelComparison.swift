@@ -181,7 +181,7 @@ extension ModelComparison {
             entity: relationship.entity.name, key: relationship.name)
     }
 
-    /// A table without keys is none of objects.
+    /// The first of the columns that every table of objects has, and that one lacks.
     func missingKey(in schema: StoreSchema) -> Difference? {
         for table in schema.tables {
             guard let present = contents.tables[table.name] else { continue }

@@ -77,14 +77,7 @@ extension ModelGaps {
     /// Makes what is missing, computes derived attributes that are new, and makes indexes and triggers. Within a transaction.
     func fill(_ connection: Connection, _ schema: StoreSchema, _ purpose: String) throws {
         for statement in statements { try connection.execute(statement, purpose, cocoaCode: .persistentStoreOpen) }
-        let key = try connection.prepare(
-            "INSERT INTO Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) VALUES (?, ?, ?, 0)", purpose)
-        for entity in entities {
-            key.bind(schema.number(of: entity), at: 1)
-            key.bind(copying: entity.name, at: 2)
-            key.bind(entity.parent.map { schema.number(of: $0) } ?? 0, at: 3)
-            try key.run(purpose)
-        }
+        try connection.number(entities, schema, purpose)
         let derived = schema.derivedAttributes.filter { derived in
             all.contains { gap in
                 if case .column(_, let column) = gap { column.property === derived.attribute } else { false }

@@ -47,7 +47,7 @@ struct StoreExamination {
         (schema, source, misfit, gaps) = (choice.schema, choice.source, choice.misfit, choice.gaps)
         isToBeAdopted =
             versions == .ignored && forWriting && given != nil
-            && (!choice.gaps.isEmpty || contents.isOfAnotherModel(than: choice.schema.model))
+            && (!choice.gaps.isEmpty || contents.document.metadata?.isOfAnotherModel(than: choice.schema.model) == true)
         if isToBeAdopted || !gaps.isEmpty {
             // Of tables that are not there, nothing can be asked; a file that was adopted is examined again.
             readOnlyReason =
@@ -119,12 +119,5 @@ struct StoreExamination {
         } catch let refusal as HistoryRefusal {
             return (nil, refusal.reason)
         }
-    }
-}
-
-extension StoreContents {
-    /// By the version hashes, if the file has any.
-    fileprivate func isOfAnotherModel(than model: Model) -> Bool {
-        document.hashes.map { $0 != StoreDocument.versionHashes(of: model) } ?? false
     }
 }
