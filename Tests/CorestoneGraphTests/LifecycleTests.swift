@@ -64,6 +64,25 @@ final class LifecycleTests: GraphTestCase {
         XCTAssertEqual(context.registeredObjects.count, 0)
     }
 
+    func testAFailingAwakeFromInsertLeavesNoMemberBehind() throws {
+        try hooked([
+            "Employee": hooks {
+                $0.awakeFromInsert = { object in
+                    let departments = try object.context?.fetch("Department") ?? []
+                    try object.set("department", departments.first)
+                    throw HostError()
+                }
+            }
+        ])
+        let sales = try department("Sales")
+        try context.save()
+        XCTAssertEqual(try sales.members("employees"), [])
+        XCTAssertThrowsError(try context.insert("Employee")) { XCTAssertTrue($0 is HostError) }
+        XCTAssertEqual(try sales.members("employees"), [])
+        try context.save()
+        XCTAssertEqual(try other().object(with: sales.objectID).members("employees"), [])
+    }
+
     func testAwakeFromFetchIsSentOnceAndChangesNothing() throws {
         let log = log
         try hooked([

@@ -174,4 +174,50 @@ final class MergedRelationshipTests: GraphTestCase {
             XCTAssertFalse(try here.undo(), "there was one step")
         }
     }
+
+    /// The list of the deleted object is newer than the row of its member, which is held since before it became one.
+    func testADeletionReachesAMemberWhoseRowIsStale() throws {
+        for isChanged in [false, true] {
+            let stale = other()
+            stale.mergePolicy = .objectTrump
+            let (held, deleted) = (try one("Employee", "Bob", stale), isChanged ? "B" : "C")
+            XCTAssertNil(try held.get("department", as: ManagedObject.self))
+            try one("Employee", "Bob", context).set("department", try one("Department", deleted, context))
+            try context.save()
+            try stale.delete(try one("Department", deleted, stale))
+            if isChanged { try held.set("age", 50) }
+            try stale.save()
+            XCTAssertNil(try one("Employee", "Bob", other()).get("department", as: ManagedObject.self))
+            XCTAssertNil(try held.get("department", as: ManagedObject.self))
+            try context.refreshAll()
+        }
+    }
+
+    /// Without a policy it is a conflict: the save knows what it would undo.
+    func testADeletionAndAStaleChangedMemberAreAConflict() throws {
+        let stale = other()
+        let held = try one("Employee", "Bob", stale)
+        XCTAssertNotNil(try held.get("name", as: String.self))
+        try one("Employee", "Bob", context).set("department", try one("Department", "C", context))
+        try context.save()
+        try stale.delete(try one("Department", "C", stale))
+        try held.set("age", 50)
+        XCTAssertThrowsError(try stale.save()) { XCTAssertEqual(($0 as? CoreError)?.status, .conflict) }
+        try stale.rollback()
+        XCTAssertEqual(try one("Department", "C", other()).memberCount("employees"), 1)
+    }
+
+    /// The refresh takes back what the delete rule did, and leads to the deleted object again.
+    func testAMemberThatIsRefreshedAfterTheDeletion() throws {
+        let (bob, department) = (try one("Employee", "Bob", context), try one("Department", "C", context))
+        try bob.set("department", department)
+        try context.save()
+        try context.delete(department)
+        try context.processPendingChanges()
+        XCTAssertNil(try bob.get("department", as: ManagedObject.self))
+        try context.refresh(bob, mergeChanges: false)
+        try context.save()
+        XCTAssertNil(try bob.get("department", as: ManagedObject.self))
+        XCTAssertNil(try one("Employee", "Bob", other()).get("department", as: ManagedObject.self))
+    }
 }

@@ -257,6 +257,46 @@ final class OneSidedTests: XCTestCase {
         XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? CoreError)?.key, "pair") }
     }
 
+    /// A primitive value does not make its object a changed one, so that the end of a target finds no reference to it.
+    func testPrimitiveReferencesToAnObjectThatEnds() throws {
+        let (node, base) = (try node(), try base("new", context))
+        try node.setPrimitive("peer", base)
+        for key in ["bag", "row"] {
+            _ = try node.members(key)
+            try node.setPrimitiveMembers([base], of: key)
+        }
+        try context.delete(base)
+        try context.processPendingChanges()
+        XCTAssertTrue(base.isGone)
+        XCTAssertNil(try target("peer", node))
+        XCTAssertEqual(try node.memberCount("bag"), 0)
+        XCTAssertEqual(try node.members("row").count, 0)
+        try node.set("name", "changed")
+        try context.save()
+        XCTAssertEqual(try Context(coordinator: coordinator).fetch("Node", "bag.@count + row.@count > 0").count, 0)
+    }
+
+    /// The save was to bring the rows back, and failed: they are gone again, and their objects are faults, not new ones that leave.
+    func testARollbackLeavesWhatWasToComeBack() throws {
+        let node = try node()
+        let anchor = try XCTUnwrap(try target("anchor", node))
+        let holder = try self.node()
+        try holder.set("peer", anchor)
+        try context.save()
+        let elsewhere = Context(coordinator: coordinator)
+        for object in [node, anchor] { try elsewhere.delete(elsewhere.object(with: object.objectID)) }
+        try elsewhere.save()
+        context.mergePolicy = .objectTrump
+        try node.set("name", "changed")
+        try anchor.set("name", "changed")
+        XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? CoreError)?.key, "anchor") }
+        try context.rollback()
+        XCTAssertFalse(node.isGone || anchor.isGone)
+        XCTAssertTrue(anchor.isFault)
+        XCTAssertFalse(context.hasChanges)
+        XCTAssertTrue(try target("peer", holder) === anchor)
+    }
+
     func testObserversThatSaveHearNoAnswerToSavesOfNothing() throws {
         var count = 0
         let observations = (0..<3).map { _ in

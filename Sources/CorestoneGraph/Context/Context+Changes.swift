@@ -18,7 +18,7 @@ extension Context {
         register(object)
         noteInserted(object)
         do { try object.sendAwakeFromInsert() } catch {
-            if object.context === self { abandon(object) }
+            withdraw([object])
             throw error
         }
         return object
@@ -61,7 +61,7 @@ extension Context {
             }
         }
         do { for object in taken { try object.sendAwakeFromInsert() } } catch {
-            for object in taken where object.context === self { abandon(object) }
+            withdraw(taken)
             throw error
         }
         return taken
@@ -93,6 +93,14 @@ extension Context {
         object.touchForDeletion()
         object.state.insert(.deleted)
         noteDeleted(object)
+        undecidedDeletions.append(object)
+    }
+
+    /// Has delete rules applied once more when something leads to an object that was deleted here: its row led elsewhere before, or
+    /// the change that the rules made was dropped.
+    func applyDeleteRulesAgain(to object: ManagedObject) {
+        guard object.state.isSuperset(of: [.propagated, .listedDeleted]), !isVanished(object) else { return }
+        object.state.remove(.propagated)
         undecidedDeletions.append(object)
     }
 
@@ -155,13 +163,20 @@ extension Context {
                 for target in targets where !target.isDeleted { try target.unlessGhost { try delete(target) } }
             case .nullify: break
             }
-            guard let inverse = relationship.inverse else { continue }
-            for target in targets where !target.isDeleted {
-                if inverse.isToMany {
-                    try target.toMany(inverse).drop(object)
-                } else {
-                    try target.writeTarget(nil, inverse)
-                }
+            try disconnect(object, relationship, from: targets)
+        }
+    }
+
+    /// Has the other sides of a relationship lead to an object no more.
+    private func disconnect(
+        _ object: ManagedObject, _ relationship: Relationship, from targets: [ManagedObject]
+    ) throws {
+        guard let inverse = relationship.inverse else { return }
+        for target in targets where !target.isDeleted {
+            if inverse.isToMany {
+                try target.toMany(inverse).drop(object)
+            } else {
+                try target.writeTarget(nil, inverse)
             }
         }
     }
@@ -184,12 +199,53 @@ extension Context {
         _ target: ManagedObject, _ relationship: Relationship, _ object: ManagedObject
     ) throws -> Bool {
         guard let inverse = relationship.inverse, !inverse.isToMany, !target.isDeleted else { return true }
-        return try target.unlessGhost { try target.target(of: inverse) === object } ?? false
+        return try target.unlessGhost {
+            if try target.target(of: inverse) === object { return true }
+            // Or its row was read before the list was, when it led elsewhere.
+            guard try rereadUnchanged(target, inverse) else { return false }
+            return try target.target(of: inverse) === object
+        } ?? false
+    }
+
+    /// Has an object whose to-one relationship was not changed here stand on its newest row. Not one that a save writes: its
+    /// version tells the save whether its row is stale, and the merge follows where the newest row leads.
+    private func rereadUnchanged(_ object: ManagedObject, _ relationship: Relationship) throws -> Bool {
+        if object.store == nil || object.overlay?.isChanged(Int(relationship.slot)) == true { return false }
+        if object.hasChanges && object.concernsStore { return false }
+        try reread(object)
+        return true
+    }
+
+    /// Has an object that a save does not write stand on its newest row.
+    func reread(_ object: ManagedObject) throws {
+        object.store?.rowCache.remove(object.entity.root, object.primaryKey)
+        if object.hasChanges || object.state.contains(.observed) {
+            try refreshObserved([object])
+        } else {
+            object.turnIntoFault()
+        }
     }
 
     func targets(of relationship: Relationship, _ object: ManagedObject) throws -> [ManagedObject] {
         if relationship.isToMany { return try object.toMany(relationship).all() }
         return try object.target(of: relationship).map { [$0] } ?? []
+    }
+
+    /// Has new objects leave that a hook refused. Others that the hook led to them let go first; no delete rule is applied.
+    private func withdraw(_ objects: [ManagedObject]) {
+        let leaving = objects.filter { $0.context === self && $0.state.contains(.inserted) }
+        for object in leaving {
+            for relationship in object.entity.relationships {
+                // What the hook threw is the error. Targets whose rows are gone cannot be asked, and do not lead here.
+                try? disconnect(
+                    object, relationship,
+                    from: targets(of: relationship, object).filter {
+                        try !$0.isGone && leadsBack($0, relationship, object)
+                    })
+            }
+        }
+        try? letGoOneSided(of: leaving)
+        for object in leaving where object.context === self { abandon(object) }
     }
 
     /// Forgets an inserted object that was deleted before it was ever saved.
@@ -214,6 +270,8 @@ extension Context {
         let (inserted, updated, deleted) = (insertedList, updatedList, deletedList)
         let isHeard = hearsOfEvents
         if isHeard { for object in inserted + updated + deleted { object.touchForDeletion() } }
+        // A row that others deleted, and that was to come back, is one that is gone: its object is no new one.
+        let returning = insertedAgain.filter { $0.context === self && $0.state.remove(.inserted) != nil }
         for object in inserted where object.context === self && object.state.contains(.inserted) { abandon(object) }
         // What others deleted does not come back.
         let gone = Set(deletedElsewhere.map(ObjectIdentifier.init))
@@ -226,6 +284,7 @@ extension Context {
                 object.state.subtract([.deleted, .propagated])
             }
         }
+        for object in returning { object.turnIntoFault() }
         let changes = isHeard ? changesOfEvent() : ContextChanges()
         clearLists()
         forgetUndo()

@@ -65,6 +65,7 @@ extension Context {
         {
             stored = self.object(store: store, entity: entity(at: index), primaryKey: key)
         }
+        if let stored { applyDeleteRulesAgain(to: stored) }
         if inverse.isToMany {
             for partner in [former, stored] { if let partner { try partner.reread(inverse) } }
             return
@@ -115,14 +116,11 @@ extension Context {
             keeper.reload()
             guard let inverse = relationship.inverse, !inverse.isToMany else { continue }
             for member in try keeper.all() where !member.isGone && !member.isDeleted && !member.hasChanges {
-                if try member.target(of: inverse) === object { continue }
-                // It was read before.
-                member.store?.rowCache.remove(member.entity.root, member.primaryKey)
-                if member.state.contains(.observed) { try refreshObserved([member]) } else { member.turnIntoFault() }
+                // One that leads elsewhere was read before.
+                if try member.target(of: inverse) !== object { try reread(member) }
             }
         }
-        object.state.remove(.propagated)
-        undecidedDeletions.append(object)
+        applyDeleteRulesAgain(to: object)
     }
 
     /// Takes back a deletion, with the references to the object that its delete rules cleared.

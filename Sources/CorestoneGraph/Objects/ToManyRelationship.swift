@@ -22,6 +22,8 @@ final class ToManyRelationship {
     private var yieldsOrder = false
     /// The members are to be read again, and the differences are those to members that the store had before.
     private var isInDoubt = false
+    /// The members were set as primitive values, so that their owner hears nothing when one of them ends.
+    private var isPrimitive = false
 
     /// What a save has to add to the store and to remove from it.
     private final class Differences {
@@ -54,7 +56,10 @@ final class ToManyRelationship {
 
     var hasChanges: Bool { isFresh ? !members.isEmpty : differences?.isEmpty == false || isOrderChanged }
 
-    var addedMembers: [ManagedObject] { isFresh ? members.objects : differences?.added.objects ?? [] }
+    var addedMembers: [ManagedObject] {
+        forgetEnded()
+        return isFresh ? members.objects : differences?.added.objects ?? []
+    }
     var removedMembers: [ManagedObject] { differences?.removed.objects ?? [] }
 
     private func ownDifferences() -> Differences {
@@ -122,13 +127,13 @@ final class ToManyRelationship {
         differences = nil
         isOrderChanged = false
         keptOrder = []
-        (yieldsOrder, isInDoubt) = (false, false)
+        (yieldsOrder, isInDoubt, isPrimitive) = (false, false, false)
     }
 
     // MARK: Reading
 
     func load() throws {
-        if isLoaded { return }
+        if isLoaded { return forgetEnded() }
         guard let context = owner.context else { throw owner.gone() }
         if owner.state.contains(.inaccessible) { return didLoad([]) }
         if context.faultWatch != nil { try context.judgeSingleFault(owner, along: relationship) }
@@ -189,10 +194,14 @@ final class ToManyRelationship {
         return try all().filter { !added.contains($0) } + differences.removed.objects
     }
 
+    private func forgetEnded() { if isPrimitive { forget(where: \.isGone) } }
+
     /// Forgets members that are in the store no more.
     func forget(where isGone: (ManagedObject) -> Bool) {
         for member in members.objects where isGone(member) { _ = members.remove(member, keepingOrder: true) }
-        for member in addedMembers where isGone(member) { _ = differences?.added.remove(member, keepingOrder: true) }
+        for member in differences?.added.objects ?? [] where isGone(member) {
+            _ = differences?.added.remove(member, keepingOrder: true)
+        }
         for member in removedMembers where isGone(member) {
             _ = differences?.removed.remove(member, keepingOrder: true)
         }
@@ -297,6 +306,7 @@ final class ToManyRelationship {
         }
         if relationship.isOrdered { isOrderChanged = true }
         members = wanted
+        isPrimitive = true
         owner.state.insert(.membersChanged)
     }
 
