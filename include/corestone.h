@@ -1197,7 +1197,9 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_open_store(cst_string path,
                                                                 const cst_store_options *options,
                                                                 cst_coordinator **out_coordinator CST_OWNED,
                                                                 cst_store **out_store CST_OWNED, cst_error **error);
-/* Closes a store. Its objects stay in their contexts, but firing a fault of theirs is CST_E_OBJECT_GONE. */
+/* Closes a store. Its objects leave every context, each on its own queue: they are CST_E_OBJECT_GONE from then on, and `invalidated` in
+ * CST_NOTIFICATION_OBJECTS_DID_CHANGE. What was not saved of them is lost, and the log has a warning with counts by entity; new objects
+ * that are in no store yet stay. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_remove_store(cst_coordinator *coordinator, cst_store *store,
                                                                   cst_error **error);
 /* What becomes of changes that were not saved when a context, a container, a document or a coordinator is closed. The release of
@@ -2292,7 +2294,8 @@ enum {
 /* What a notification is about: objects, or IDs where the notification has IDs only. Each is borrowed for the call (cst_retain
  * keeps it), and NULL when it would be empty. */
 typedef struct cst_changes {
-    cst_results *inserted, *updated, *deleted, *refreshed, *invalidated;
+    cst_results *inserted, *updated, *deleted, *refreshed;
+    cst_results *invalidated;               /* objects of a store that was removed; they are gone */
     bool invalidated_all;                   /* the context was reset */
     cst_query_generation *query_generation; /* what a pinned context reads after its save; NULL for others */
 } cst_changes;

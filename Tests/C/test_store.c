@@ -292,14 +292,49 @@ static void a_coordinator_performs(void) {
     company_close(&c);
 }
 
+struct invalidations {
+    size_t invalidated, others;
+    bool is_gone;
+};
+
+static void note_invalidated(void *userdata, cst_context *context, uint32_t notification, const cst_changes *changes) {
+    (void)context, (void)notification;
+    struct invalidations *noted = userdata;
+    noted->invalidated += cst_results_count(changes->invalidated);
+    noted->others += cst_results_count(changes->updated) + cst_results_count(changes->deleted);
+    CHECK(!changes->invalidated_all);
+    cst_object *object = NULL;
+    if (cst_results_get_object(changes->invalidated, 0, &object, NULL) == CST_OK) {
+        uint32_t flags = 0;
+        OK(cst_object_state(object, &flags, E));
+        noted->is_gone = flags == CST_OBJECT_FAULT;
+    }
+}
+
 static void a_removed_store_is_gone(void) {
     struct company c = company_open(check_path("a.sqlite"));
-    cst_object *object = company_employee(&c, c.context, "Ada", 1);
+    cst_object *object = company_employee(&c, c.context, "Ada", 1), *new = NULL;
     save(c.context);
-    OK(cst_object_refresh(object, false, E));
+    struct invalidations noted = {0};
+    cst_observation *token = NULL;
+    OK(cst_context_observe(c.context, CST_NOTIFICATION_OBJECTS_DID_CHANGE, note_invalidated, &noted, NULL, &token, E));
+    set(object, c.name, value_text("Eve"));
+    OK(cst_context_process_pending_changes(c.context, E));
+    noted = (struct invalidations){0};
+    new = company_employee(&c, c.context, "New", 2);
     OK(cst_coordinator_remove_store(c.coordinator, c.store, E));
+    CHECK_INT(1, noted.invalidated);
+    CHECK_INT(0, noted.others);
+    CHECK(noted.is_gone);
     cst_value value;
     CHECK_STATUS(CST_E_OBJECT_GONE, cst_object_get(object, c.name, &value, E));
+    CHECK_CONTAINS("was removed from the coordinator", cst_error_message(check_error()));
+    value = value_text("Zoe");
+    CHECK_STATUS(CST_E_OBJECT_GONE, cst_object_set(object, c.name, &value, E));
+    OK(cst_object_get(new, c.name, &value, E));
+    OK(cst_context_rollback(c.context, E));
+    OK(cst_release(token));
+    OK(cst_release(new));
     OK(cst_release(object));
     company_close(&c);
 }

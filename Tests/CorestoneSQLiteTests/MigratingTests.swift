@@ -228,7 +228,7 @@ final class MigratingTests: StoreTestCase {
             XCTAssertTrue(changes.removed[0].readOnlyReason?.contains("migrated") ?? false)
         }
         try coordinator.migrateStore(old, to: .sqlite, at: path("b.sqlite"))
-        try context.refresh(book, mergeChanges: false)
+        XCTAssertTrue(book.isGone)
         XCTAssertThrowsError(try book.value(forKey: "title")) {
             XCTAssertEqual(($0 as? CoreError)?.status, .objectGone)
         }

@@ -112,10 +112,12 @@ extension Context {
         try processPendingChanges(appliesDeleteRules: propagatesDeletesAtEndOfEvent)
     }
 
-    /// The same for a save, which applies delete rules in any case, and merges nothing: what others changed is a conflict then.
+    /// The same for a save, which applies delete rules in any case, and merges nothing: what others changed is a conflict then. It
+    /// gives up the objects of removed stores, since nothing of theirs can be saved.
     func processPendingChanges(appliesDeleteRules: Bool) throws {
         try checkQueue()
         takeRenamed()
+        takeRemovedStores()
         observers?.sweep()
         if appliesDeleteRules { try exemptFromFaultPolicy(applyDeleteRules) }
         endEvent()

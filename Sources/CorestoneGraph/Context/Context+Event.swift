@@ -21,9 +21,21 @@ struct Event {
     fileprivate var merged: [ChangedIDs] = []
     /// Others saved so much that nobody knows what.
     fileprivate var isEverything = false
+    /// Whether it is no step of undo, since it has objects that cannot come back.
+    var isUnrecorded = false
     /// Where the entries of objects stand; those behind `placed` are not in it yet.
     private var places: [ObjectIdentifier: Int] = [:]
     private var placed = 0
+
+    /// Knows no more of objects that left the context for good.
+    mutating func forgetGone() {
+        for entry in touched where entry.object.isGone { entry.object.state.remove(.snapshotting) }
+        touched.removeAll(where: \.object.isGone)
+        (places, placed) = ([:], 0)
+        refreshed.removeAll(where: \.isGone)
+        mergedIn.removeAll(where: \.isGone)
+        deletedElsewhere.removeAll(where: \.isGone)
+    }
 
     fileprivate mutating func entry(of object: ManagedObject) -> TouchedObject? {
         while placed < touched.count {
@@ -75,8 +87,8 @@ extension Context {
     /// Others saved something.
     func noteMerged(_ ids: ChangedIDs) { if tracking.hears(.event) { event.merged.append(ids) } }
     func noteEverythingMerged() { if tracking.hears(.event) { event.isEverything = true } }
-    /// An object lost its place in the context.
-    func noteInvalidated(_ object: ManagedObject) { event.invalidated.append(object) }
+    /// Objects lost their place in the context.
+    func noteInvalidated(_ objects: [ManagedObject]) { event.invalidated += objects }
     /// Every object lost its place in the context.
     func noteInvalidatedAll() { event.isAllInvalidated = true }
 

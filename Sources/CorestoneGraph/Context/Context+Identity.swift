@@ -143,6 +143,9 @@ extension Context {
         if !id.isTemporary, let store = id.store, let own = self.store(like: store),
             let entity = self.entity(like: id.entity)
         {
+            if !own.isOpen, registered(store: own, root: entity, primaryKey: id.reference) == nil {
+                try own.requireOpen()
+            }
             // The host may name a parent of the row's entity, or a sibling of it.
             return object(store: own, entity: entity, primaryKey: id.reference, isSureOfEntity: false)
         }

@@ -193,6 +193,7 @@ extension Context {
     func takeMail() {
         if inbox.isEmpty || !mayMergeNow { return }
         takeRenamed()
+        takeRemovedStores()
         switch inbox.takeMerges() {
         case _ where generation?.isChosen == true: break
         case .these(let changes): for ids in changes { mergeOrPutBack(ids) }
@@ -212,7 +213,7 @@ extension Context {
     }
 
     /// An observer that looks before a change is done gets what waits later, and so does a hook.
-    private var mayMergeNow: Bool { observers?.isTellingPrior != true && !isInHook && !isMerging }
+    var mayMergeNow: Bool { observers?.isTellingPrior != true && !isInHook && !isMerging }
 
     /// A merge that nobody called has nobody to throw to: the log tells, and results are fetched anew, which fails as loudly.
     private func tellNotMerged(_ error: any Error) {

@@ -156,6 +156,7 @@ extension Context {
                 tables[place].former.note(renaming.reference, became: renaming.key)
                 if !children.isEmpty { renamed.append(renaming) }
             }
+            if !renaming.store.isOpen { inbox.putBack(removed: renaming.store) }
         }
         tellRenamed()
     }

@@ -11,7 +11,7 @@ struct Renaming: Sendable {
     let key: Int64
 }
 
-/// What others have to tell a context: which temporary IDs became permanent, and which changes it is to merge.
+/// What others have to tell a context: which temporary IDs became permanent, which changes it is to merge, and which stores went.
 ///
 /// Any thread may post. A context that belongs to the posting thread takes its mail at once; one with a queue takes it there;
 /// one that is confined to another thread takes it when it next fetches or processes pending changes.
@@ -33,14 +33,17 @@ final class ContextInbox: @unchecked Sendable {
         var merges = Merges.these([])
         /// By store: what other processes wrote, and batch requests.
         var foreign: [(store: Store, changes: ForeignChanges)] = []
+        /// Stores that the coordinator has no more.
+        var removed: [Store] = []
+
         mutating func add(_ changes: ForeignChanges, of store: Store) {
             let known = foreign.firstIndex { $0.store === store && $0.changes.isBatch == changes.isBatch }
             if let known { foreign[known].changes.add(changes) } else { foreign.append((store, changes)) }
         }
 
         var isEmpty: Bool {
-            if case .these(let changes) = merges { return renamed.isEmpty && changes.isEmpty && foreign.isEmpty }
-            return false
+            guard case .these(let changes) = merges else { return false }
+            return renamed.isEmpty && changes.isEmpty && foreign.isEmpty && removed.isEmpty
         }
     }
 
@@ -81,6 +84,7 @@ final class ContextInbox: @unchecked Sendable {
     func refuse() {
         mail.withLock { mail in
             (mail.isRefused, mail.renamed, mail.merges, mail.foreign) = (true, [], .these([]), [])
+            mail.removed = []
             hasMail.store(false, ordering: .relaxed)
         }
     }
@@ -117,6 +121,16 @@ final class ContextInbox: @unchecked Sendable {
     }
 
     func post(_ changes: ForeignChanges, of store: Store) { post { $0.add(changes, of: store) } }
+
+    func post(removed store: Store) { post { $0.removed.append(store) } }
+
+    /// A store that was removed, and of which the context has got to know an object since: with the next call.
+    func putBack(removed store: Store) {
+        mail.withLock { mail in
+            mail.removed.append(store)
+            hasMail.store(true, ordering: .releasing)
+        }
+    }
 
     private func post(_ add: (inout Mail) -> Void) {
         let isOwn = platform_load64(owner) == platform_thread_id()
@@ -172,6 +186,17 @@ final class ContextInbox: @unchecked Sendable {
                 if mail.isEmpty { hasMail.store(false, ordering: .relaxed) }
             }
             return mail.foreign
+        }
+    }
+
+    /// The stores that went.
+    func takeRemoved() -> [Store] {
+        mail.withLock { mail in
+            defer {
+                mail.removed = []
+                if mail.isEmpty { hasMail.store(false, ordering: .relaxed) }
+            }
+            return mail.removed
         }
     }
 

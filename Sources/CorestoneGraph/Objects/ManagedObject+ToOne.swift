@@ -87,7 +87,7 @@ extension ManagedObject {
     /// - Parameter withChanges: whether others deleted them. Then a change that has an inverse leads nowhere; one without may come to
     ///   lead to the row again.
     func letGoOfTargets(withChanges: Bool, where isGone: (ObjectIdentifier) -> Bool) {
-        if withChanges { letGoOfChangedTargets(where: isGone) }
+        if withChanges { letGoOfChangedTargets(withInverse: true, where: isGone) }
         guard let targets = toOneTargets else { return }
         for ordinal in 0..<entity.layout.toOneCount {
             if let target = targets[ordinal].object, isGone(ObjectIdentifier(target.takeUnretainedValue())) {
@@ -96,10 +96,12 @@ extension ManagedObject {
         }
     }
 
-    private func letGoOfChangedTargets(where isGone: (ObjectIdentifier) -> Bool) {
+    /// The targets that the object was given.
+    /// - Parameter withInverse: whether by relationships alone that have one.
+    func letGoOfChangedTargets(withInverse: Bool, where isGone: (ObjectIdentifier) -> Bool) {
         overlay?.forEachChanged { slot in
             if entity.layout.slots[slot].role == .toOne, case .object(let target as ManagedObject)? = overlay?[slot],
-                isGone(ObjectIdentifier(target)), entity.relationship(slot).inverse != nil
+                isGone(ObjectIdentifier(target)), !withInverse || entity.relationship(slot).inverse != nil
             {
                 change(slot) { placeTarget(nil, entity.relationship(slot)) }
             }

@@ -303,10 +303,15 @@ extension ManagedObject {
     }
 
     package func gone() -> CoreError {
-        CoreError(
+        let closed = store.flatMap { $0.isOpen ? nil : $0.path }
+        return CoreError(
             .objectGone, code: .managedObjectReferentialIntegrity,
-            "this \(entity.name) left its context: the context was reset or ended, or the object's deletion was saved; "
-                + "fetch it again", entity: entity.name, objectURI: objectID.uri)
+            "this \(entity.name) left its context: "
+                + (closed.map {
+                    "its store \($0) was removed from the coordinator; add the store again, and fetch the object from it"
+                }
+                    ?? "the context was reset or ended, the store for it was removed, or its deletion was saved; fetch it again"),
+            entity: entity.name, objectURI: objectID.uri, file: closed)
     }
 }
 

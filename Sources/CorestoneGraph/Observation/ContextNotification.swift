@@ -22,6 +22,7 @@ public struct ContextChanges {
     public var deleted: [ManagedObject] = []
     /// Read anew, without a change of the context's own.
     public var refreshed: [ManagedObject] = []
+    /// Of a store that was removed: they are gone.
     public var invalidated: [ManagedObject] = []
     /// The context was reset: whatever was fetched from it is gone.
     public var invalidatedAll = false

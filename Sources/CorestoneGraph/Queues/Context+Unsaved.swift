@@ -196,17 +196,17 @@ extension Context {
         try body(self)
     }
 
-    /// What a save would write, by the name of the entity. Reads no store, and calls nothing of the host's.
-    func countUnsaved() -> [String: UnsavedChanges.Counts] {
+    /// What a save would write, by the name of the entity, as far as `counts` says so. Reads no store, and calls nothing of the host's.
+    func countUnsaved(where isCounted: (ManagedObject) -> Bool = { _ in true }) -> [String: UnsavedChanges.Counts] {
         var counts: [String: UnsavedChanges.Counts] = [:]
-        for object in insertedList where object.isInserted {
+        for object in insertedList where object.isInserted && isCounted(object) {
             counts[object.entity.name, default: .init()].inserted += 1
         }
-        for object in updatedList where object.isUpdated && object.hasPersistentChangedValues {
+        for object in updatedList where object.isUpdated && object.hasPersistentChangedValues && isCounted(object) {
             counts[object.entity.name, default: .init()].updated += 1
         }
         for object in deletedList
-        where object.isDeleted && object.state.isDisjoint(with: [.inserted, .inaccessible]) {
+        where object.isDeleted && object.state.isDisjoint(with: [.inserted, .inaccessible]) && isCounted(object) {
             counts[object.entity.name, default: .init()].deleted += 1
         }
         return counts
@@ -228,10 +228,16 @@ extension Context {
         _ = platform_cas64(owner + 2, &listed, 2)
     }
 
+    /// The same for those on top of it too.
+    package func giveUpWithChildren() { for context in withChildren { context.giveUp() } }
+
+    /// Whether losses are to be told. Costs one look where there is nothing.
+    var tellsLosses: Bool { platform_load64(owner + 2) == 1 && host == nil }
+
     /// By the context's end, on whatever thread: logs what was not saved, unless the host said that it may be lost. Costs one look
     /// where there is nothing.
     func tellWhatIsLost() {
-        guard platform_load64(owner + 2) == 1, host == nil, !platform_is_forked() else { return }
+        guard tellsLosses, !platform_is_forked() else { return }
         let counts = countUnsaved()
         if counts.isEmpty { return }
         DebugLog.write(

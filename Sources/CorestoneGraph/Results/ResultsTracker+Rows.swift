@@ -29,6 +29,20 @@ extension ResultsTracker {
         return found
     }
 
+    /// What there is while no store is open: objects that were never saved.
+    func foundUnsaved() throws -> Fetched {
+        var found = Fetched()
+        var known: SectionTable?
+        let objects = context.insertedObjects.filter { request.concerns($0.entity) }
+        try add(try objects.filter(isResult), to: &found, &known)
+        try sort(&found)
+        let end = request.limit > 0 ? request.offset + request.limit : found.rows.count
+        found.rows = Array(found.rows.dropFirst(request.offset).prefix(max(end - request.offset, 0)))
+        found.objects = Array(found.objects.dropFirst(request.offset).prefix(found.rows.count))
+        found.sections = try naming == nil ? SectionTable(undivided: found.rows.count) : SectionTable(of: found.rows)
+        return found
+    }
+
     private func add(_ objects: [ManagedObject], to found: inout Fetched, _ known: inout SectionTable?) throws {
         found.rows.reserveCapacity(found.rows.count + objects.count)
         for object in objects {

@@ -133,7 +133,7 @@ final class ResultsTracker {
     /// Of an object that has left the context unheard, a fault stands for the row, which is gone perhaps.
     func object(of row: ResultsRow) throws -> ManagedObject {
         if let object = members[row.id]?.object, !object.isGone { return object }
-        return try context.object(with: row.id)
+        return try context.objectOrStandIn(of: row.id)
     }
 
     /// The place of a row that is in a list.
@@ -235,6 +235,7 @@ final class ResultsTracker {
         // other results in the place of these, and told what there was to tell.
         let began = epoch
         let change = try context.withAncestors { () -> ResultsUpdate? in
+            if hasOtherStores { leaveOutRemovedStores() }
             if news.isEverything || hasOtherStores || isBeyondFollowing(news.merged) {
                 return try updateByFetching(former, news)
             }
@@ -257,6 +258,12 @@ final class ResultsTracker {
                 from: former, to: change.snapshot, sections, changes, renamed: change.renamed), objects: objects)
     }
 
+    /// A request that names a store asks for the rest once that is gone.
+    private func leaveOutRemovedStores() {
+        let open = context.coordinator.stores
+        request.affectedStores?.removeAll { store in !open.contains { $0 === store } }
+    }
+
     /// Whether what others saved may concern results to which nothing leads any more: members of theirs that were deleted, or that
     /// are elsewhere by changes that were not saved.
     private func isBeyondFollowing(_ merged: [ChangedIDs]) -> Bool {
@@ -265,7 +272,7 @@ final class ResultsTracker {
     }
 
     private func object(of id: ObjectID) throws -> ManagedObject {
-        try members[id]?.object ?? context.object(with: id)
+        try members[id]?.object ?? context.objectOrStandIn(of: id)
     }
 
     private func commit(_ change: ResultsUpdate) {

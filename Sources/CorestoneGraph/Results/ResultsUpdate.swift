@@ -231,7 +231,7 @@ extension ResultsTracker {
     func updateByFetching(_ former: ResultsSnapshot, _ news: ResultsNews) throws -> ResultsUpdate {
         let candidates = try candidates(news).all
         let touched = Set(candidates.lazy.filter(\.isUpdated).map { ObjectIdentifier($0.object) })
-        let fresh = try fetched()
+        let fresh = try context.coordinator.stores.isEmpty ? foundUnsaved() : fetched()
         // Members that changed IDs are the same all the same.
         var before: [ResultsRow?] = []
         var renamed: [(former: ObjectID, id: ObjectID)] = []

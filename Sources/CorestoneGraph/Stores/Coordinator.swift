@@ -120,7 +120,8 @@ public final class Coordinator: @unchecked Sendable {
             entity: entity.name, key: key, file: path)
     }
 
-    /// Closes a store, when those who use it right now are done. Firing a fault of its objects fails from now on.
+    /// Closes a store, when those who use it right now are done. Its objects leave every context, each on its own queue, as
+    /// `invalidated`, with their unsaved changes; see `Context.takeRemovedStores`.
     public func remove(_ store: Store) throws {
         if platform_holds_connection() || platform_holds_store() && !store.writing.isMine {
             throw Coordinator.storeInUse("remove a store")
@@ -136,6 +137,8 @@ public final class Coordinator: @unchecked Sendable {
         // Should somebody have begun to listen meanwhile.
         remote.end(store)
         store.writing.with { store.close() }
+        // Where all stores are closed, contexts keep their objects.
+        if !isClosing { invalidateObjects(of: store) }
         post(.storesDidChange, StoreChanges(removed: [store]))
     }
 

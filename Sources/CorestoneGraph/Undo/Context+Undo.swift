@@ -83,7 +83,8 @@ extension Context {
         guard let recorder = undoRecorder else { return }
         recorder.letGo()
         if hasUndoableEvent {
-            if recorder.manager.isRegistrationEnabled { record(recorder) } else { recorder.stamp += 1 }
+            let isRecorded = recorder.manager.isRegistrationEnabled && !event.isUnrecorded
+            if isRecorded { record(recorder) } else { recorder.stamp += 1 }
         }
         recorder.contents = [:]
     }

@@ -395,6 +395,8 @@ public final class Document: @unchecked Sendable {
         // Whether it can be opened is known before the former one is let go.
         let trial = try Coordinator(model: coordinator.model)
         try trial.remove(try trial.addStore(at: former.path, options: options))
+        // The unsaved changes are to be thrown away, so their end with the store is not told.
+        context.giveUpWithChildren()
         try coordinator.remove(former)
         goOn(with: try coordinator.addStore(at: former.path, options: options))
         try context.reset()

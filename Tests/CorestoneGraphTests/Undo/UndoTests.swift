@@ -296,16 +296,30 @@ final class UndoTests: GraphTestCase {
         XCTAssertFalse(manager.canUndo)
     }
 
-    func testClosedStoreLeavesTheStackAsItIs() throws {
+    /// Objects of a removed store do not come back, so what led to them is no step any more.
+    func testTheStepsEndWithTheStoreOfTheirObjects() throws {
         let ann = try employee("Ann")
         try context.save()
         try ann.set("name", "Anna")
         try context.processPendingChanges()
+        let new = try employee("New")
+        try new.set("spouse", ann)
         try coordinator.remove(coordinator.stores[0])
-        XCTAssertThrowsError(try context.undo())
+        XCTAssertTrue(ann.isGone)
+        XCTAssertFalse(manager.canUndo)
+        XCTAssertFalse(try context.undo())
+        XCTAssertNil(try new.get("spouse", as: ManagedObject.self))
+        try new.set("age", 3)
+        try context.undo()
+        XCTAssertNil(try new.get("age", as: Int.self))
+        // Also where nothing was pending.
+        let second = try coordinator.add(MemoryStore(model: model, identifier: "00000000-0000-0000-0000-00000000000B"))
+        try context.save()
+        try coordinator.remove(second)
+        XCTAssertTrue(new.isGone)
+        _ = try employee("Last")
+        try context.processPendingChanges()
         XCTAssertTrue(manager.canUndo)
-        XCTAssertFalse(manager.isUndoing)
-        XCTAssertThrowsError(try context.undo())
     }
 
     func testOneManagerForTwoContexts() throws {

@@ -325,7 +325,12 @@ class Coordinator(Contexts):
             return Store(owned(function, *arguments), self)
 
     def remove_store(self, store: Store) -> None:
-        """Closes a store. Objects of it that are faults can no longer be read."""
+        """Closes a store. Its objects leave every context, each on its own queue: using them is an ObjectGoneError, and
+        they are `invalidated` in "objects_did_change".
+
+        What was not saved of them is lost, and the log has a warning with counts by entity; new objects that are in no
+        store yet stay.
+        """
         call(lib.cst_coordinator_remove_store, self._handle, store._handle)
 
     def migrate_store(

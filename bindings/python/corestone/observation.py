@@ -82,7 +82,8 @@ def _ids(handle: int) -> list[ObjectID]:
 class ContextChanges:
     """What a notification is about. The objects belong to the context's queue; the IDs may cross threads.
 
-    Notifications with IDs only have no objects. What a save deleted has nothing left but its ID.
+    Notifications with IDs only have no objects. What a save deleted has nothing left but its ID, and so have objects of
+    a store that was removed, which are `invalidated`.
     """
 
     __slots__ = ("_context", "_ids", "_objects", "invalidated_all", "query_generation")

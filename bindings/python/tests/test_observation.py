@@ -150,6 +150,55 @@ def test_notifications(ctx: Any) -> None:
         ctx.observe("whatever", hear)
 
 
+def test_the_objects_of_a_removed_store_are_invalidated(tmp_path: Path) -> None:
+    coordinator = corestone.Coordinator(Model({"Person": {"name": "string"}}))
+    first, second = (coordinator.add_store(tmp_path / name) for name in ("a.sqlite", "b.sqlite"))
+    ctx = coordinator.context()
+    stays, goes, unheld = (ctx.insert("Person", name=name) for name in ("Stays", "Goes", "Unheld"))
+    ctx.assign(goes, second)
+    ctx.assign(unheld, second)
+    ctx.save()
+    gone = {goes.id, unheld.id}
+    del unheld
+    worker = coordinator.background_context()
+    theirs = worker.perform_and_wait(lambda: worker.fetch("Person", sort="name"))
+    told: list[Any] = []
+    controller = corestone.FetchedResultsController(ctx, corestone.FetchRequest("Person", sort="name"))
+
+    class Delegate:
+        def did_change_object(self, controller: Any, change: Any) -> None:
+            told.append((change.kind.name, change.object))
+
+    controller.delegate = Delegate()
+    controller.perform_fetch()
+    heard: list[Any] = []
+    with (
+        ctx.observe("objects_did_change", lambda _, changes: heard.append(changes)),
+        worker.observe("objects_did_change", lambda _, changes: heard.append(changes)),
+    ):
+        coordinator.remove_store(second)
+        assert [item.name for item in controller.fetched_objects or []] == ["Stays"]
+        assert goes in heard[0].invalidated
+        assert set(heard[0].invalidated_ids) == gone
+        assert heard[0].updated == heard[0].deleted == []
+        worker.perform_and_wait(lambda: None)
+        assert set(heard[1].invalidated_ids) == gone
+    for item in (goes, *heard[0].invalidated):
+        assert item.is_fault
+        with pytest.raises(corestone.ObjectGoneError, match="removed from the coordinator"):
+            _ = item.name
+    assert [kind for kind, _ in told] == ["DELETE", "DELETE"]
+    assert goes in [item for _, item in told]
+    for which in gone:
+        assert ctx.registered(which) is None
+        with pytest.raises(corestone.ObjectGoneError):
+            ctx.existing(which)
+    del theirs
+    assert stays.name == "Stays"
+    assert [store.identifier for store in coordinator.stores] == [first.identifier]
+    coordinator.close()
+
+
 def test_a_deleted_object_that_nobody_held(ctx: Any) -> None:
     ctx.insert("Person", name="Ada")
     ctx.save()

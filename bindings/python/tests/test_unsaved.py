@@ -575,6 +575,67 @@ with Container(model, "a.store") as container, container.context() as ctx:
     assert "CoreData: warning" not in done.stderr
 
 
+# ---- stores that go
+
+
+def test_what_goes_with_a_removed_store_is_told(model: Model, path: Path, tmp_path: Path) -> None:
+    with Coordinator(model) as coordinator:
+        coordinator.add_store(path)
+        ctx = coordinator.context()
+        ctx.name = "editor"
+        fill(ctx)
+        child = ctx.child()
+        child.insert("Employee", name="Zoe")
+        with log.recorded(0) as lines:
+            coordinator.remove_store(coordinator.stores[0])
+        # What was inserted is in no store yet.
+        assert len(lines) == 1
+        assert "a.store was removed from its coordinator while context 'editor' (made at " in lines[0]
+        assert "which are lost: 1 Employee updated, 1 Employee deleted; call save()" in lines[0]
+        coordinator.add_store(tmp_path / "b.store")
+        child.save()
+        ctx.save()
+    assert names(tmp_path / "b.store") == ["Eve", "Fay", "Zoe"]
+    assert names(path) == ["Ada", "Bob"]
+
+
+def test_what_goes_with_a_destroyed_store_is_told(model: Model, path: Path) -> None:
+    with Coordinator(model) as coordinator:
+        coordinator.add_store(path)
+        ctx = coordinator.context()
+        ada = ctx.insert("Employee", name="Ada")
+        ctx.save()
+        ada.name = "Eve"
+        with log.recorded(0) as lines:
+            assert coordinator.destroy_store(path)
+        assert "which are lost: 1 Employee updated" in "".join(lines)
+        assert not ctx.has_changes
+
+
+def test_what_goes_with_a_migrated_store_is_told(model: Model, path: Path, tmp_path: Path) -> None:
+    with Coordinator(model) as coordinator:
+        store = coordinator.add_store(path)
+        ctx = coordinator.context()
+        ada = ctx.insert("Employee", name="Ada")
+        ctx.save()
+        ada.name = "Eve"
+        with log.recorded(0) as lines:
+            coordinator.migrate_store(store, tmp_path / "b.store")
+        assert "which are lost: 1 Employee updated" in "".join(lines)
+        assert ctx.first("Employee").name == "Ada"
+
+
+def test_a_closed_container_tells_nothing(model: Model, path: Path) -> None:
+    with log.recorded(0) as lines:
+        container = Container(model, path)
+        ctx = container.context()
+        fill(ctx)
+        container.close(unsaved="discard")
+        del ctx
+        gc.collect()
+    assert lines == []
+
+
 # ---- blocks within blocks
 
 

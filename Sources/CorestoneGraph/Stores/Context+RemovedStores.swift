@@ -1,0 +1,106 @@
+import CorestoneModel
+import CorestoneValues
+
+// The objects of a store that its coordinator has no more stand for nothing. They leave each context, which takes in the news where it
+// takes in those of merges: on its own queue.
+extension Coordinator {
+    /// Has every context give up the objects of a store that was removed, those on top of others first.
+    func invalidateObjects(of store: Store) {
+        for context in liveContexts { context.inbox.post(removed: store) }
+    }
+}
+
+extension Context {
+    /// Gives up the objects of stores that were removed. They are gone as after a reset, and `invalidated` for who listens; references
+    /// to them are let go. Their unsaved changes are lost, and the log tells. New objects that are in no store yet stay.
+    ///
+    /// Also within a piece of work, and with changes: waiting would not bring anything back.
+    func takeRemovedStores() {
+        if inbox.isEmpty || !mayMergeNow || isAskingValidators { return }
+        let stores = inbox.takeRemoved()
+        if stores.isEmpty { return }
+        for store in stores { invalidateObjects(of: store) }
+        // Results may have rows of which the context has no object.
+        noteEverythingMerged()
+        endEvent()
+    }
+
+    private func invalidateObjects(of store: Store) {
+        let objects = (everyObject + deletedElsewhere).filter { object in
+            let own = object.store ?? (assignedStores.isEmpty ? nil : assignedStores[ObjectIdentifier(object)])
+            return own === store && object.context === self
+        }
+        if objects.isEmpty { return }
+        tellWhatIsLost(of: objects, with: store)
+        let hooks = HookKinds(rawValue: coordinator.model.hookKinds)
+        let told =
+            hooks.isDisjoint(with: [.willTurnIntoFault, .didTurnIntoFault]) ? [] : objects.filter { !$0.isFault }
+        for object in told { object.sendWillTurnIntoFault() }
+        // Observers hear of what is let go when all is.
+        try? together {
+            let leaving = objects.filter { $0.context === self }
+            letGo(of: Set(leaving.map(ObjectIdentifier.init)))
+            for object in leaving {
+                unregister(object)
+                object.leaveContext()
+            }
+            forgetGone(with: store)
+            if hearsOfEvents { noteInvalidated(leaving) }
+        }
+        forgetUndo()
+        event.isUnrecorded = hasUndoableEvent
+        for object in told { object.sendDidTurnIntoFault(in: self) }
+    }
+
+    private func tellWhatIsLost(of objects: [ManagedObject], with store: Store) {
+        guard tellsLosses else { return }
+        let leaving = Set(objects.map(ObjectIdentifier.init))
+        let counts = countUnsaved { leaving.contains(ObjectIdentifier($0)) }
+        if counts.isEmpty { return }
+        DebugLog.write(
+            "CoreData: warning: \(store.path) was removed from its coordinator while \(label.text) had unsaved changes of its objects, "
+                + "which are lost: \(unsavedChanges(counts).text); call save() to keep them before the store is removed"
+        )
+    }
+
+    /// Has those that stay let go of objects that leave. None of them was saved with such a reference, since an object leads to those of
+    /// its own store alone.
+    private func letGo(of leaving: Set<ObjectIdentifier>) {
+        for holder in everyObject where !leaving.contains(ObjectIdentifier(holder)) {
+            holder.letGoOfChangedTargets(withInverse: false) { leaving.contains($0) }
+            holder.letGoOfTargets(withChanges: false) { leaving.contains($0) }
+            for keeper in holder.keptToManyRelationships {
+                for member in keeper.knownMembers where leaving.contains(ObjectIdentifier(member)) {
+                    keeper.drop(member)
+                }
+            }
+            // Fetched properties lead anywhere.
+            holder.forgetFetched()
+        }
+    }
+
+    /// Lists of objects that are about to be written, checked or merged have none that left.
+    private func forgetGone(with store: Store) {
+        undecidedDeletions.removeAll(where: \.isGone)
+        lockedObjects.removeAll(where: \.isGone)
+        insertedAgain.removeAll(where: \.isGone)
+        mergedIn.removeAll(where: \.isGone)
+        deletedElsewhere.removeAll(where: \.isGone)
+        returned.removeAll(where: \.isGone)
+        leftOut = leftOut.filter { !$0.value.object.isGone }
+        keptKeys = keptKeys.filter { $0.value.store !== store }
+        assignedStores = assignedStores.filter { $0.value !== store }
+        event.forgetGone()
+    }
+
+    /// The object of an ID; of a store that was removed one that is gone, for who has to name what went.
+    func objectOrStandIn(of id: ObjectID) throws -> ManagedObject {
+        guard let store = id.store, !store.isOpen, !id.isTemporary, registered(with: id) == nil else {
+            return try object(with: id)
+        }
+        let object = ManagedObject(
+            entity: id.entity, context: self, store: store, primaryKey: id.reference, state: [.fault])
+        object.leaveContext()
+        return object
+    }
+}
