@@ -112,6 +112,66 @@ final class FaultingTests: GraphTestCase {
             ])
     }
 
+    /// As any other property does.
+    func testReadingMembersFiresTheirOwner() throws {
+        _ = try employee("Ada", in: department("D"))
+        try context.save()
+        let reads: [(ManagedObject) throws -> Void] = [
+            { XCTAssertEqual(try $0.members("employees").count, 1) },
+            { XCTAssertEqual(try $0.memberCount("employees"), 1) },
+            { XCTAssertNotEqual(try $0.value(forKey: "employees"), .null) },
+            { XCTAssertEqual(try $0.value(forKeyPath: "employees.@count"), .int(1)) },
+        ]
+        for read in reads {
+            for isPrefetched in [false, true] {
+                try context.reset()
+                let request = FetchRequest(entity: try model.requireEntity(named: "Department"))
+                if isPrefetched { request.relationshipKeyPathsForPrefetching = ["employees"] }
+                let department = try XCTUnwrap(context.fetch(request).first)
+                XCTAssertTrue(department.isFault)
+                let before = store.requests
+                try read(department)
+                XCTAssertFalse(department.isFault)
+                XCTAssertEqual(store.requests - before, isPrefetched ? 0 : 1, "one for the members, none for a row")
+            }
+        }
+        // One without a row asks for that, and no more.
+        let uri = try XCTUnwrap(context.fetch("Department").first).objectID.uri
+        coordinator = try Coordinator(model: model)
+        _ = try coordinator.add(store)
+        let department = try other().object(with: XCTUnwrap(coordinator.objectID(forURI: uri)))
+        let before = store.requests
+        XCTAssertEqual(try department.memberCount("employees"), 1)
+        XCTAssertFalse(department.isFault)
+        XCTAssertEqual(try department.get("name"), "D")
+        XCTAssertEqual(store.requests - before, 2)
+    }
+
+    /// One that fails is asked again.
+    func testAwakeFromFetchIsCalledWhenMembersAreRead() throws {
+        let calls = Locked(0), fails = Locked(true)
+        var hooks = LifecycleHooks()
+        hooks.awakeFromFetch = { _ in
+            calls.withLock { $0 += 1 }
+            if fails.withLock({ $0 }) { throw CoreError(.callback, "not now") }
+        }
+        model = try GraphTestCase.company()
+        try model.requireEntity(named: "Department").setLifecycle(hooks)
+        coordinator = try Coordinator(model: model)
+        _ = try coordinator.add(MemoryStore(model: model))
+        context = Context(coordinator: coordinator)
+        let department = try department("D")
+        _ = try employee("Ada", in: department)
+        try context.save()
+        try context.refresh(department, mergeChanges: false)
+        XCTAssertThrowsError(try department.members("employees"))
+        XCTAssertTrue(department.isFault)
+        fails.withLock { $0 = false }
+        XCTAssertEqual(try department.members("employees").count, 1)
+        XCTAssertEqual(try department.members("employees").count, 1)
+        XCTAssertEqual(calls.withLock { $0 }, 2)
+    }
+
     func testTheSizeOfABatch() throws {
         for number in 1...10 {
             _ = try employee("E\(number)", in: try context.fetch("Department").first ?? department("D"))

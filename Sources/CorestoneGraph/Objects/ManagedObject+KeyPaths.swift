@@ -28,7 +28,7 @@ extension ManagedObject: KeyValueCoding {
     func value(slot: Int) throws -> PropertyValue {
         let layout = entity.layout.slots[slot]
         if layout.role == .toMany, let relationship = entity.properties[slot] as? Relationship {
-            return .array(try toMany(relationship).all().map { .object($0) })
+            return .array(try readToMany(relationship).all().map { .object($0) })
         }
         if layout.role == .composite { return try compositeValue(slot) }
         if layout.role == .external, overlay?.isChanged(slot) != true {

@@ -5,7 +5,7 @@ import CorestoneValues
 extension ManagedObject {
     package func member(at index: Int, key: UInt32) throws -> ManagedObject {
         let relationship = try orderedRelationship(key: key)
-        let members = try toMany(relationship).all()
+        let members = try readToMany(relationship).all()
         try checkIndex(index, below: members.count, of: members.count, relationship)
         return members[index]
     }

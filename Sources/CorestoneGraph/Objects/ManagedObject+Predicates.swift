@@ -66,7 +66,7 @@ extension ManagedObject {
         guard let slot = slot(of: key), let relationship = entity.properties[slot] as? Relationship,
             relationship.isToMany
         else { return nil }
-        return try toMany(relationship).count()
+        return try readToMany(relationship).count()
     }
 
     /// The slot of a property; nil for what is none. The key remembers the slot that it had the last time, which objects of

@@ -35,11 +35,20 @@ extension ManagedObject {
         return keeper
     }
 
+    /// The members for a reader, which fires the owner as any other value of it does. They come first, with the owner's row: so
+    /// nothing is asked of the store that the members would not need.
+    func readToMany(_ relationship: Relationship) throws -> ToManyRelationship {
+        try toMany(relationship).load()
+        try fireIfNeeded(for: Int(relationship.slot))
+        // A hook may have turned the object into a fault again.
+        return try toMany(relationship)
+    }
+
     /// The same by key, handed to `body`. One that was asked for before is found without its relationship.
     @inline(__always)
     private func withToMany<Result>(key: UInt32, _ body: (ToManyRelationship) throws -> Result) throws -> Result {
         let slot = Int(key & 0xFFF)
-        if slot < Int(entity.slotCount), entity.slotKeys[slot] == key, !state.contains(.gone) {
+        if slot < Int(entity.slotCount), entity.slotKeys[slot] == key, state.isDisjoint(with: [.fault, .gone]) {
             let layout = entity.layout.slots[slot]
             if layout.role == .toMany, let keeper = nearToMany(ordinal: Int(layout.ordinal)),
                 keeper._withUnsafeGuaranteedRef({ $0.isLoaded })
@@ -47,7 +56,7 @@ extension ManagedObject {
                 return try keeper._withUnsafeGuaranteedRef(body)
             }
         }
-        return try body(toMany(toManyRelationship(key: key)))
+        return try body(readToMany(toManyRelationship(key: key)))
     }
 
     /// The relationship of a key, which must be to-many.
