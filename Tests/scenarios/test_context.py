@@ -167,6 +167,10 @@ def test_s110_a_held_object_that_others_deleted_stays_registered(opened: Any) ->
     assert second.registered(alice_id) is theirs
     assert (theirs.is_fault, theirs.is_deleted, theirs.name) == (False, True, "Alice")
     assert not second.fetch("Person")
+    # Its row is gone, so there is nothing to register from the next save on.
+    second.save()
+    assert second.registered(alice_id) is None
+    assert not second.known
 
 
 def test_s116_an_unsaved_target_without_inverse_reads_as_nothing(opened: Any) -> None:
