@@ -8,6 +8,7 @@ from typing import Any, Callable
 
 import pytest
 from corestone import Container, ManagedObject, Model
+from scenario_models import CARS
 
 Opened = Callable[..., Container]
 
@@ -165,6 +166,23 @@ def test_s081_transient_values_outlive_a_save_but_no_refresh(opened: Opened) -> 
     assert car.currentDrivingSpeed == 100
     ctx.reset()
     assert ctx.first("Car").currentDrivingSpeed == 0
+
+
+def test_s082_transient_values_go_down_with_a_save_and_do_not_come_up(opened: Opened) -> None:
+    main = opened(Model(CARS)).context()
+    child = main.child()
+    car = child.insert("Car", numberPlate="1", currentDrivingSpeed=50)
+    child.save()
+    car.currentDrivingSpeed = 20
+    theirs = main.existing(car.id)
+    assert theirs.currentDrivingSpeed == 50
+    child.save()
+    assert theirs.currentDrivingSpeed == 20
+    del car
+    gc.collect()
+    assert not child.known
+    assert child.perform_and_wait(lambda: child.first("Car").currentDrivingSpeed) == 0
+    assert theirs.currentDrivingSpeed == 20
 
 
 def test_s069_a_second_deletion_asks_the_hook_again(opened: Opened) -> None:

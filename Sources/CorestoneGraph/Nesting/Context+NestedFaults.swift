@@ -148,14 +148,14 @@ private struct LentRecords {
 }
 
 extension ManagedObject {
-    /// Gives the object of a context above the same values: the same row, or one written of the changed values.
+    /// Gives the object of a context above the same values: the same row, or one written of the changed values. Transient values
+    /// are in no row, so an object above has its defaults.
     fileprivate func lendValues(to fault: ManagedObject, _ lent: inout LentRecords) {
         if let record, changedStoredSlots.isEmpty {
             fault.borrow(Record(record), isWritten: state.contains(.nested))
         } else {
             fault.borrow(lent.write(self), isWritten: true)
         }
-        lendTransients(to: fault)
     }
 
     private func borrow(_ lent: Record, isWritten: Bool) {
@@ -163,17 +163,6 @@ extension ManagedObject {
         if record != nil { forgetPartners() }
         setRecord(lent)
         if isWritten { state.insert(.nested) } else { state.remove(.nested) }
-    }
-
-    /// Transient values are in no row. Those that were changed above stay.
-    private func lendTransients(to fault: ManagedObject) {
-        guard let overlay, fault.entity === entity else { return }
-        for slot in 0..<Int(entity.slotCount)
-        where !(fault.hasChanges && fault.overlay?.isChanged(slot) == true) && overlay.isChanged(slot)
-            && entity.layout.slots[slot].role == .transient
-        {
-            fault.overlayForWriting().set(overlay[slot], slot)
-        }
     }
 
     /// The values as they are now as a row, for contexts alone: it may lead to objects that were never saved.
