@@ -730,7 +730,8 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_property_version_hash_modifi
                                                                                    cst_string property,
                                                                                    cst_string modifier,
                                                                                    cst_error **error);
-/* A null value removes the key. */
+/* A null value removes the key. That of a fetched property may be set in a model that is in use, too, from any thread; its lists are
+ * fetched again. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_property_user_info(cst_entity *entity, cst_string property,
                                                                        cst_string key, cst_string value,
                                                                        cst_error **error);

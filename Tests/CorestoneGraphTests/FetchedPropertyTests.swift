@@ -1,4 +1,5 @@
 import Corestone
+import Foundation
 import XCTest
 
 /// Fetched properties and fetch request templates.
@@ -42,6 +43,32 @@ final class FetchedPropertyTests: XCTestCase {
     private func failure(_ body: () throws -> Void) -> CoreError? {
         do { try body() } catch { return error as? CoreError }
         return nil
+    }
+
+    func testTheUserInfoMayChangeInAModelThatIsInUse() throws {
+        let (ada, bob) = (try insert("A", 20), try insert("B", 30))
+        let property = try XCTUnwrap(ada.entity.fetchedProperty(named: "oldest"))
+        XCTAssertTrue(try ada.fetched("oldest") == [ada])
+        try property.setUserInfo("A", forKey: "except")
+        XCTAssertEqual(property.userInfo, ["except": "A"])
+        XCTAssertTrue(try ada.fetched("oldest") == [bob])
+        try property.setUserInfo("B", forKey: "except")
+        XCTAssertTrue(try ada.fetched("oldest") == [ada])
+        XCTAssertThrowsError(try ada.entity.requireProperty(named: "name").setUserInfo("x", forKey: "y"))
+        // While others read it.
+        let (threads, info) = (DispatchGroup(), property)
+        for number in 0..<4 {
+            DispatchQueue.global().async(group: threads) {
+                for step in 0..<1000 {
+                    if number == 0 {
+                        do { try info.setUserInfo("\(step)", forKey: "except") } catch { XCTFail("\(error)") }
+                    }
+                    XCTAssertNotNil(info.userInfo["except"])
+                }
+            }
+        }
+        XCTAssertEqual(threads.wait(timeout: .now() + 60), .success)
+        XCTAssertEqual(property.userInfo, ["except": "999"])
     }
 
     func testTheListIsKeptUntilTheObjectIsRefreshed() throws {

@@ -114,6 +114,31 @@ def test_s128_ancestors_are_those_of_the_chain() -> None:
     assert "numberPlate" in model["ExpensiveSportCar"].properties
 
 
+def test_s130_the_user_info_of_a_fetched_property_changes_while_the_model_is_in_use(opened: Any) -> None:
+    model = Model({"Author": {"alias": "string"}, "Feedback": {"authorAlias": "string", "comment": "string"}})
+    author = model["Author"]
+    author.fetched(
+        "favFeedbacks",
+        "Feedback",
+        "authorAlias == $FETCH_SOURCE.alias AND comment CONTAINS $FETCHED_PROPERTY.userInfo.search",
+    )
+    author.set_user_info("search", "great", of="favFeedbacks")
+    context = opened(model).context()
+    context.insert("Author", alias="ada")
+    for comment in ("great work", "a great pleasure", "interesting"):
+        context.insert("Feedback", authorAlias="ada", comment=comment)
+    context.save()
+    context.reset()
+    ada = context.first("Author")
+    assert len(ada.favFeedbacks) == 2
+    author.set_user_info("search", "interesting", of="favFeedbacks")
+    assert author.all_user_info(of="favFeedbacks") == {"search": "interesting"}
+    assert [feedback.comment for feedback in ada.favFeedbacks] == ["interesting"]
+    for of in ("alias", None):
+        with pytest.raises(ModelError, match="is in use and cannot change"):
+            author.set_user_info("search", "great", of=of)
+
+
 def test_s409_a_model_in_use_does_not_change(opened: Any) -> None:
     model = Model(
         {

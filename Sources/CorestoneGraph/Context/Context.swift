@@ -95,7 +95,7 @@ public final class Context: @unchecked Sendable {
     /// Values that objects read from files, as long as views of them may be in use.
     var fileValues: [ObjectIdentifier: [FileValue]] = [:]
     /// What fetched properties found, by object and name.
-    var fetchedValues: [ObjectIdentifier: [String: [ManagedObject]]] = [:]
+    var fetchedValues: [ObjectIdentifier: [String: FetchedList]] = [:]
     /// What was read for the asynchronous fetch that ends now, and the queue of the thread that reads for such.
     var ahead: FetchAhead?
     var aheadQueue: SerialQueue?

@@ -2,8 +2,15 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
+/// What a fetched property found.
+struct FetchedList {
+    let objects: [ManagedObject]
+    /// The property's `userInfoChanges` before that.
+    let userInfoChanges: Int
+}
+
 // Fetched properties: what a fetch finds when the value is first asked for, kept until the object is refreshed, becomes a
-// fault, or ends. The context has the lists, since few objects have any.
+// fault, or ends, or until the user info of the property changes. The context has the lists, since few objects have any.
 extension ManagedObject {
     /// The objects of a fetched property. Unsaved changes count, as in every fetch, but a list that was fetched stays as it is.
     /// - Throws: `.invalidArgument` when the entity has no such fetched property; what the fetch throws.
@@ -27,9 +34,9 @@ extension ManagedObject {
                 "\(entity.name).\(property.name) is fetched, and this object is in no context; insert it first",
                 entity: entity.name, key: property.name)
         }
-        if state.contains(.keepsFetched), let known = context.fetchedValues[ObjectIdentifier(self)]?[property.name] {
-            return known
-        }
+        let former = state.contains(.keepsFetched) ? context.fetchedValues[ObjectIdentifier(self)]?[property.name] : nil
+        let changes = property.userInfoChanges
+        if let former, former.userInfoChanges == changes { return former.objects }
         let found = try context.fetching(property, of: self) {
             let variables: [String: PropertyValue] = [
                 "FETCH_SOURCE": .object(self), "FETCHED_PROPERTY": property.description,
@@ -39,7 +46,11 @@ extension ManagedObject {
             request.resultType = .objects
             return try context.fetch(request)
         }
-        context.fetchedValues[ObjectIdentifier(self), default: [:]][property.name] = found
+        let list = FetchedList(objects: found, userInfoChanges: changes)
+        // What nothing else holds of the former list ends when the new one has its place.
+        withExtendedLifetime(former) {
+            context.fetchedValues[ObjectIdentifier(self), default: [:]][property.name] = list
+        }
         state.insert(.keepsFetched)
         return found
     }
@@ -49,7 +60,7 @@ extension ManagedObject {
         guard state.remove(.keepsFetched) != nil,
             let lists = context?.fetchedValues.removeValue(forKey: ObjectIdentifier(self))
         else { return }
-        PutOffEnds.run { list in for object in lists.values.joined() { list.take(object) } }
+        PutOffEnds.run { list in for object in lists.values.flatMap(\.objects) { list.take(object) } }
     }
 }
 

@@ -86,7 +86,10 @@ class EntityEditing:
         call(lib.cst_entity_set_version_hash_modifier, self._handle, optional_text(modifier))
 
     def set_user_info(self, key: str, value: str | None, *, of: str | None = None) -> Entity:
-        """Sets a value of the entity's user info, or with `of` of a property's; None removes it."""
+        """Sets a value of the entity's user info, or with `of` of a property's; None removes it.
+
+        That of a fetched property may be set while the model is in use: lists that were fetched are fetched again.
+        """
         if of is None:
             call(lib.cst_entity_set_user_info, self._handle, text(key), optional_text(value))
         else:
@@ -148,7 +151,7 @@ class EntityEditing:
         In the predicate, $FETCH_SOURCE is the object that is asked and $FETCHED_PROPERTY this property
         ($FETCHED_PROPERTY.userInfo.key). `options` are `sort`, `limit`, `offset` and `include_subentities`, as
         Context.fetch takes them. The fetch runs when the value is first asked for, and again once the object was
-        refreshed.
+        refreshed, or the user info of the property changed.
         """
         request = self._model._request(entity, predicate, options)
         known = read_properties(self._handle).get(name)
