@@ -15,15 +15,26 @@ public struct Derivation: Hashable, Sendable {
         self.filter = filter
     }
 
-    /// The function that a key path with an operator stands for: `rel.@sum.key` and `rel.key.@sum` are `sum:(rel.key)`.
+    /// The function that a key path with an operator at its end stands for: `rel.key.@sum` is `sum:(rel.key)`.
     private static func function(of expression: Expression) -> Expression? {
         guard case .keyPath(let path) = expression,
             let place = path.keys.firstIndex(where: { $0.collectionOperator != nil }), place > 0,
-            let function = path.keys[place].collectionOperator?.function
+            place == path.keys.count - 1, let function = path.keys[place].collectionOperator?.function
         else { return nil }
-        var keys = path.keys
-        keys.remove(at: place)
-        return .function(function, [.keyPath(KeyPath(keys: keys))])
+        return .function(function, [.keyPath(KeyPath(keys: Array(path.keys[..<place])))])
+    }
+
+    /// Why no store computes a key path with an operator that is not its last component, and how to write it; the end of a sentence
+    /// that begins with the derivation. nil when there is none.
+    package var intermediateOperator: String? {
+        for path in expression.expression?.keyPaths ?? [] {
+            guard let place = path.keys.firstIndex(where: \.isOperator), place < path.keys.count - 1 else { continue }
+            var keys = path.keys
+            keys.append(keys.remove(at: place))
+            return "whose operator \(path.keys[place].text) is intermediate: an operator is the last component, as in "
+                + keys.map(\.text).joined(separator: ".")
+        }
+        return nil
     }
 }
 
@@ -41,13 +52,14 @@ extension CollectionOperator {
 }
 
 extension Attribute {
-    /// What stands in the way of computing the attribute, whatever its type: text that cannot be read, or a key that its entity does
-    /// not have; the end of a sentence that begins with the attribute. nil when nothing does.
+    /// What stands in the way of computing the attribute, whatever its type: text that cannot be read, an operator in the middle of a
+    /// path, or a key that its entity does not have; the end of a sentence that begins with the attribute. nil when nothing does.
     package var derivationObstacle: String? {
         guard let derivation else { return nil }
         do {
             let expression = try derivation.expression.required()
             _ = try derivation.filter?.required()
+            if let intermediate = derivation.intermediateOperator { return intermediate }
             for path in expression.keyPaths {
                 if let missing = missingKey(of: path) { return missing }
             }

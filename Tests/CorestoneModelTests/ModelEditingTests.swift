@@ -25,7 +25,7 @@ final class ModelEditingTests: XCTestCase {
         let staff = try department.addRelationship(named: "staff", destination: employee, isToMany: true)
         try works.setInverse(staff)
         let total = try department.addAttribute(named: "total", type: .decimal)
-        try total.setDerivation(Derivation(ExpressionText("staff.@sum.salary")))
+        try total.setDerivation(Derivation(ExpressionText("staff.salary.@sum")))
         try employee.addIndex(FetchIndex(name: "name", elements: [.init(property: "name")]))
         try manager.addIndex(
             FetchIndex(

@@ -9,12 +9,14 @@ final class ModelNounTests: XCTestCase {
     func testOperatorsOfDerivationsBecomeFunctions() {
         for (text, expected) in [
             ("pages.@count", "count:(pages)"), ("beachEntities.rating.@sum", "sum:(beachEntities.rating)"),
-            ("items.@sum.price", "sum:(items.price)"), ("primaryLabel.code", "primaryLabel.code"),
+            ("items.@sum.price", "items.@sum.price"), ("primaryLabel.code", "primaryLabel.code"),
             ("canonical:(city)", "canonical:(city)"), ("now()", "now()"), ("count:(pages)", "count:(pages)"),
         ] {
             let derivation = Derivation(ExpressionText(text))
             XCTAssertEqual(derivation.expression.text, expected)
             XCTAssertNotNil(derivation.expression.expression, text)
+            let intermediate = derivation.intermediateOperator
+            XCTAssertEqual(intermediate?.hasSuffix("as in items.price.@sum"), text.contains("@sum.") ? true : nil)
         }
         XCTAssertEqual(Derivation(ExpressionText("no (( sense")).expression.text, "no (( sense")
     }

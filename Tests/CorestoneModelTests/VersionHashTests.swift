@@ -67,7 +67,7 @@ final class VersionHashTests: XCTestCase {
             try hashes { _, attribute, _, _ in try attribute.setAllowsExternalStorage(true) },
             try hashes { _, attribute, _, _ in try attribute.setTransient(true) },
             try hashes { _, attribute, _, _ in try attribute.setDerivation(Derivation(ExpressionText("r.@count"))) },
-            try hashes { _, attribute, _, _ in try attribute.setDerivation(Derivation(ExpressionText("r.@sum.a"))) },
+            try hashes { _, attribute, _, _ in try attribute.setDerivation(Derivation(ExpressionText("r.a.@sum"))) },
             try hashes { _, _, relationship, _ in try relationship.setCounts(minimum: 1, maximum: 0) },
             try hashes { _, _, relationship, _ in try relationship.setCounts(minimum: 0, maximum: 3) },
             try hashes { entity, _, relationship, other in

@@ -46,6 +46,35 @@ def test_s164_a_store_that_derives_nothing_is_refused(tmp_path: Path, place: str
 
 
 @derives
+@pytest.mark.parametrize("is_there", [False, True])
+def test_s166_an_intermediate_operator_is_refused(tmp_path: Path, store_type: str, is_there: bool) -> None:
+    """A port says the error and its word; Apple's framework rejects operators that are not terminal, too."""
+
+    def model(path: str) -> Model:
+        return Model(
+            {
+                "Author": {
+                    "name": "string?",
+                    "sum": f"derived int64? = {path}",
+                    "articles": "to-many Article? inverse author",
+                },
+                "Article": {"wordCount": "int32?", "author": "to-one Author? inverse articles"},
+            }
+        )
+
+    place = tmp_path / "a.sqlite"
+    if is_there:
+        with Coordinator(model("articles.wordCount.@sum")) as coordinator:
+            coordinator.add_store(place, type=store_type)
+    with pytest.raises(CorestoneError, match=r"Author\.sum .*intermediate.*articles\.wordCount\.@sum") as raised:
+        Coordinator(model("articles.@sum.wordCount")).add_store(place, type=store_type)
+    assert (raised.value.code, raised.value.entity, raised.value.key) == (134080, "Author", "sum")
+    assert place.exists() == is_there
+    findings = model("articles.@sum.wordCount").lint()
+    assert any("intermediate" in str(finding) for finding in findings)
+
+
+@derives
 def test_s167_triggers_keep_copies(tmp_path: Path, store_type: str) -> None:
     container, ctx, _, _ = library(tmp_path / "a.sqlite", store_type)
     with container:

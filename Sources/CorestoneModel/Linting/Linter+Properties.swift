@@ -19,6 +19,11 @@ extension Linter {
                 .unsupportedDerivation, entity, attribute.name,
                 "\(shown) is derived by \(derivation.expression.text), which cannot be read", "correct the expression")
         }
+        if let obstacle = derivation.intermediateOperator {
+            return add(
+                .unsupportedDerivation, entity, attribute.name,
+                "\(shown) is derived by \(derivation.expression.text), \(obstacle)", "put the operator last")
+        }
         if !attribute.canBeDerived(by: expression) || derivation.filter != nil {
             add(
                 .unsupportedDerivation, entity, attribute.name,

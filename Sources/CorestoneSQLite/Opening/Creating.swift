@@ -21,12 +21,7 @@ struct StoreCreation {
         for attribute in model.entities.flatMap(\.ownAttributes) where !attribute.isTransient {
             guard let derivation = attribute.derivation, !known.contains(ObjectIdentifier(attribute)) else { continue }
             let entity = attribute.entity.name
-            if let obstacle = attribute.derivationObstacle {
-                throw CoreError(
-                    .unsupported, code: .persistentStoreOpen,
-                    "\(entity).\(attribute.name) is derived by \(derivation.expression.text), \(obstacle); correct the derivation",
-                    entity: entity, key: attribute.name)
-            }
+            if let obstacle = attribute.derivationObstacle { throw attribute.cannotBeDerived(obstacle) }
             let filter = derivation.filter.map { " with the filter \($0.text)" } ?? ""
             throw CoreError(
                 .unsupported, code: .persistentStoreOpen,
@@ -172,5 +167,24 @@ extension Connection {
             key.bind(entity.parent.map { schema.number(of: $0) } ?? 0, at: 3)
             try key.run(purpose)
         }
+    }
+}
+
+extension Model {
+    /// A store that is there may be of the same model with the operator in its place, and would be refused for its hash alone.
+    func refuseIntermediateOperators() throws {
+        for attribute in entities.flatMap(\.ownAttributes) where !attribute.isTransient {
+            if let obstacle = attribute.derivation?.intermediateOperator { throw attribute.cannotBeDerived(obstacle) }
+        }
+    }
+}
+
+extension Attribute {
+    /// - Parameter obstacle: goes on behind the derivation.
+    fileprivate func cannotBeDerived(_ obstacle: String) -> CoreError {
+        CoreError(
+            .unsupported, code: .persistentStoreOpen,
+            "\(entity.name).\(name) is derived by \(derivation?.expression.text ?? ""), \(obstacle); correct the derivation",
+            entity: entity.name, key: name)
     }
 }

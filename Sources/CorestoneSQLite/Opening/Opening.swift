@@ -60,6 +60,7 @@ struct StoreOpening {
     }
 
     func run() throws -> OpenedStore {
+        try model?.refuseIntermediateOperators()
         if path == StorePlace.nowhere { return try openInMemory() }
         let place = try StorePlace(path)
         if place.state == .missing, !options.isReadOnly, !options.mustExist, let model {
