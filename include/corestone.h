@@ -1230,8 +1230,9 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_copy_unsaved_changes(cst_co
 /* Empties a store: rows, tables, metadata and files of external data go, the file stays, and a store added there begins anew.
  * One transaction under SQLite's locks: CST_E_STORE_BUSY while somebody writes. The file of an XML or a binary store is removed.
  * `type` may be null: that of the store which is there. If the coordinator has the store open, it is
- * removed first. CST_UNCHANGED when there is no file; CST_E_NOT_A_STORE for another program's, which stays as it is. Of the
- * options, which may be NULL, busy_timeout_ms and CST_STORE_FORCE_DESTROY mean something. */
+ * removed first. CST_UNCHANGED when there is no file in a folder that is there, CST_E_STORE_IO without the folder,
+ * CST_E_INVALID_ARGUMENT for /dev/null; CST_E_NOT_A_STORE for another program's, which stays as it is. Of the options, which may be
+ * NULL, busy_timeout_ms and CST_STORE_FORCE_DESTROY mean something. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_destroy_store(cst_coordinator *coordinator, cst_string type,
                                                                    cst_string path, const cst_store_options *options,
                                                                    cst_error **error);

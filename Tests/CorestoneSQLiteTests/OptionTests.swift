@@ -262,7 +262,7 @@ final class OptionTests: StoreTestCase {
         XCTAssertEqual(store.path, "/dev/null")
         XCTAssertEqual(store.type, .sqlite)
         _ = try coordinator.addStore(at: "/dev/null")
-        XCTAssertFalse(try coordinator.destroyStore(at: "/dev/null"))
+        XCTAssertEqual(failure { try coordinator.destroyStore(at: "/dev/null") }.status, .invalidArgument)
         let copy = try coordinator.migrateStore(store, to: .sqlite, at: path("kept.sqlite"))
         XCTAssertFalse(copy.isReadOnly)
         var options = StoreOptions()

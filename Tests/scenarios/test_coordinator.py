@@ -7,7 +7,7 @@ from typing import Any
 
 import corestone
 import pytest
-from corestone import Container, Coordinator, Model
+from corestone import Container, Coordinator, CorestoneError, Model
 from host_places import HOST_TYPES
 from scenario_models import CARS
 
@@ -39,6 +39,17 @@ def test_s316_metadata_set_without_a_stack_is_seen_by_whoever_opens(
     assert first.metadata(first.add_store(place, type=store_type))["testKey"] == "told"
     second = Coordinator(model)
     assert second.metadata(second.add_store(place, type=store_type))["testKey"] == "told"
+
+
+@pytest.mark.parametrize("path", ["/dev/null", "none/of/these/"])
+def test_s317_what_is_no_place_for_a_store_is_not_destroyed(tmp_path: Path, path: str) -> None:
+    """A library's test on Apple's framework says that both fail; which of its calls does is not told."""
+    coordinator = Coordinator(Model(CARS))
+    for type in (None, "SQLite"):
+        with pytest.raises(CorestoneError):
+            coordinator.destroy_store(path if path == "/dev/null" else tmp_path / path / "a.sqlite", type=type)
+    assert not coordinator.destroy_store(tmp_path / "none.sqlite")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.needs_file("it looks for a file")

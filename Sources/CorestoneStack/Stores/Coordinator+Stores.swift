@@ -99,9 +99,9 @@ extension Coordinator {
     ///   - path: relative to the working directory at the time of the call.
     ///   - options: how long to wait for another process's lock, and whether the store's files are removed all the same if that does
     ///     not end (`forcesDestruction`).
-    /// - Returns: false when there is no such store; nothing is made then.
+    /// - Returns: false when there is no such store in a folder that is there; nothing is made then.
     /// - Throws: `.storeBusy` while somebody else writes, `.storeReadOnly` for a file that may not be written, `.notAStore` for
-    ///   what is no store of the type.
+    ///   what is no store of the type, `.storeIO` where the folder is missing, `.invalidArgument` for `/dev/null`.
     @discardableResult
     public func destroyStore(
         _ type: StoreType? = nil, at path: String, options: StoreOptions = StoreOptions()
@@ -110,7 +110,13 @@ extension Coordinator {
         if kind.isHosted {
             return try kind.destroy(path, options: options) { try removeHostedStores(kind.type, at: path) }
         }
-        guard let place = try StoreTypes.place(path, kind) else { return false }
+        guard let place = try StoreTypes.place(path, kind) else {
+            if !kind.hasFile { return false }
+            throw CoreError(
+                .invalidArgument, code: .persistentStoreOperation,
+                "\(path) is no file that could be destroyed: a store of that path lies in memory, and ends when it is removed from its "
+                    + "coordinator", file: path)
+        }
         return try kind.destroy(path, options: options) { try removeStores(at: place) }
     }
 
