@@ -211,6 +211,40 @@ def test_s378_a_relationship_to_its_own_entity_keeps_its_direction(opened: Any) 
 
 
 @pytest.mark.parametrize("is_saved", [False, True])
+def test_s379_a_list_mixes_constants_and_what_a_path_leads_to(opened: Any, is_saved: bool) -> None:
+    """Asserted by a port alone."""
+    model = Model(
+        {
+            "User": {"name": "string?", "hasTags": "to-many Tag? inverse hasUsers"},
+            "Tag": {"name": "string?", "hasUsers": "to-many User? inverse hasTags"},
+        }
+    )
+    context = opened(model).context()
+    for name in ("tag 1", "Tag 2", "Täg 3"):
+        context.insert("Tag", name=name)
+    user = context.insert("User", name="user")
+    user.hasTags = [context.insert("Tag", name=f"User Tag {number}") for number in (1, 2)]
+    if is_saved:
+        context.save()
+    found = ["Tag 2", "User Tag 1", "User Tag 2"]
+    for format in (
+        "name IN {'Tag 2', hasUsers.hasTags.name}",
+        "{'Tag 2', hasUsers.hasTags.name} CONTAINS name",
+        "name IN {hasUsers.hasTags.name, 'Tag 2', 'other', hasUsers.name}",
+        "SELF IN {SUBQUERY(hasUsers.hasTags, $tag, $tag.name != nil), nil} OR name == 'Tag 2'",
+    ):
+        assert names(context.fetch("Tag", format)) == found, format
+        everything = context.fetch("Tag")
+        assert names(tag for tag in everything if Predicate(format).evaluate(tag)) == found, format
+        others = names(tag for tag in everything if tag.name not in found)
+        assert names(context.fetch("Tag", f"NOT ({format})")) == others, format
+    # A list that a predicate was given is no path.
+    assert not context.fetch("Tag", "name IN %@", [["Tag 2"]])
+    text = "name IN {'Tag 2', hasUsers.hasTags.name}"
+    assert Predicate(str(Predicate(text))) == Predicate(text)
+
+
+@pytest.mark.parametrize("is_saved", [False, True])
 def test_s381_subqueries_see_unsaved_objects(opened: Any, is_saved: bool) -> None:
     model = Model(CARS)
     context = opened(model).context()

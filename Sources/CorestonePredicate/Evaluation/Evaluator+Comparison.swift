@@ -130,7 +130,7 @@ extension Evaluator {
     }
 
     /// IN, and CONTAINS with its sides exchanged. Options do not reach into collections; a path over two to-many
-    /// relationships leads to its leaves, as under ANY.
+    /// relationships leads to its leaves, as under ANY, and one among the elements of a list stands for all that it leads to.
     private func isMember(
         _ element: PropertyValue, of collection: PropertyValue, _ comparison: Comparison
     ) throws -> Bool {
@@ -139,6 +139,12 @@ extension Evaluator {
         }
         let source = comparison.operator == .in ? comparison.right : comparison.left
         if source.isPath, let leaves = collection.elements?.flattened { return leaves.contains(element) }
+        if case .aggregate(let parts) = source, case .array(let members) = collection {
+            return zip(parts, members).contains { part, member in
+                guard part.leadsToMembers, let leaves = member.elements?.flattened else { return member == element }
+                return leaves.contains(element)
+            }
+        }
         switch collection {
         case .array(let members): return members.contains(element)
         case .set(let members): return members.contains(element)
@@ -169,6 +175,12 @@ extension Expression {
         case .keyPath, .path: true
         default: false
         }
+    }
+
+    /// Whether it gives the members of a relationship, if it gives a collection.
+    fileprivate var leadsToMembers: Bool {
+        if case .subquery = self { return true }
+        return isPath
     }
 }
 

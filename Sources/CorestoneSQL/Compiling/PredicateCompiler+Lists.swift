@@ -17,13 +17,28 @@ extension PredicateCompiler {
         of element: Operand, in collection: Expression, _ comparison: Comparison, _ environment: Environment
     ) throws -> Condition {
         if case .aggregate(let parts) = collection {
-            let operands = try parts.map { try operand($0, environment) }
-            return list(element, operands.filter { $0.kind != .null && $0.kind.suits(element.kind) })
+            return try membership(of: element, amongAll: parts, comparison, environment)
         }
         let other = try operand(collection, environment)
         guard other.kind == .list else { return try substring(element, in: other, comparison) }
         let members = try (other.constant?.elements ?? []).map { try operand($0) }
         return list(element, members.filter { $0.kind != .null && $0.kind.suits(element.kind) })
+    }
+
+    /// A list of values, and of to-many paths, each of which stands for all that it leads to.
+    private mutating func membership(
+        of element: Operand, amongAll parts: [Expression], _ comparison: Comparison, _ environment: Environment
+    ) throws -> Condition {
+        var (values, conditions): ([Operand], [Condition]) = ([], [])
+        for part in parts {
+            if let members = try members(part, environment) {
+                conditions.append(try isMember(element, of: members, comparison, environment))
+            } else {
+                values.append(try operand(part, environment))
+            }
+        }
+        let isListed = list(element, values.filter { $0.kind != .null && $0.kind.suits(element.kind) })
+        return conditions.isEmpty ? isListed : chain([isListed] + conditions, isAnd: false)
     }
 
     /// Up to this many values are bound one by one; longer lists of whatever length make one statement.
