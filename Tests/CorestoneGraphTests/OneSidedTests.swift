@@ -289,7 +289,7 @@ final class OneSidedTests: XCTestCase {
         context.mergePolicy = .objectTrump
         try node.set("name", "changed")
         try anchor.set("name", "changed")
-        XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? CoreError)?.key, "anchor") }
+        XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? CoreError)?.status, .validation) }
         try context.rollback()
         XCTAssertFalse(node.isGone || anchor.isGone)
         XCTAssertTrue(anchor.isFault)

@@ -85,6 +85,24 @@ def test_a_function_names_sections(context: Context) -> None:
     assert len(controller.fetched_objects or []) == 0
 
 
+def test_a_second_fetch_moves_rows_between_sections(context: Context, tmp_path: Path) -> None:
+    add(context, 1, 2, 9)
+    context.save()
+    controller = FetchedResultsController(context, FetchRequest("Item", sort="rank"), level)
+    controller.perform_fetch()
+    moved = controller[0, 0]
+    with Container(context.model, tmp_path / "a.sqlite") as elsewhere:
+        view = elsewhere.view_context
+        (same,) = view.fetch("Item", "rank == 1")
+        same.rank = 7
+        view.save()
+    context.refresh_all()
+    controller.perform_fetch()
+    shown = {section.name: [item.rank for item in section] for section in controller.sections or []}
+    assert shown == {"low": [2], "high": [7, 9]}
+    assert controller.index_path(moved) == (1, 0)
+
+
 def test_what_a_function_raises_fails_the_fetch(context: Context) -> None:
     add(context, 1)
     controller = FetchedResultsController(context, FetchRequest("Item", sort="rank"), lambda item: item.nothing)

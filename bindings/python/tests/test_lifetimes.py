@@ -72,6 +72,30 @@ def test_objects_keep_their_context(model: Model, path: Path) -> None:
     assert settle() <= before + 20  # the model's own
 
 
+def test_a_context_ends_while_its_container_is_open(staff: Context) -> None:
+    """Its objects, its undo steps and its queue end with it."""
+    container = staff.container
+
+    def work(context: Context) -> None:
+        context.undo_manager = corestone.UndoManager()
+        for item in context.fetch("Employee"):
+            item.name = f"{item.name} X"
+        context.process_pending_changes()
+        context.rollback()
+
+    def once() -> None:
+        work(container.context())
+        background = container.background_context()
+        background.perform_and_wait(lambda: work(background))
+
+    once()
+    before = settle()
+    for _ in range(5):
+        once()
+    assert settle() == before
+    assert staff.count("Employee") > 0
+
+
 def test_borrowed_targets_are_kept(staff: Context) -> None:
     ada = staff.first("Employee", "name == 'Ada'")
     department = ada.department

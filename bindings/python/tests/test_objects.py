@@ -251,3 +251,26 @@ def test_a_primitive_value_is_no_change(staff: Context) -> None:
     assert staff.first("Employee", "name == 'Ada L.'").age == 51
     with pytest.raises(TypeMismatchError):
         staff.first("Employee").set_primitive("age", "old")
+
+
+@pytest.mark.parametrize("is_read", [False, True])
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_a_cascade_spares_a_member_that_moved(staff: Context, elsewhere: bool, is_read: bool) -> None:
+    """Moved in this context before the deletion, or by another one that this one has not heard of."""
+    ada, grace = staff.insert("Employee", name="Ann"), staff.insert("Employee", name="Gus")
+    stays, moves = (staff.insert("Task", title=title, owner=ada) for title in ("stays", "moves"))
+    staff.save()
+    if is_read:
+        assert list(ada.tasks) == [stays, moves]
+    if elsewhere:
+        other = staff.container.context()
+        other.get(moves.id).owner = other.get(grace.id)
+        other.save()
+        staff.refresh_all()
+    else:
+        moves.owner = grace
+    staff.delete(ada)
+    staff.save()
+    check = staff.container.context()
+    assert [task.title for task in check.fetch("Task", "owner.name == 'Gus'")] == ["moves"]
+    assert check.count("Task", "title == 'stays'") == 0
