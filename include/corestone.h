@@ -1529,7 +1529,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_context_schedule(cst_context *context, 
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_lock(cst_context *context, cst_error **error);
 /* The same without waiting: CST_UNCHANGED when another thread has the queue, or work waits there. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_try_lock(cst_context *context, cst_error **error);
-/* Ends one lock; the last one processes pending changes. Code 132000, with CST_E_WRONG_THREAD, without a lock to end. */
+/* Ends one lock; the last one processes pending changes. Code 132000, with CST_E_WRONG_THREAD, without a lock to end, and in a
+ * callback of a call that began under the lock. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_unlock(cst_context *context, cst_error **error);
 /* Says where the program makes the context: a call on the wrong thread is told. A NULL file takes it back. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_set_origin(cst_context *context, cst_string file, uint32_t line,

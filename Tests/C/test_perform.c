@@ -239,6 +239,34 @@ static void a_callback_cannot_let_go_of_its_context(void) {
     company_close(&c);
 }
 
+static struct notified unlocking;
+static cst_context *locked;
+
+static bool unlock_while_counting(int64_t age) {
+    unlocking.calls++;
+    unlocking.status = cst_context_unlock(locked, E);
+    check_slot();
+    return age > 0;
+}
+
+/* The call began under the lock, and would go on without it. */
+static void a_function_cannot_let_go_of_its_context(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    locked = company_context(&c, CST_QUEUE_PRIVATE);
+    OK(cst_function_register_typed(text("unlocks"), text("bool(int64_t)"), (cst_function)unlock_while_counting, E));
+    OK(cst_context_lock(locked, E));
+    OK(cst_release(company_employee(&c, locked, "Ada", 1)));
+    OK(cst_context_save(locked, E));
+    CHECK_INT(1, company_count(locked, c.employee, "FUNCTION(age, 'unlocks') == true"));
+    CHECK(unlocking.calls > 0);
+    CHECK_INT(CST_E_WRONG_THREAD, unlocking.status);
+    CHECK_INT(1, company_count(locked, c.employee, NULL));
+    OK(cst_context_unlock(locked, E));
+    OK(cst_function_unregister(text("unlocks"), E));
+    OK(cst_release(locked));
+    company_close(&c);
+}
+
 /* ---- waiting for each other */
 
 struct pair {
@@ -447,6 +475,7 @@ int main(int argc, char **argv) {
     RUN(both_threads_and_the_place_are_named);
     RUN(a_lock_takes_the_queue_for_its_thread);
     RUN(a_callback_cannot_let_go_of_its_context);
+    RUN(a_function_cannot_let_go_of_its_context);
     RUN(a_wait_without_end_is_refused);
     RUN(parents_and_children_perform_within_each_other);
     RUN(a_draining_main_thread_serves_children);

@@ -30,6 +30,7 @@ extension Context {
             holds = Holds()
             takeMail()
         }
+        if holds.locks == 0 { holds.callsAtLock = platform_call_depth() }
         holds.locks += 1
         return true
     }
@@ -40,11 +41,11 @@ extension Context {
     @available(*, noasync, message: "a task may go on with another thread, which has no lock; use perform")
     public func unlock() throws {
         try checkQueue()
-        guard holds.locks > 0 else {
+        guard holds.locks > 0, platform_call_depth() <= holds.callsAtLock else {
             throw CoreError(
                 .wrongThread, code: .managedObjectContextLocking,
                 "\(nameOfThread(platform_thread_id())) unlocks \(label.text), which it did not lock"
-                    + (holds.performs > 0 ? " within this perform or call" : ""))
+                    + (holds.performs + holds.locks > 0 ? " within this perform or call" : ""))
         }
         guard holds.locks == 1, holds.performs == 0 else { return holds.locks -= 1 }
         try refuseInHook("be unlocked")

@@ -8,6 +8,8 @@ struct Holds {
     var performs = 0
     /// Calls to `lock` within the innermost perform that wait for their `unlock`.
     var locks = 0
+    /// How many calls of the library ran on the thread at the first of these. Those that began since may not lose the context.
+    var callsAtLock: UInt32 = 0
 
     var isNone: Bool { performs == 0 && locks == 0 }
 }
