@@ -121,7 +121,7 @@ struct LoadCommand: Command {
             if !keepsGoing { throw Ended() }
         }
         // What is not in the store by then was told.
-        defer { try? loader.context.close(.discard) }
+        defer { _ = try? loader.context.close(.discard) }
         var hasEnded = false
         do {
             Interruption.await()
