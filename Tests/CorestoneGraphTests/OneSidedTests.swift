@@ -22,6 +22,7 @@ final class OneSidedTests: XCTestCase {
         let home = try node.addRelationship(named: "team", destination: team)
         try members.setInverse(home)
         try home.setDeleteRule(.noAction)
+        _ = try node.addRelationship(named: "nodes", destination: node, isToMany: true)
         _ = try node.addRelationship(named: "peer", destination: base)
         _ = try node.addRelationship(named: "anchor", destination: base, isOptional: false)
         _ = try node.addRelationship(named: "bag", destination: base, isToMany: true)
@@ -276,25 +277,41 @@ final class OneSidedTests: XCTestCase {
         XCTAssertEqual(try Context(coordinator: coordinator).fetch("Node", "bag.@count + row.@count > 0").count, 0)
     }
 
-    /// The save was to bring the rows back, and failed: they are gone again, and their objects are faults, not new ones that leave.
-    func testARollbackLeavesWhatWasToComeBack() throws {
-        let node = try node()
+    /// A saved node that another one leads to. Both it and its anchor were deleted elsewhere; changes of this context's save it again.
+    private func nodeDeletedElsewhere() throws -> (node: ManagedObject, anchor: ManagedObject, holder: ManagedObject) {
+        let (node, holder) = (try node(), try node())
         let anchor = try XCTUnwrap(try target("anchor", node))
-        let holder = try self.node()
-        try holder.set("peer", anchor)
+        try holder.add(node, to: "nodes")
         try context.save()
         let elsewhere = Context(coordinator: coordinator)
         for object in [node, anchor] { try elsewhere.delete(elsewhere.object(with: object.objectID)) }
         try elsewhere.save()
         context.mergePolicy = .objectTrump
         try node.set("name", "changed")
-        try anchor.set("name", "changed")
-        XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? CoreError)?.status, .validation) }
+        // The members that it had went with its row.
+        try node.add(base("member", context), to: "pair")
+        return (node, anchor, holder)
+    }
+
+    /// The save was to bring the row back, and failed: it is gone again, and its object is a fault, not a new one that leaves.
+    func testARollbackLeavesWhatWasToComeBack() throws {
+        let (node, _, holder) = try nodeDeletedElsewhere()
+        XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? CoreError)?.key, "anchor") }
         try context.rollback()
-        XCTAssertFalse(node.isGone || anchor.isGone)
-        XCTAssertTrue(anchor.isFault)
+        XCTAssertFalse(node.isGone)
+        XCTAssertTrue(node.isFault)
         XCTAssertFalse(context.hasChanges)
-        XCTAssertTrue(try target("peer", holder) === anchor)
+        XCTAssertTrue(try holder.members("nodes").first === node)
+    }
+
+    func testRowsThatComeBackTogetherLeadToEachOther() throws {
+        let (node, anchor, _) = try nodeDeletedElsewhere()
+        try anchor.set("name", "changed")
+        try context.save()
+        let elsewhere = Context(coordinator: coordinator)
+        let read = try elsewhere.object(with: node.objectID)
+        XCTAssertEqual(try target("anchor", read)?.objectID, anchor.objectID)
+        XCTAssertEqual(try target("anchor", read)?.get("name", as: String.self), "changed")
     }
 
     func testObserversThatSaveHearNoAnswerToSavesOfNothing() throws {

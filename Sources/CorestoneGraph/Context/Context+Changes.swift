@@ -104,6 +104,12 @@ extension Context {
         undecidedDeletions.append(object)
     }
 
+    /// The same for those to which a refresh led back.
+    func applyTakenBackDeleteRules() {
+        for object in takenBackDeletions { applyDeleteRulesAgain(to: object) }
+        takenBackDeletions = []
+    }
+
     /// Applies the delete rules of what was deleted since the last time, if `propagatesDeletesAtEndOfEvent`, and ends the event:
     /// it is one step of undo, and observers hear of its objects.
     public func processPendingChanges() throws {

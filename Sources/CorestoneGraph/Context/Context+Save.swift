@@ -9,6 +9,7 @@ extension Context {
     public func save() throws {
         try checkQueue()
         try refuseInHook("save")
+        applyTakenBackDeleteRules()
         try processPendingChanges(appliesDeleteRules: true)
         if hasChanges {
             post(.willSave)

@@ -141,6 +141,9 @@ public final class Context: @unchecked Sendable {
     var undoRecorder: UndoRecorder?
     /// Deleted objects whose delete rules were not applied yet.
     var undecidedDeletions: [ManagedObject] = []
+    /// Deleted objects that others lead to again, since they were refreshed: the next save applies their delete rules once more.
+    /// Until then the deletion may be undone.
+    var takenBackDeletions: [ManagedObject] = []
     /// For stores that hear which objects contexts know.
     var notices = RegistrationNotices()
     /// Faults that came without rows, in the groups in which they came: the first that fires fills its siblings.
@@ -306,6 +309,7 @@ extension Context {
         (vanished, insertedAgain, keptKeys) = ([], [], [:])
         assignedStores = [:]
         undecidedDeletions = []
+        takenBackDeletions = []
         platform_store64(owner + 2, 0)
         event = Event()
         undoRecorder?.stamp += 1

@@ -190,7 +190,7 @@ extension Context {
         noteDeleted(object)
     }
 
-    /// The object gets its row back under the same ID, with all that it holds but what leads to rows that are gone too.
+    /// The object gets its row back under the same ID, with all that it holds.
     ///
     /// - Throws: `.conflict` for a value whose file has gone with the row, before anything changes.
     private func insertAgain(_ object: ManagedObject) throws {
@@ -200,9 +200,15 @@ extension Context {
         object.state.insert(.inserted)
         noteInserted(object)
         insertedAgain.append(object)
-        for relationship in object.entity.relationships where !relationship.isToMany {
-            guard let target = try object.target(of: relationship) else { continue }
-            if try !hasRow(target) { object.placeTarget(nil, relationship) }
+    }
+
+    /// Has objects that get their rows back lead to no row that is gone. Called when all of them are known, for some lead to others.
+    func letGoOfGoneRows() throws {
+        for object in insertedAgain where object.context === self && object.isInserted {
+            for relationship in object.entity.relationships where !relationship.isToMany {
+                guard let target = try object.target(of: relationship) else { continue }
+                if try !hasRow(target) { object.placeTarget(nil, relationship) }
+            }
         }
     }
 

@@ -227,6 +227,6 @@ extension ManagedObject {
         guard let saved, try saved.unlessGhost({ try setTarget(saved, of: relationship) }) != nil else {
             return try setTarget(nil, of: relationship)
         }
-        context.applyDeleteRulesAgain(to: saved)
+        if saved.isDeleted { context.takenBackDeletions.append(saved) }
     }
 }

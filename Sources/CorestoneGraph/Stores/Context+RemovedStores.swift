@@ -1,8 +1,8 @@
 import CorestoneModel
 import CorestoneValues
 
-// The objects of a store that its coordinator has no more stand for nothing. They leave each context, which takes in the news where it
-// takes in those of merges: on its own queue.
+// A coordinator that removes a store invalidates its objects in every context. Each context does so on its own queue, where it
+// merges changes.
 extension Coordinator {
     /// Has every context give up the objects of a store that was removed, those on top of others first.
     func invalidateObjects(of store: Store) {
@@ -11,10 +11,10 @@ extension Coordinator {
 }
 
 extension Context {
-    /// Gives up the objects of stores that were removed. They are gone as after a reset, and `invalidated` for who listens; references
-    /// to them are let go. Their unsaved changes are lost, and the log tells. New objects that are in no store yet stay.
+    /// Invalidates the objects of stores that were removed: they are gone as after a reset, observers get them as `invalidated`, and
+    /// references to them end. The log reports their unsaved changes, which are lost. New objects without a store stay.
     ///
-    /// Also within a piece of work, and with changes: waiting would not bring anything back.
+    /// Runs also within a perform and with pending changes: the rows do not come back by waiting.
     func takeRemovedStores() {
         if inbox.isEmpty || !mayMergeNow || isAskingValidators { return }
         let stores = inbox.takeRemoved()
@@ -63,8 +63,7 @@ extension Context {
         )
     }
 
-    /// Has those that stay let go of objects that leave. None of them was saved with such a reference, since an object leads to those of
-    /// its own store alone.
+    /// Ends the references of other objects to those that leave. No saved row has one: a row refers to rows of its own store only.
     private func letGo(of leaving: Set<ObjectIdentifier>) {
         for holder in everyObject where !leaving.contains(ObjectIdentifier(holder)) {
             holder.letGoOfChangedTargets(withInverse: false) { leaving.contains($0) }
@@ -79,9 +78,10 @@ extension Context {
         }
     }
 
-    /// Lists of objects that are about to be written, checked or merged have none that left.
+    /// Removes objects that left from the lists of those to be written, checked or merged.
     private func forgetGone(with store: Store) {
         undecidedDeletions.removeAll(where: \.isGone)
+        takenBackDeletions.removeAll(where: \.isGone)
         lockedObjects.removeAll(where: \.isGone)
         insertedAgain.removeAll(where: \.isGone)
         mergedIn.removeAll(where: \.isGone)
@@ -93,7 +93,7 @@ extension Context {
         event.forgetGone()
     }
 
-    /// The object of an ID; of a store that was removed one that is gone, for who has to name what went.
+    /// The object of an ID; for an ID of a removed store, an object that is gone, so that a change can name it.
     func objectOrStandIn(of id: ObjectID) throws -> ManagedObject {
         guard let store = id.store, !store.isOpen, !id.isTemporary, registered(with: id) == nil else {
             return try object(with: id)
