@@ -48,7 +48,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 C_TESTS = $(MAKE) -C Tests/C LIB=$(BUILD)/lib INCLUDE=$(BUILD)/include
 TIMED = SECONDS=0; trap 'code=$$?; echo "make $@: $$([ $$code = 0 ] && echo done || echo FAILED) in $$SECONDS seconds"' EXIT
 
-.PHONY: help deps build library tool demo diagrams test lint format test-asan test-leaks test-tsan stress stress-processes stress-faults stress-reentrancy check-hostile fuzz bench install clean
+.PHONY: help deps build library tool demo diagrams test lint format test-asan test-leaks test-tsan stress stress-processes stress-faults stress-reentrancy check-hostile check-mutants fuzz bench install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)$$/  make \1\t\2/p' Makefile | expand -t 22
@@ -113,6 +113,9 @@ stress-faults: build ## a save with each of its calls failing in every way, 1,00
 
 check-hostile: build ## 100 files that mean harm, each with every command of the tool: a result or a refusal, in 256 MB and 10 s
 	@$(TIMED); $(VENV)/bin/python Tests/faults/hostile.py
+
+check-mutants: deps ## 62 wrong changes, one at a time: which tests notice them (MUTANTS)
+	@$(TIMED); $(VENV)/bin/python Tests/mutants/run.py $(MUTANTS)
 
 stress-reentrancy: build ## random calls from within callbacks: 20,000 seeds (REENTRANCY_SEEDS), 2,000 with AddressSanitizer
 	@$(TIMED); scripts/stress_reentrancy.sh $(BUILD) $(REENTRANCY_SEEDS) $(REENTRANCY_ASAN_SEEDS)

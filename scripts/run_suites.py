@@ -108,6 +108,7 @@ def mypy_commands() -> list[list[str]]:
         "Tests/examples",
         "Tests/stress",
         "Tests/faults",
+        "Tests/mutants",
     ):
         files = sorted(str(path.relative_to(ROOT)) for path in (ROOT / folder).glob("*.py"))
         if files:
