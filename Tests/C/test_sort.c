@@ -61,6 +61,27 @@ static void comparators_and_further_keys(void) {
     expect_order("2130", order, 4);
 }
 
+static void a_leading_minus_turns_the_order(void) {
+    struct person people[] = {{"Ada", 2, 0}, {"Bob", 3, 0}, {"Eve", 1, 0}};
+    cst_value values[3];
+    for (int i = 0; i < 3; i++)
+        values[i] = value_person(&people[i]);
+    const struct {
+        const char *path;
+        uint32_t flags;
+        const char *order;
+    } cases[] = {{"age", 0, "201"},
+                 {"age", CST_SORT_DESCENDING, "102"},
+                 {"-age", 0, "102"},
+                 {"-age", CST_SORT_DESCENDING, "201"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const cst_sort sort = {text(cases[i].path), cases[i].flags, 0};
+        size_t order[3] = {0};
+        OK(cst_sort_values(3, values, 1, &sort, NULL, NULL, order, E));
+        expect_order(cases[i].order, order, 3);
+    }
+}
+
 static void results_are_filtered_and_sorted(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *people[] = {company_employee(&c, c.context, "Ada", 2), company_employee(&c, c.context, "Chloe", 3),
@@ -112,6 +133,7 @@ int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(selectors);
     RUN(comparators_and_further_keys);
+    RUN(a_leading_minus_turns_the_order);
     RUN(results_are_filtered_and_sorted);
     RUN(the_locale_is_the_hosts_choice);
     return check_end();

@@ -36,6 +36,21 @@ final class MergePolicyTests: GraphTestCase {
         try [object.get("name") ?? "", "\(object.get("age") ?? 0)", "\(object.get("salary") ?? 0.0)"]
     }
 
+    func testAPolicyForOneSaveAloneDoesNotStay() throws {
+        try ada.set(["age": 31])
+        try context.save()
+        try same.set(["age": 40])
+        XCTAssertThrowsError(try second.save(merging: .error))
+        XCTAssert(second.mergePolicy === MergePolicy.error)
+        try second.save(merging: .objectTrump)
+        XCTAssert(second.mergePolicy === MergePolicy.error)
+        XCTAssertEqual(try stored()[1], "40")
+        second.mergePolicy = .storeTrump
+        try same.set(["age": 41])
+        XCTAssertNoThrow(try second.save(merging: .rollback))
+        XCTAssert(second.mergePolicy === MergePolicy.storeTrump)
+    }
+
     func testS148TheSharedPoliciesTellTheirTypes() {
         let all = [MergePolicy.error, .storeTrump, .objectTrump, .overwrite, .rollback]
         XCTAssertEqual(all.map(\.type.rawValue), [0, 1, 2, 3, 4])

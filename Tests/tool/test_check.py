@@ -11,7 +11,7 @@ import time
 import uuid
 from pathlib import Path
 
-from conftest import ROOT, TOOL, compare, run, settled
+from conftest import ROOT, TOOL, compare, make_versions, run, settled
 from corestone import Container, Model
 
 
@@ -118,6 +118,20 @@ def test_what_apple_would_say(zoo: Path, tmp_path: Path) -> None:
     store = broken(zoo, tmp_path, "UPDATE Z_PRIMARYKEY SET Z_MAX = -1 WHERE Z_NAME = 'Keeper'")
     found = run("check", store, "--apple")
     assert found.returncode == 1 and "would not accept it" in found.stdout
+
+
+def test_a_whole_store_that_apple_would_refuse(tmp_path: Path) -> None:
+    """It is of an older version of the model than an application would open it with."""
+    bundle = make_versions(tmp_path)
+    store = tmp_path / "App.sqlite"
+    found = run("check", store, "--model", bundle)
+    assert (found.returncode, found.stderr) == (0, "")
+    found = run("check", store, "--model", bundle, "--apple")
+    assert (found.returncode, found.stderr) == (1, "")
+    assert "is whole, read by version App of the given model" in found.stdout
+    assert "refused: Note: the model's entity has another version hash than the store's" in found.stdout
+    report = json.loads(run("check", store, "--model", bundle, "--apple", "--format", "json").stdout)
+    assert (report["ok"], report["problems"], report["apple"]["accepted"]) == (False, [], False)
 
 
 def test_a_damaged_database_is_a_problem_and_no_store_an_error(zoo: Path, tmp_path: Path) -> None:

@@ -188,6 +188,11 @@ def test_predicates_windows_and_columns(zoo: Path) -> None:
     assert run("fetch", zoo, "Bird", "name == 'dodo'", "--format", "csv").stdout.count("\n") == 1
 
 
+def test_a_plus_before_a_sort_key_is_ascending(zoo: Path) -> None:
+    for key in ("name", "+name"):
+        assert [row["name"] for row in fetched(zoo, "Animal", "--sort", key)] == ["", "carp", "eagle", "emu"]
+
+
 def test_a_store_of_others_is_left_as_it_is(fixtures: Path) -> None:
     folder = fixtures / "stores" / "coredataplus"
     before = sorted(

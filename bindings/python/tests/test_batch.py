@@ -206,6 +206,27 @@ def test_deletions(context: Context) -> None:
         context.execute(BatchDeleteRequest([]))
 
 
+def test_a_deletion_is_denied_while_a_many_to_many_relationship_has_members(tmp_path: Path) -> None:
+    model = Model(
+        {
+            "Tag": {"name": "string", "posts": "to-many Post inverse tags delete deny"},
+            "Post": {"tags": "to-many Tag inverse posts"},
+        }
+    )
+    with Container(model, tmp_path / "posts.sqlite") as container:
+        context = container.context()
+        context.insert("Tag", name="used", posts=[context.insert("Post")])
+        context.insert("Tag", name="free")
+        context.save()
+        with pytest.raises(ValidationError) as denied:
+            context.batch_delete("Tag")
+        assert (denied.value.code, denied.value.entity, denied.value.key) == (1600, "Tag", "posts")
+        assert context.count("Tag") == 2
+        assert context.batch_delete("Tag", "name == 'free'") == 1
+        assert context.batch_delete("Post") == 1
+        assert context.batch_delete("Tag") == 1
+
+
 def test_unique_values(context: Context) -> None:
     context.batch_insert("Code", [{"code": "a", "title": "old"}])
     with pytest.raises(ConflictError) as taken:

@@ -220,6 +220,46 @@ def test_memory_is_bounded_by_the_size_of_the_file(tmp_path: Path, run_python: R
     assert int(kilobytes) < 64 << 10, kilobytes
 
 
+OPENING = """
+import sys
+from corestone import Container, Model, StoreCorruptError
+try:
+    with Container(Model({"Owner": {"name": "string?"}}), sys.argv[1], type="Binary", read_only=True) as container:
+        print([owner.name for owner in container.fetch("Owner")])
+except StoreCorruptError as error:
+    print(error.entity, error.key, error)
+"""
+
+
+def test_columns_whose_parts_do_not_fit_are_refused(tmp_path: Path, run_python: Run) -> None:
+    """In a process of its own, which ends with a crash when such a column is read all the same."""
+    path = tmp_path / "columns.binary"
+    with Container(Model({"Owner": {"name": "string?"}}), path, type="Binary") as container:
+        container.insert("Owner", [{"name": f"name {number}"} for number in range(9)])
+    whole = path.read_bytes()
+
+    def unchanged(found: Content) -> None:
+        pass
+
+    def decreasing(found: Content) -> None:
+        column = table(found, "Owner")["columns"]["name"]
+        first, second, *more = numbers(column["ends"])
+        column["ends"] = packed([second, first, *more])
+
+    def short(found: Content) -> None:
+        """Nine rows have their bits in two bytes."""
+        column = table(found, "Owner")["columns"]["name"]
+        column["present"] = column["present"][:-1]
+
+    for change, said in [
+        (unchanged, "['name 0', 'name 1', "),
+        (decreasing, "Owner name "),
+        (short, "Owner name "),
+    ]:
+        done = run_python(OPENING, str(crafted(whole, change, path)))
+        assert done.stdout.startswith(said), (change, done.stdout + done.stderr)
+
+
 def test_what_is_no_binary_store_is_called_what_it_is(tmp_path: Path) -> None:
     model, path = Model(THINGS), tmp_path / "a.store"
     Container(model, path).close()

@@ -193,6 +193,21 @@ def test_autosave(items: Model, tmp_path: Path) -> None:
         confined.set_autosave(changes=1)
 
 
+def test_a_save_begins_the_count_for_the_autosave_anew(items: Model, tmp_path: Path) -> None:
+    with Document(items) as document:
+        document.save_as(tmp_path / "one")
+        document.set_autosave(changes=2)
+        add(document, "a")
+        document.save()
+        add(document, "b")
+        assert found(document) == ["a", "b"]  # an autosave would come before this on the queue
+        assert document.state == DocumentState.EDITED
+        assert at(tmp_path / "one", items) == ["a"]
+        add(document, "c")
+        wait(lambda: document.state == DocumentState(0))
+    assert at(tmp_path / "one", items) == ["a", "b", "c"]
+
+
 def test_mistakes(items: Model, tmp_path: Path) -> None:
     with pytest.raises(StoreError):
         Document.open(tmp_path / "none", items)

@@ -28,6 +28,14 @@ def test_renaming(shop: Model) -> None:
     assert shop.describe()["entities"][1]["uniqueConstraints"] == [["title"]]
 
 
+def test_prefetched_key_paths_follow_a_renamed_property(shop: Model) -> None:
+    shop.template("orders", "Order", prefetch="items").template("gifts", "Gift", prefetch=["order", "order.items"])
+    shop["Order"].rename_property("items", "lines")
+    requests = shop.describe()["fetchRequests"]
+    assert requests["orders"]["prefetch"] == ["lines"]
+    assert requests["gifts"]["prefetch"] == ["order", "order.lines"]
+
+
 def test_removing(shop: Model) -> None:
     item = shop["Item"]
     shop["Order"].remove("items")

@@ -138,6 +138,18 @@ def test_members_that_came_with_rows_do_not_outlive_a_refresh(way: str) -> None:
     assert store.calls["relationship"] == 1
 
 
+def test_members_are_asked_for_when_their_row_came_again_without_them() -> None:
+    container, store = street("lists")
+    context = container.context()
+    home = context.fetch("Home")[0]
+    assert home.n == "home"
+    store.names["p2"] = "another"
+    store.gives = "references"
+    assert context.fetch("Home")[0] is home
+    assert sorted(each.name for each in home.people) == ["another", "old"]
+    assert store.calls["relationship"] == 1
+
+
 def test_members_that_came_with_rows_are_not_asked_for() -> None:
     container, store = street("lists")
     assert len(container.context().fetch("Home")[0].people) == 1

@@ -326,6 +326,32 @@ def test_what_a_save_tells() -> None:
             request.add_conflict(updated)
 
 
+def test_what_loses_members_is_told() -> None:
+    """Of the pairs that end, the side that is deleted tells none."""
+    told: list[tuple[Any, str, list[Any], list[Any]]] = []
+
+    class Telling(MemStore):
+        def save(self, request: SaveChangesRequest) -> Any:
+            told[:] = [
+                (each.owner.reference, each.relationship, each.added, [row.reference for row in each.removed])
+                for each in request.member_changes
+            ]
+            return super().save(request)
+
+    corestone.register_store_type("Telling", Telling)
+    with Container(Model(EVERYTHING), "x", type="Telling") as container:
+        ctx = container.context()
+        tag = ctx.insert("Tag", name="x")
+        thing, other = ctx.insert("Thing", text="thing", tags=[tag]), ctx.insert("Thing", text="other", tags=[tag])
+        ctx.save()
+        of_thing, of_other, of_tag = (each.id.reference for each in (thing, other, tag))
+        thing.tags.remove(tag)
+        ctx.save()
+        assert sorted(told) == sorted([(of_thing, "tags", [], [of_tag]), (of_tag, "things", [], [of_thing])])
+        assert ctx.batch_delete("Thing", "text == 'other'") == 1
+        assert told == [(of_tag, "things", [], [of_other])]
+
+
 def test_ids_made_by_the_library() -> None:
     class Unnamed(MemStore):
         obtain_permanent_ids = IncrementalStore.obtain_permanent_ids
@@ -928,6 +954,39 @@ def test_closing_is_told_once() -> None:
     del coordinator
     gc.collect()
     assert closed == ["one", "two"]
+
+
+def test_removing_a_store_waits_for_its_methods() -> None:
+    began, may_end = threading.Event(), threading.Event()
+    log: list[str] = []
+
+    class Waiting(MemStore):
+        parallel_reads = True
+
+        def execute_fetch(self, request: Any) -> Any:
+            began.set()
+            log.append("waited" if may_end.wait(20) else "gave up")
+            return super().execute_fetch(request)
+
+        def close(self) -> None:
+            log.append("closed")
+
+    corestone.register_store_type("Waiting", Waiting)
+    coordinator = Coordinator(Model(PEOPLE))
+    store = coordinator.add_store("x", type="Waiting")
+    reader = threading.Thread(target=lambda: coordinator.context().fetch("Person"))
+    remover = threading.Thread(target=lambda: coordinator.remove_store(store))
+    reader.start()
+    assert began.wait(20)
+    remover.start()
+    try:
+        remover.join(0.3)
+        assert (remover.is_alive(), log) == (True, [])
+    finally:
+        may_end.set()
+        for each in (reader, remover):
+            each.join(20)
+    assert log == ["waited", "closed"]
 
 
 @pytest.mark.parametrize("parallel", [False, True])

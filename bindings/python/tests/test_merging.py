@@ -187,6 +187,50 @@ def test_unique_values(container: Container) -> None:
     assert stored.colour == "#e00"
 
 
+def test_the_last_of_several_changed_objects_keeps_unique_values(container: Container) -> None:
+    ctx = container.context()
+    first, second = ctx.insert("Tag", name="red"), ctx.insert("Tag", name="green")
+    ctx.save()
+    first.name = second.name = "blue"
+    ctx.save(merge_policy=MergePolicy.OBJECT_TRUMP)
+    assert (first.name, second.name) == ("red", "blue")
+
+
+def test_members_of_an_object_that_others_deleted_go_back(container: Container) -> None:
+    ctx, other = container.context(), container.context()
+    old, new = ctx.insert("Box", label="old"), ctx.insert("Box", label="new")
+    item = ctx.insert("Item", name="a", box=old)
+    ctx.save()
+    new.items.add(item)
+    other.delete(other.get(new.id))
+    other.save()
+    ctx.merge_changes({"deleted": [new.id]})
+    assert item.box is old
+    assert list(old.items) == [item]
+    assert not ctx.has_persistent_changes
+
+
+def test_a_pair_that_others_made_yields_to_a_change(tmp_path: Path) -> None:
+    model = Model(
+        {
+            "Key": {"label": "string?", "lock": "to-one Lock? inverse key"},
+            "Lock": {"key": "to-one Key? inverse lock"},
+        }
+    )
+    with Container(model, tmp_path / "pairs.sqlite", unsaved="discard") as container:
+        ctx, other = container.context(), container.context()
+        mine, theirs, lock = ctx.insert("Key"), ctx.insert("Key"), ctx.insert("Lock")
+        ctx.save()
+        lock.key = mine
+        theirs.label = "spare"
+        other.get(theirs.id).lock = other.get(lock.id)
+        other.save()
+        ctx.refresh(theirs)
+        assert theirs.lock is None
+        assert lock.key is mine
+        assert mine.lock is lock
+
+
 def test_locked_objects(container: Container) -> None:
     ctx, item = collide(container)
     ctx.rollback()

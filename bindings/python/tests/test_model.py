@@ -287,6 +287,21 @@ def test_copies_and_merged_models(tmp_path: Path) -> None:
         unfinished.copy()
 
 
+def test_a_merged_configuration_is_used_with_cloudkit_when_one_of_them_is() -> None:
+    cloud, local = (
+        Model.load(
+            f"<model><entity name='{entity}'/><configuration name='Synced' usedWithCloudKit='{flag}'>"
+            f"<memberEntity name='{entity}'/></configuration></model>".encode()
+        )
+        for entity, flag in (("Book", "YES"), ("Film", "NO"))
+    )
+    for models, entities in [([cloud, local], ["Book", "Film"]), ([local, cloud], ["Film", "Book"])]:
+        assert Model.merge(models).describe()["configurations"] == [
+            {"name": "Synced", "entities": entities, "usedWithCloudKit": True}
+        ]
+    assert "usedWithCloudKit" not in Model.merge([local, local]).describe()["configurations"][0]
+
+
 def test_a_model_is_drawn() -> None:
     model = Model({"Note": {"title": "string", "tag": "to-one Tag? inverse notes"}, "Tag": {"notes": "to-many Note"}})
     dot = model.diagram()

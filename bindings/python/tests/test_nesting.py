@@ -84,6 +84,25 @@ def test_a_parent_that_lost_the_objects_gives_errors(container: Container) -> No
         child.count("Person")
 
 
+def test_members_that_came_to_the_parent_stay_behind_the_order_of_a_child(tmp_path: Path) -> None:
+    model = Model(
+        {
+            "Team": {"members": "to-many ordered Person inverse team"},
+            "Person": {"name": "string", "team": "to-one Team? inverse members"},
+        }
+    )
+    with Container(model, tmp_path / "ordered.sqlite", unsaved="discard") as container:
+        parent = container.context()
+        child = parent.child()
+        team = parent.insert("Team", members=[parent.insert("Person", name=name) for name in "ab"])
+        parent.save()
+        theirs = child.get(team.id)
+        theirs.members = list(reversed(theirs.members))
+        team.members.append(parent.insert("Person", name="c"))
+        child.save()
+        assert [each.name for each in team.members] == ["b", "a", "c"]
+
+
 def test_private_parents_and_children(container: Container) -> None:
     parent = container.background_context()
     child = parent.child("private")

@@ -94,6 +94,20 @@ def test_members_and_places(ctx: Any) -> None:
     del tokens
 
 
+def test_a_member_that_comes_back_to_a_list_that_nobody_read(ctx: Any) -> None:
+    paris = ctx.insert("Place", name="Paris")
+    ctx.insert("Person", name="Ada", home=paris)
+    ctx.save()
+    with ctx.container.context() as other:
+        again, ada = other.get(paris.id), other.fetch("Person")[0]
+        heard = Heard()
+        with again.observe("people", heard):
+            ada.home = None
+            ada.home = again
+            assert again.has_fault("people")
+        assert heard == [("REMOVAL", "people", [ada], None, []), ("INSERTION", "people", None, [ada], [])]
+
+
 def test_a_token_that_nobody_holds_ends(ctx: Any) -> None:
     heard = Heard()
     ada = ctx.insert("Person", name="Ada")
@@ -197,6 +211,17 @@ def test_the_objects_of_a_removed_store_are_invalidated(tmp_path: Path) -> None:
     assert stays.name == "Stays"
     assert [store.identifier for store in coordinator.stores] == [first.identifier]
     coordinator.close()
+
+
+def test_a_rollback_tells_of_deleted_objects_that_come_back(ctx: Any) -> None:
+    ada = ctx.insert("Person", name="Ada")
+    ctx.save()
+    heard: list[Any] = []
+    with ctx.observe("objects_did_change", lambda _, changes: heard.append((changes.inserted, changes.deleted))):
+        ctx.delete(ada)
+        ctx.process_pending_changes()
+        ctx.rollback()
+    assert heard == [([], [ada]), ([ada], [])]
 
 
 def test_a_deleted_object_that_nobody_held(ctx: Any) -> None:

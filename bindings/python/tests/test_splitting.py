@@ -7,7 +7,14 @@ from typing import Any
 
 import pytest
 
-from corestone import Container, InvalidArgumentError, Model, UnsupportedError
+from corestone import (
+    Container,
+    InvalidArgumentError,
+    Model,
+    UnsupportedError,
+    register_function,
+    unregister_function,
+)
 
 
 @pytest.fixture
@@ -41,6 +48,19 @@ def test_memory_filters_within_order_and_window(context: Any) -> None:
         item.mood = "good" if item.number % 2 else "bad"
     assert numbers(context.fetch("Item", "mood == 'good' AND number > 1", sort="number")) == [3, 5]
     assert numbers(context.fetch("Item", sort=["mood", "-number"], limit=4)) == [4, 2, 0, 5]
+
+
+def test_a_cursor_leaves_out_the_offset_once(context: Any) -> None:
+    """Only memory knows which numbers pass, and how many of a batch's are still to be left out."""
+    register_function("exceeds", lambda number, other: number > other)
+    try:
+        passing = "FUNCTION(number, 'exceeds', 0) == true"
+        for offset, left in [(2, [3, 4, 5]), (3, [4, 5]), (5, [])]:
+            found = context.stream("Item", passing, sort="number", batch=2, offset=offset)
+            assert numbers(found) == left, offset
+        assert numbers(context.stream("Item", passing, sort="-number", batch=2, offset=2, limit=2)) == [3, 2]
+    finally:
+        unregister_function("exceeds")
 
 
 def test_a_split_can_be_refused(context: Any) -> None:

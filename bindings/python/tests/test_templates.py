@@ -67,6 +67,26 @@ def test_kinds_of_results_and_batches(tmp_path: Path) -> None:
             assert refused.value.entity == "Book"
 
 
+def test_flags_off_their_defaults_are_written_and_read_again() -> None:
+    flags = {
+        "includeSubentities": "NO",
+        "includePropertyValues": "NO",
+        "returnObjectsAsFaults": "NO",
+        "returnDistinctResults": "YES",
+    }
+    requests = "".join(f'<fetchRequest name="{flag}" entity="Book" {flag}="{flags[flag]}"/>' for flag in flags)
+    source = f'<model><entity name="Book"/>{requests}</model>'.encode()
+    # A compiled model has nothing of the words of its source.
+    model = Model.load(Model.load(source).compiled()).template("made", "Book", include_subentities=False)
+    assert Model.load(model.source().encode()).describe()["fetchRequests"] == {
+        "includeSubentities": {"entity": "Book", "includesSubentities": False},
+        "includePropertyValues": {"entity": "Book", "includesPropertyValues": False},
+        "returnObjectsAsFaults": {"entity": "Book", "returnsObjectsAsFaults": False},
+        "returnDistinctResults": {"entity": "Book", "returnsDistinctResults": True},
+        "made": {"entity": "Book", "includesSubentities": False},
+    }
+
+
 def test_fetched_properties(library: Model, tmp_path: Path) -> None:
     described = library["Book"].describe("longer")["fetchRequest"]
     assert (described["entity"], described["sort"], described["limit"]) == ("Book", ["-pages"], 2)

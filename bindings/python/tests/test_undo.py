@@ -129,6 +129,15 @@ def test_registration_levels_and_groups(ctx: Any) -> None:
         manager.end_undo_grouping()
 
 
+def test_a_name_within_nested_groups_is_that_of_the_step(ctx: Any) -> None:
+    manager = ctx.undo_manager
+    with manager.group(), manager.group("Add"):
+        ctx.insert("Book", title="a")
+    assert manager.undo_action_name == "Add"
+    ctx.undo()
+    assert manager.redo_action_name == "Add"
+
+
 def test_a_group_ends_also_when_its_block_raises(ctx: Any) -> None:
     def half() -> None:
         with ctx.undo_manager.group("Half"):
