@@ -242,11 +242,11 @@ static void a_callback_cannot_let_go_of_its_context(void) {
 static struct notified unlocking;
 static cst_context *locked;
 
-static bool unlock_while_counting(int64_t age) {
+static bool unlock_while_counting(int64_t number) {
     unlocking.calls++;
     unlocking.status = cst_context_unlock(locked, E);
     check_slot();
-    return age > 0;
+    return number > 0;
 }
 
 /* The call began under the lock, and would go on without it. */
@@ -257,7 +257,7 @@ static void a_function_cannot_let_go_of_its_context(void) {
     OK(cst_context_lock(locked, E));
     OK(cst_release(company_employee(&c, locked, "Ada", 1)));
     OK(cst_context_save(locked, E));
-    CHECK_INT(1, company_count(locked, c.employee, "FUNCTION(age, 'unlocks') == true"));
+    CHECK_INT(1, company_count(locked, c.employee, "FUNCTION(number, 'unlocks') == true"));
     CHECK(unlocking.calls > 0);
     CHECK_INT(CST_E_WRONG_THREAD, unlocking.status);
     CHECK_INT(1, company_count(locked, c.employee, NULL));
