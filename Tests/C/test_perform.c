@@ -239,31 +239,41 @@ static void a_callback_cannot_let_go_of_its_context(void) {
     company_close(&c);
 }
 
-static struct notified unlocking;
-static cst_context *locked;
+struct unlocking {
+    cst_context *context;
+    struct notified seen;
+};
 
-static bool unlock_while_counting(int64_t number) {
-    unlocking.calls++;
-    unlocking.status = cst_context_unlock(locked, E);
+static cst_status unlock_while_filling(void *userdata, size_t capacity, cst_value *values, size_t *out_rows,
+                                       cst_error **error) {
+    struct unlocking *unlocking = userdata;
+    (void)capacity, (void)error;
+    if (unlocking->seen.calls++ > 0) return CST_OK;
+    unlocking->seen.status = cst_context_unlock(unlocking->context, E);
     check_slot();
-    return number > 0;
+    values[0] = value_text("Ada");
+    *out_rows = 1;
+    return CST_OK;
 }
 
-/* The call began under the lock, and would go on without it. */
-static void a_function_cannot_let_go_of_its_context(void) {
+/* The request began under the lock, and would go on without the queue. */
+static void a_request_keeps_the_context_that_was_locked(void) {
     struct company c = company_open(check_path("a.sqlite"));
-    locked = company_context(&c, CST_QUEUE_PRIVATE);
-    OK(cst_function_register_typed(text("unlocks"), text("bool(int64_t)"), (cst_function)unlock_while_counting, E));
-    OK(cst_context_lock(locked, E));
-    OK(cst_release(company_employee(&c, locked, "Ada", 1)));
-    OK(cst_context_save(locked, E));
-    CHECK_INT(1, company_count(locked, c.employee, "FUNCTION(number, 'unlocks') == true"));
-    CHECK(unlocking.calls > 0);
-    CHECK_INT(CST_E_WRONG_THREAD, unlocking.status);
-    CHECK_INT(1, company_count(locked, c.employee, NULL));
-    OK(cst_context_unlock(locked, E));
-    OK(cst_function_unregister(text("unlocks"), E));
-    OK(cst_release(locked));
+    cst_context *worker = company_context(&c, CST_QUEUE_PRIVATE);
+    struct unlocking unlocking = {worker, {0, CST_OK}};
+    cst_batch_request *request = NULL;
+    cst_results *ids = NULL;
+    uint64_t count = 0;
+    OK(cst_batch_insert_new(c.employee, &request, E));
+    OK(cst_batch_insert_set_handler(request, 1, &c.name, unlock_while_filling, &unlocking, NULL, E));
+    OK(cst_context_lock(worker, E));
+    OK(cst_context_execute_batch(worker, request, &count, &ids, E));
+    CHECK_INT(1, count);
+    CHECK_INT(CST_E_WRONG_THREAD, unlocking.seen.status);
+    OK(cst_context_unlock(worker, E));
+    OK(cst_release(ids));
+    OK(cst_release(request));
+    OK(cst_release(worker));
     company_close(&c);
 }
 
@@ -475,7 +485,7 @@ int main(int argc, char **argv) {
     RUN(both_threads_and_the_place_are_named);
     RUN(a_lock_takes_the_queue_for_its_thread);
     RUN(a_callback_cannot_let_go_of_its_context);
-    RUN(a_function_cannot_let_go_of_its_context);
+    RUN(a_request_keeps_the_context_that_was_locked);
     RUN(a_wait_without_end_is_refused);
     RUN(parents_and_children_perform_within_each_other);
     RUN(a_draining_main_thread_serves_children);
