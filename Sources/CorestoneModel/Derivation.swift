@@ -24,8 +24,8 @@ public struct Derivation: Hashable, Sendable {
         return .function(function, [.keyPath(KeyPath(keys: Array(path.keys[..<place])))])
     }
 
-    /// Why no store computes a key path with an operator that is not its last component, and how to write it; the end of a sentence
-    /// that begins with the derivation. nil when there is none.
+    /// For an error message with the derivation as its subject: the operator that is not the last component of its key path, which
+    /// no store computes, and the path as it should be. nil for other derivations.
     package var intermediateOperator: String? {
         for path in expression.expression?.keyPaths ?? [] {
             guard let place = path.keys.firstIndex(where: \.isOperator), place < path.keys.count - 1 else { continue }

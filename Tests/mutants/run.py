@@ -13,6 +13,7 @@ import argparse
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -126,7 +127,7 @@ class Checkout:
                 text = "import CorestoneValues\n" + text
             path.write_text(text)
         if stale:
-            subprocess.run(["rm", "-rf", str(self.root)], check=True)
+            shutil.rmtree(self.root)
             sys.exit("mutants.json does not fit the sources:\n  " + "\n  ".join(stale))
         (self.root / "Sources/CorestoneValues/Mutant.swift").write_text(SWIFT_SWITCH)
         (self.root / "bindings/python/corestone/_mutant.py").write_text(PYTHON_SWITCH)

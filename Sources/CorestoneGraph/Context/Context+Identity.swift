@@ -286,15 +286,18 @@ extension Context {
         }
     }
 
+    /// Those whose hooks hear that they turn into faults; empty where the model has no such hook.
+    func objectsToTellOfFaulting(among objects: @autoclosure () -> [ManagedObject]) -> [ManagedObject] {
+        let hooks = HookKinds(rawValue: coordinator.model.hookKinds)
+        return hooks.isDisjoint(with: [.willTurnIntoFault, .didTurnIntoFault]) ? [] : objects().filter { !$0.isFault }
+    }
+
     /// Forgets every object. Handles to them say so from now on.
     /// - Throws: what hooks threw that were told of it, when it is done; `.invalidArgument` within a hook.
     public func reset() throws {
         try checkQueue()
         try refuseInHook("reset")
-        let told =
-            HookKinds(rawValue: coordinator.model.hookKinds)
-                .isDisjoint(with: [.willTurnIntoFault, .didTurnIntoFault])
-            ? [] : everyObject.filter { !$0.isFault }
+        let told = objectsToTellOfFaulting(among: everyObject)
         for object in told { object.sendWillTurnIntoFault() }
         // A store that hears which objects leave may use the context, which has to be whole by then.
         tellingTogether(true) {

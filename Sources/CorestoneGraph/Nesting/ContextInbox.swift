@@ -83,8 +83,7 @@ final class ContextInbox: @unchecked Sendable {
     /// By a context that was closed, and may live on.
     func refuse() {
         mail.withLock { mail in
-            (mail.isRefused, mail.renamed, mail.merges, mail.foreign) = (true, [], .these([]), [])
-            mail.removed = []
+            (mail.isRefused, mail.renamed, mail.merges, mail.foreign, mail.removed) = (true, [], .these([]), [], [])
             hasMail.store(false, ordering: .relaxed)
         }
     }
@@ -107,15 +106,17 @@ final class ContextInbox: @unchecked Sendable {
 
     /// Changes that could not be merged now: with the next call.
     func putBack(_ changes: ChangedIDs) {
-        mail.withLock { mail in
-            if case .these(let others) = mail.merges { mail.merges = .these([changes] + others) }
-            hasMail.store(true, ordering: .releasing)
-        }
+        putBack { if case .these(let others) = $0.merges { $0.merges = .these([changes] + others) } }
     }
 
-    func putBack(_ changes: ForeignChanges, of store: Store) {
+    func putBack(_ changes: ForeignChanges, of store: Store) { putBack { $0.add(changes, of: store) } }
+
+    /// A store that was removed, and of which the context has got to know an object since: with the next call.
+    func putBack(removed store: Store) { putBack { $0.removed.append(store) } }
+
+    private func putBack(_ add: (inout Mail) -> Void) {
         mail.withLock { mail in
-            mail.add(changes, of: store)
+            add(&mail)
             hasMail.store(true, ordering: .releasing)
         }
     }
@@ -123,14 +124,6 @@ final class ContextInbox: @unchecked Sendable {
     func post(_ changes: ForeignChanges, of store: Store) { post { $0.add(changes, of: store) } }
 
     func post(removed store: Store) { post { $0.removed.append(store) } }
-
-    /// A store that was removed, and of which the context has got to know an object since: with the next call.
-    func putBack(removed store: Store) {
-        mail.withLock { mail in
-            mail.removed.append(store)
-            hasMail.store(true, ordering: .releasing)
-        }
-    }
 
     private func post(_ add: (inout Mail) -> Void) {
         let isOwn = platform_load64(owner) == platform_thread_id()
@@ -168,46 +161,24 @@ final class ContextInbox: @unchecked Sendable {
     }
 
     /// The temporary references that became permanent.
-    func takeRenamed() -> [Renaming] {
-        mail.withLock { mail in
-            defer {
-                mail.renamed = []
-                if mail.isEmpty { hasMail.store(false, ordering: .relaxed) }
-            }
-            return mail.renamed
-        }
-    }
+    func takeRenamed() -> [Renaming] { take(\.renamed, leaving: []) }
 
     /// What other processes wrote, and batch requests.
-    func takeForeign() -> [(store: Store, changes: ForeignChanges)] {
-        mail.withLock { mail in
-            defer {
-                mail.foreign = []
-                if mail.isEmpty { hasMail.store(false, ordering: .relaxed) }
-            }
-            return mail.foreign
-        }
-    }
+    func takeForeign() -> [(store: Store, changes: ForeignChanges)] { take(\.foreign, leaving: []) }
 
-    /// The stores that went.
-    func takeRemoved() -> [Store] {
-        mail.withLock { mail in
-            defer {
-                mail.removed = []
-                if mail.isEmpty { hasMail.store(false, ordering: .relaxed) }
-            }
-            return mail.removed
-        }
-    }
+    /// The stores that were removed.
+    func takeRemoved() -> [Store] { take(\.removed, leaving: []) }
 
     /// The changes to merge.
-    func takeMerges() -> Merges {
+    func takeMerges() -> Merges { take(\.merges, leaving: .these([])) }
+
+    private func take<Part>(_ part: WritableKeyPath<Mail, Part>, leaving empty: Part) -> Part {
         mail.withLock { mail in
             defer {
-                mail.merges = .these([])
+                mail[keyPath: part] = empty
                 if mail.isEmpty { hasMail.store(false, ordering: .relaxed) }
             }
-            return mail.merges
+            return mail[keyPath: part]
         }
     }
 }

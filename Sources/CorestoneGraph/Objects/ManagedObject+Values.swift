@@ -304,13 +304,14 @@ extension ManagedObject {
 
     package func gone() -> CoreError {
         let closed = store.flatMap { $0.isOpen ? nil : $0.path }
+        let reason =
+            if let closed {
+                "its store \(closed) was removed from the coordinator; add the store again, and fetch the object from it"
+            } else {
+                "the context was reset or ended, the store for it was removed, or its deletion was saved; fetch it again"
+            }
         return CoreError(
-            .objectGone, code: .managedObjectReferentialIntegrity,
-            "this \(entity.name) left its context: "
-                + (closed.map {
-                    "its store \($0) was removed from the coordinator; add the store again, and fetch the object from it"
-                }
-                    ?? "the context was reset or ended, the store for it was removed, or its deletion was saved; fetch it again"),
+            .objectGone, code: .managedObjectReferentialIntegrity, "this \(entity.name) left its context: \(reason)",
             entity: entity.name, objectURI: objectID.uri, file: closed)
     }
 }

@@ -196,7 +196,8 @@ extension Context {
         try body(self)
     }
 
-    /// What a save would write, by the name of the entity, as far as `counts` says so. Reads no store, and calls nothing of the host's.
+    /// The number of objects that a save would write, by the name of the entity. Reads no store, and calls no code of the host.
+    /// - Parameter isCounted: leaves out objects for which it is false.
     func countUnsaved(where isCounted: (ManagedObject) -> Bool = { _ in true }) -> [String: UnsavedChanges.Counts] {
         var counts: [String: UnsavedChanges.Counts] = [:]
         for object in insertedList where object.isInserted && isCounted(object) {

@@ -32,9 +32,7 @@ extension Context {
         }
         if objects.isEmpty { return }
         tellWhatIsLost(of: objects, with: store)
-        let hooks = HookKinds(rawValue: coordinator.model.hookKinds)
-        let told =
-            hooks.isDisjoint(with: [.willTurnIntoFault, .didTurnIntoFault]) ? [] : objects.filter { !$0.isFault }
+        let told = objectsToTellOfFaulting(among: objects)
         for object in told { object.sendWillTurnIntoFault() }
         // Observers hear of what is let go when all is.
         try? together {

@@ -387,8 +387,8 @@ class Coordinator(Contexts):
         self, path: str | os.PathLike[str], *, type: str | None = None, force: bool = False, busy_timeout: float = 5.0
     ) -> bool:
         """Empties a store: rows, tables, metadata and files of external data go; the file stays, and a store added
-        there begins anew. If the coordinator has it open, it is removed first. False when there is no file in a folder
-        that is there; a missing folder is a StoreIOError, "/dev/null" an InvalidArgumentError.
+        there starts empty. A store that the coordinator has open is removed first. Returns False when the folder has no
+        such file; a missing folder is a StoreIOError, "/dev/null" an InvalidArgumentError.
 
         StoreBusyError while somebody writes; NotAStoreError for another program's file, which stays as it is. With
         `force` the files of a store that others keep locked are removed; they go on with files that have no names.

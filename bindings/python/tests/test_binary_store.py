@@ -232,7 +232,7 @@ except StoreCorruptError as error:
 
 
 def test_columns_whose_parts_do_not_fit_are_refused(tmp_path: Path, run_python: Run) -> None:
-    """In a process of its own, which ends with a crash when such a column is read all the same."""
+    """Runs in a child process, which crashes if the reader accepts such a column."""
     path = tmp_path / "columns.binary"
     with Container(Model({"Owner": {"name": "string?"}}), path, type="Binary") as container:
         container.insert("Owner", [{"name": f"name {number}"} for number in range(9)])

@@ -193,7 +193,7 @@ def test_autosave(items: Model, tmp_path: Path) -> None:
         confined.set_autosave(changes=1)
 
 
-def test_a_save_begins_the_count_for_the_autosave_anew(items: Model, tmp_path: Path) -> None:
+def test_a_save_resets_the_count_for_the_autosave(items: Model, tmp_path: Path) -> None:
     with Document(items) as document:
         document.save_as(tmp_path / "one")
         document.set_autosave(changes=2)
