@@ -2272,11 +2272,11 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_copy_related_ids(const cst_object 
 /* Whether the members of a relationship were not asked for yet, or its target is a fault. Reads nothing. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_has_relationship_fault(const cst_object *object, cst_key key,
                                                                      bool *out_fault, cst_error **error);
-/* A new object in the same context with the values of this one. Objects up to `depth` relationships away are cloned too,
- * each once, along the `count` relationships of `including` (key paths from the object: "lines", "lines.notes"), or along
- * all where that is NULL; the clones lead to each other as the originals do, in the same order. Other relationships lead to
- * the same objects as before, unless these would be taken away from the original: then they stay empty. Values that a
- * unique constraint allows once are as in a new object, unless keeps_unique. */
+/* A new object in the same context with the values of this one; outside every context if this one is. Objects up to `depth`
+ * relationships away are cloned too, each once, along the `count` relationships of `including` (key paths from the object:
+ * "lines", "lines.notes"), or along all where that is NULL; the clones lead to each other as the originals do, in the same
+ * order. Other relationships lead to the same objects as before, unless these would be taken away from the original: then
+ * they stay empty. Values that a unique constraint allows once are as in a new object, unless keeps_unique. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_clone(const cst_object *object, size_t depth, size_t count,
                                                     const cst_string *including, bool keeps_unique,
                                                     cst_object **out_clone CST_OWNED, cst_error **error);

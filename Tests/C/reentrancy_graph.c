@@ -68,13 +68,17 @@ static void insert_many(cst_error **error) {
     keep(SLOT_OBJECT, made[1]);
 }
 
+static void keep_unattached(cst_object *made) {
+    world.unattached[world.unattached_count++] = cst_retain(made);
+    keep(SLOT_OBJECT, made);
+}
+
 static void new_object(cst_error **error) {
     cst_object *made = NULL;
     /* It belongs to its thread, and what it is tied to could be undone by no other. */
     if (!is_main_thread()) return;
     if (world.unattached_count == UNATTACHED || cst_object_new(entity(), &made, error) != CST_OK) return;
-    world.unattached[world.unattached_count++] = cst_retain(made);
-    keep(SLOT_OBJECT, made);
+    keep_unattached(made);
 }
 
 /* A context that the host's one handle of an object keeps, and nothing else. */
@@ -455,8 +459,16 @@ static void copy_id(cst_error **error) {
 }
 
 static void clone(cst_error **error) {
-    cst_object *made = NULL;
-    cst_object_clone(object(), below(3), 0, NULL, one_in(2), &made, error);
+    bool keeps_unique = one_in(2);
+    size_t depth = below(3);
+    cst_object *source = object(), *made = NULL;
+    /* The clone of one outside every context is outside too, and those behind it have no handle by which to untie them. */
+    if (is_unattached(source)) {
+        if (world.unattached_count == UNATTACHED) return;
+        if (cst_object_clone(source, 0, 0, NULL, keeps_unique, &made, error) == CST_OK) keep_unattached(made);
+        return;
+    }
+    cst_object_clone(source, depth, 0, NULL, keeps_unique, &made, error);
     keep(SLOT_OBJECT, made);
 }
 

@@ -220,4 +220,28 @@ final class MergedRelationshipTests: GraphTestCase {
         XCTAssertNil(try bob.get("department", as: ManagedObject.self))
         XCTAssertNil(try one("Employee", "Bob", other()).get("department", as: ManagedObject.self))
     }
+
+    /// The deleted object stands on its newest row then, so that the save sees no conflict: its rules have to reach the member that came
+    /// meanwhile.
+    func testADeletedObjectThatIsRefreshedHasItsNewMembers() throws {
+        for refreshesAll in [true, false] {
+            let department = try one("Department", "C", context)
+            _ = try department.memberCount("employees")
+            try context.delete(department)
+            try context.processPendingChanges()
+            let others = other()
+            try one("Employee", "Bob", others).set("department", try one("Department", "C", others))
+            try others.save()
+            if refreshesAll {
+                try context.refreshAll()
+            } else {
+                try context.refresh(department, mergeChanges: true)
+            }
+            try context.save()
+            XCTAssertNil(try one("Employee", "Bob", other()).get("department", as: ManagedObject.self))
+            XCTAssertEqual(try other().fetch("Department").count, 2)
+            _ = try context.insert("Department", ["name": "C"])
+            try context.save()
+        }
+    }
 }

@@ -18,10 +18,10 @@ extension Context {
         let entity = try request.resolve(in: coordinator.model)
         let stores = try request.stores(of: entity, in: self)
         let isDeletion = request is BatchDeleteRequest
-        let found = try request.find(in: stores, for: self)
+        let found = try keepingHold { try request.find(in: stores, for: self) }
         var (count, ids) = (0, ChangedIDs())
         for store in stores {
-            let (own, indirect) = try run(request, entity, in: store, found)
+            let (own, indirect) = try keepingHold { try run(request, entity, in: store, found) }
             count += isDeletion ? own.deleted.count : own.inserted.count + own.updated.count
             if request.resultType == .objectIDs {
                 ids.inserted += store.ids(own.inserted, in: self)

@@ -156,6 +156,8 @@ extension Context {
         object.state.remove(.fault)
         for relationship in object.toManyRelationships { relationship?.reload() }
         try settleInverses(of: object)
+        // Its newest lists may have members that no delete rule has reached.
+        if object.isDeleted { takenBackDeletions.append(object) }
         tellRefreshed(object)
     }
 

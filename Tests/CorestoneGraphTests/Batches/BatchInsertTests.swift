@@ -298,4 +298,24 @@ final class BatchInsertTests: BatchTestCase {
         let wrong = BatchUpdateRequest(entity: note, propertiesToUpdate: ["plain": .string("x")])
         XCTAssertEqual(failure { _ = try context.execute(wrong) }.key, "plain")
     }
+
+    /// The code of a request may not give up the lock under which it runs: the transaction needs the context to its end.
+    func testARequestKeepsTheContextThatWasLocked() throws {
+        let worker = Context(coordinator: context.coordinator, queue: .privateQueue)
+        worker.transactionAuthor = "batch"
+        try worker.lock()
+        var (refused, rows): (Int?, Int) = (nil, 0)
+        let request = BatchInsertRequest(entity: try entity("Employee")) { (row: inout [String: PropertyValue]) in
+            if rows == 1 { return true }
+            rows += 1
+            do { try worker.unlock() } catch { refused = (error as? CoreError)?.code }
+            row["name"] = .string("Ada")
+            return false
+        }
+        request.resultType = .count
+        XCTAssertEqual(try worker.execute(request).count, 1)
+        XCTAssertEqual(refused, 132000)
+        try worker.unlock()
+        XCTAssertEqual(try people().count, 1)
+    }
 }
