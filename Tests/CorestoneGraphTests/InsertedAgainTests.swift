@@ -23,4 +23,43 @@ final class InsertedAgainTests: GraphTestCase {
         XCTAssertEqual(
             Set(try department.members("employees").map { try $0.get("name") ?? "" }), ["Ada", "Bob"])
     }
+
+    /// The context that had deleted it, too, knows where it belongs: the delete rules of its owner reach it, also when a value was asked
+    /// for while there was no row, so that it counted as deleted.
+    func testTheContextThatDeletedItKnowsItsOwner() throws {
+        for merges in [true, false] {
+            for (isMissed, processes) in [(false, false), (false, true), (true, false), (true, true)] {
+                context.automaticallyMergesChangesFromParent = merges
+                let department = try context.insert("Department", ["name": "R&D"])
+                let bob = try employee("Bob")
+                try context.save()
+                let (others, id) = (other(), bob.objectID)
+                (context.mergePolicy, others.mergePolicy) = (.objectTrump, .objectTrump)
+                let theirs = try others.fetch("Employee", "name == 'Bob'")[0]
+                try theirs.set("department", try others.fetch("Department", "name == 'R&D'")[0])
+                try others.processPendingChanges()
+                if merges { XCTAssertEqual(try department.memberCount("employees"), 0) }
+                try context.delete(bob)
+                try context.save()
+                let missed = isMissed ? try context.object(with: id) : nil
+                if let missed {
+                    XCTAssertNil(try missed.get("name", as: String.self))
+                    XCTAssertTrue(missed.isDeleted)
+                }
+                try others.save()
+                if processes { try context.processPendingChanges() }
+                if let missed, merges, processes {
+                    XCTAssertFalse(missed.isDeleted)
+                    XCTAssertEqual(try missed.get("name", as: String.self), "Bob")
+                }
+                try context.delete(department)
+                try context.save()
+                let found = try other().fetch("Employee", "name == 'Bob'")[0]
+                XCTAssertNil(
+                    try found.get("department", as: ManagedObject.self), "\(merges), \(isMissed), \(processes)")
+                try context.delete(try context.fetch("Employee", "name == 'Bob'")[0])
+                try context.save()
+            }
+        }
+    }
 }

@@ -31,12 +31,20 @@ package struct GraphSteps {
     /// - Parameter folder: where stores may be made; they are removed again.
     package init(_ kind: Kind = .graph, folder: String) { (self.kind, self.folder) = (kind, folder) }
 
-    /// - Parameter progress: called after each sequence with the steps so far.
+    /// - Parameters:
+    ///   - first: sequences that end before this step are left out.
+    ///   - progress: called after each sequence with the steps so far.
     /// - Returns: what failed first, as the shortest sequence that was found to fail; nil when all held.
-    package mutating func run(seed: UInt64, steps count: Int, progress: (Int) -> Void = { _ in }) -> String? {
+    package mutating func run(
+        seed: UInt64, steps count: Int, from first: Int = 0, progress: (Int) -> Void = { _ in }
+    ) -> String? {
         var dice = Dice(seed: seed)
         while steps < count {
             let numbers = (0..<min(Self.sequence, count - steps)).map { _ in dice.next() }
+            if steps + numbers.count <= first {
+                steps += numbers.count
+                continue
+            }
             if let failure = failure(of: numbers) {
                 let shortest = shrunk(Array(numbers[...min(failure.place, numbers.count - 1)]))
                 return "seed \(seed), step \(steps + failure.place):\n" + description(of: shortest)

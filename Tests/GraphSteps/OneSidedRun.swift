@@ -92,6 +92,7 @@ final class OneSidedRun: RandomRun {
         // Lists that were never read, and rows that stay old, behave otherwise.
         let isRead = dice.chance(75)
         unprocessed = dice.chance(40)
+        note("  \(isRead ? "read" : "not read"), \(unprocessed ? "changes stay pending" : "processed")")
         for context in mayDangle ? [main, child, other] : [main] {
             if !unprocessed { try context.processPendingChanges() }
             if isRead { try check(context) }

@@ -160,8 +160,10 @@ extension Context {
     private func applyDeleteRules(to object: ManagedObject) throws {
         for relationship in object.entity.relationships {
             let targets = try self.targets(of: relationship, object).filter {
+                // Its row may have come back since a value was asked for.
+                $0.endInaccessibility()
                 // One that was deleted before it was ever saved is gone by now.
-                try !$0.isGone && leadsBack($0, relationship, object)
+                return try !$0.isGone && leadsBack($0, relationship, object)
             }
             switch relationship.deleteRule {
             // A new object is never saved, and only a save validates the rule.

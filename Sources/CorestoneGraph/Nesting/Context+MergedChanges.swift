@@ -52,6 +52,8 @@ extension Context {
     private func takeIn(_ ids: ChangedIDs) throws -> [ObjectID] {
         var (observed, changed): ([ManagedObject], [ManagedObject]) = ([], [])
         var refreshed: [ObjectID] = []
+        // One that counts as deleted for want of a row has one now.
+        for id in ids.inserted + ids.updated { registered(with: id)?.endInaccessibility() }
         for id in try ids.updated + ids.refreshed + othersRows(among: ids) {
             guard let object = registered(with: id), object.state.isDisjoint(with: [.inserted, .gone]) else {
                 continue
