@@ -62,4 +62,28 @@ final class InsertedAgainTests: GraphTestCase {
             }
         }
     }
+
+    /// Whoever deletes its owner meanwhile, with a list that lacks it, meets a conflict, and the rules reach it.
+    func testItsOwnersAreChanged() throws {
+        let department = try context.insert("Department", ["name": "R&D"])
+        let project = try context.insert("Project", ["title": "P"])
+        let bob = try employee("Bob", in: department)
+        try context.save()
+        let others = other()
+        let theirs = try others.fetch("Employee", "name == 'Bob'")[0]
+        try theirs.set("age", 40)
+        try theirs.add(try others.fetch("Project")[0], to: "projects")
+        (context.mergePolicy, others.mergePolicy) = (.objectTrump, .objectTrump)
+        try context.delete(bob)
+        try context.save()
+        XCTAssertEqual(try [department.memberCount("employees"), project.memberCount("staff")], [0, 0])
+        try context.delete(department)
+        try context.delete(project)
+        try others.save()
+        try context.save()
+        let found = try other().fetch("Employee", "name == 'Bob'")[0]
+        XCTAssertEqual(try found.get("age", as: Int.self), 40)
+        XCTAssertNil(try found.get("department", as: ManagedObject.self))
+        XCTAssertEqual(try found.memberCount("projects"), 0)
+    }
 }

@@ -244,4 +244,22 @@ final class MergedRelationshipTests: GraphTestCase {
             try context.save()
         }
     }
+
+    /// The rules find nothing to do then, which is no step of undo.
+    func testADeletedObjectThatIsRefreshedMakesNoStepOfUndo() throws {
+        let bob = try one("Employee", "Bob", here)
+        for name in ["Ada", "Bob"] {
+            try one("Employee", name, context).set("age", 50)
+            try context.save()
+        }
+        try bob.add(ada, to: "friends")
+        try here.delete(bob)
+        try here.processPendingChanges()
+        try here.refresh(ada, mergeChanges: true)
+        try here.refresh(bob, mergeChanges: true)
+        here.undoManager?.removeAllActions()
+        here.mergePolicy = .objectTrump
+        try here.save()
+        XCTAssertEqual(here.undoManager?.canUndo, false)
+    }
 }

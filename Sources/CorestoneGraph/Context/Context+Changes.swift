@@ -101,6 +101,7 @@ extension Context {
     func applyDeleteRulesAgain(to object: ManagedObject) {
         guard object.state.isSuperset(of: [.propagated, .listedDeleted]), !isVanished(object) else { return }
         object.state.remove(.propagated)
+        object.state.insert(.propagatesAgain)
         undecidedDeletions.append(object)
     }
 
@@ -158,6 +159,7 @@ extension Context {
     }
 
     private func applyDeleteRules(to object: ManagedObject) throws {
+        let isAgain = object.state.remove(.propagatesAgain) != nil
         for relationship in object.entity.relationships {
             let targets = try self.targets(of: relationship, object).filter {
                 // Its row may have come back since a value was asked for.
@@ -172,6 +174,12 @@ extension Context {
             case .cascade:
                 for target in targets where !target.isDeleted { try target.unlessGhost { try delete(target) } }
             case .nullify: break
+            }
+            // The first time took it out of lists that were not read; what they hold by now has to be known to tell a change.
+            if isAgain, let inverse = relationship.inverse, inverse.isToMany {
+                for target in targets where !target.isDeleted {
+                    try target.unlessGhost { try target.toMany(inverse).load() }
+                }
             }
             try disconnect(object, relationship, from: targets)
         }

@@ -83,7 +83,7 @@ extension Context {
     /// What was merged has to agree with itself.
     private func finishMerging(_ conflicts: [SaveConflict]) throws {
         let objects = conflicts.flatMap(\.objects)
-        try letGoOfGoneRows()
+        try tieReturningRows()
         applyTakenBackDeleteRules()
         for object in objects where !object.isDeleted { try mendPairs(of: object) }
         // No step of undo: the values that the objects have now are what there was to come back to.

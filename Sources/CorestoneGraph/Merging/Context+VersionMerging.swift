@@ -125,7 +125,7 @@ extension Context {
 
     /// Takes back a deletion, with the references to the object that its delete rules cleared.
     private func revive(_ object: ManagedObject) throws {
-        object.state.subtract([.deleted, .propagated])
+        object.state.subtract([.deleted, .propagated, .propagatesAgain])
         undecidedDeletions.removeAll { $0 === object }
         for relationship in object.entity.relationships {
             guard let inverse = relationship.inverse else { continue }
@@ -203,12 +203,33 @@ extension Context {
     }
 
     /// Has objects that get their rows back lead to no row that is gone. Called when all of them are known, for some lead to others.
-    func letGoOfGoneRows() throws {
+    ///
+    /// They are new members of the lists that they belong to, so the owners of those are changed: who deletes one meanwhile, with an
+    /// older list, meets a conflict.
+    func tieReturningRows() throws {
         for object in insertedAgain where object.context === self && object.isInserted {
-            for relationship in object.entity.relationships where !relationship.isToMany {
-                guard let target = try object.target(of: relationship) else { continue }
-                if try !hasRow(target) { object.placeTarget(nil, relationship) }
+            for relationship in object.entity.relationships {
+                let isInList = relationship.settledInverse?.isToMany == true
+                if relationship.isToMany {
+                    if !isInList { continue }
+                    let keeper = object.toMany(ordinal: Int(object.entity.layout.slots[Int(relationship.slot)].ordinal))
+                    for member in keeper?.knownMembers ?? [] { try noteNewMember(of: member) }
+                } else if let target = try object.target(of: relationship) {
+                    if try !hasRow(target) {
+                        object.placeTarget(nil, relationship)
+                    } else if isInList {
+                        try noteNewMember(of: target)
+                    }
+                }
             }
+        }
+    }
+
+    private func noteNewMember(of owner: ManagedObject) throws {
+        if owner.isInserted || owner.isDeleted || owner.isGone { return }
+        try owner.unlessGhost {
+            try owner.fireIfNeeded()
+            owner.willChangeMembers()
         }
     }
 

@@ -61,6 +61,8 @@ public final class ManagedObject {
         @inlinable package static var gone: State { State(rawValue: 16) }
         /// Delete rules were applied.
         static var propagated: State { State(rawValue: 32) }
+        /// They were applied, and are to be applied once more.
+        static var propagatesAgain: State { State(rawValue: 1 << 29) }
         /// A to-many relationship differs from the store.
         static var membersChanged: State { State(rawValue: 64) }
         /// Counted already by the prefetch that runs.
