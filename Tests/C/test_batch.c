@@ -276,6 +276,32 @@ static void updates_reach_open_contexts(void) {
     company_close(&c);
 }
 
+static void count_inserted(void *userdata, cst_context *context, uint32_t notification, const cst_changes *changes) {
+    (void)context, (void)notification;
+    *(size_t *)userdata += cst_results_count(changes->inserted);
+}
+
+static void an_insertion_may_learn_of_merging_before_its_rows(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_context *other = company_context(&c, CST_QUEUE_CALLER);
+    cst_observation *token = NULL;
+    size_t heard = 0;
+    OK(cst_context_observe(other, CST_NOTIFICATION_OBJECTS_DID_CHANGE, count_inserted, &heard, NULL, &token, E));
+    cst_batch_request *request = insertion(&c);
+    const cst_value name = value_text("Ada");
+    OK(cst_batch_set_merges(request, false, E));
+    OK(cst_batch_insert_set_rows(request, 1, 1, &c.name, &name, E));
+    CHECK_INT(1, execute(&c, request));
+    CHECK_INT(0, heard);
+    OK(cst_batch_set_merges(request, true, E));
+    CHECK_INT(1, execute(&c, request));
+    CHECK_INT(1, heard);
+    OK(cst_release(request));
+    OK(cst_release(token));
+    OK(cst_release(other));
+    company_close(&c);
+}
+
 static void deletions_follow_requests_and_ids(void) {
     struct company c = company_open(check_path("a.sqlite"));
     insert_numbers(&c, 8);
@@ -482,6 +508,7 @@ int main(int argc, char **argv) {
     RUN(a_handler_fills_rows);
     RUN(one_object_stands_for_all);
     RUN(updates_reach_open_contexts);
+    RUN(an_insertion_may_learn_of_merging_before_its_rows);
     RUN(deletions_follow_requests_and_ids);
     RUN(unsaved_changes_meet_a_conflict);
     RUN(a_host_chooses_the_rows);

@@ -207,6 +207,28 @@ static void a_lock_takes_the_queue_for_its_thread(void) {
     company_close(&c);
 }
 
+static void *lock_and_end(void *context) {
+    CHECK_STATUS(CST_OK, cst_context_lock(context, E));
+    check_slot();
+    return NULL;
+}
+
+static void a_thread_that_ends_gives_up_its_lock(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_context *worker = company_context(&c, CST_QUEUE_PRIVATE);
+    on_thread(lock_and_end, worker);
+    cst_status status = cst_context_try_lock(worker, E);
+    /* The system may know the thread for a moment longer. */
+    for (int i = 0; i < 500 && status == CST_UNCHANGED; i++) {
+        nap(10);
+        status = cst_context_try_lock(worker, E);
+    }
+    REQUIRE(status == CST_OK);
+    OK(cst_context_unlock(worker, E));
+    OK(cst_release(worker));
+    company_close(&c);
+}
+
 struct notified {
     int calls;
     cst_status status;
@@ -484,6 +506,7 @@ int main(int argc, char **argv) {
     RUN(immediate_runs_at_once_on_the_queue_alone);
     RUN(both_threads_and_the_place_are_named);
     RUN(a_lock_takes_the_queue_for_its_thread);
+    RUN(a_thread_that_ends_gives_up_its_lock);
     RUN(a_callback_cannot_let_go_of_its_context);
     RUN(a_request_keeps_the_context_that_was_locked);
     RUN(a_wait_without_end_is_refused);

@@ -140,6 +140,16 @@ final class RecordTests: XCTestCase {
         XCTAssertEqual(records.count, 1)
     }
 
+    func testACallbackGetsRecordsFromTheLastOn() async throws {
+        try await container.records { _ = try $0.insert("Item", [["name": "a"], ["name": "b"]]) }
+        let told = expectation(description: "told")
+        container.read("Item", sort: ["name"], ascending: false) { result in
+            XCTAssertEqual((try? result.get())?.map { $0["name"] }, ["b", "a"])
+            told.fulfill()
+        }
+        await fulfillment(of: [told], timeout: 60)
+    }
+
     func testCompositesEntitiesAndNull() throws {
         let model = Model()
         let place = try model.addEntity(named: "Place")

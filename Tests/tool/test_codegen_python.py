@@ -113,6 +113,19 @@ def test_types_are_those_of_the_model(tmp_path: Path) -> None:
     assert "wrong.py:7" not in checked.stdout
 
 
+def test_a_fetch_without_subentities(tmp_path: Path) -> None:
+    model = tmp_path / "Notes.xcdatamodel"
+    model.mkdir()
+    requests = (
+        '<fetchRequest name="own" entity="Note" includeSubentities="NO"/><fetchRequest name="all" entity="Note"/>'
+    )
+    (model / "contents").write_text(f'<model><entity name="Note" codeGenerationType="class"/>{requests}</model>')
+    generate(model, tmp_path / "notes")
+    code = (tmp_path / "notes" / "_note.py").read_text()
+    own = code[code.index("def fetch_own") :]
+    assert (code.count("include_subentities"), own.count("include_subentities=False")) == (1, 1)
+
+
 def test_again(tmp_path: Path) -> None:
     generate(PACKAGES, tmp_path)
     human = tmp_path / "package.py"

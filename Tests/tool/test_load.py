@@ -185,6 +185,19 @@ def test_objects_by_a_value_that_a_line_before_gave_them(tmp_path: Path) -> None
         assert found == {1: None, 2: None, 3: None, 4: 3, 5: 1, 6: 2}
 
 
+def test_objects_by_a_unique_value_of_a_parent(tmp_path: Path) -> None:
+    spec: dict[str, dict[str, Any]] = {
+        "Person": {"@unique": ["email"], "email": "string"},
+        "Employee": {"@parent": "Person", "role": "string?"},
+    }
+    path = store(tmp_path / "staff.sqlite", spec)
+    with Container(Model(spec), path) as container:
+        container.insert("Employee", {"email": "a@x", "role": "old"})
+    done = run("load", path, "--upsert", "--entity", "Employee", input=lines({"email": "a@x", "role": "new"}))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert rows(path, spec, "Employee", "email", "role") == [("a@x", "new")]
+
+
 # Names are compared by bytes
 
 

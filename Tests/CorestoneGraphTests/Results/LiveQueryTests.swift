@@ -81,6 +81,26 @@ final class LiveQueryTests: GraphTestCase {
         XCTAssertEqual(moved?.moves.count, 1)
     }
 
+    func testAnUpdateOutlivesThePermanentID() async throws {
+        let context = Context(coordinator: coordinator, queue: .privateQueue)
+        let request = try request("name")
+        let sequence = try await context.perform { context in
+            _ = try context.insert("Employee", ["name": "Ada"])
+            return try context.differences(of: request)
+        }
+        var iterator = sequence.makeAsyncIterator()
+        let first = await iterator.next()
+        try await context.perform { context in
+            try context.fetch("Employee").first?.set("name", "Eve")
+            try context.processPendingChanges()
+            try context.save()
+        }
+        let joined = await iterator.next()
+        XCTAssertEqual(joined?.renamed.map(\.former), first?.insertions.map(\.objectID))
+        XCTAssertEqual(joined?.updates.map(\.objectID), joined?.renamed.map(\.id))
+        XCTAssertEqual(joined?.updates.count, 1)
+    }
+
     func testASequenceEndsWithItsContext() async throws {
         var context: Context? = Context(coordinator: coordinator, queue: .privateQueue)
         let request = try request("name")

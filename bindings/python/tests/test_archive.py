@@ -54,6 +54,13 @@ def test_containers() -> None:
     assert decode_archive(archive(entries, named("NSDictionary"), "$date", "b", 1)) == {"$date": 1, "b": None}
 
 
+@pytest.mark.parametrize(("keys", "values"), [(2, 1), (1, 2)])
+def test_a_dictionary_with_a_key_or_a_value_too_many(keys: int, values: int) -> None:
+    entries = {"$class": UID(2), "NS.keys": [UID(3), UID(4)][:keys], "NS.objects": [UID(5), UID(6)][:values]}
+    with pytest.raises(StoreCorruptError, match=f"{keys} keys and {values} values"):
+        decode_archive(archive(entries, named("NSDictionary"), "a", "b", 1, 2))
+
+
 @pytest.mark.parametrize("name", ["NSOrderedSet", "NSMutableOrderedSet"])
 def test_ordered_sets_come_as_lists(name: str) -> None:
     assert decode_archive(container(name, "b", "a")) == ["b", "a"]

@@ -80,3 +80,30 @@ def test_members_stay_in_order_whatever_goes_and_comes(kind: str, tmp_path: Path
                     assert sorted(numbers) == sorted(known[name])
                 else:
                     assert numbers == known[name]
+
+
+@pytest.mark.parametrize("kind", ["InMemory", "XML", "Binary", "SQLite"])
+def test_objects_without_a_unique_value_are_found(kind: str, tmp_path: Path) -> None:
+    model = Model({"Book": {"@unique": [["isbn"]], "isbn": "string?"}})
+    with Container(model, tmp_path / "a.store", type=kind) as container:
+        context = container.context()
+        for isbn in (None, "1", None):
+            context.insert("Book", isbn=isbn)
+        context.save()
+        assert len(container.context().fetch("Book", "isbn == nil")) == 2
+
+
+@pytest.mark.parametrize("kind", ["InMemory", "XML", "Binary", "SQLite"])
+def test_a_member_that_comes_back_is_found(kind: str, tmp_path: Path) -> None:
+    with Container(Model(ORGANISATION), tmp_path / "a.store", type=kind) as container:
+        context = container.context()
+        owner = context.insert("Owner")
+        items = [context.insert("Item", number=number, owner=owner) for number in range(3)]
+        context.save()
+        assert container.context().count("Item", "owner == %@", owner.id) == 3
+        for item in items:
+            for each in (None, owner):
+                item.owner = each
+                context.save()
+        found = container.context().fetch("Item", "owner == %@", owner.id, sort="number")
+        assert [item.number for item in found] == [0, 1, 2]

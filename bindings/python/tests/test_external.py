@@ -64,6 +64,14 @@ def test_a_fetch_reads_no_file(ctx: Context, tmp_path: Path) -> None:
     assert photos[1].committed_value("data") == bytes(SIZE)
 
 
+def test_the_folder_is_named_by_all_but_the_extension(album: Model, tmp_path: Path) -> None:
+    with Container(album, tmp_path / "team.2024.sqlite") as container:
+        ctx = container.context()
+        ctx.insert("Photo", title="large", data=bytes(SIZE))
+        ctx.save()
+    assert len(list((tmp_path / ".team.2024_SUPPORT" / "_EXTERNAL_DATA").iterdir())) == 1
+
+
 def test_values_read_one_after_the_other_do_not_add_up(ctx: Context) -> None:
     photos = ctx.fetch("Photo", sort=["title"])
     assert len(photos[1].data) == SIZE

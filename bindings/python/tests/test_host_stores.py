@@ -1105,6 +1105,23 @@ def test_an_atomic_store_that_cannot_load_is_not_opened(tmp_path: Path) -> None:
     assert not coordinator.stores
 
 
+def test_an_atomic_store_gives_members_that_know_no_owner(tmp_path: Path) -> None:
+    class OneSided(PickleStore):
+        def load_metadata(self) -> Mapping[str, Any]:
+            return self.opening.metadata
+
+        def load(self) -> list[AtomicStoreCacheNode]:
+            tags = [AtomicStoreCacheNode(self.row_id("Tag", key), {"name": key}) for key in "xy"]
+            return [AtomicStoreCacheNode(self.row_id("Note", 1), {"tags": [tag.object_id for tag in tags]}), *tags]
+
+    corestone.register_store_type("OneSided", OneSided)
+    (tmp_path / "a").write_text("a")
+    model = Model({"Note": {"tags": "to-many Tag?"}, "Tag": {"name": "string?"}})
+    with Container(model, tmp_path / "a", type="OneSided") as container:
+        (note,) = container.context().fetch("Note")
+        assert sorted(each.name for each in note.tags) == ["x", "y"]
+
+
 # -------- other stores ---------------------------------------------------------------------------------------
 
 

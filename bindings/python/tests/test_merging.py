@@ -247,6 +247,16 @@ def test_locked_objects(container: Container) -> None:
     assert item.count == 16
 
 
+def test_a_save_without_changes_checks_locked_objects(container: Container) -> None:
+    ctx, item = collide(container)
+    ctx.rollback()
+    ctx.detect_conflicts(item)
+    assert not ctx.has_changes
+    with pytest.raises(ConflictError) as raised:
+        ctx.save()
+    assert raised.value.code == 133020
+
+
 def test_a_locked_object_that_was_refreshed_is_as_the_store_has_it(container: Container) -> None:
     """What a conflict advises to do about it ends it."""
     ctx, item = collide(container)

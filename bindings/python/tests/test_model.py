@@ -89,6 +89,17 @@ def test_self_inverse() -> None:
     assert model["Person"].properties["spouse"].inverse == "spouse"
 
 
+def test_an_inverse_of_the_same_name_does_not_change_the_hash() -> None:
+    same, none = (
+        Model({"A": {"peer": f"to-one B? {inverse}"}, "B": {"peer": f"to-one A? {inverse}"}})
+        for inverse in ("inverse peer", "")
+    )
+    assert same["A"].properties["peer"].inverse == "peer"
+    assert none["A"].properties["peer"].inverse is None
+    for entity in ("A", "B"):
+        assert same[entity].version_hash == none[entity].version_hash
+
+
 def test_missing_destination_and_inverse() -> None:
     with pytest.raises(ModelError, match=r"A\.b leads to an entity 'Bee'.*Did you mean 'Been'") as caught:
         Model({"A": {"b": "to-one Bee?"}, "Been": {}}).freeze()
@@ -257,6 +268,13 @@ def test_a_composite_attribute_of_a_source_model(tmp_path: Path) -> None:
     assert model.describe()["entities"][0]["attributes"][0]["elements"][0]["name"] == "x"
     with corestone.Container(model, tmp_path / "a.sqlite") as container:
         assert container.context().insert("Place", at={"x": 1}).at == {"x": 1.0}
+
+
+def test_the_default_of_an_integer_with_a_fraction_keeps_its_sign() -> None:
+    source = b"""<model><entity name='Place'>
+        <attribute name='height' attributeType='Integer 32' defaultValueString='-5.0'/>
+      </entity></model>"""
+    assert Model.load(source)["Place"].describe("height")["default"] == -5
 
 
 def test_copies_and_merged_models(tmp_path: Path) -> None:

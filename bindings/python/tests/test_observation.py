@@ -164,6 +164,16 @@ def test_notifications(ctx: Any) -> None:
         ctx.observe("whatever", hear)
 
 
+def test_an_observer_outlives_another(ctx: Any) -> None:
+    heard: list[str] = []
+    first = ctx.observe("did_save", lambda context, changes: heard.append("first"))
+    with ctx.observe("did_save", lambda context, changes: heard.append("second")):
+        first.cancel()
+        ctx.insert("Person", name="Ada")
+        ctx.save()
+    assert heard == ["second"]
+
+
 def test_the_objects_of_a_removed_store_are_invalidated(tmp_path: Path) -> None:
     coordinator = corestone.Coordinator(Model({"Person": {"name": "string"}}))
     first, second = (coordinator.add_store(tmp_path / name) for name in ("a.sqlite", "b.sqlite"))

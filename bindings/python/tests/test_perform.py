@@ -251,6 +251,16 @@ def test_an_executor(container: Container) -> None:
         waiting.result(timeout=60)
 
 
+def test_shutting_an_executor_leaves_what_waits_for_other_contexts(container: Container) -> None:
+    first, second = container.background_context(), container.background_context()
+    gate = threading.Event()
+    second.perform(gate.wait, 10)
+    waiting = second.executor.submit(lambda: 1)
+    first.executor.shutdown(cancel_futures=True)
+    gate.set()
+    assert waiting.result(timeout=60) == 1
+
+
 # ---- notifications
 
 

@@ -58,6 +58,12 @@ def test_objects_as_arguments(staff: Context) -> None:
     assert names(staff.fetch("Employee", "SELF IN %@", some)) == ["Boris", "Dmitri", "Grace"]
 
 
+def test_a_path_over_a_set_leaves_out_no_value(staff: Context) -> None:
+    some = staff.fetch("Employee", "name IN {'Ada', 'Elena'}")
+    assert Predicate("department.@count == 1").evaluate(set(some))
+    assert Predicate("department.@count == 2").evaluate(list(some))
+
+
 def test_text_never_becomes_syntax(staff: Context) -> None:
     nasty = "' OR 1 == 1 OR name == '"
     assert names(staff.fetch("Employee", "name == %@", nasty)) == []

@@ -194,6 +194,15 @@ def test_some_properties_alone(container: Container, context: Context) -> None:
         context.execute(FetchRequest("Person", columns={"double": "age * 2"}))
 
 
+def test_a_limit_goes_past_pending_deletions(context: Context) -> None:
+    request = FetchRequest("Person", sort="name", limit=5)
+    for person in list(context.execute(request))[:3]:
+        context.delete(person)
+    left = [each.name for each in context.execute(request)]
+    context.rollback()
+    assert left == ["003", "004", "005", "006", "007"]
+
+
 def test_fetches_within_predicates(context: Context) -> None:
     old = FetchRequest("Person", "age >= 98")
     found = context.fetch("Person", Predicate("SELF IN %@", Expression.fetch(old)), sort="age")

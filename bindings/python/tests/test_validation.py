@@ -122,6 +122,24 @@ def test_objects(runs: Context) -> None:
     assert caught.value.key == "children"
 
 
+def test_unique_values_of_which_one_is_missing(tmp_path: Path) -> None:
+    model = Model({"Person": {"first": "string?", "last": "string?", "@unique": [["first", "last"]]}})
+    with Container(model, tmp_path / "people.sqlite") as container:
+        context = container.context()
+        for _ in range(2):
+            context.insert("Person", last="Roe")
+        context.validate()
+        context.save()
+
+
+def test_a_detail_names_a_target_by_its_id(runs: Context) -> None:
+    parent = runs.insert("Run", date=NOW, processID=1, note="no child")
+    runs.insert("Run", date=NOW, processID=0, parent=parent)
+    with pytest.raises(ValidationError) as caught:
+        runs.save()
+    assert {each.key: each.value for each in caught.value.details} == {"processID": 0, "parent": parent.id}
+
+
 def test_conditions_that_make_no_sense() -> None:
     for options in (
         {"type": "int16", "minimum": 2, "maximum": 1},

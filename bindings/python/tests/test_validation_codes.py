@@ -76,6 +76,7 @@ def refused(ctx: Context) -> CorestoneError:
         (1670, "word", "a", "length >= 2", "too short"),
         (1680, "name", "ABC", 'SELF MATCHES "[a-z]+"', "does not match its pattern"),
         (1690, "site", "http://a b/", None, "which is no URI"),
+        (1690, "site", "http://a.example/%4", None, "which is no URI"),
     ],
 )
 def test_a_value(things: Context, code: int, key: str, value: Any, predicate: str | None, words: str) -> None:
