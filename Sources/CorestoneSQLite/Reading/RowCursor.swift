@@ -139,8 +139,6 @@ struct RowCursors {
         places.append(Place(cursor: cursor))
     }
 
-    mutating func forEach(_ body: (RowCursor) -> Void) {
-        for place in places { if let cursor = place.cursor { body(cursor) } }
-        places.removeAll { $0.cursor == nil }
-    }
+    /// Those that are still there, for loops in which a statement runs: the host may be told of it, and may read or open others.
+    var living: [RowCursor] { places.compactMap(\.cursor) }
 }

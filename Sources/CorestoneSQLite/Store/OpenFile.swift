@@ -120,7 +120,7 @@ final class OpenFile: @unchecked Sendable {
     func endReads() {
         if hasOutdated.load(ordering: .acquiring) { finalizeOutdated() }
         held?.end()
-        if !isFixed { cursors.forEach { $0.settle() } }
+        if !isFixed { for cursor in cursors.living { cursor.settle() } }
     }
 
     /// Lets go of what nobody used for a while.
@@ -155,7 +155,7 @@ final class OpenFile: @unchecked Sendable {
     func close() {
         isClosed = true
         finalizeOutdated()
-        cursors.forEach { $0.end() }
+        for cursor in cursors.living { cursor.end() }
         held?.end()
         if !connection.isAutocommit { sqlite3_exec(connection.db, "ROLLBACK", nil, nil, nil) }
         progress.end()
