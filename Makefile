@@ -114,7 +114,7 @@ stress-faults: build ## a save with each of its calls failing in every way, 1,00
 check-hostile: build ## 100 files that mean harm, each with every command of the tool: a result or a refusal, in 256 MB and 10 s
 	@$(TIMED); $(VENV)/bin/python Tests/faults/hostile.py
 
-check-mutants: deps ## 112 wrong changes, one at a time: which tests notice them (MUTANTS)
+check-mutants: deps ## wrong changes of Tests/mutants, one at a time: which tests notice them (MUTANTS)
 	@$(TIMED); $(VENV)/bin/python Tests/mutants/run.py $(MUTANTS)
 
 stress-reentrancy: build ## random calls from within callbacks: 20,000 seeds (REENTRANCY_SEEDS), 2,000 with AddressSanitizer

@@ -463,13 +463,13 @@ static void clone(cst_error **error) {
     size_t depth = below(3);
     cst_object *source = object(), *made = NULL;
     /* The clone of one outside every context is outside too, and those behind it have no handle by which to untie them. */
-    if (is_unattached(source)) {
-        if (world.unattached_count == UNATTACHED) return;
-        if (cst_object_clone(source, 0, 0, NULL, keeps_unique, &made, error) == CST_OK) keep_unattached(made);
-        return;
-    }
-    cst_object_clone(source, depth, 0, NULL, keeps_unique, &made, error);
-    keep(SLOT_OBJECT, made);
+    bool is_outside = is_unattached(source);
+    if (is_outside && world.unattached_count == UNATTACHED) return;
+    if (cst_object_clone(source, is_outside ? 0 : depth, 0, NULL, keeps_unique, &made, error) != CST_OK) return;
+    if (is_outside)
+        keep_unattached(made);
+    else
+        keep(SLOT_OBJECT, made);
 }
 
 static void read_state(cst_error **error) {

@@ -161,12 +161,11 @@ extension Context {
     private func applyDeleteRules(to object: ManagedObject) throws {
         let isAgain = object.state.remove(.propagatesAgain) != nil
         for relationship in object.entity.relationships {
-            let targets = try self.targets(of: relationship, object).filter {
-                // Its row may have come back since a value was asked for.
-                $0.endInaccessibility()
-                // One that was deleted before it was ever saved is gone by now.
-                return try !$0.isGone && leadsBack($0, relationship, object)
-            }
+            let led = try self.targets(of: relationship, object)
+            // A row may have come back since a value was asked for.
+            for target in led { target.endInaccessibility() }
+            // One that was deleted before it was ever saved is gone by now.
+            let targets = try led.filter { try !$0.isGone && leadsBack($0, relationship, object) }
             switch relationship.deleteRule {
             // A new object is never saved, and only a save validates the rule.
             case .deny where object.state.contains(.inserted): break
@@ -175,23 +174,20 @@ extension Context {
                 for target in targets where !target.isDeleted { try target.unlessGhost { try delete(target) } }
             case .nullify: break
             }
-            // The first time took it out of lists that were not read; what they hold by now has to be known to tell a change.
-            if isAgain, let inverse = relationship.inverse, inverse.isToMany {
-                for target in targets where !target.isDeleted {
-                    try target.unlessGhost { try target.toMany(inverse).load() }
-                }
-            }
-            try disconnect(object, relationship, from: targets)
+            try disconnect(object, relationship, from: targets, isAgain: isAgain)
         }
     }
 
     /// Has the other sides of a relationship lead to an object no more.
+    /// - Parameter isAgain: whether that was done before, when it was taken out of lists that were not read: what they hold by now has to
+    ///   be known to tell a change.
     private func disconnect(
-        _ object: ManagedObject, _ relationship: Relationship, from targets: [ManagedObject]
+        _ object: ManagedObject, _ relationship: Relationship, from targets: [ManagedObject], isAgain: Bool = false
     ) throws {
         guard let inverse = relationship.inverse else { return }
         for target in targets where !target.isDeleted {
             if inverse.isToMany {
+                if isAgain { try target.unlessGhost { try target.toMany(inverse).load() } }
                 try target.toMany(inverse).drop(object)
             } else {
                 try target.writeTarget(nil, inverse)
