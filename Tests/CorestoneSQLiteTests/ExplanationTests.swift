@@ -74,6 +74,33 @@ final class ExplanationTests: XCTestCase {
         XCTAssertTrue(told[1].hasSuffix(" for 2 rows."), told[1])
     }
 
+    /// The line of a statement may come while the cursors of its file are settled. A read by the sink is refused, and leaves
+    /// them as they are.
+    func testASinkThatReadsWhileACursorIsSettledIsRefused() throws {
+        let other = Context(coordinator: coordinator)
+        other.stalenessInterval = 0
+        let fault = try other.object(with: XCTUnwrap(context.fetch(try request("age == 9")).first).objectID)
+        DebugLog.setSink { _ in }
+        DebugLog.sqlDetail = .statements
+        let cursor = try context.cursor(try request("age >= 0"), batchSize: 3)
+        XCTAssertEqual(try cursor.next().count, 3)
+        nonisolated(unsafe) let object = fault
+        let errors = Locked<[(any Error)?]>([])
+        DebugLog.setSink { _ in
+            let error = Result { try object.value(forKey: "age") }.failure
+            errors.withLock { $0.append(error) }
+        }
+        XCTAssertEqual(try other.fetch(try request("age > 7")).count, 2)
+        DebugLog.setSink(nil)
+        for error in errors.withLock({ $0 }) {
+            let told = try XCTUnwrap(error as? CoreError, "the read was not refused")
+            XCTAssertTrue(told.message.contains("the lines of the log"), told.message)
+        }
+        XCTAssertEqual(errors.withLock { $0.count }, 3, "of the cursor's statement one line, of the fetch's two")
+        XCTAssertEqual([try cursor.next().count, try cursor.next().count, try cursor.next().count], [3, 3, 1])
+        XCTAssertEqual(try fault.value(forKey: "age"), .int(9))
+    }
+
     func testWhatIsCounted() throws {
         coordinator.resetStatistics()
         let other = Context(coordinator: coordinator)
@@ -94,5 +121,12 @@ final class ExplanationTests: XCTestCase {
         XCTAssertThrowsError(try LaunchArguments.take(["-com.apple.CoreData.SQLDbug", "1"])) {
             XCTAssertTrue("\($0)".contains("did you mean"), "\($0)")
         }
+    }
+}
+
+extension Result {
+    fileprivate var failure: Failure? {
+        if case .failure(let error) = self { return error }
+        return nil
     }
 }
