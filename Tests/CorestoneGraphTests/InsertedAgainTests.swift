@@ -86,4 +86,39 @@ final class InsertedAgainTests: GraphTestCase {
         XCTAssertNil(try found.get("department", as: ManagedObject.self))
         XCTAssertEqual(try found.memberCount("projects"), 0)
     }
+
+    /// A context that deleted a target before it read the row which led there has the delete rules reach the row that it brings back.
+    func testItDoesNotComeBackToATargetThatIsDeletedInTheSameSave() throws {
+        for processes in [true, false] {
+            let department = try context.insert("Department", ["name": "R&D"])
+            let project = try context.insert("Project")
+            let (bob, eve) = (try employee("Bob"), try employee("Eve"))
+            let task = try context.insert("Task", ["title": "T"])
+            try context.save()
+            let others = other()
+            (context.mergePolicy, others.mergePolicy) = (.objectTrump, .objectTrump)
+            for object in [department, project, eve] { try others.delete(others.object(with: object.objectID)) }
+            if processes { try others.processPendingChanges() }
+            try bob.set("department", department)
+            try bob.set("spouse", eve)
+            try task.set("project", project)
+            try context.save()
+            // Their first reading finds where the rows lead by now.
+            try others.object(with: bob.objectID).set("age", 40)
+            try others.object(with: task.objectID).set("title", "U")
+            for object in [bob, task] { try context.delete(object) }
+            try context.save()
+            try others.save()
+            let after = other()
+            let found = try after.fetch("Employee", "name == 'Bob'")
+            XCTAssertEqual(try found.map { try $0.get("age", as: Int.self) }, [40], "\(processes)")
+            for key in ["department", "spouse"] {
+                XCTAssertEqual(try found[0].committedValues(forKeys: [key])[key], .null, "\(key), \(processes)")
+            }
+            XCTAssertEqual(try after.count("Task"), 0, "the rule of a project deletes its tasks, \(processes)")
+            for object in found { try after.delete(object) }
+            try after.save()
+            try context.reset()
+        }
+    }
 }

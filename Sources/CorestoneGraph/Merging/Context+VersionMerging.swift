@@ -208,7 +208,7 @@ extension Context {
     /// older list, meets a conflict.
     func tieReturningRows() throws {
         for object in insertedAgain where object.context === self && object.isInserted {
-            for relationship in object.entity.relationships {
+            for relationship in object.entity.relationships where !object.isDeleted {
                 let isInList = relationship.settledInverse?.isToMany == true
                 if relationship.isToMany {
                     if !isInList { continue }
@@ -217,12 +217,27 @@ extension Context {
                 } else if let target = try object.target(of: relationship) {
                     if try !hasRow(target) {
                         object.placeTarget(nil, relationship)
+                    } else if target.isDeleted {
+                        try applyDeleteRule(of: target, to: object, relationship)
                     } else if isInList {
                         try noteNewMember(of: target)
                     }
                 }
             }
         }
+    }
+
+    /// A target that the same save deletes. Its rules do not reach the object by themselves: the target's list has lost the row, or was
+    /// read before the row led there.
+    private func applyDeleteRule(
+        of target: ManagedObject, to object: ManagedObject, _ relationship: Relationship
+    ) throws {
+        guard let inverse = relationship.inverse else { return }
+        guard inverse.deleteRule == .cascade else { return object.placeTarget(nil, relationship) }
+        // The row stays away. The object's own rules reach further, as those of any deletion.
+        object.state.remove(.inserted)
+        vanished.insert(ObjectIdentifier(object))
+        try delete(object)
     }
 
     private func noteNewMember(of owner: ManagedObject) throws {
