@@ -154,7 +154,7 @@ extension PropertyValue {
         case .bool(let flag): flag ? 1 : 0
         case .int(let number): Int128(number)
         case .double(let number): Int128(exactly: number)
-        case .decimal(let number): number.integer.map { Int128($0) }
+        case .decimal(let number): Int128(number.description)
         default: nil
         }
     }

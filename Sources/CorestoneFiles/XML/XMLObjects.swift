@@ -108,7 +108,7 @@ final class XMLObjects {
         guard id.count > 1, id.count <= 20, id[0] == 0x7A, id[1] != 0x30 else { return nil }
         var number: Int64 = 0
         for character in id.dropFirst() {
-            guard (0x30...0x39).contains(character), number < XMLFormat.maximumKey / 10 else { return nil }
+            guard (0x30...0x39).contains(character), number <= XMLFormat.maximumKey / 10 else { return nil }
             number = number * 10 + Int64(character - 0x30)
         }
         return number <= XMLFormat.maximumKey ? number : nil

@@ -51,6 +51,8 @@ extension ArrowBuilder {
         case (.uuid, _): appendFixed(UInt128(view.high) << 64 | UInt128(view.low))
         case (.decimal, _): append(DecimalNumber(words: (view.low, view.high), aux: view.aux))
         case (.text, .decimal): try append(DecimalNumber(words: (view.low, view.high), aux: view.aux).description)
+        // Of a column of decimals that are written as text.
+        case (.text, .int): try append(String(view.integer))
         case (.text, _), (.bytes, _): try append(view.bytes)
         case (.null, _), (.structure, _), (.list, _): appendNull()
         }

@@ -36,6 +36,7 @@ extension CompiledModelReader {
             let element = try attribute.addElement(
                 named: name, type: try type(fields, "\(attribute.path).\(name)", attribute.entity),
                 isOptional: fields["NSIsOptional"]?.flag == true)
+            try describe(element as Property, fields)
             try describe(element, fields)
         }
     }

@@ -146,7 +146,7 @@ final class CompiledModelReader {
         try describe(property, fields)
     }
 
-    private func describe(_ property: Property, _ fields: Fields) throws {
+    func describe(_ property: Property, _ fields: Fields) throws {
         try property.setOptional(fields["NSIsOptional"]?.flag == true)
         if fields["NSIsTransient"]?.flag == true, !(property is FetchedProperty) { try property.setTransient(true) }
         if let modifier = archive.string(fields["NSVersionHashModifier"]) {

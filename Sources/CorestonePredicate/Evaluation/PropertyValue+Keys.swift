@@ -29,25 +29,49 @@ extension PropertyValue {
         case "description": .string(text)
         case "uppercaseString": .string(text.uppercased())
         case "lowercaseString": .string(text.lowercased())
-        case "intValue", "integerValue", "longLongValue": .int(Int64(leadingNumber(text)) ?? 0)
-        case "doubleValue", "floatValue": .double(Double(leadingNumber(text)) ?? 0)
+        case "intValue", "integerValue", "longLongValue": .int(leadingInteger(text))
+        case "doubleValue", "floatValue": .double(leadingNumber(text))
         case "boolValue": .bool("YyTt123456789".contains(text.first ?? "N"))
         default: nil
         }
     }
 
-    /// The digits that a text begins with, as `-[NSString intValue]` reads them.
-    private static func leadingNumber(_ text: String) -> String {
+    /// The whole number that a text begins with, after blanks, as `-[NSString longLongValue]` reads it: the nearest of 64 bits, and 0
+    /// without digits.
+    private static func leadingInteger(_ text: String) -> Int64 {
         let trimmed = text.drop { $0 == " " || $0 == "\t" || $0 == "\n" }
-        return String(trimmed.prefix { $0.isASCII && ($0.isNumber || "+-.eE".contains($0)) })
+        let isNegative = trimmed.first == "-"
+        let digits = trimmed.dropFirst(isNegative || trimmed.first == "+" ? 1 : 0).prefix { $0.isASCII && $0.isNumber }
+        if digits.isEmpty { return 0 }
+        return Int64((isNegative ? "-" : "") + digits) ?? (isNegative ? .min : .max)
+    }
+
+    /// The number that a text begins with, after blanks, as `-[NSString doubleValue]` reads it; 0 without one.
+    private static func leadingNumber(_ text: String) -> Double {
+        let trimmed = text.drop { $0 == " " || $0 == "\t" || $0 == "\n" }
+        var known = trimmed.prefix { $0.isASCII && ($0.isNumber || "+-.eE".contains($0)) }
+        // An exponent without digits, or a second sign, ends the number before it.
+        while !known.isEmpty {
+            if let number = Double(known) { return number }
+            known.removeLast()
+        }
+        return 0
+    }
+
+    /// A number without its fraction; 0 where that is beyond 64 bits.
+    private var wholePart: Int64? {
+        switch self {
+        case .int(let number): number
+        case .decimal(let number): number.integer ?? Int64(exactly: number.double.rounded(.towardZero)) ?? 0
+        default: number.map { Int64(exactly: $0.rounded(.towardZero)) ?? 0 }
+        }
     }
 
     private func numberProperty(_ key: String) -> PropertyValue? {
         switch key {
         case "description", "stringValue": return .string(literal(.message))
         case "doubleValue", "floatValue": return number.map { .double($0) }
-        case "intValue", "integerValue", "longLongValue":
-            return number.map { .int(Int64(exactly: $0.rounded(.towardZero)) ?? 0) }
+        case "intValue", "integerValue", "longLongValue": return wholePart.map { .int($0) }
         case "boolValue": return number.map { .bool($0 != 0) }
         default: return nil
         }

@@ -66,7 +66,8 @@ class Block:
             elif kind is bool:
                 word, low, high = _abi.BOOL, array("Q", [1 if value else 0 for value in column]), None
             elif kind is float:
-                word, low, high = _abi.DOUBLE, _as_words(array("d", [value or 0.0 for value in column])), None
+                numbers = array("d", [0.0 if value is None else value for value in column])
+                word, low, high = _abi.DOUBLE, _as_words(numbers), None
             elif kind is datetime:
                 seconds = [0.0 if value is None else values.date_to_seconds(value) for value in column]
                 word, low, high = _abi.DATE, _as_words(array("d", seconds)), None

@@ -6,6 +6,7 @@ import ctypes
 from collections.abc import Iterable, Mapping
 from ctypes import byref
 from enum import IntEnum
+from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, TypeVar, Union
 
 from . import _abi, _host
@@ -211,7 +212,7 @@ class Expression(Tree):
         """
         given = request._made(context)
         handle = None if context is None else context._open
-        recipe = (Expression.fetch, (request, context))
+        recipe = (partial(Expression.fetch, count_only=count_only), (request, context))
         return cls._made(recipe, lib.cst_expression_new_fetch, given.handle, handle, count_only)
 
     @classmethod

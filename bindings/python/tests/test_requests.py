@@ -22,7 +22,9 @@ from corestone import (
     Predicate,
     PredicateError,
     Results,
+    SortDescriptor,
     StoreCorruptError,
+    TypeMismatchError,
     UnsupportedError,
 )
 from corestone._abi import lib
@@ -264,3 +266,135 @@ def test_a_request_as_bytes(context: Context) -> None:
     one = context.first("Person")
     with pytest.raises(UnsupportedError):
         FetchRequest("Person", "SELF == %@", one).to_archive()
+
+
+def test_what_a_fresh_request_says() -> None:
+    request = FetchRequest()
+    assert {name: getattr(request, name) for name in FetchRequest.__slots__ if not name.startswith("_")} == {
+        "as_faults": True, "batch_size": 0, "columns": None, "distinct": False, "group_by": None, "having": None,
+        "include_pending_changes": True, "include_property_values": True, "include_subentities": True, "limit": 0,
+        "nulls": "memory", "offset": 0, "predicate": None, "prefetch": None, "refresh": False,
+        "result_type": "objects", "sort": None, "split": True, "stores": None,
+    }  # fmt: skip
+    assert (request.entity, request.entity_name, request.request_type) == (None, None, 1)
+    assert repr(request) == "FetchRequest(None)"
+    assert repr(FetchRequest("Person", "age > 1")) == "FetchRequest('Person', 'age > 1')"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("limit", 3), ("offset", 2), ("batch_size", 7), ("distinct", True), ("refresh", True), ("as_faults", False),
+        ("include_subentities", False), ("include_pending_changes", False), ("include_property_values", False),
+        ("nulls", "database"), ("split", False), ("result_type", "ids"), ("result_type", "dictionaries"),
+        ("result_type", "count"), ("prefetch", ["home", "home.people"]), ("group_by", ["age"]),
+    ],
+)  # fmt: skip
+def test_each_choice_of_a_request_is_carried_along(context: Context, name: str, value: object) -> None:
+    """To the library and back, into a copy, and into another process."""
+    request, usual = FetchRequest("Person", **{name: value}), FetchRequest("Person")  # type: ignore[arg-type]
+    given = request._made(context)
+    told = FetchRequest._of(made(lib.cst_fetch_request_copy, given.handle))
+    for same in (told, request.copy(), copy.copy(request), pickle.loads(pickle.dumps(request))):
+        assert getattr(same, name) == value
+        for other in FetchRequest.__slots__:
+            if other not in (name, "_entity", "_name", "stores", "entity"):
+                assert (getattr(same, other) or None) == (getattr(usual, other) or None), other
+        assert same.entity_name == "Person"
+
+
+def test_orders_and_predicates_are_carried_along() -> None:
+    sort = [
+        SortDescriptor("name", False, "caseInsensitiveCompare:"),
+        SortDescriptor("age"),
+        SortDescriptor("home.name"),
+    ]
+    request = FetchRequest("Person", "age > %d AND home.name == %@", 3, "A", sort=sort, having="age > 1")
+    again = pickle.loads(pickle.dumps(request))
+    assert again.sort == sort
+    assert again.predicate == request.predicate
+    assert again.having == Predicate("age > 1")
+    assert FetchRequest("Person", sort="-age").copy().sort == "-age"
+
+
+def test_the_entity_of_a_request(context: Context) -> None:
+    person = context.model["Person"]
+    request = FetchRequest("Person")
+    assert request.entity_name == "Person"
+    with pytest.raises(InvalidArgumentError, match=r"made of the name 'Person', and no context has used it"):
+        _ = request.entity
+    context.execute(request)
+    assert request.entity is person
+    for given in (person, person.object_class):
+        request = FetchRequest(given)
+        assert (request.entity, request.entity_name) == (person, "Person")
+    request.entity_name = "Town"
+    assert request.entity_name == "Town"
+    assert context.execute(request)[0].entity_name == "Town"
+    request.entity = None
+    assert request.entity is None
+    assert request.entity_name is None
+    with pytest.raises(TypeMismatchError, match="is no class of objects"):
+        FetchRequest(int)
+    with pytest.raises(InvalidArgumentError, match=r"Person is no entity of the context's model; give its name"):
+        context.execute(FetchRequest(Model(MODEL)["Person"]))
+    with pytest.raises(InvalidArgumentError, match="Arguments belong to the text of a predicate"):
+        FetchRequest("Person", None, 5)
+
+
+def test_windows_of_every_result(context: Context) -> None:
+    request = FetchRequest("Person", "age >= 90", sort="name", offset=3, limit=4)
+    assert [each.age for each in context.execute(request)] == [93, 94, 95, 96]
+    request.result_type = "ids"
+    assert [context.get(each).age for each in context.execute(request)] == [93, 94, 95, 96]
+    request.result_type = "count"
+    assert context.execute(request) == 4
+    request.result_type, request.columns = "dictionaries", ["age"]
+    assert context.execute(request) == [{"age": age} for age in (93, 94, 95, 96)]
+    request.limit = 0
+    assert len(context.execute(request)) == 7
+    request.columns, request.batch_size = ["age", "objectID"], 3
+    rows = context.execute(request)
+    assert (len(rows), rows.batch_size) == (7, 3)
+    assert [row["age"] for row in rows] == [93, 94, 95, 96, 97, 98, 99]
+    assert rows[-1]["age"] == rows[6]["age"] == 99
+    assert [row["age"] for row in rows[1:5]] == [94, 95, 96, 97]
+    assert [row["age"] for row in rows[::-3]] == [99, 96, 93]
+    assert rows[5:2] == []
+    assert repr(rows) == "<7 rows of age, objectID, 3 at a time>"
+    assert rows == list(rows)
+    assert rows != list(rows)[:6]
+    for wrong in (7, -8):
+        with pytest.raises(IndexError, match="There is no row"):
+            _ = rows[wrong]
+
+
+def test_a_count_within_a_predicate(context: Context) -> None:
+    many = FetchRequest("Person", "age > 95")
+    counted = Expression.fetch(many, context, count_only=True)
+    found = Expression.fetch(many, context)
+    assert counted.value(0) == 4
+    assert sorted(each.age for each in found.value(0)) == [96, 97, 98, 99]
+    assert counted != found
+    assert len(context.fetch("Person", Predicate("age == %@", counted))) == 1
+    alone = Expression.fetch(many, count_only=True)
+    assert str(pickle.loads(pickle.dumps(alone))) == str(alone) == "FETCH(<fetch of Person>, nil, 1)"
+
+
+def test_aggregates(context: Context) -> None:
+    assert context.count("Person", "age < 10") == 10
+    assert context.count("Person", "age < 10", limit=4) == 4
+    assert context.count("Person", "age < 10", offset=7) == 3
+    assert context.count("Person", key="home") == 100
+    assert context.count("Person", "age < 5", by="home.name") == {"A": 3, "B": 2}
+    assert (context.sum("Person", "age"), context.avg("Person", "age")) == (4950, 49.5)
+    assert (context.min("Person", "age", "age > %d", 7), context.max("Person", "age", "age < %d", 7)) == (8, 6)
+    assert context.sum("Person", "age", "age < 4", by="home.name") == {"A": 2, "B": 4}
+    assert context.min("Person", "name", by=["home.name"]) in ({"A": "000", "B": "001"}, {("A",): "000", ("B",): "001"})
+    assert (context.sum("Person", "age", "age > 200"), context.avg("Person", "age", "age > 200")) == (0, None)
+    assert (context.min("Person", "age", "age > 200"), context.max("Person", "age", "age > 200")) == (None, None)
+    context.insert("Person", name="new", age=1000)
+    assert context.count("Person") == 101
+    assert context.count("Person", include_pending_changes=False) == 100
+    assert context.max("Person", "age") == 99
+    context.rollback()

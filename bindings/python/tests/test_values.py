@@ -13,6 +13,7 @@ from uuid import UUID
 import pytest
 
 from corestone import (
+    CallbackError,
     Container,
     Context,
     CorestoneError,
@@ -276,3 +277,221 @@ def test_nan_is_refused_at_save(ctx: Context) -> None:
 def test_defaults(ctx: Context) -> None:
     person = ctx.insert("Manager", name="Grace")
     assert (person.age, person.active, person.bonus, person.salary) == (0, True, 0.5, None)
+
+
+ALL_KINDS: dict[str, dict[str, Any]] = {
+    "Row": {
+        "n": "int16", "text": "string?", "flag": "bool?", "small": "int16?", "whole": "int64?", "price": "decimal?",
+        "single": "float?", "real": "double? nan", "made": "date?", "data": "binary?", "large": "binary? external",
+        "key": "uuid?", "page": "uri?", "next": "to-one Row?",
+        "where": {"latitude": "double?", "spot": {"name": "string?", "cost": "decimal?"}},
+    },
+}  # fmt: skip
+FULL: dict[str, Any] = {
+    "text": "Zoë", "flag": False, "small": -5, "whole": 2**63 - 1, "price": Decimal("-1.25"), "single": 0.5,
+    "real": -2.5, "made": datetime(2024, 2, 29, 12, 0, 0, 250000, UTC), "data": b"\0\xff", "large": bytes(200_000),
+    "key": UUID(int=7), "page": "https://a.b", "where": {"latitude": 1.5, "spot": {"name": "x", "cost": Decimal(2)}},
+}  # fmt: skip
+EMPTY: dict[str, Any] = dict.fromkeys(FULL)
+
+
+@pytest.mark.parametrize("way", ["insert", "set", "insert_many", "tuples", "batch", "attributes", "items", "primitive"])
+def test_every_way_to_set_values_sets_all_of_them(tmp_path: Path, way: str) -> None:
+    """A full row, one of None and a full one again, so that none has what is another's."""
+    rows: list[dict[str, Any]] = [{"n": n, **each} for n, each in enumerate((FULL, EMPTY, FULL))]
+    with Container(Model(ALL_KINDS), tmp_path / "rows.store", unsaved="discard") as container:
+        ctx = container.context()
+        if way == "insert_many":
+            assert ctx.insert_many("Row", rows) == 3
+        elif way == "tuples":
+            names = ["n", *FULL]
+            objects = ctx.insert_objects("Row", [tuple(row[name] for name in names) for row in rows], names)
+            assert [each.n for each in objects] == [0, 1, 2]
+        elif way == "batch":
+            assert ctx.batch_insert("Row", rows) == 3
+        for row in rows if way in ("insert", "set", "attributes", "items", "primitive") else ():
+            if way == "insert":
+                ctx.insert("Row", **row)
+                continue
+            item = ctx.insert("Row", n=row["n"])
+            if way == "set":
+                item.set(**row)
+            for name, value in row.items() if way != "set" else ():
+                if way == "attributes":
+                    setattr(item, name, value)
+                elif way == "items":
+                    item[name] = value
+                else:
+                    item.set_primitive(name, value)
+        ctx.save()
+        fresh = container.context()
+        found = fresh.fetch("Row", sort="n")
+        for item, row in zip(found, rows):
+            for name, value in row.items():
+                got = getattr(item, name)
+                assert (got, type(got)) == (value, type(value)), name
+                assert item[name] == value
+            assert item.to_dict(*row) == row
+            assert item.committed_values("n", "text") == {"n": row["n"], "text": row["text"]}
+        assert found.to_dicts(*rows[0]) == rows
+        assert len(found) == 3
+
+
+def test_elements_of_composite_attributes_by_their_paths(tmp_path: Path) -> None:
+    with Container(Model(ALL_KINDS), tmp_path / "rows.store", unsaved="discard") as container:
+        ctx = container.context()
+        item = ctx.insert("Row", n=1)
+        assert (item.where, item["where.spot.name"]) == (None, None)
+        item["where.spot.name"] = "x"
+        item["where.spot.cost"] = Decimal(3)
+        assert item.where == {"spot": {"name": "x", "cost": Decimal(3)}}
+        item.where = {"latitude": 2.0}
+        assert item.where == {"latitude": 2.0}
+        assert item["where.spot.name"] is None
+        with pytest.raises(
+            InvalidArgumentError, match=r"^Row\.where\.spot has no element 'nam'\. Did you mean"
+        ) as caught:
+            item.where = {"spot": {"nam": "x"}}
+        assert (caught.value.entity, caught.value.key) == ("Row", "where.spot.nam")
+        with pytest.raises(TypeMismatchError, match=r"Row\.where\.spot: .* is composite and takes a dictionary"):
+            item.where = {"spot": "x"}
+        with pytest.raises(TypeMismatchError, match=r"Row\.where\.latitude"):
+            item.where = {"latitude": "north"}
+        assert item.where == {"latitude": 2.0}
+
+
+def test_numbers_of_decimal_attributes_are_exact_in_every_way(tmp_path: Path) -> None:
+    """An int becomes a Decimal with all digits."""
+    large = 10**37 + 1
+    model = Model({"Row": {"n": "int16 = 0", "price": "decimal?", "box": {"cost": "decimal?"}}})
+    with Container(model, tmp_path / "rows.xml", type="XML", unsaved="discard") as container:
+        ctx = container.context()
+        items = [ctx.insert("Row", price=large, box={"cost": large}), ctx.insert("Row")]
+        items[1].price = large
+        items[1].box = {"cost": large}
+        more: list[dict[str, Any]] = [{"price": large, "box": {"cost": large}}, {"price": 2, "box": None}]
+        items += ctx.insert_objects("Row", more)
+        assert [each.price for each in items] == [Decimal(large)] * 3 + [Decimal(2)]
+        assert [each.box for each in items] == [{"cost": Decimal(large)}] * 3 + [None]
+        assert {type(each.price) for each in items} == {Decimal}
+        items[3].set_primitive("price", large)
+        assert items[3].price == Decimal(large)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("9" * 38, (10**38 - 1, 0)),
+        ("1" + "0" * 38, (10**37, 1)),
+        ("-3", (3, 0x100)),
+        ("0.25", (25, 254)),
+        ("1E+127", (1, 127)),
+        ("1E+128", (10, 127)),
+        ("1E+164", (10**37, 127)),
+        ("1E-128", (1, 128)),
+        ("10E-129", (1, 128)),
+        ("0E+500", (0, 127)),
+        ("0E-500", (0, 128)),
+        ("-0", (0, 0x100)),
+    ],
+)
+def test_mantissas_and_exponents(text: str, parts: tuple[int, int]) -> None:
+    assert decimal_parts(Decimal(text)) == parts
+    mantissa, aux = parts
+    again = decimal_from_parts(mantissa & (2**64 - 1), mantissa >> 64, aux)
+    assert again == Decimal(text)
+    assert again.is_signed() == text.startswith("-")
+
+
+@pytest.mark.parametrize("text", ["1" * 39, "1E+165", "12E+164", "1E-129", "15E-129"])
+def test_decimals_beyond_38_digits_or_the_exponents(text: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=r"more than 38 digits or an exponent outside -128 \.\.\. 127"):
+        decimal_parts(Decimal(text))
+
+
+def test_errors_of_rows_name_the_row_and_the_key(tmp_path: Path) -> None:
+    with Container(Model(ALL_KINDS), tmp_path / "rows.store", unsaved="discard") as container:
+        ctx = container.context()
+        good: dict[str, Any] = {"n": 1, "text": "a", "made": FULL["made"], "whole": 1}
+        for name, value, kind in (
+            ("made", datetime(2020, 1, 1), InvalidArgumentError),
+            ("whole", 2**63, InvalidArgumentError),
+            ("text", "half \ud800", InvalidUTF8Error),
+            ("text", object(), TypeMismatchError),
+        ):
+            with pytest.raises(kind, match=f"Row 2: Row.{name}: ") as caught:
+                ctx.insert_many("Row", [good, good, {**good, name: value}])
+            assert (caught.value.entity, caught.value.key) == ("Row", name)
+            assert caught.value.value is value
+            # A batch request counts from 1.
+            with pytest.raises(CallbackError, match=f"^Row 3: Row.{name}: ") as told:
+                ctx.batch_insert("Row", [good, good, {**good, name: value}])
+            assert isinstance(told.value.__cause__, kind)
+        assert ctx.count("Row") == 0
+
+
+def test_rows_of_other_shapes(tmp_path: Path) -> None:
+    with Container(Model(ALL_KINDS), tmp_path / "rows.store", unsaved="discard") as container:
+        ctx = container.context()
+        assert ctx.insert_many("Row", []) == 0
+        assert ctx.insert_objects("Row", iter([])) == []
+        for rows, columns, words in (
+            ([{"n": 1}, {"text": "a"}], None, r"Row 1 has not the same keys as row 0 \(n\)"),
+            ([{"n": 1}, {"n": 1, "text": "a"}], None, "Row 1 has not the same keys as row 0"),
+            ([{"n": 1}, (1,)], None, "Row 1 has not the same keys as row 0"),
+            ([(1,)], None, "insert_many takes dictionaries, or tuples and the names of their values"),
+            ([(1, "a"), (2,)], ["n", "text"], "Row 1 has 1 values for 2 columns"),
+            ([(1, "a", 3)], ["n", "text"], "Row 0 has 3 values for 2 columns"),
+        ):
+            with pytest.raises(InvalidArgumentError, match=words):
+                ctx.insert_many("Row", rows, columns)  # type: ignore[arg-type]
+        assert not ctx.has_changes
+        assert ctx.insert_many("Row", ([n, "a"] for n in (1, 2)), ("n", "text")) == 2
+
+
+def test_links_in_rows(tmp_path: Path) -> None:
+    with Container(Model(ALL_KINDS), tmp_path / "rows.store", unsaved="discard") as container:
+        ctx = container.context()
+        first = ctx.insert("Row", n=0)
+        objects = ctx.insert_objects("Row", [{"n": 1, "next": first}, {"n": 2, "next": None}, {"n": 3, "next": first}])
+        assert [each.next for each in objects] == [first, None, first]
+        with pytest.raises(TypeMismatchError) as caught:
+            ctx.insert_many("Row", [{"n": 4, "next": "first"}])
+        assert (caught.value.entity, caught.value.key) == ("Row", "next")
+
+
+@pytest.mark.parametrize("count", [1, 255, 256, 257, 600])
+def test_columns_of_many_different_values(tmp_path: Path, count: int) -> None:
+    with Container(Model(ALL_KINDS), tmp_path / "rows.store", unsaved="discard") as container:
+        ctx = container.context()
+        targets = ctx.insert_objects("Row", [{"n": -n} for n in range(1, count + 1)])
+        rows = [
+            {
+                "n": n, "text": f"text {n}", "whole": n * 2**32, "price": Decimal(n) / 4, "real": n / 8,
+                "made": FULL["made"] + timedelta(seconds=n), "data": str(n).encode(), "key": UUID(int=n),
+                "page": f"https://a/{n}", "next": target,
+            }
+            for n, target in enumerate(targets)
+        ]  # fmt: skip
+        ctx.insert_many("Row", rows)
+        ctx.save()
+        found = container.context().fetch("Row", "n >= 0", sort="n")
+        names = [name for name in rows[0] if name != "next"]
+        assert found.to_dicts(*names) == [{name: row[name] for name in names} for row in rows]
+        assert [each.n for each in found.column("next")] == found.column("next.n") == [-n for n in range(1, count + 1)]
+        assert len(found.columns("next", "next.next.n")[1]) == count
+        assert found.column("next.next.n") == [None] * count
+        read = ctx.fetch_rows("Row", "n >= 0", columns=names, sort="n")
+        assert read == found.to_dicts(*names)
+
+
+def test_negative_zero_keeps_its_sign(tmp_path: Path) -> None:
+    model = Model({"A": {"r": "double"}})
+    with Container(model, tmp_path / "zero.xml", type="XML", unsaved="discard") as container:
+        ctx = container.context()
+        one = ctx.insert("A", r=-0.0)
+        rows: list[dict[str, Any]] = [{"r": -0.0}, {"r": None}]
+        alone, nothing = ctx.insert_objects("A", rows)
+        mixed = ctx.insert_objects("A", [*rows, {"r": 1}])[0]
+        assert [math.copysign(1, each.r) for each in (one, alone, mixed)] == [-1, -1, -1]
+        assert nothing.r is None

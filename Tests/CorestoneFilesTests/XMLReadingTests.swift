@@ -1,0 +1,419 @@
+import Corestone
+import XCTest
+
+/// What an XML store takes of a file that somebody wrote by hand, and what it refuses (docs/XML-STORE.md).
+final class XMLReadingTests: XCTestCase {
+    private var path = ""
+    private var model: Model!
+
+    override func setUpWithError() throws {
+        path = NSTemporaryDirectory() + "corestone-\(UUID().uuidString).xml"
+        model = Model()
+        let (thing, special, owner, form) = (
+            try model.addEntity(named: "Thing"), try model.addEntity(named: "Special"),
+            try model.addEntity(named: "Owner"), try model.addEntity(named: "Form")
+        )
+        try special.setParent(thing)
+        try form.setAbstract(true)
+        for (name, type) in [
+            ("title", .string), ("flag", .boolean), ("i16", .integer16), ("i32", .integer32), ("i64", .integer64),
+            ("price", .decimal), ("single", .float), ("real", .double), ("made", .date), ("data", .binary),
+            ("number", .uuid), ("link", .uri),
+        ] as [(String, AttributeType)] { try thing.addAttribute(named: name, type: type) }
+        let holder = try thing.addRelationship(named: "owner", destination: owner)
+        let things = try owner.addRelationship(named: "things", destination: thing, isToMany: true, isOrdered: true)
+        try holder.setInverse(things)
+        let likes = try owner.addRelationship(named: "likes", destination: special, isToMany: true)
+        let fans = try special.addRelationship(named: "fans", destination: owner, isToMany: true)
+        try likes.setInverse(fans)
+    }
+
+    override func tearDown() { try? FileManager.default.removeItem(atPath: path) }
+
+    private static let metadata = "<metadata></metadata>"
+    private static let uuid = "343C8D7F-A000-42C4-8463-43FA1E5EF3FB"
+
+    private func info(_ next: String = "101") -> String {
+        "<databaseInfo><version>134481920</version><UUID>\(XMLReadingTests.uuid)</UUID><nextObjectID>\(next)</nextObjectID>"
+            + "\(XMLReadingTests.metadata)</databaseInfo>"
+    }
+
+    private func open(file: String) throws -> Context {
+        try file.write(toFile: path, atomically: true, encoding: .utf8)
+        let coordinator = try Coordinator(model: model)
+        try coordinator.addStore(.xml, at: path)
+        return Context(coordinator: coordinator)
+    }
+
+    private func open(_ objects: String, next: String = "101") throws -> Context {
+        try open(file: "<database>\(info(next))\(objects)</database>")
+    }
+
+    private func failure(_ body: () throws -> Context, line: UInt = #line) -> CoreError {
+        do { _ = try body() } catch let error as CoreError { return error } catch { XCTFail("\(error)", line: line) }
+        XCTFail("nothing failed", line: line)
+        return CoreError(.internal, "")
+    }
+
+    private func thing(_ inner: String, _ id: String = "z1", _ type: String = "THING") -> String {
+        "<object type=\"\(type)\" id=\"\(id)\">\(inner)</object>"
+    }
+
+    private func attribute(_ name: String, _ type: String, _ text: String) -> String {
+        thing("<attribute name=\"\(name)\" type=\"\(type)\">\(text)</attribute>")
+    }
+
+    // MARK: Values
+
+    func testValuesAtTheirBounds() throws {
+        let date = "387448838.07320100069046020508"
+        for (name, type, text, value) in [
+            ("title", "string", " a\n\\u3c00 ", .string(" a\n< ")), ("title", "string", "", .string("")),
+            ("flag", "bool", "0", .bool(false)), ("flag", "bool", "1", .bool(true)),
+            ("i16", "int16", "32767", .int(32767)), ("i16", "int16", "-32768", .int(-32768)),
+            ("i32", "int32", "2147483647", .int(2_147_483_647)), ("i32", "int32", "-2147483648", .int(-2_147_483_648)),
+            ("i64", "int64", "9223372036854775807", .int(.max)), ("i64", "int64", "-9223372036854775808", .int(.min)),
+            ("single", "float", "0.1", .double(Double(Float(0.1)))), ("real", "double", "0.1", .double(0.1)),
+            ("real", "double", "-inf", .double(-.infinity)), ("made", "date", date, .date(387448838.073201)),
+            ("price", "decimal", "-12.50", try .decimal(DecimalNumber("-12.5"))),
+            ("data", "binary", "AQI=\n", .bytes(Bytes([1, 2]))), ("data", "binary", "", .bytes(Bytes([]))),
+            ("link", "uri", "a:b?c=1", .uri("a:b?c=1")),
+            ("number", "uuid", XMLReadingTests.uuid, .uuid(try XCTUnwrap(UUIDValue(XMLReadingTests.uuid)))),
+        ] as [(String, String, String, PropertyValue)] {
+            let context = try open(attribute(name, type, text))
+            XCTAssertEqual(try context.fetch("Thing").first?.value(forKey: name), value, "\(name) \(text)")
+        }
+    }
+
+    func testValuesThatAreNone() throws {
+        for (name, type, text) in [
+            ("title", "string", "\\u00d8"), ("flag", "bool", ""), ("flag", "bool", "2"), ("flag", "bool", "11"),
+            ("i16", "int16", "32768"), ("i16", "int16", "-32769"), ("i16", "int16", ""), ("i16", "int16", "1.0"),
+            ("i32", "int32", "2147483648"), ("i32", "int32", "-2147483649"), ("i64", "int64", "9223372036854775808"),
+            ("single", "float", "x"), ("real", "double", ""), ("made", "date", "2001-01-01"), ("price", "decimal", "x"),
+            ("data", "binary", "A"), ("number", "uuid", "343C8D7F"), ("link", "uri", "\\u00dc"),
+        ] {
+            let error = failure { try open(attribute(name, type, text)) }
+            XCTAssertEqual(error.status, .storeCorrupt, error.message)
+            XCTAssertEqual(error.code, CocoaCode.persistentStoreOpen.rawValue)
+            XCTAssertEqual(error.entity, "Thing")
+            XCTAssertEqual(error.key, name)
+            XCTAssertEqual(error.file, path)
+            XCTAssertTrue(error.message.contains("Thing.\(name) is \""), error.message)
+            XCTAssertTrue(error.message.hasSuffix("\" there, which is no \(type)"), error.message)
+            if type == "string" || type == "binary" { continue }
+            XCTAssertEqual(error.value, .string(text))
+            XCTAssertTrue(error.message.contains("is \"\(text)\" there"), error.message)
+        }
+    }
+
+    func testTypesThatAreOthersInTheModel() throws {
+        for (name, type, own) in [
+            ("i16", "int32", "int16"), ("i64", "int32", "int64"), ("real", "float", "double"),
+            ("title", "uri", "string"),
+            ("data", "string", "binary"), ("flag", "int16", "bool"), ("made", "nonsense", "date"),
+        ] {
+            let error = failure { try open(attribute(name, type, "1")) }
+            XCTAssertEqual(error.status, .modelMismatch)
+            XCTAssertEqual(error.code, CocoaCode.persistentStoreIncompatibleVersionHash.rawValue)
+            XCTAssertEqual([error.entity, error.key], ["Thing", name])
+            XCTAssertTrue(error.message.contains("is \"\(type)\" there, and \(own) in the model"), error.message)
+        }
+    }
+
+    /// Names have no case.
+    func testNamesInOtherLetters() throws {
+        let context = try open(
+            "<object id=\"z7\" type=\"Special\"><attribute type=\"string\" name=\"TITLE\">x</attribute>"
+                + "<relationship name=\"OWNER\" type=\"0/1\" destination=\"Owner\" idrefs=\"z8\"/></object>"
+                + "<object type=\"owner\" id=\"z8\"/>")
+        let special = try XCTUnwrap(try context.fetch("Thing").first)
+        XCTAssertEqual(special.entityName, "Special")
+        XCTAssertEqual(try special.get("title"), "x")
+        XCTAssertTrue(special.objectID.uri.hasSuffix("/Special/p7"))
+        XCTAssertEqual(try context.fetch("Owner").first?.members("things"), [special])
+    }
+
+    // MARK: Structure
+
+    func testWhatHasNoPlace() throws {
+        let relationship = "<relationship name=\"owner\" type=\"0/1\" destination=\"OWNER\""
+        for (objects, words) in [
+            ("<object id=\"z1\"/>", "an object without a type or an id"),
+            ("<object type=\"THING\"/>", "an object without a type or an id"),
+            ("<object type=\"THING\" id=\"z1\" x=\"y\"/>", "the attribute \"x\" of <object> has no place there"),
+            (thing("<attribute type=\"string\">x</attribute>"), "an attribute without a name or a type"),
+            (thing("<attribute name=\"title\">x</attribute>"), "an attribute without a name or a type"),
+            (
+                thing("<attribute name=\"title\" type=\"string\" x=\"y\">x</attribute>"),
+                "the attribute \"x\" of <attribute> has"
+            ),
+            (
+                thing("<relationship name=\"owner\" type=\"0/1\"/>"),
+                "a relationship without a name, a type or a destination"
+            ),
+            (
+                thing("<relationship name=\"owner\" destination=\"OWNER\"/>"),
+                "a relationship without a name, a type or a"
+            ),
+            (thing("<relationship type=\"0/1\" destination=\"OWNER\"/>"), "a relationship without a name, a type or a"),
+            (thing("\(relationship) x=\"y\"/>"), "the attribute \"x\" of <relationship> has no place there"),
+            (thing("<thing/>"), "the element <thing> has no place there"),
+            (thing("x"), "text, which begins with the byte 120,"),
+            (
+                thing("<attribute name=\"title\" type=\"string\">x<b/></attribute>"),
+                "the element <b> has no place there"
+            ),
+            (thing("\(relationship)>x</relationship>"), "text, which begins with the byte 120,"),
+            ("x", "text, which begins with"),
+            (thing(thing("", "z2")), "the element <object> has no place there"),
+            (info(), "the element <databaseInfo> has no place there"),
+            ("<!-- c --><x/>", "the element <x> has no place"),
+            (thing("") + "&amp;", "text, which begins with the byte 38,"),
+        ] {
+            let error = failure { try open(objects) }
+            XCTAssertEqual(error.status, .storeCorrupt, error.message)
+            XCTAssertEqual(error.code, CocoaCode.persistentStoreOpen.rawValue)
+            XCTAssertNil(error.entity)
+            XCTAssertTrue(error.message.contains(words), error.message)
+        }
+        XCTAssertEqual(try open(" \n\t<!-- a comment -->" + thing("<!-- x -->\n") + "\r\n").count("Thing"), 1)
+    }
+
+    func testWhatAFileSaysOfItself() throws {
+        let (version, uuid) = ("<version>134481920</version>", "<UUID>\(XMLReadingTests.uuid)</UUID>")
+        let (next, metadata) = ("<nextObjectID>101</nextObjectID>", XMLReadingTests.metadata)
+        func file(_ parts: String...) -> String {
+            "<database><databaseInfo>\(parts.joined())</databaseInfo></database>"
+        }
+        for (text, words) in [
+            (file(version, uuid, next), "it has no <metadata>"), (file(uuid, next, metadata), "it is of version \"\""),
+            (file(version, next, metadata), "\"\" in <UUID> identifies no store"),
+            (file(version, uuid, metadata), "\"\" in <nextObjectID> is no number of an object"),
+            (file(version, version, uuid, next, metadata), "the element <version> has no place there"),
+            (file(version, uuid, uuid, next, metadata), "the element <UUID> has no place there"),
+            (file(version, uuid, next, metadata, metadata), "the element <metadata> has no place there"),
+            (file(version, uuid, next, "<other/>", metadata), "the element <other> has no place there"),
+            (file(version, uuid, next, "<version x=\"1\"/>", metadata), "has no place there"),
+            (file(version, uuid, next, "<metadata>x</metadata>"), "text, which begins with the byte 120,"),
+            (
+                file(version, uuid, next, "<metadata><plist version=\"1.0\"><array/></plist></metadata>"),
+                "<metadata> holds no dictionary of values"
+            ),
+            (file(version, uuid, next, "<metadata><plist><x/></plist></metadata>"), "in <metadata>, "),
+            ("<database>\(thing(""))\(info())</database>", "the element <object> has no place there"),
+            ("<database x=\"1\">\(info())</database>", "the attribute \"x\" has no place there"),
+            ("<store>\(info())</store>", "<store>"), ("<database>\(info())", "no element found"),
+            ("<database>\(info("-1"))</database>", "\"-1\" in <nextObjectID> is no number of an object"),
+            ("<database>\(info("x"))</database>", "\"x\" in <nextObjectID> is no number of an object"),
+            (
+                "<database>\(info("1152921504606846977"))</database>",
+                "\"1152921504606846977\" in <nextObjectID> is no number"
+            ),
+        ] {
+            let error = failure { try open(file: text) }
+            XCTAssertTrue([.storeCorrupt, .notAStore].contains(error.status), error.message)
+            XCTAssertEqual(error.code, CocoaCode.persistentStoreOpen.rawValue)
+            XCTAssertTrue(error.message.contains(words), error.message)
+        }
+        // In another order, with white space around.
+        let context = try open(
+            file:
+                "<database><databaseInfo>\(metadata)<nextObjectID> 7\n</nextObjectID>\(uuid)<version>\n134481920 </version>"
+                + "</databaseInfo></database>")
+        XCTAssertEqual(context.coordinator.stores[0].identifier, XMLReadingTests.uuid)
+    }
+
+    func testTheLineOfAMistakeIsTold() throws {
+        let error = failure { try open("\n\n" + thing("\n<attribute name=\"flag\" type=\"bool\">\n5</attribute>")) }
+        XCTAssertTrue(error.message.contains("cannot be read as an XML store: in line 4, Thing.flag"), error.message)
+        let file = try String(contentsOfFile: path, encoding: .utf8)
+        let place = try XCTUnwrap(file.range(of: "<attribute")).lowerBound
+        XCTAssertEqual(Int(error.offset), file.utf8.distance(from: file.startIndex, to: place))
+    }
+
+    func testEntitiesAndPropertiesThatTheModelLacks() throws {
+        for (objects, entity, key, words) in [
+            (thing("", "z1", "THINGS"), "THINGS", nil, "an object of THINGS, which the model does not have"),
+            (thing("", "z1", "FORM"), "Form", nil, "an object of FORM, and the model's FORM is abstract"),
+            (attribute("nothing", "string", "x"), "Thing", "nothing", "Thing has no property \"nothing\" in the model"),
+            (attribute("owner", "string", "x"), "Thing", "owner", "Thing.owner is a relationship in the model"),
+            (
+                thing("<relationship name=\"title\" type=\"0/1\" destination=\"OWNER\"/>"), "Thing", "title",
+                "Thing.title is no relationship in the model"
+            ),
+            (
+                thing("<relationship name=\"owner\" type=\"0/1\" destination=\"THING\"/>"), "Thing", "owner",
+                "Thing.owner leads to THING there, and to Owner in the model"
+            ),
+            (
+                thing("<relationship name=\"owner\" type=\"0/0\" destination=\"OWNER\"/>"), "Thing", "owner",
+                "Thing.owner is to-many there, and not in the model"
+            ),
+            (
+                thing("<relationship name=\"things\" type=\"0/1\" destination=\"THING\"/>", "z1", "OWNER"), "Owner",
+                "things",
+                "Owner.things is to-one there, and not in the model"
+            ),
+        ] as [(String, String, String?, String)] {
+            let error = failure { try open(objects) }
+            XCTAssertEqual(error.status, .modelMismatch, error.message)
+            XCTAssertEqual(error.code, CocoaCode.persistentStoreIncompatibleVersionHash.rawValue)
+            XCTAssertEqual([error.entity, error.key], [entity, key])
+            XCTAssertTrue(error.message.contains(words), error.message)
+        }
+        // Other counts are no other relationship.
+        let context = try open(
+            thing("<relationship name=\"things\" type=\"1/5\" destination=\"THING\"/>", "z1", "OWNER"))
+        XCTAssertEqual(try context.count("Owner"), 1)
+        for counts in ["1", "1/2/3", "/1", "a/1", "1/", "1/b", ""] {
+            let error = failure {
+                try open(thing("<relationship name=\"owner\" type=\"\(counts)\" destination=\"OWNER\"/>"))
+            }
+            XCTAssertEqual(error.status, .storeCorrupt)
+            XCTAssertEqual([error.entity, error.key], ["Thing", "owner"])
+            XCTAssertEqual(error.value, .string(counts))
+        }
+    }
+
+    func testWhatIsThereTwice() throws {
+        let title = "<attribute name=\"title\" type=\"string\">x</attribute>"
+        let owner = "<relationship name=\"owner\" type=\"0/1\" destination=\"OWNER\"/>"
+        for (inner, key) in [(title + title, "title"), (title + owner + title, "title"), (owner + owner, "owner")] {
+            let error = failure { try open(thing("", "z1") + thing(inner, "z2")) }
+            XCTAssertEqual(error.status, .storeCorrupt)
+            XCTAssertEqual([error.entity, error.key], ["Thing", key])
+            XCTAssertTrue(error.message.contains("Thing.\(key) is there twice"), error.message)
+        }
+        XCTAssertEqual(try open(thing(title, "z1") + thing(title, "z2")).count("Thing", "title == 'x'"), 2)
+        let object = failure { try open(thing("", "z3") + thing("", "z3", "OWNER")) }
+        XCTAssertEqual(object.status, .storeCorrupt)
+        XCTAssertEqual(object.entity, "Owner")
+        XCTAssertTrue(object.message.contains("a second object with the id z3"), object.message)
+    }
+
+    // MARK: Numbers and words
+
+    func testNumbersOfObjects() throws {
+        for id in ["z0", "z01", "z00", "z1152921504606846977", "z9999999999999999999", "z99999999999999999999999", ""] {
+            let error = failure { try open(thing("", id)) }
+            XCTAssertEqual(error.status, .storeCorrupt, id)
+            XCTAssertTrue(error.message.contains("the id \"\(id)\", which no store gives to an object"), error.message)
+        }
+        let context = try open(thing("", "z1") + thing("", "z1152921504606846976", "OWNER"))
+        XCTAssertEqual(try context.fetch("Thing").first?.objectID.uri.hasSuffix("/p1"), true)
+        XCTAssertEqual(try context.fetch("Owner").first?.objectID.uri.hasSuffix("/p1152921504606846976"), true)
+    }
+
+    /// They have numbers behind all others, in the order in which they are mentioned.
+    func testObjectsThatWordsName() throws {
+        let objects =
+            thing("<relationship name=\"owner\" type=\"0/1\" destination=\"OWNER\" idrefs=\"second\"/>", "first")
+            + thing("", "second", "OWNER") + thing("", "z120") + thing("", "z1a") + thing("", "Z5")
+        let context = try open(objects, next: "110")
+        XCTAssertEqual(
+            try context.fetch("Thing").map { String($0.objectID.uri.split(separator: "/").last ?? "") },
+            ["p120", "p121", "p123", "p124"])
+        XCTAssertEqual(try context.fetch("Owner").first?.objectID.uri.hasSuffix("/p122"), true)
+        XCTAssertEqual(try context.fetch("Owner").first?.memberCount("things"), 1)
+        let added = try context.insert("Thing")
+        try context.save()
+        XCTAssertTrue(added.objectID.uri.hasSuffix("/p125"), added.objectID.uri)
+        let file = try String(contentsOfFile: path, encoding: .utf8)
+        XCTAssertTrue(file.contains("<nextObjectID>125</nextObjectID>"))
+        XCTAssertTrue(file.contains("<object type=\"THING\" id=\"z121\">"))
+        // The number of the file where that is higher.
+        let other = try open(thing("", "z5"), next: "200")
+        let last = try other.insert("Owner")
+        try other.save()
+        XCTAssertTrue(last.objectID.uri.hasSuffix("/p201"), last.objectID.uri)
+    }
+
+    // MARK: Links
+
+    private func link(_ name: String, _ counts: String, _ destination: String, _ ids: String) -> String {
+        "<relationship name=\"\(name)\" type=\"\(counts)\" destination=\"\(destination)\" idrefs=\"\(ids)\"/>"
+    }
+
+    func testMembersInTheOrderOfTheFile() throws {
+        let context = try open(
+            thing(link("things", "0/0", "THING", " z3\nz1  z2 "), "z9", "OWNER")
+                + ["z1", "z2", "z3"].map { thing(link("owner", "0/1", "OWNER", "z9"), $0) }.joined())
+        let members = try XCTUnwrap(try context.fetch("Owner").first).members("things")
+        XCTAssertEqual(members.map { $0.objectID.uri.suffix(2) }, ["p3", "p1", "p2"])
+    }
+
+    /// An object without an element for a to-many relationship gets its members from the other side.
+    func testMembersThatOnlyTheOtherSideTells() throws {
+        let context = try open(
+            thing("", "z9", "OWNER") + thing(link("owner", "0/1", "OWNER", "z9"), "z2")
+                + thing(link("owner", "0/1", "OWNER", "z9") + link("fans", "0/0", "OWNER", "z9"), "z1", "SPECIAL"))
+        let owner = try XCTUnwrap(try context.fetch("Owner").first)
+        XCTAssertEqual(try owner.members("things").map { $0.objectID.uri.suffix(2) }, ["p1", "p2"])
+        XCTAssertEqual(try owner.members("likes").map { $0.objectID.uri.suffix(2) }, ["p1"])
+    }
+
+    func testLinksThatAreWrong() throws {
+        let owner = thing("", "z9", "OWNER")
+        for (objects, entity, key, words) in [
+            (
+                thing(link("owner", "0/1", "OWNER", "z9")), "Thing", "owner",
+                "Thing.owner of z1 leads to z9, which is not there"
+            ),
+            (
+                thing(link("owner", "0/1", "OWNER", "z2")) + thing("", "z2"), "Thing", "owner",
+                "Thing.owner of z1 leads to z2, which is of Thing and not of Owner"
+            ),
+            (
+                owner + thing(link("owner", "0/1", "OWNER", "z9 z9")), "Thing", "owner",
+                "Thing.owner is to-one, and leads to 2 objects there"
+            ),
+            (
+                thing(link("likes", "0/0", "SPECIAL", "z1"), "z9", "OWNER") + thing(""), "Owner", "likes",
+                "leads to z1, which is of Thing and not of Special"
+            ),
+            (
+                thing(link("likes", "0/0", "SPECIAL", "z2 z1 z2"), "z9", "OWNER")
+                    + ["z1", "z2"].map { thing(link("fans", "0/0", "OWNER", "z9"), $0, "SPECIAL") }.joined(), "Owner",
+                "likes", "Owner.likes of z9 leads to z2 twice"
+            ),
+            (
+                thing(link("things", "0/0", "THING", "z1"), "z9", "OWNER") + thing(""), "Owner", "things",
+                "Owner.things of z9 leads to z1, whose owner does not lead back"
+            ),
+            (
+                thing("<relationship name=\"things\" type=\"0/0\" destination=\"THING\"/>", "z9", "OWNER")
+                    + thing(link("owner", "0/1", "OWNER", "z9")), "Thing", "owner",
+                "Thing.owner of z1 leads to z9, whose things does not lead back"
+            ),
+        ] {
+            let error = failure { try open(objects) }
+            XCTAssertEqual(error.status, .storeCorrupt, error.message)
+            XCTAssertEqual([error.entity, error.key], [entity, key], error.message)
+            XCTAssertTrue(error.message.contains(words), error.message)
+        }
+    }
+
+    /// Names that case alone tells apart have no place in a file.
+    func testNamesThatTheFileCannotTellApart() throws {
+        func refusal(_ change: (Model) throws -> Void) throws -> CoreError {
+            let model = Model()
+            try model.addEntity(named: "Thing").addAttribute(named: "title", type: .string)
+            try change(model)
+            self.model = model
+            return failure { try open("") }
+        }
+        let entities = try refusal { try $0.addEntity(named: "THING") }
+        XCTAssertEqual(entities.entity, "THING")
+        XCTAssertNil(entities.key)
+        let properties = try refusal {
+            try $0.entity(named: "Thing")?.addAttribute(named: "Title", type: .string)
+        }
+        XCTAssertEqual([properties.entity, properties.key], ["Thing", "Title"])
+        for error in [entities, properties] {
+            XCTAssertEqual(error.status, .unsupported)
+            XCTAssertEqual(error.code, CocoaCode.persistentStoreIncompatibleSchema.rawValue)
+            XCTAssertTrue(error.message.contains("have the same name in an XML store"), error.message)
+        }
+    }
+}
