@@ -362,6 +362,100 @@ static void after_the_model(void) {
     company_close(&c);
 }
 
+/* Sets a value past everything that watches it, and reads it back. */
+#define PRIMITIVE_ROUND_TRIP(T, object, name, value, equal)                                                            \
+    do {                                                                                                               \
+        T (*get_it)(const cst_object *, cst_error **) =                                                                \
+            ACCESSOR(T (*)(const cst_object *, cst_error **), c.employee, name, CST_ACCESSOR_GET_PRIMITIVE);           \
+        cst_status (*set_it)(cst_object *, T, cst_error **) =                                                          \
+            ACCESSOR(cst_status (*)(cst_object *, T, cst_error **), c.employee, name, CST_ACCESSOR_SET_PRIMITIVE);     \
+        OK(set_it(object, value, E));                                                                                  \
+        T got = get_it(object, E);                                                                                     \
+        CHECK(equal(got, value));                                                                                      \
+        CHECK(!has_changes(c.context));                                                                                \
+    } while (0)
+
+static void primitive_values_of_every_type(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, c.context, "Bob", 2);
+    save(c.context);
+    const uint8_t three[] = {0, 1, 2};
+    PRIMITIVE_ROUND_TRIP(int16_t, ada, "level", INT16_MIN, SAME);
+    PRIMITIVE_ROUND_TRIP(int32_t, ada, "floor", INT32_MIN, SAME);
+    PRIMITIVE_ROUND_TRIP(int64_t, ada, "number", INT64_MIN, SAME);
+    PRIMITIVE_ROUND_TRIP(bool, ada, "active", true, SAME);
+    PRIMITIVE_ROUND_TRIP(bool, ada, "active", false, SAME);
+    PRIMITIVE_ROUND_TRIP(double, ada, "rating", -0.1, SAME);
+    PRIMITIVE_ROUND_TRIP(float, ada, "factor", -3.25f, SAME);
+    PRIMITIVE_ROUND_TRIP(double, ada, "hired", 1.5, SAME);
+    PRIMITIVE_ROUND_TRIP(cst_string, ada, "notes", text("r\xc3\xa9sum\xc3\xa9"), same_text);
+    PRIMITIVE_ROUND_TRIP(cst_string, ada, "site", text("b:c"), same_text);
+    PRIMITIVE_ROUND_TRIP(cst_bytes, ada, "photo", ((cst_bytes){three, 3}), same_bytes);
+    PRIMITIVE_ROUND_TRIP(cst_uuid, ada, "badge", (cst_uuid){{[15] = 9}}, same_uuid);
+    PRIMITIVE_ROUND_TRIP(cst_value, ada, "salary", value_decimal(12345, -2, true), same_decimal);
+    PRIMITIVE_ROUND_TRIP(cst_object *, ada, "manager", bob, SAME);
+    CHECK(get(ada, c.active).type == CST_BOOL && get(ada, c.hired).type == CST_DATE);
+    CHECK(get(ada, c.site).type == CST_URI && get(ada, c.photo).type == CST_BYTES);
+    CHECK_INT(0, member_count(bob, c.reports));
+    OK(cst_release(ada));
+    OK(cst_release(bob));
+    company_close(&c);
+}
+
+/* What is null is zero of each type, and no error. */
+static void null_is_zero_of_every_type(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1);
+    static const char *const properties[] = {"level", "floor", "number", "active", "rating", "factor", "hired",
+                                             "notes", "site",  "photo",  "badge",  "salary", "blob",   "manager"};
+    const cst_value given[] = {value_int(1),     value_int(1),        value_int(1),  value_bool(true),
+                               value_real(1),    value_real(1),       value_date(1), value_text("x"),
+                               value_uri("a:b"), value_bytes("x", 1), value_null(),  value_decimal(1, 0, false),
+                               value_null(),     value_object(ada)};
+    for (size_t i = 0; i < sizeof properties / sizeof *properties; i++) {
+        test_fn is_null = (test_fn)accessor(c.employee, properties[i], CST_ACCESSOR_IS_NULL);
+        plain_fn set_null = (plain_fn)accessor(c.employee, properties[i], CST_ACCESSOR_SET_NULL);
+        OK(cst_object_set_path(ada, text(properties[i]), &given[i], E));
+        CHECK_INT(given[i].type == CST_NULL, is_null(ada, E));
+        OK(set_null(ada, E));
+        CHECK(is_null(ada, E));
+    }
+#define ZERO(T, name) (((T (*)(const cst_object *, cst_error **))accessor(c.employee, name, CST_ACCESSOR_GET))(ada, E))
+    CHECK(ZERO(int16_t, "level") == 0 && ZERO(int32_t, "floor") == 0 && ZERO(int64_t, "number") == 0);
+    CHECK(!ZERO(bool, "active") && ZERO(double, "rating") == 0 && ZERO(float, "factor") == 0);
+    CHECK(ZERO(double, "hired") == 0 && ZERO(cst_object *, "manager") == NULL);
+    CHECK(ZERO(cst_string, "notes").data == NULL && ZERO(cst_string, "notes").size == 0);
+    CHECK(ZERO(cst_string, "site").data == NULL && ZERO(cst_bytes, "photo").data == NULL);
+    CHECK(ZERO(cst_bytes, "blob").data == NULL && ZERO(cst_value, "salary").type == CST_NULL);
+    CHECK(same_uuid(ZERO(cst_uuid, "badge"), (cst_uuid){{0}}));
+#undef ZERO
+    CHECK(check_error() == NULL);
+    OK(cst_release(ada));
+    company_close(&c);
+}
+
+/* A null string or bytes set through a function is null; text with a NUL inside is whole. */
+static void runs_of_bytes_are_taken_as_they_are(void) {
+    typedef cst_status (*set_bytes_fn)(cst_object *, cst_bytes, cst_error **);
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1);
+    set_text_fn set_notes = (set_text_fn)accessor(c.employee, "notes", CST_ACCESSOR_SET);
+    set_text_fn set_site = (set_text_fn)accessor(c.employee, "site", CST_ACCESSOR_SET);
+    set_bytes_fn set_photo = (set_bytes_fn)accessor(c.employee, "photo", CST_ACCESSOR_SET);
+    OK(set_notes(ada, text_of_size("a\0b", 3), E));
+    CHECK(get(ada, c.notes).as.string.size == 3 && memcmp(get(ada, c.notes).as.string.data, "a\0b", 4) == 0);
+    OK(set_site(ada, text("a:b"), E));
+    CHECK(get(ada, c.site).type == CST_URI);
+    OK(set_photo(ada, (cst_bytes){(const uint8_t *)"", 0}, E));
+    CHECK(get(ada, c.photo).type == CST_BYTES && get(ada, c.photo).as.bytes.size == 0);
+    OK(set_photo(ada, (cst_bytes){NULL, 0}, E));
+    CHECK_INT(CST_NULL, get(ada, c.photo).type);
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, set_photo(ada, (cst_bytes){NULL, 1}, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, set_notes(ada, (cst_string){NULL, 1}, E));
+    OK(cst_release(ada));
+    company_close(&c);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(every_type);
@@ -369,6 +463,9 @@ int main(int argc, char **argv) {
     RUN(members_through_functions);
     RUN(members_by_index);
     RUN(primitive_values_are_no_change);
+    RUN(primitive_values_of_every_type);
+    RUN(null_is_zero_of_every_type);
+    RUN(runs_of_bytes_are_taken_as_they_are);
     RUN(one_function_for_a_property);
     RUN(mistakes_are_errors);
     RUN(more_getters_than_are_ready);

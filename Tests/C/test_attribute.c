@@ -153,11 +153,111 @@ static void what_cannot_be_derived_is_refused(void) {
     close_stack(&s);
 }
 
+static cst_attribute *typed(cst_entity *entity, const char *name, cst_attribute_type type) {
+    cst_attribute *attribute = NULL;
+    OK(cst_entity_add_attribute(entity, text(name), type, CST_PROPERTY_OPTIONAL, &attribute, E));
+    return attribute;
+}
+
+static cst_value words(const char *string) { return (cst_value){.type = CST_STRING, .as = {.string = text(string)}}; }
+
+/* As the attribute holds it, in memory of its own; null is the default. */
+static void values_of_the_wire_are_converted(void) {
+    cst_model *model = NULL;
+    cst_entity *item = NULL;
+    OK(cst_model_new(&model, E));
+    OK(cst_model_add_entity(model, text("Item"), &item, E));
+    cst_attribute *number = typed(item, "number", CST_ATTRIBUTE_INTEGER_32);
+    cst_attribute *flag = typed(item, "flag", CST_ATTRIBUTE_BOOLEAN), *real = typed(item, "real", CST_ATTRIBUTE_DOUBLE);
+    cst_attribute *date = typed(item, "date", CST_ATTRIBUTE_DATE), *data = typed(item, "data", CST_ATTRIBUTE_BINARY);
+    cst_attribute *label = typed(item, "label", CST_ATTRIBUTE_STRING), *id = typed(item, "id", CST_ATTRIBUTE_UUID);
+    cst_attribute *site = typed(item, "site", CST_ATTRIBUTE_URI);
+    cst_value given = words("42"), out = {.type = CST_INT};
+    OK(cst_attribute_convert(number, &given, &out, E));
+    CHECK(out.type == CST_INT && out.as.integer == 42);
+    given = words("true");
+    OK(cst_attribute_convert(flag, &given, &out, E));
+    CHECK(out.type == CST_BOOL && out.as.boolean);
+    given = words("0.5");
+    OK(cst_attribute_convert(real, &given, &out, E));
+    CHECK(out.type == CST_DOUBLE);
+    CHECK_REAL(0.5, out.as.real);
+    given = words("2001-01-02T00:00:00Z");
+    OK(cst_attribute_convert(date, &given, &out, E));
+    CHECK(out.type == CST_DATE);
+    CHECK_REAL(86400, out.as.date);
+    given = words("AQID");
+    OK(cst_attribute_convert(data, &given, &out, E));
+    CHECK(out.type == CST_BYTES && out.as.bytes.size == 3 && memcmp(out.as.bytes.data, "\1\2\3", 3) == 0);
+    cst_value_dispose(&out);
+    CHECK_INT(CST_NULL, out.type);
+    given = (cst_value){.type = CST_INT, .as = {.integer = 7}};
+    OK(cst_attribute_convert(label, &given, &out, E));
+    CHECK_TEXT("7", out.as.string);
+    cst_value_dispose(&out);
+    given = words("00000000-0000-0000-0000-0000000000FF");
+    OK(cst_attribute_convert(id, &given, &out, E));
+    CHECK(out.type == CST_UUID && out.as.uuid[15] == 255 && out.as.uuid[0] == 0);
+    given = words("a:b");
+    OK(cst_attribute_convert(site, &given, &out, E));
+    CHECK(out.type == CST_URI);
+    CHECK_TEXT("a:b", out.as.string);
+    cst_value_dispose(&out);
+    given = (cst_value){.type = CST_NULL};
+    OK(cst_attribute_convert(number, &given, &out, E));
+    CHECK_INT(CST_NULL, out.type);
+    const cst_value nine = {.type = CST_INT, .as = {.integer = 9}};
+    OK(cst_attribute_set_default(number, &nine, E));
+    OK(cst_attribute_convert(number, &given, &out, E));
+    CHECK(out.type == CST_INT && out.as.integer == 9);
+    given = words("many");
+    CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_attribute_convert(number, &given, &out, E));
+    CHECK_TEXT("Item", cst_error_entity(check_error()));
+    CHECK_TEXT("number", cst_error_key(check_error()));
+    CHECK_INT(CST_NULL, out.type);
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_attribute_convert(number, NULL, &out, E));
+    OK(cst_release(model));
+}
+
+/* What another type has no use for goes. */
+static void another_type_leaves_behind_what_it_cannot_use(void) {
+    cst_model *model = NULL;
+    cst_entity *item = NULL;
+    cst_buffer json = {0};
+    OK(cst_model_new(&model, E));
+    OK(cst_model_add_entity(model, text("Item"), &item, E));
+    cst_attribute *label = typed(item, "label", CST_ATTRIBUTE_STRING);
+    const cst_value red = words("red");
+    OK(cst_attribute_set_default(label, &red, E));
+    OK(cst_attribute_set_pattern(label, text("r.*"), E));
+    OK(cst_entity_copy_json(item, text("label"), &json, E));
+    CHECK_CONTAINS("\"red\"", text(json.data));
+    CHECK_CONTAINS("r.*", text(json.data));
+    OK(cst_attribute_set_type(label, CST_ATTRIBUTE_DATE, E));
+    OK(cst_entity_copy_json(item, text("label"), &json, E));
+    CHECK_TEXT("{\"name\": \"label\", \"optional\": true, \"type\": \"Date\"}", text_of_size(json.data, json.size));
+    OK(cst_attribute_set_type(label, CST_ATTRIBUTE_TRANSFORMABLE, E));
+    OK(cst_attribute_set_value_class(label, text("NSArray"), E));
+    OK(cst_entity_copy_json(item, text("label"), &json, E));
+    CHECK_CONTAINS("NSArray", text(json.data));
+    OK(cst_attribute_set_value_class(label, (cst_string){NULL, 0}, E));
+    OK(cst_entity_copy_json(item, text("label"), &json, E));
+    CHECK(strstr(json.data, "NSArray") == NULL);
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_attribute_set_type(label, 42, E));
+    CHECK_TEXT("Item.label: 42 is no attribute type; use a CST_ATTRIBUTE_ constant", cst_error_message(check_error()));
+    CHECK_TEXT("Item", cst_error_entity(check_error()));
+    CHECK_TEXT("label", cst_error_key(check_error()));
+    cst_buffer_dispose(&json);
+    OK(cst_release(model));
+}
+
 int main(int count, char **arguments) {
     check_begin(count, arguments);
     RUN(elements_have_keys_and_paths);
     RUN(mistakes_in_elements_stick);
     RUN(the_store_computes_what_is_derived);
     RUN(what_cannot_be_derived_is_refused);
+    RUN(values_of_the_wire_are_converted);
+    RUN(another_type_leaves_behind_what_it_cannot_use);
     return check_end();
 }

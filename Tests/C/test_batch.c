@@ -501,6 +501,298 @@ static void many_columns_and_conversions(void) {
     company_close(&c);
 }
 
+static void refused_columns(cst_batch_request *request, const cst_batch_column *column, size_t rows,
+                            const char *words) {
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_batch_insert_set_columns(request, rows, 1, column, E));
+    CHECK_CONTAINS(words, cst_error_message(check_error()));
+}
+
+static void columns_are_checked_when_they_are_set(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_batch_request *request = insertion(&c);
+    const cst_string name = text("Ada");
+    cst_batch_column column = {c.name, CST_COLUMN_STRING, &name, NULL};
+    OK(cst_batch_insert_set_columns(request, 1, 1, &column, E));
+    column.form = 0;
+    refused_columns(request, &column, 1, "0 is no form of a column");
+    column.form = CST_COLUMN_VALUE + 1;
+    refused_columns(request, &column, 1, "8 is no form of a column");
+    column = (cst_batch_column){c.name, CST_COLUMN_STRING, NULL, NULL};
+    refused_columns(request, &column, 1, "columns.values is NULL");
+    column = (cst_batch_column){c.title, CST_COLUMN_STRING, &name, NULL};
+    refused_columns(request, &column, 1, "is no property of Employee");
+    CHECK_TEXT("Employee", cst_error_entity(check_error()));
+    column.key = CST_NO_KEY;
+    refused_columns(request, &column, 1, "is no property of Employee");
+    column.key = c.friends;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_batch_insert_set_columns(request, 1, 1, &column, E));
+    CHECK_TEXT("friends", cst_error_key(check_error()));
+    column.key = c.name;
+    refused_columns(request, &column, INT32_MAX, "rows is 2147483647; 2147483646 is the most");
+    refused_columns(request, &column, SIZE_MAX, "rows is 18446744073709551615");
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_batch_insert_set_rows(request, INT32_MAX, 0, NULL, NULL, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_batch_insert_set_rows(request, 2, 1, &c.name, NULL, E));
+    /* What was set last stays. */
+    CHECK_INT(1, execute(&c, request));
+    /* No rows need no values. */
+    column.values = NULL;
+    OK(cst_batch_insert_set_columns(request, 0, 1, &column, E));
+    CHECK_INT(0, execute(&c, request));
+    OK(cst_release(request));
+    request = insertion(&c);
+    CHECK_INT(0, execute(&c, request));
+    CHECK_INT(1, company_count(c.context, c.employee, NULL));
+    OK(cst_release(request));
+    company_close(&c);
+}
+
+/* A default in one row is none in the next, whether a value or a null follows it. */
+static void each_row_has_its_own_defaults(void) {
+    cst_model *model = NULL;
+    cst_entity *item = NULL;
+    cst_attribute *number = NULL;
+    cst_coordinator *coordinator = NULL;
+    cst_context *context = NULL;
+    cst_batch_request *request = NULL;
+    cst_key keys[2];
+    OK(cst_model_new(&model, E));
+    OK(cst_model_add_entity(model, text("Item"), &item, E));
+    OK(cst_entity_add_attribute(item, text("place"), CST_ATTRIBUTE_INTEGER_32, 0, NULL, E));
+    OK(cst_entity_add_attribute(item, text("number"), CST_ATTRIBUTE_INTEGER_32, CST_PROPERTY_OPTIONAL, &number, E));
+    const cst_value seven = value_int(7);
+    OK(cst_attribute_set_default(number, &seven, E));
+    OK(cst_coordinator_new(model, &coordinator, E));
+    OK(cst_coordinator_add_store(coordinator, text("InMemory"), (cst_string){NULL, 0}, NULL, NULL, E));
+    OK(cst_context_new(coordinator, CST_QUEUE_CALLER, &context, E));
+    OK(cst_entity_key(item, text("place"), &keys[0], E));
+    OK(cst_entity_key(item, text("number"), &keys[1], E));
+    const int32_t places[] = {0, 1, 2, 3};
+    const cst_value numbers[] = {{.type = CST_DEFAULT}, value_int(1), value_null(), {.type = CST_DEFAULT}};
+    const cst_batch_column columns[] = {{keys[0], CST_COLUMN_INT32, places, NULL},
+                                        {keys[1], CST_COLUMN_VALUE, numbers, NULL}};
+    cst_value rows[8];
+    for (int i = 0; i < 4; i++)
+        rows[2 * i] = value_int(places[i]), rows[2 * i + 1] = numbers[i];
+    for (int form = 0; form < 3; form++) {
+        uint64_t count = 0;
+        OK(cst_batch_insert_new(item, &request, E));
+        if (form == 0) OK(cst_batch_insert_set_columns(request, 4, 2, columns, E));
+        if (form == 1) OK(cst_batch_insert_set_rows(request, 4, 2, keys, rows, E));
+        if (form == 2)
+            OK(cst_batch_insert_set_rows(request, 4, 1, keys, (cst_value[]){rows[0], rows[2], rows[4], rows[6]}, E));
+        OK(cst_context_execute_batch(context, request, &count, NULL, E));
+        CHECK_INT(4, count);
+        cst_results *found = company_fetch(context, item, NULL, "place");
+        CHECK_INT(4, cst_results_count(found));
+        CHECK_INT(7, get_int(object_at(found, 0), keys[1]));
+        CHECK_INT(form == 2 ? 7 : 1, get_int(object_at(found, 1), keys[1]));
+        if (form < 2) CHECK_INT(CST_NULL, get(object_at(found, 2), keys[1]).type);
+        CHECK_INT(7, get_int(object_at(found, 3), keys[1]));
+        for (size_t i = 0; i < 4; i++)
+            OK(cst_context_delete(context, object_at(found, i), E));
+        save(context);
+        OK(cst_release(found));
+        OK(cst_release(request));
+    }
+    cst_release(context), cst_release(coordinator), cst_release(model);
+}
+
+static void absent_values_of_every_form_are_null(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    const cst_string names[] = {text("a"), text("b")}, notes[] = {text("n"), text("n")};
+    const int64_t numbers[] = {1, 2}, truths[] = {1, 0};
+    const int32_t levels[] = {3, 4};
+    const double ratings[] = {0.5, 1.5}, dates[] = {10, 20};
+    const uint8_t badges[2][16] = {{1}, {2}}, present[] = {0, 255};
+    const cst_bytes photos[] = {{(const uint8_t *)"xy", 2}, {(const uint8_t *)"z", 1}};
+    const cst_value floors[] = {value_int(5), value_int(6)};
+    const cst_batch_column columns[] = {
+        {c.name, CST_COLUMN_STRING, names, NULL},       {c.notes, CST_COLUMN_STRING, notes, present},
+        {c.number, CST_COLUMN_INT64, numbers, present}, {c.active, CST_COLUMN_INT64, truths, present},
+        {c.level, CST_COLUMN_INT32, levels, present},   {c.rating, CST_COLUMN_DOUBLE, ratings, present},
+        {c.hired, CST_COLUMN_DOUBLE, dates, present},   {c.badge, CST_COLUMN_UUID, badges, present},
+        {c.photo, CST_COLUMN_BYTES, photos, present},   {c.floor, CST_COLUMN_VALUE, floors, present}};
+    const cst_key keys[] = {c.notes, c.number, c.active, c.level, c.rating, c.hired, c.badge, c.photo, c.floor};
+    cst_batch_request *request = insertion(&c);
+    OK(cst_batch_insert_set_columns(request, 2, 10, columns, E));
+    CHECK_INT(2, execute(&c, request));
+    cst_results *found = company_fetch(c.context, c.employee, NULL, "name");
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        CHECK_INT(CST_NULL, get(object_at(found, 0), keys[i]).type);
+    const cst_object *b = object_at(found, 1);
+    CHECK_TEXT("n", get_text(b, c.notes));
+    CHECK_INT(2, get_int(b, c.number));
+    CHECK(get(b, c.active).type == CST_BOOL && !get(b, c.active).as.boolean);
+    CHECK_INT(4, get_int(b, c.level));
+    CHECK_REAL(1.5, get(b, c.rating).as.real);
+    CHECK(get(b, c.hired).type == CST_DATE);
+    CHECK_REAL(20, get(b, c.hired).as.date);
+    CHECK(memcmp(get(b, c.badge).as.uuid, badges[1], 16) == 0);
+    CHECK(get(b, c.photo).as.bytes.size == 1 && get(b, c.photo).as.bytes.data[0] == 'z');
+    CHECK_INT(6, get_int(b, c.floor));
+    OK(cst_release(found));
+    OK(cst_release(request));
+    company_close(&c);
+}
+
+struct filler {
+    size_t capacity, rows[3];
+    int calls;
+    bool were_defaults;
+};
+
+static cst_status fill_as_told(void *userdata, size_t capacity, cst_value *values, size_t *out_rows,
+                               cst_error **error) {
+    struct filler *filler = userdata;
+    (void)error;
+    filler->capacity = capacity;
+    filler->were_defaults = *out_rows == 0 && values[0].type == CST_DEFAULT && values[capacity - 1].type == CST_DEFAULT;
+    if (filler->calls == 3) return CST_OK;
+    const size_t count = filler->rows[filler->calls++];
+    for (size_t row = 0; row < count && row < capacity; row++)
+        values[row] = value_text("filled");
+    *out_rows = count;
+    return CST_OK;
+}
+
+static void a_handler_may_fill_all_there_is_room_for_and_no_more(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_batch_request *request = insertion(&c);
+    struct filler filler = {.rows = {256, 1, 0}};
+    OK(cst_batch_insert_set_handler(request, 1, &c.name, fill_as_told, &filler, NULL, E));
+    CHECK_INT(257, execute(&c, request));
+    CHECK_INT(256, filler.capacity);
+    CHECK_INT(3, filler.calls);
+    CHECK(filler.were_defaults);
+    CHECK_INT(257, company_count(c.context, c.employee, "name == 'filled'"));
+    filler = (struct filler){.rows = {1, 257, 0}};
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_execute_batch(c.context, request, NULL, NULL, E));
+    CHECK_CONTAINS("it filled 257 rows, and there was room for 256", cst_error_message(check_error()));
+    CHECK_INT(257, company_count(c.context, c.employee, NULL));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_batch_insert_set_handler(request, 1, &c.name, NULL, NULL, NULL, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_batch_insert_set_object_handler(request, NULL, NULL, NULL, E));
+    OK(cst_release(request));
+    company_close(&c);
+}
+
+static void each_kind_of_request_has_its_own_setters(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    insert_numbers(&c, 1);
+    cst_results *found = company_fetch(c.context, c.employee, NULL, NULL);
+    cst_object_id *id = NULL;
+    OK(cst_object_copy_id(object_at(found, 0), &id, E));
+    cst_batch_request *insert = insertion(&c), *update = NULL, *deletion = NULL;
+    OK(cst_batch_update_new(c.employee, &update, E));
+    OK(cst_batch_delete_new_with_ids(1, &id, &deletion, E));
+    const cst_value one = value_int(1);
+    struct filler filler = {.rows = {0}};
+    cst_batch_request *const no_insertions[] = {update, deletion};
+    for (int i = 0; i < 2; i++) {
+        cst_batch_request *request = no_insertions[i];
+        CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_batch_insert_set_rows(request, 1, 1, &c.number, &one, E));
+        CHECK_TEXT("the batch request is not an insertion", cst_error_message(check_error()));
+        CHECK_TEXT("Employee", cst_error_entity(check_error()));
+        CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_batch_insert_set_columns(request, 0, 0, NULL, E));
+        CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                     cst_batch_insert_set_handler(request, 1, &c.name, fill_as_told, &filler, note_destroyed, E));
+        CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                     cst_batch_insert_set_object_handler(request, set_object, &filler, note_destroyed, E));
+    }
+    cst_batch_request *const no_updates[] = {insert, deletion};
+    for (int i = 0; i < 2; i++) {
+        CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_batch_update_set(no_updates[i], text("number"), &one, E));
+        CHECK_TEXT("the batch request is not an update", cst_error_message(check_error()));
+        CHECK_TEXT("Employee", cst_error_entity(check_error()));
+        CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_batch_update_set_predicate(no_updates[i], NULL, E));
+        CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_batch_update_set_includes_subentities(no_updates[i], true, E));
+    }
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_batch_update_set(update, text("number"), NULL, E));
+    cst_release(insert), cst_release(update), cst_release(deletion), cst_release(id), cst_release(found);
+    company_close(&c);
+}
+
+static void an_update_of_a_parent_reaches_its_children_unless_told_otherwise(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    insert_numbers(&c, 3);
+    cst_batch_request *request = NULL;
+    const cst_value name = value_text("renamed"), nothing = value_null();
+    OK(cst_batch_update_new(c.person, &request, E));
+    OK(cst_batch_update_set(request, text("name"), &name, E));
+    OK(cst_batch_update_set_includes_subentities(request, false, E));
+    CHECK_INT(0, execute(&c, request));
+    OK(cst_batch_update_set_includes_subentities(request, true, E));
+    CHECK_INT(3, execute(&c, request));
+    CHECK_INT(3, company_count(c.context, c.employee, "name == 'renamed'"));
+    OK(cst_release(request));
+    /* Null is set as any other value, and the last value of a property counts. */
+    OK(cst_batch_update_new(c.employee, &request, E));
+    OK(cst_batch_update_set(request, text("number"), &name, E));
+    OK(cst_batch_update_set(request, text("number"), &nothing, E));
+    CHECK_INT(3, execute(&c, request));
+    CHECK_INT(3, company_count(c.context, c.employee, "number == nil"));
+    OK(cst_release(request));
+    company_close(&c);
+}
+
+static void ids_of_updates_and_deletions_by_what_became_of_rows(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *boss = company_employee(&c, c.context, "Boss", 1), *ada = company_employee(&c, c.context, "Ada", 2);
+    set(ada, c.manager, value_object(boss));
+    save(c.context);
+    cst_object_id *id = NULL, *found = NULL;
+    cst_batch_request *request = NULL;
+    cst_results *ids = NULL;
+    uint64_t count = 0;
+    const cst_value notes = value_text("x");
+    OK(cst_object_copy_id(boss, &id, E));
+    OK(cst_batch_update_new(c.employee, &request, E));
+    OK(cst_batch_update_set(request, text("notes"), &notes, E));
+    OK(cst_context_execute_batch(c.context, request, &count, &ids, E));
+    CHECK(count == 2 && cst_results_count(ids) == 2);
+    CHECK_INT(2, changed(&c, request, CST_BATCH_UPDATED));
+    CHECK_INT(0, changed(&c, request, CST_BATCH_INSERTED));
+    CHECK_INT(0, changed(&c, request, CST_BATCH_DELETED));
+    OK(cst_release(ids));
+    OK(cst_release(request));
+    OK(cst_batch_delete_new_with_ids(1, &id, &request, E));
+    OK(cst_context_execute_batch(c.context, request, &count, &ids, E));
+    CHECK(count == 1 && cst_results_count(ids) == 1);
+    OK(cst_results_copy_id(ids, 0, &found, E));
+    CHECK(cst_object_id_equal(found, id));
+    CHECK_INT(1, changed(&c, request, CST_BATCH_DELETED));
+    CHECK_INT(1, changed(&c, request, CST_BATCH_REFRESHED)); /* who had it as manager */
+    CHECK_INT(0, changed(&c, request, CST_BATCH_UPDATED));
+    OK(cst_release(ids));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_copy_batch_ids(c.context, request, 0, &ids, E));
+    CHECK(ids == NULL);
+    cst_release(found), cst_release(id), cst_release(request);
+    cst_release(boss), cst_release(ada);
+    company_close(&c);
+}
+
+/* New rows go where the request was told to put them, also if that was said first. */
+static void stores_outlast_new_rows(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_store *second = NULL;
+    OK(cst_coordinator_add_store(c.coordinator, text("SQLite"), text(check_path("b.sqlite")), NULL, &second, E));
+    cst_batch_request *request = insertion(&c);
+    const cst_value name = value_text("Ada");
+    OK(cst_batch_set_stores(request, 1, &second, E));
+    OK(cst_batch_insert_set_rows(request, 1, 1, &c.name, &name, E));
+    CHECK_INT(1, execute(&c, request));
+    cst_fetch_request *fetch = NULL;
+    uint64_t count = 9;
+    OK(cst_fetch_request_new(c.employee, &fetch, E));
+    OK(cst_fetch_request_set_affected_stores(fetch, 1, (const cst_store *const *)&c.store, E));
+    OK(cst_context_count(c.context, fetch, &count, E));
+    CHECK_INT(0, count);
+    OK(cst_fetch_request_set_affected_stores(fetch, 1, (const cst_store *const *)&second, E));
+    OK(cst_context_count(c.context, fetch, &count, E));
+    CHECK_INT(1, count);
+    cst_release(fetch), cst_release(request), cst_release(second);
+    company_close(&c);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(rows_are_copied);
@@ -515,5 +807,13 @@ int main(int argc, char **argv) {
     RUN(ids_by_what_became_of_rows);
     RUN(several_stores);
     RUN(many_columns_and_conversions);
+    RUN(columns_are_checked_when_they_are_set);
+    RUN(each_row_has_its_own_defaults);
+    RUN(absent_values_of_every_form_are_null);
+    RUN(a_handler_may_fill_all_there_is_room_for_and_no_more);
+    RUN(each_kind_of_request_has_its_own_setters);
+    RUN(an_update_of_a_parent_reaches_its_children_unless_told_otherwise);
+    RUN(ids_of_updates_and_deletions_by_what_became_of_rows);
+    RUN(stores_outlast_new_rows);
     return check_end();
 }

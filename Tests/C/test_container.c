@@ -232,6 +232,148 @@ static void closing_refuses_saves_or_discards(void) {
     OK(cst_release(container));
 }
 
+static void a_missing_folder_is_made_unless_told_otherwise(void) {
+    cst_container *container = make("Shop");
+    describe(container, "SQLite", check_path("no/a.sqlite"), CST_DESCRIPTION_NO_FOLDER);
+    CHECK_STATUS(CST_E_STORE_IO, cst_container_load(container, NULL, NULL, NULL, E));
+    CHECK(!exists(check_path("no")));
+    OK(cst_release(container));
+    container = make("Shop");
+    describe(container, "SQLite", check_path("yes/a.sqlite"), 0);
+    OK(cst_container_load(container, NULL, NULL, NULL, E));
+    CHECK(exists(check_path("yes/a.sqlite")));
+    struct stat facts;
+    CHECK(stat(check_path("yes"), &facts) == 0 && (facts.st_mode & 0777) == 0700);
+    OK(cst_release(container));
+}
+
+static void a_report_says_all_of_a_container(void) {
+    cst_model *model = company_model();
+    cst_container *container = NULL;
+    cst_container_options options = CST_CONTAINER_OPTIONS_INIT;
+    options.application = text("my app");
+    const cst_string people[] = {text("Person"), text("Employee")};
+    OK(cst_model_set_configuration(model, text("People"), 2, people, E));
+    OK(cst_container_new(text("Shop"), model, &options, &container, E));
+    cst_store_options configured = CST_STORE_OPTIONS_INIT;
+    configured.configuration = text("People");
+    cst_store_description description = CST_STORE_DESCRIPTION_INIT;
+    description.type = text("inmemory");
+    description.path = text("shelf");
+    description.options = &configured;
+    OK(cst_container_add_description(container, &description, E));
+    description = (cst_store_description)CST_STORE_DESCRIPTION_INIT;
+    description.path = text(check_path("b.sqlite"));
+    description.flags = CST_DESCRIPTION_ASYNCHRONOUS;
+    OK(cst_container_add_description(container, &description, E));
+    cst_buffer report = {0};
+    char expected[1500];
+    OK(cst_container_copy_report(container, &report, E));
+    snprintf(expected, sizeof expected,
+             "{\"application\": \"my app\", \"isClosed\": false, \"name\": \"Shop\", \"stores\": [{\"configuration\": "
+             "\"People\", \"isAsynchronous\": false, \"path\": \"shelf\", \"type\": \"InMemory\"}, {\"configuration\": "
+             "null, \"isAsynchronous\": true, \"path\": \"%s\", \"type\": null}], \"unsaved\": []}",
+             check_path("b.sqlite"));
+    CHECK_TEXT(expected, text_of_size(report.data, report.size));
+    OK(cst_container_close(container, CST_UNSAVED_REFUSE, E));
+    OK(cst_container_copy_report(container, &report, E));
+    CHECK_CONTAINS("\"isClosed\": true", text_of_size(report.data, report.size));
+    cst_buffer_dispose(&report);
+    OK(cst_release(container));
+    OK(cst_release(model));
+}
+
+static void a_report_counts_what_is_unsaved(void) {
+    cst_container *container = make("Shop");
+    describe(container, "InMemory", NULL, 0);
+    OK(cst_container_load(container, NULL, NULL, NULL, E));
+    cst_context *view = NULL;
+    OK(cst_container_view_context(container, &view, E));
+    OK(cst_context_set_origin(view, text("shop.c"), 42, E));
+    cst_object *kept = insert(container, view, "A"), *gone = insert(container, view, "B");
+    save(view);
+    OK(cst_context_delete(view, gone, E));
+    cst_value name = value_text("C");
+    OK(cst_object_set_path(kept, text("name"), &name, E));
+    for (int i = 0; i < 3; i++)
+        OK(cst_release(insert(container, view, "new")));
+    cst_buffer report = {0};
+    OK(cst_container_copy_report(container, &report, E));
+    cst_string said = text_of_size(report.data, report.size);
+    CHECK_CONTAINS("\"deleted\": 1, \"entities\": {\"Department\": {\"deleted\": 1, \"inserted\": 3, \"updated\": 1}}, "
+                   "\"file\": \"shop.c\", \"inserted\": 3, \"line\": 42, \"name\": ",
+                   said);
+    CHECK_CONTAINS("\"updated\": 1}]", said);
+    OK(cst_context_set_origin(view, (cst_string){NULL, 0}, 7, E)); /* takes it back */
+    OK(cst_container_copy_report(container, &report, E));
+    CHECK_CONTAINS("\"file\": null", text_of_size(report.data, report.size));
+    CHECK_CONTAINS("\"line\": null", text_of_size(report.data, report.size));
+    OK(cst_context_rollback(view, E));
+    OK(cst_container_copy_report(container, &report, E));
+    CHECK_CONTAINS("\"unsaved\": []", text_of_size(report.data, report.size));
+    cst_buffer_dispose(&report);
+    cst_release(kept), cst_release(gone);
+    OK(cst_release(container));
+}
+
+static void contexts_of_a_container_have_its_coordinator(void) {
+    cst_container *container = make("Shop");
+    cst_context *view = NULL, *one = NULL, *other = NULL;
+    cst_coordinator *coordinator = NULL, *same = NULL;
+    OK(cst_container_coordinator(container, &coordinator, E));
+    OK(cst_container_view_context(container, &view, E));
+    OK(cst_container_new_background_context(container, &one, E));
+    OK(cst_container_new_background_context(container, &other, E));
+    CHECK(one != other && one != view);
+    cst_context *all[] = {view, one, other};
+    for (int i = 0; i < 3; i++) {
+        OK(cst_context_coordinator(all[i], &same, E));
+        CHECK(same == coordinator);
+    }
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_release(coordinator)); /* borrowed */
+    CHECK_STATUS(CST_UNCHANGED, cst_context_close(view, CST_UNSAVED_REFUSE, E));
+    OK(cst_release(one));
+    OK(cst_release(other));
+    cst_store_description description = CST_STORE_DESCRIPTION_INIT;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_container_add_description(container, NULL, E));
+    description.flags = 4;
+    CHECK_STATUS(CST_E_UNSUPPORTED, cst_container_add_description(container, &description, E));
+    CHECK_CONTAINS("description.flags is 0x4", cst_error_message(check_error()));
+    description.flags = 0;
+    description.path = text("");
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_container_add_description(container, &description, E));
+    OK(cst_release(container));
+}
+
+static void a_store_is_opened_for_reading_unless_told_otherwise(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    OK(cst_release(company_insert(&c, c.context, c.department, c.department_name, "R&D")));
+    save(c.context);
+    company_close(&c);
+    cst_container *container = NULL;
+    cst_coordinator *coordinator = NULL;
+    cst_store *store = NULL;
+    cst_store_options options = CST_STORE_OPTIONS_INIT;
+    for (int writable = 0; writable < 2; writable++) {
+        bool read_only = false;
+        options.flags = writable ? CST_STORE_WRITABLE : 0;
+        OK(cst_container_open(text(check_path("a.sqlite")), NULL, &options, &container, E));
+        OK(cst_container_coordinator(container, &coordinator, E));
+        OK(cst_coordinator_store(coordinator, 0, &store, E));
+        OK(cst_store_is_read_only(store, &read_only, E));
+        CHECK_INT(!writable, read_only);
+        OK(cst_release(store));
+        OK(cst_release(container));
+    }
+    options.flags = CST_STORE_WRITABLE | CST_STORE_READ_ONLY;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                 cst_container_open(text(check_path("a.sqlite")), NULL, &options, &container, E));
+    CHECK_CONTAINS("CST_STORE_WRITABLE and CST_STORE_READ_ONLY; use one of them", cst_error_message(check_error()));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                 cst_coordinator_open_store(text(check_path("a.sqlite")), NULL, &options, &coordinator, &store, E));
+    CHECK(container == NULL && coordinator == NULL && store == NULL);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(a_store_lies_in_the_data_folder);
@@ -239,5 +381,10 @@ int main(int argc, char **argv) {
     RUN(each_store_is_told_of_once);
     RUN(stores_are_opened_on_another_thread);
     RUN(closing_refuses_saves_or_discards);
+    RUN(a_missing_folder_is_made_unless_told_otherwise);
+    RUN(a_report_says_all_of_a_container);
+    RUN(a_report_counts_what_is_unsaved);
+    RUN(contexts_of_a_container_have_its_coordinator);
+    RUN(a_store_is_opened_for_reading_unless_told_otherwise);
     return check_end();
 }

@@ -326,6 +326,185 @@ static void an_interrupt_is_destroyed_once(void) {
     CHECK_INT(4, destroyed);
 }
 
+static void numbers_that_name_nothing_are_refused(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_context *context = NULL;
+    cst_results *results = NULL;
+    uint64_t count = 9;
+    const int32_t queues[] = {-1, 3, INT32_MAX};
+    for (size_t i = 0; i < 3; i++)
+        CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_new(c.coordinator, queues[i], &context, E));
+    CHECK(context == NULL);
+    const uint32_t sets[] = {0, 5, UINT32_MAX};
+    for (size_t i = 0; i < 3; i++) {
+        CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_copy_changed(c.context, sets[i], &results, E));
+        CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_changed_count(c.context, sets[i], &count, E));
+        CHECK_INT(0, count);
+    }
+    CHECK(results == NULL);
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_close(c.context, 3, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_close(c.coordinator, 3, E));
+    cst_buffer json = {0};
+    CHECK_STATUS(CST_E_UNSUPPORTED, cst_coordinator_copy_unsaved_changes(c.coordinator, 4, &json, E));
+    OK(cst_coordinator_copy_unsaved_changes(c.coordinator, CST_CHANGES_NO_WAIT | CST_CHANGES_TOLD, &json, E));
+    CHECK_TEXT("[]", text_of_size(json.data, json.size));
+    cst_buffer_dispose(&json);
+    company_close(&c);
+}
+
+static void each_set_of_changed_objects_is_its_own(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *people[4];
+    for (int i = 0; i < 4; i++)
+        people[i] = company_employee(&c, c.context, "x", i);
+    save(c.context);
+    set(people[0], c.number, value_int(10));
+    OK(cst_context_delete(c.context, people[1], E));
+    OK(cst_context_delete(c.context, people[2], E));
+    cst_object *fresh[3];
+    for (int i = 0; i < 3; i++)
+        fresh[i] = company_employee(&c, c.context, "new", i);
+    static const struct {
+        uint32_t which;
+        uint64_t count;
+    } cases[] = {
+        {CST_CHANGED_INSERTED, 3}, {CST_CHANGED_UPDATED, 1}, {CST_CHANGED_DELETED, 2}, {CST_CHANGED_REGISTERED, 7}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t count = 0;
+        OK(cst_context_changed_count(c.context, cases[i].which, &count, E));
+        CHECK_INT(cases[i].count, count);
+        CHECK_INT(cases[i].count, changed(c.context, cases[i].which));
+    }
+    for (int i = 0; i < 4; i++)
+        OK(cst_release(people[i]));
+    for (int i = 0; i < 3; i++)
+        OK(cst_release(fresh[i]));
+    OK(cst_context_rollback(c.context, E));
+    company_close(&c);
+}
+
+/* What cannot be inserted as a whole leaves neither objects nor inverses, and deletes nothing on its way back. */
+static void a_failed_insertion_of_many_lets_go_of_targets(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *place = company_insert(&c, c.context, c.department, c.department_name, "R&D");
+    const cst_key keys[] = {c.name, c.to_department, c.level};
+    const cst_value rows[] = {value_text("A"), value_object(place), value_int(1),
+                              value_text("B"), value_object(place), value_int(100000)};
+    cst_object *objects[2] = {(cst_object *)place, (cst_object *)place};
+    CHECK_STATUS(CST_E_VALIDATION, cst_context_insert_many(c.context, c.employee, 2, 3, keys, rows, objects, E));
+    CHECK_TEXT("level", cst_error_key(check_error()));
+    CHECK_INT(0, member_count(place, c.employees));
+    CHECK_INT(1, changed(c.context, CST_CHANGED_INSERTED));
+    CHECK_INT(0, changed(c.context, CST_CHANGED_DELETED));
+    save(c.context);
+    CHECK_INT(1, company_count(c.context, c.department, NULL));
+    CHECK_INT(0, company_count(c.context, c.employee, NULL));
+    OK(cst_context_insert_many(c.context, c.employee, 1, 3, keys, rows, objects, E));
+    CHECK_INT(1, member_count(place, c.employees));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                 cst_context_insert_many(c.context, c.employee, INT32_MAX, 0, NULL, NULL, NULL, E));
+    CHECK_CONTAINS("rows is 2147483647; 2147483646 is the most", cst_error_message(check_error()));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                 cst_context_insert_many(c.context, c.employee, SIZE_MAX, 3, keys, rows, NULL, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_insert_many(c.context, c.employee, 1, 3, keys, NULL, NULL, E));
+    OK(cst_context_insert_many(c.context, c.task, 0, 0, NULL, NULL, NULL, E));
+    OK(cst_release(objects[0]));
+    OK(cst_release(place));
+    company_close(&c);
+}
+
+static void an_object_is_taken_in_once(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *ada = NULL, *bob = NULL;
+    cst_context *other = company_context(&c, CST_QUEUE_CALLER), *found = NULL;
+    OK(cst_object_new(c.employee, &ada, E));
+    OK(cst_object_new(c.employee, &bob, E));
+    set(ada, c.name, value_text("Ada"));
+    set(bob, c.name, value_text("Bob"));
+    set(ada, c.manager, value_object(bob));
+    OK(cst_context_insert_object(c.context, ada, E));
+    OK(cst_object_context(bob, &found, E)); /* what it leads to comes along */
+    CHECK(found == c.context);
+    CHECK_STATUS(CST_UNCHANGED, cst_context_insert_object(c.context, ada, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_insert_object(other, ada, E));
+    save(c.context);
+    CHECK_INT(1, company_count(other, c.employee, "manager.name == 'Bob'"));
+    cst_release(ada), cst_release(bob), cst_release(other);
+    company_close(&c);
+}
+
+static void a_name_can_be_taken_back(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_buffer name = {0};
+    OK(cst_context_set_name(c.context, text("import"), E));
+    OK(cst_context_set_transaction_author(c.context, text("me"), E));
+    OK(cst_context_copy_name(c.context, &name, E));
+    CHECK_TEXT("import", text_of_size(name.data, name.size));
+    OK(cst_context_copy_transaction_author(c.context, &name, E));
+    CHECK_TEXT("me", text_of_size(name.data, name.size));
+    OK(cst_context_set_name(c.context, (cst_string){NULL, 0}, E));
+    CHECK_STATUS(CST_NOT_FOUND, cst_context_copy_name(c.context, &name, E));
+    CHECK_TEXT("", text_of_size(name.data, name.size));
+    OK(cst_context_copy_transaction_author(c.context, &name, E));
+    OK(cst_context_set_transaction_author(c.context, (cst_string){NULL, 0}, E));
+    CHECK_STATUS(CST_NOT_FOUND, cst_context_copy_transaction_author(c.context, &name, E));
+    CHECK_TEXT("", text_of_size(name.data, name.size));
+    /* An empty name is one. */
+    OK(cst_context_set_name(c.context, text(""), E));
+    OK(cst_context_copy_name(c.context, &name, E));
+    CHECK_TEXT("", text_of_size(name.data, name.size));
+    cst_buffer_dispose(&name);
+    company_close(&c);
+}
+
+static void transient_changes_are_nothing_to_save(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1);
+    bool persistent = false;
+    OK(cst_context_has_persistent_changes(c.context, &persistent, E));
+    CHECK(persistent);
+    save(c.context);
+    OK(cst_context_has_persistent_changes(c.context, &persistent, E));
+    CHECK(!persistent);
+    set(ada, c.scratch, value_int(1));
+    CHECK(has_changes(c.context));
+    OK(cst_context_has_persistent_changes(c.context, &persistent, E));
+    CHECK(!persistent);
+    OK(cst_object_has_persistent_changes(ada, &persistent, E));
+    CHECK(!persistent);
+    set(ada, c.number, value_int(2));
+    OK(cst_object_has_persistent_changes(ada, &persistent, E));
+    CHECK(persistent);
+    OK(cst_context_has_persistent_changes(c.context, &persistent, E));
+    CHECK(persistent);
+    set(ada, c.number, value_int(1)); /* by value, nothing differs any more */
+    OK(cst_object_has_persistent_changes(ada, &persistent, E));
+    CHECK(!persistent);
+    OK(cst_context_reset(c.context, E));
+    CHECK_STATUS(CST_E_OBJECT_GONE, cst_object_has_persistent_changes(ada, &persistent, E));
+    OK(cst_release(ada));
+    company_close(&c);
+}
+
+static void tracking_is_enabled_as_often_as_it_was_disabled(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1);
+    save(c.context);
+    CHECK_STATUS(CST_UNCHANGED, cst_context_enable_tracking(c.context, E));
+    OK(cst_context_disable_tracking(c.context, E));
+    OK(cst_context_disable_tracking(c.context, E));
+    OK(cst_context_enable_tracking(c.context, E));
+    set(ada, c.number, value_int(2));
+    CHECK(!has_changes(c.context));
+    OK(cst_context_enable_tracking(c.context, E));
+    set(ada, c.number, value_int(3));
+    CHECK(has_changes(c.context));
+    CHECK_STATUS(CST_UNCHANGED, cst_context_enable_tracking(c.context, E));
+    OK(cst_release(ada));
+    OK(cst_context_rollback(c.context, E));
+    company_close(&c);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(changes_are_counted_until_saved);
@@ -343,5 +522,12 @@ int main(int argc, char **argv) {
     RUN(objects_of_another_context_are_refused);
     RUN(an_interrupt_cancels_a_save);
     RUN(an_interrupt_is_destroyed_once);
+    RUN(numbers_that_name_nothing_are_refused);
+    RUN(each_set_of_changed_objects_is_its_own);
+    RUN(a_failed_insertion_of_many_lets_go_of_targets);
+    RUN(an_object_is_taken_in_once);
+    RUN(a_name_can_be_taken_back);
+    RUN(transient_changes_are_nothing_to_save);
+    RUN(tracking_is_enabled_as_often_as_it_was_disabled);
     return check_end();
 }

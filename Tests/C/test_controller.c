@@ -188,10 +188,279 @@ static void mistakes(void) {
     company_close(&c);
 }
 
+static const cst_string nothing = {NULL, 0};
+
+/* Two departments with names that begin alike, another one, and one person without a level. */
+static cst_controller *by_name(const struct company *c, cst_fetch_request **out_request) {
+    static const char *const names[] = {"ada", "Ann", "bob", "bob", "cyd"};
+    for (int i = 0; i < 5; i++)
+        OK(cst_release(company_employee(c, c->context, names[i], i)));
+    cst_fetch_request *request = NULL;
+    cst_sort order[] = {{text("name"), CST_SORT_CASE_INSENSITIVE, 0}, {text("number"), 0, 0}};
+    cst_controller *controller = NULL;
+    OK(cst_fetch_request_new(c->employee, &request, E));
+    OK(cst_fetch_request_set_sort(request, 2, order, E));
+    OK(cst_controller_new(c->context, request, text("name"), nothing, &controller, E));
+    *out_request = request;
+    return controller;
+}
+
+static void a_key_path_names_the_sections(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_fetch_request *request = NULL;
+    cst_controller *controller = by_name(&c, &request);
+    cst_snapshot *snapshot = NULL;
+    cst_results *list = NULL;
+    cst_index_path path = {5, 5};
+    cst_object *found = NULL;
+    CHECK_STATUS(CST_NOT_FOUND, cst_controller_copy_snapshot(controller, &snapshot, E));
+    CHECK_STATUS(CST_NOT_FOUND, cst_controller_copy_objects(controller, SIZE_MAX, &list, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_controller_copy_object(controller, 0, 0, &found, E));
+    OK(cst_controller_perform_fetch(controller, E));
+    OK(cst_controller_copy_snapshot(controller, &snapshot, E));
+    static const struct {
+        const char *name;
+        size_t count;
+    } sections[] = {{"ada", 1}, {"Ann", 1}, {"bob", 2}, {"cyd", 1}};
+    CHECK_INT(4, cst_snapshot_section_count(snapshot));
+    for (size_t i = 0; i < 4; i++) {
+        CHECK_TEXT(sections[i].name, cst_snapshot_section_name(snapshot, i));
+        CHECK_INT(sections[i].count, cst_snapshot_object_count(snapshot, i));
+        OK(cst_snapshot_copy_ids(snapshot, i, &list, E));
+        CHECK_INT(sections[i].count, cst_results_count(list));
+        OK(cst_release(list));
+        OK(cst_controller_copy_objects(controller, i, &list, E));
+        CHECK_INT(sections[i].count, cst_results_count(list));
+        CHECK_TEXT(sections[i].name, get_text(object_at(list, 0), c.name));
+        OK(cst_release(list));
+    }
+    CHECK_TEXT(NULL, cst_snapshot_section_name(snapshot, 4));
+    CHECK_TEXT(NULL, cst_snapshot_section_name(snapshot, SIZE_MAX));
+    CHECK_TEXT(NULL, cst_snapshot_section_name(NULL, 0));
+    CHECK_INT(0, cst_snapshot_object_count(snapshot, 4));
+    CHECK_INT(5, cst_snapshot_object_count(snapshot, SIZE_MAX));
+    CHECK_INT(0, cst_snapshot_object_count(NULL, SIZE_MAX));
+    OK(cst_snapshot_copy_ids(snapshot, SIZE_MAX, &list, E));
+    CHECK_INT(5, cst_results_count(list));
+    OK(cst_release(list));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_snapshot_copy_ids(snapshot, 4, &list, E));
+    CHECK_TEXT("there is no section 4; give SIZE_MAX for all objects", cst_error_message(check_error()));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_controller_copy_objects(controller, 4, &list, E));
+    CHECK(list == NULL);
+    OK(cst_controller_copy_object(controller, 2, 1, &found, E));
+    CHECK_INT(3, get_int(found, c.number));
+    OK(cst_controller_index_path(controller, found, &path, E));
+    CHECK(path.section == 2 && path.row == 1);
+    OK(cst_release(found));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_controller_copy_object(controller, 2, 2, &found, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_controller_copy_object(controller, 4, 0, &found, E));
+    cst_object *other = company_employee(&c, c.context, "zoe", 9);
+    CHECK_STATUS(CST_NOT_FOUND, cst_controller_index_path(controller, other, &path, E));
+    CHECK(path.section == SIZE_MAX && path.row == SIZE_MAX);
+    cst_release(other), cst_release(snapshot), cst_release(controller), cst_release(request);
+    company_close(&c);
+}
+
+static void titles_are_capitals_and_each_is_there_once(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_fetch_request *request = NULL;
+    cst_controller *controller = by_name(&c, &request);
+    OK(cst_controller_perform_fetch(controller, E));
+    cst_buffer title = {0};
+    static const char *const titles[] = {"A", "B", "C"};
+    static const size_t sections[] = {0, 2, 3};
+    for (size_t i = 0; i < 3; i++) {
+        size_t section = 9;
+        OK(cst_controller_copy_title(controller, i, &title, E));
+        CHECK_TEXT(titles[i], text_of_size(title.data, title.size));
+        OK(cst_controller_section_for_title(controller, text(titles[i]), i, &section, E));
+        CHECK_INT(sections[i], section);
+    }
+    CHECK_STATUS(CST_END, cst_controller_copy_title(controller, 3, &title, E));
+    CHECK_STATUS(CST_END, cst_controller_copy_title(controller, SIZE_MAX, &title, E));
+    OK(cst_controller_copy_section_title(controller, text("ann"), &title, E));
+    CHECK_TEXT("A", text_of_size(title.data, title.size));
+    CHECK_STATUS(CST_NOT_FOUND, cst_controller_copy_section_title(controller, text(""), &title, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_controller_copy_section_title(controller, nothing, &title, E));
+    size_t section = 9;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_controller_section_for_title(controller, text("X"), 7, &section, E));
+    cst_buffer_dispose(&title);
+    cst_release(controller), cst_release(request);
+    company_close(&c);
+}
+
+static cst_status own_title(void *userdata, cst_controller *controller, cst_string name, cst_value *out_title,
+                            cst_error **error) {
+    (void)userdata, (void)error;
+    CHECK(controller != NULL);
+    if (strcmp(name.data, "bob") == 0) *out_title = value_text("Bees");
+    if (strcmp(name.data, "cyd") == 0) *out_title = value_int(3);
+    return strcmp(name.data, "ada") == 0 ? CST_E_CALLBACK : CST_OK;
+}
+
+/* Text is the title, null is none; an answer that fails or is something else leaves the usual one. */
+static void a_delegate_titles_the_sections(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_fetch_request *request = NULL;
+    cst_controller *controller = by_name(&c, &request);
+    struct table table = {0};
+    cst_controller_delegate delegate = CST_CONTROLLER_DELEGATE_INIT;
+    delegate.section_title = own_title;
+    delegate.userdata = &table;
+    delegate.destroy = end;
+    OK(cst_controller_set_delegate(controller, &delegate, E));
+    OK(cst_controller_perform_fetch(controller, E));
+    cst_buffer title = {0};
+    static const char *const names[] = {"ada", "bob", "cyd"}, *const titles[] = {"A", "Bees", "C"};
+    for (size_t i = 0; i < 3; i++) {
+        OK(cst_controller_copy_section_title(controller, text(names[i]), &title, E));
+        CHECK_TEXT(titles[i], text_of_size(title.data, title.size));
+        OK(cst_controller_copy_title(controller, i, &title, E));
+        CHECK_TEXT(titles[i], text_of_size(title.data, title.size));
+    }
+    CHECK_STATUS(CST_NOT_FOUND, cst_controller_copy_section_title(controller, text("Ann"), &title, E));
+    CHECK_STATUS(CST_END, cst_controller_copy_title(controller, 3, &title, E));
+    CHECK_INT(0, table.destroyed);
+    OK(cst_controller_set_delegate(controller, NULL, E));
+    CHECK_INT(1, table.destroyed);
+    OK(cst_controller_copy_section_title(controller, text("Ann"), &title, E));
+    CHECK_TEXT("A", text_of_size(title.data, title.size));
+    delegate.struct_size = 0;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_controller_set_delegate(controller, &delegate, E));
+    CHECK_INT(1, table.destroyed);
+    cst_buffer_dispose(&title);
+    cst_release(controller), cst_release(request);
+    company_close(&c);
+}
+
+static void all(void *userdata, cst_controller *controller, const cst_difference *difference) {
+    char line[120];
+    (void)controller;
+    CHECK(difference->snapshot != NULL && difference->error == NULL && !difference->is_reset);
+    snprintf(line, sizeof line, "{%zu %zu of %zu", difference->section_count, difference->change_count,
+             cst_snapshot_object_count(difference->snapshot, SIZE_MAX));
+    note(userdata, line);
+    for (size_t i = 0; i < difference->section_count; i++)
+        section(userdata, controller, &difference->sections[i]);
+    for (size_t i = 0; i < difference->change_count; i++)
+        object(userdata, controller, &difference->changes[i]);
+    note(userdata, "}");
+}
+
+static void expect_log(struct table *table, const char *expected) {
+    CHECK_TEXT(expected, text_of_size(table->log, strlen(table->log)));
+    table->log[0] = 0;
+}
+
+/* Who wants all at once is told nothing else. */
+static void a_delegate_wants_all_at_once(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_fetch_request *request = NULL;
+    cst_controller *controller = by_name(&c, &request);
+    struct table table = {0};
+    cst_controller_delegate delegate = CST_CONTROLLER_DELEGATE_INIT;
+    delegate.will_change = will;
+    delegate.did_change = did;
+    delegate.did_change_section = section;
+    delegate.did_change_object = object;
+    delegate.did_change_ids = ids;
+    delegate.did_change_all = all;
+    delegate.userdata = &table;
+    OK(cst_controller_set_delegate(controller, &delegate, E));
+    OK(cst_controller_perform_fetch(controller, E));
+    table.log[0] = 0;
+    cst_object *zoe = company_employee(&c, c.context, "zoe", 9);
+    OK(cst_context_process_pending_changes(c.context, E));
+    expect_log(&table, "{1 1 of 6[1 4 zoe](1 -1.-1 4.0)}");
+    set(zoe, c.number, value_int(10));
+    OK(cst_context_process_pending_changes(c.context, E));
+    expect_log(&table, "{0 1 of 6(4 4.0 4.0)}");
+    OK(cst_context_delete(c.context, zoe, E));
+    OK(cst_context_process_pending_changes(c.context, E));
+    expect_log(&table, "{1 1 of 5[2 4 zoe](2 4.0 -1.-1)}");
+    cst_release(zoe), cst_release(controller), cst_release(request);
+    company_close(&c);
+}
+
+/* What a key path leads to is an update of who leads there, once it is a dependency. */
+static void dependencies_make_updates(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *place = company_insert(&c, c.context, c.department, c.department_name, "R&D");
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1);
+    set(ada, c.to_department, value_object(place));
+    save(c.context);
+    cst_fetch_request *request = company_by_number(&c);
+    cst_controller *controller = NULL;
+    struct table table = {0};
+    cst_controller_delegate delegate = CST_CONTROLLER_DELEGATE_INIT;
+    delegate.did_change_object = object;
+    delegate.userdata = &table;
+    OK(cst_controller_new(c.context, request, nothing, nothing, &controller, E));
+    OK(cst_controller_set_delegate(controller, &delegate, E));
+    OK(cst_controller_perform_fetch(controller, E));
+    set(place, c.department_name, value_text("Labs"));
+    OK(cst_context_process_pending_changes(c.context, E));
+    expect_log(&table, "");
+    const cst_string paths[] = {text("department")};
+    OK(cst_controller_set_dependencies(controller, 1, paths, E));
+    OK(cst_controller_perform_fetch(controller, E));
+    set(place, c.department_name, value_text("Ops"));
+    OK(cst_context_process_pending_changes(c.context, E));
+    expect_log(&table, "(4 0.0 0.0)");
+    OK(cst_controller_set_dependencies(controller, 0, NULL, E));
+    OK(cst_controller_perform_fetch(controller, E));
+    set(place, c.department_name, value_text("Bar"));
+    OK(cst_context_process_pending_changes(c.context, E));
+    expect_log(&table, "");
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_controller_set_dependencies(controller, 1, NULL, E));
+    cst_release(controller), cst_release(request), cst_release(ada), cst_release(place);
+    company_close(&c);
+}
+
+static cst_status null_name(void *userdata, cst_object *employee, cst_value *out_name, cst_error **error) {
+    (void)employee, (void)error;
+    if (*(int *)userdata == 1) *out_name = value_int(1);
+    if (*(int *)userdata == 2) return CST_E_CALLBACK;
+    return CST_OK;
+}
+
+static void what_a_function_may_answer_for_a_section(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_fetch_request *request = company_by_number(&c);
+    cst_controller *controller = NULL;
+    cst_snapshot *snapshot = NULL;
+    int answer = 0;
+    struct table table = {0};
+    OK(cst_release(company_employee(&c, c.context, "Ada", 1)));
+    OK(cst_controller_new_with_sections(c.context, request, null_name, &answer, NULL, &controller, E));
+    OK(cst_controller_perform_fetch(controller, E));
+    OK(cst_controller_copy_snapshot(controller, &snapshot, E));
+    CHECK_INT(1, cst_snapshot_section_count(snapshot));
+    CHECK_TEXT("", cst_snapshot_section_name(snapshot, 0));
+    answer = 1;
+    CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_controller_perform_fetch(controller, E));
+    CHECK_CONTAINS("the host's name of a section is 1, which is no string", cst_error_message(check_error()));
+    answer = 2;
+    CHECK_STATUS(CST_E_CALLBACK, cst_controller_perform_fetch(controller, E));
+    CHECK_CONTAINS("the host's name of a section failed with status -8", cst_error_message(check_error()));
+    cst_release(snapshot), cst_release(controller);
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                 cst_controller_new_with_sections(c.context, request, NULL, &table, end, &controller, E));
+    CHECK_INT(1, table.destroyed);
+    OK(cst_release(request));
+    company_close(&c);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(a_delegate_is_told);
     RUN(a_delegate_wants_ids);
     RUN(mistakes);
+    RUN(a_key_path_names_the_sections);
+    RUN(titles_are_capitals_and_each_is_there_once);
+    RUN(a_delegate_titles_the_sections);
+    RUN(a_delegate_wants_all_at_once);
+    RUN(dependencies_make_updates);
+    RUN(what_a_function_may_answer_for_a_section);
     return check_end();
 }

@@ -336,6 +336,84 @@ static void released_while_locked(void) {
     CHECK_INT(0, pthread_join(other, NULL));
 }
 
+/* Order, window and conditions of what is read, and what is told of each call. */
+static void records_are_read_in_order_and_by_windows(void) {
+    cst_model *model = company_model();
+    cst_container *container = NULL;
+    cst_store_description description = CST_STORE_DESCRIPTION_INIT;
+    description.type = text("InMemory");
+    OK(cst_container_new(text("Records"), model, NULL, &container, E));
+    OK(cst_container_add_description(container, &description, E));
+    OK(cst_container_load(container, NULL, NULL, NULL, E));
+    struct heard heard = {0};
+    const cst_string department = text("Department"), employee = text("Employee");
+    OK(cst_container_insert(container, department, text("{\"name\": \"one\"}"), succeed, fail, &heard, E));
+    CHECK_INT(1, heard.count); /* one record is a list of one */
+    CHECK(heard.json[0] == '[' && heard.successes == 1 && heard.failures == 0);
+    OK(cst_container_insert(container, employee,
+                            text("[{\"name\": \"a\", \"number\": 1, \"level\": 2}, {\"name\": \"b\", \"number\": 2, "
+                                 "\"level\": 1}, {\"name\": \"c\", \"number\": 3, \"level\": 1}]"),
+                            succeed, fail, &heard, E));
+    CHECK_INT(3, heard.count);
+    OK(cst_container_insert(container, employee, text("[]"), succeed, fail, &heard, E));
+    CHECK_INT(0, heard.count);
+    CHECK(strcmp(heard.json, "[]") == 0);
+    const struct {
+        const char *sort;
+        bool ascending;
+        uint64_t limit, offset;
+        size_t count;
+        const char *first;
+    } cases[] = {
+        {"number", true, 0, 0, 3, "\"a\""},
+        {"number", false, 0, 0, 3, "\"c\""},
+        {"-number", true, 0, 0, 3, "\"c\""},
+        {"-number", false, 0, 0, 3, "\"a\""},
+        {" level , -number ", true, 1, 0, 1, "\"c\""},
+        {"level,number", true, 1, 0, 1, "\"b\""},
+        {"level,number", false, 1, 0, 1, "\"a\""},
+        {"number", true, 1, 2, 1, "\"c\""},
+        {"number", true, 5, 3, 0, NULL},
+        {"number", true, UINT64_MAX, UINT64_MAX, 0, NULL},
+        {"number", true, UINT64_MAX, 0, 3, "\"a\""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        OK(cst_container_read(container, employee, NULL, text(cases[i].sort), cases[i].ascending, cases[i].limit,
+                              cases[i].offset, succeed, fail, &heard, E));
+        CHECK_INT(cases[i].count, heard.count);
+        if (!cases[i].first) continue;
+        const char *name = strstr(heard.json, "\"name\": ");
+        REQUIRE(name != NULL);
+        CHECK(strncmp(name + 8, cases[i].first, 3) == 0);
+    }
+    cst_predicate *predicate = NULL;
+    OK(cst_predicate_parse(text("level == 1"), 0, NULL, &predicate, E));
+    OK(cst_container_update(container, employee, predicate, text("{\"number\": 9}"), succeed, fail, &heard, E));
+    CHECK_INT(2, heard.count);
+    OK(cst_container_update(container, employee, NULL, text("{\"floor\": 4}"), succeed, fail, &heard, E));
+    CHECK_INT(3, heard.count);
+    const int failures = heard.failures, successes = heard.successes;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                 cst_container_update(container, employee, NULL, text("[{\"floor\": 4}]"), succeed, fail, &heard, E));
+    CHECK_CONTAINS("json is no object, as a record is", cst_error_message(check_error()));
+    CHECK_INT(failures + 1, heard.failures);
+    CHECK_INT(CST_E_INVALID_ARGUMENT, heard.status);
+    CHECK_INT(successes, heard.successes);
+    OK(cst_container_delete(container, employee, predicate, succeed, fail, &heard, E));
+    CHECK_INT(2, heard.count);
+    CHECK_INT(0, strlen(heard.json)); /* no records of what is gone */
+    OK(cst_container_delete_all(container, employee, succeed, fail, &heard, E));
+    CHECK_INT(1, heard.count);
+    OK(cst_container_delete_all(container, employee, succeed, fail, &heard, E));
+    CHECK_INT(0, heard.count);
+    OK(cst_container_read(container, department, NULL, none, true, 0, 0, NULL, NULL, NULL, E));
+    OK(cst_container_read(container, department, NULL, none, true, 0, 0, succeed, fail, &heard, E));
+    CHECK_INT(1, heard.count);
+    OK(cst_release(predicate));
+    OK(cst_release(container));
+    OK(cst_release(model));
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(from_nothing_to_files);
@@ -344,6 +422,7 @@ int main(int argc, char **argv) {
     RUN(undone_to_what_was_saved);
     RUN(saved_by_itself);
     RUN(records);
+    RUN(records_are_read_in_order_and_by_windows);
     RUN(released_while_locked);
     return check_end();
 }

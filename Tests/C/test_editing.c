@@ -111,11 +111,269 @@ static void the_hierarchy_is_told(void) {
     OK(cst_release(model));
 }
 
+/* Every flag of a property, set by its addition and by a change, cleared, and refused where it has no meaning. */
+static void flags_suit_a_kind_of_property_or_not(void) {
+    enum { KINDS = 3 };
+    static const uint32_t suits[KINDS] = {
+        CST_PROPERTY_OPTIONAL | CST_PROPERTY_TRANSIENT | CST_PROPERTY_SPOTLIGHT | CST_PROPERTY_EXTERNAL_RECORD |
+            CST_PROPERTY_INDEXED | CST_PROPERTY_EXTERNAL_STORAGE | CST_PROPERTY_PRESERVED | CST_PROPERTY_ALLOWS_NAN |
+            CST_PROPERTY_CLOUD_ENCRYPTION | CST_PROPERTY_IGNORES_CHANGES,
+        CST_PROPERTY_OPTIONAL | CST_PROPERTY_TRANSIENT | CST_PROPERTY_SPOTLIGHT | CST_PROPERTY_EXTERNAL_RECORD |
+            CST_PROPERTY_TO_MANY | CST_PROPERTY_ORDERED,
+        CST_PROPERTY_OPTIONAL | CST_PROPERTY_TRANSIENT | CST_PROPERTY_SPOTLIGHT | CST_PROPERTY_EXTERNAL_RECORD};
+    static const char *const names[KINDS] = {"photo", "reports", "namesakes"};
+    for (int kind = 0; kind < KINDS; kind++) {
+        for (uint32_t bit = 0; bit < 14; bit++) {
+            const uint32_t flag = 1u << bit;
+            cst_model *model = company_model();
+            cst_entity *employee = entity_of(model, "Employee");
+            cst_string name = text(names[kind]);
+            const uint32_t before = info_of(employee, names[kind]).flags;
+            if (!(suits[kind] & flag)) {
+                CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_entity_set_property_flags(employee, name, flag, flag, E));
+                CHECK_INT(before, info_of(employee, names[kind]).flags);
+                OK(cst_release(model));
+                continue;
+            }
+            OK(cst_entity_set_property_flags(employee, name, flag, flag, E));
+            CHECK_INT(before | flag, info_of(employee, names[kind]).flags);
+            OK(cst_entity_set_property_flags(employee, name, flag, 0, E));
+            CHECK_INT(before & ~flag, info_of(employee, names[kind]).flags);
+            OK(cst_release(model));
+        }
+    }
+}
+
+static const struct {
+    uint32_t flag;
+    cst_attribute_type type;
+} attribute_flags[] = {
+    {CST_PROPERTY_OPTIONAL, CST_ATTRIBUTE_STRING},         {CST_PROPERTY_TRANSIENT, CST_ATTRIBUTE_STRING},
+    {CST_PROPERTY_INDEXED, CST_ATTRIBUTE_STRING},          {CST_PROPERTY_EXTERNAL_STORAGE, CST_ATTRIBUTE_BINARY},
+    {CST_PROPERTY_PRESERVED, CST_ATTRIBUTE_STRING},        {CST_PROPERTY_ALLOWS_NAN, CST_ATTRIBUTE_DOUBLE},
+    {CST_PROPERTY_SPOTLIGHT, CST_ATTRIBUTE_STRING},        {CST_PROPERTY_EXTERNAL_RECORD, CST_ATTRIBUTE_STRING},
+    {CST_PROPERTY_CLOUD_ENCRYPTION, CST_ATTRIBUTE_STRING}, {CST_PROPERTY_IGNORES_CHANGES, CST_ATTRIBUTE_STRING},
+};
+
+static void an_attribute_has_the_flags_that_it_was_added_with(void) {
+    for (size_t i = 0; i < sizeof attribute_flags / sizeof *attribute_flags; i++) {
+        cst_model *model = company_model();
+        cst_entity *employee = entity_of(model, "Employee");
+        uint32_t flags = attribute_flags[i].flag;
+        if (flags == CST_PROPERTY_IGNORES_CHANGES) flags |= CST_PROPERTY_TRANSIENT;
+        OK(cst_entity_add_attribute(employee, text("extra"), attribute_flags[i].type, flags, NULL, E));
+        CHECK_INT(flags, info_of(employee, "extra").flags);
+        /* A mask of another flag leaves it as it is. */
+        OK(cst_entity_set_property_flags(employee, text("extra"), CST_PROPERTY_OPTIONAL, CST_PROPERTY_OPTIONAL, E));
+        CHECK_INT(flags | CST_PROPERTY_OPTIONAL, info_of(employee, "extra").flags);
+        OK(cst_entity_set_property_flags(employee, text("extra"), flags, 0, E));
+        CHECK_INT(CST_PROPERTY_OPTIONAL & ~flags, info_of(employee, "extra").flags);
+        OK(cst_release(model));
+    }
+    cst_model *model = company_model();
+    cst_entity *employee = entity_of(model, "Employee");
+    cst_attribute *made = (cst_attribute *)employee;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_entity_add_attribute(employee, text("extra"), CST_ATTRIBUTE_STRING,
+                                                                  CST_PROPERTY_DERIVED, &made, E));
+    CHECK_CONTAINS("Employee.extra: the flags 0x800 do not suit this property", cst_error_message(check_error()));
+    CHECK(made == NULL);
+    OK(cst_release(model));
+    model = company_model();
+    employee = entity_of(model, "Employee");
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                 cst_entity_set_property_flags(employee, text("photo"), CST_PROPERTY_OPTIONAL,
+                                               CST_PROPERTY_OPTIONAL | CST_PROPERTY_PRESERVED, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                 cst_entity_set_property_flags(employee, text("name"), CST_PROPERTY_OPTIONAL, 0, E));
+    OK(cst_release(model));
+}
+
+/* A fetched property tells what it fetches, and comes last. */
+static void what_a_fetched_property_tells(void) {
+    cst_model *model = company_model();
+    cst_entity *employee = entity_of(model, "Employee");
+    const size_t count = cst_entity_property_count(employee);
+    cst_property_info info = CST_PROPERTY_INFO_INIT;
+    OK(cst_model_freeze(model, E));
+    OK(cst_entity_property_at(employee, count - 1, &info, E));
+    CHECK_TEXT("namesakes", info.name);
+    CHECK_INT(CST_PROPERTY_FETCHED, info.kind);
+    CHECK(info.flags & CST_PROPERTY_TO_MANY);
+    CHECK(info.destination == employee && info.entity == employee);
+    CHECK(info.key == CST_NO_KEY);
+    CHECK_TEXT(NULL, info.inverse);
+    CHECK_INT(0, info.attribute_type);
+    CHECK(info_of(employee, "name").key != CST_NO_KEY);
+    CHECK(info_of(employee, "name").entity == entity_of(model, "Person"));
+    OK(cst_release(model));
+}
+
+static void expect_part(const cst_entity *entity, const char *property, const char *words, bool is_there) {
+    cst_buffer json = {0};
+    OK(cst_entity_copy_json(entity, property ? text(property) : (cst_string){NULL, 0}, &json, E));
+    if ((strstr(json.data, words) != NULL) != is_there)
+        check_fail(__FILE__, __LINE__, "%s %s %s", json.data, is_there ? "lacks" : "has", words);
+    cst_buffer_dispose(&json);
+}
+
+static void indexes_and_constraints_can_be_removed(void) {
+    cst_model *model = company_model();
+    cst_entity *employee = entity_of(model, "Employee");
+    const cst_string pair[] = {text("number"), text("level")}, turned[] = {text("level"), text("number")};
+    OK(cst_entity_add_index(employee, text("byBoth"), 2, pair, E));
+    OK(cst_entity_add_unique_constraint(employee, 2, pair, E));
+    expect_part(employee, NULL, "byBoth", true);
+    expect_part(employee, NULL, "[\"number\", \"level\"]", true);
+    OK(cst_entity_remove_index(employee, text("byBoth"), E));
+    expect_part(employee, NULL, "byBoth", false);
+    CHECK_STATUS(CST_NOT_FOUND, cst_entity_remove_index(employee, text("byBoth"), E));
+    CHECK_STATUS(CST_NOT_FOUND, cst_entity_remove_unique_constraint(employee, 1, pair, E));
+    OK(cst_entity_remove_unique_constraint(employee, 2, turned, E)); /* in any order */
+    expect_part(employee, NULL, "[\"number\", \"level\"]", false);
+    CHECK_STATUS(CST_NOT_FOUND, cst_entity_remove_unique_constraint(employee, 2, pair, E));
+    OK(cst_model_freeze(model, E));
+    CHECK_STATUS(CST_E_MODEL, cst_entity_remove_index(employee, text("byBoth"), E));
+    OK(cst_release(model));
+}
+
+static void names_for_older_versions_can_be_set_and_taken_back(void) {
+    cst_model *model = company_model();
+    cst_entity *employee = entity_of(model, "Employee");
+    OK(cst_entity_set_renaming_identifier(employee, text("Worker"), E));
+    expect_part(employee, NULL, "\"renamingIdentifier\": \"Worker\"", true);
+    OK(cst_entity_set_renaming_identifier(employee, (cst_string){NULL, 0}, E));
+    expect_part(employee, NULL, "renamingIdentifier", false);
+    OK(cst_entity_set_property_renaming_identifier(employee, text("level"), text("rank"), E));
+    expect_part(employee, "level", "\"renamingIdentifier\": \"rank\"", true);
+    OK(cst_entity_set_property_renaming_identifier(employee, text("level"), (cst_string){NULL, 0}, E));
+    expect_part(employee, "level", "renamingIdentifier", false);
+    OK(cst_entity_set_property_version_hash_modifier(employee, text("level"), text("v2"), E));
+    expect_part(employee, "level", "\"versionHashModifier\": \"v2\"", true);
+    OK(cst_entity_set_property_version_hash_modifier(employee, text("level"), (cst_string){NULL, 0}, E));
+    expect_part(employee, "level", "versionHashModifier", false);
+    OK(cst_entity_set_version_hash_modifier(employee, text("v3"), E));
+    expect_part(employee, NULL, "\"versionHashModifier\": \"v3\"", true);
+    OK(cst_entity_set_version_hash_modifier(employee, (cst_string){NULL, 0}, E));
+    expect_part(employee, NULL, "\"versionHashModifier\": \"v3\"", false);
+    OK(cst_entity_set_class_name(employee, text("Worker"), E));
+    expect_part(employee, NULL, "\"Worker\"", true);
+    OK(cst_entity_set_class_name(employee, (cst_string){NULL, 0}, E));
+    expect_part(employee, NULL, "\"Worker\"", false);
+    OK(cst_release(model));
+}
+
+static void conditions_can_be_removed(void) {
+    cst_model *model = company_model();
+    cst_entity *employee = entity_of(model, "Employee");
+    cst_attribute *level = NULL;
+    const cst_value least = value_int(1), greatest = value_int(9), none = value_null();
+    OK(cst_entity_attribute(employee, text("level"), &level, E));
+    OK(cst_attribute_set_bounds(level, &least, &greatest, E));
+    expect_part(employee, "level", "SELF >= 1", true);
+    expect_part(employee, "level", "SELF <= 9", true);
+    OK(cst_attribute_set_bounds(level, NULL, &greatest, E));
+    expect_part(employee, "level", "SELF >= 1", false);
+    expect_part(employee, "level", "SELF <= 9", true);
+    OK(cst_attribute_set_bounds(level, &least, &none, E)); /* null is no bound */
+    expect_part(employee, "level", "SELF >= 1", true);
+    expect_part(employee, "level", "SELF <= 9", false);
+    OK(cst_entity_remove_validation(employee, text("level"), E));
+    expect_part(employee, "level", "SELF >= 1", false);
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_entity_remove_validation(employee, text("name"), E)); /* inherited */
+    OK(cst_release(model));
+}
+
+static void labels_of_a_version_are_kept_in_order(void) {
+    cst_model *model = company_model();
+    cst_buffer names = {0};
+    size_t count = 9;
+    OK(cst_model_copy_names(model, CST_NAMES_VERSION_IDENTIFIERS, &names, &count, E));
+    CHECK_INT(0, count);
+    CHECK_INT(0, names.size);
+    OK(cst_model_add_version_identifier(model, text("b"), E));
+    OK(cst_model_add_version_identifier(model, text("a"), E));
+    OK(cst_model_copy_names(model, CST_NAMES_VERSION_IDENTIFIERS, &names, &count, E));
+    CHECK_INT(2, count);
+    CHECK(names.size == 4);
+    CHECK_STATUS(CST_NOT_FOUND, cst_model_remove_version_identifier(model, text("c"), E));
+    OK(cst_model_remove_version_identifier(model, text("b"), E));
+    CHECK_STATUS(CST_NOT_FOUND, cst_model_remove_version_identifier(model, text("b"), E));
+    OK(cst_model_copy_names(model, CST_NAMES_VERSION_IDENTIFIERS, &names, NULL, E));
+    CHECK(names.size == 2 && memcmp(names.data, "a", 2) == 0);
+    cst_buffer_dispose(&names);
+    OK(cst_release(model));
+}
+
+static void relationships_to_an_entity_are_named(void) {
+    cst_model *model = company_model();
+    cst_entity *employee = entity_of(model, "Employee");
+    cst_buffer names = {0};
+    size_t count = 9;
+    OK(cst_entity_copy_relationships_to(employee, entity_of(model, "Department"), &names, &count, E));
+    CHECK_INT(1, count);
+    CHECK(names.size == 11 && memcmp(names.data, "department", 11) == 0);
+    OK(cst_entity_copy_relationships_to(employee, employee, &names, &count, E));
+    CHECK_INT(3, count); /* manager, reports, friends */
+    OK(cst_entity_copy_relationships_to(employee, entity_of(model, "Person"), &names, &count, E));
+    CHECK_INT(0, count); /* itself alone, not what it inherits from */
+    CHECK_INT(0, names.size);
+    cst_buffer_dispose(&names);
+    OK(cst_release(model));
+}
+
+static void parts_are_found_by_their_kind(void) {
+    cst_model *model = company_model();
+    cst_entity *employee = entity_of(model, "Employee");
+    cst_attribute *attribute = (cst_attribute *)model;
+    cst_relationship *relationship = (cst_relationship *)model;
+    CHECK_STATUS(CST_NOT_FOUND, cst_entity_attribute(employee, text("friends"), &attribute, E));
+    CHECK(attribute == NULL);
+    CHECK_STATUS(CST_NOT_FOUND, cst_entity_attribute(employee, text("nothing"), &attribute, E));
+    CHECK_STATUS(CST_NOT_FOUND, cst_entity_relationship(employee, text("name"), &relationship, E));
+    CHECK(relationship == NULL);
+    CHECK_STATUS(CST_NOT_FOUND, cst_entity_relationship(employee, text("namesakes"), &relationship, E));
+    OK(cst_entity_attribute(employee, text("name"), &attribute, E)); /* inherited */
+    OK(cst_entity_relationship(employee, text("friends"), &relationship, E));
+    OK(cst_release(model));
+}
+
+static void the_request_of_a_fetched_property_can_be_changed(void) {
+    cst_model *model = company_model();
+    cst_entity *employee = entity_of(model, "Employee"), *task = entity_of(model, "Task");
+    cst_fetch_request *request = NULL, *found = NULL;
+    cst_buffer json = {0};
+    OK(cst_fetch_request_new(task, &request, E));
+    OK(cst_entity_set_fetched_request(employee, text("namesakes"), request, E));
+    CHECK(info_of(employee, "namesakes").destination == task);
+    OK(cst_entity_copy_fetched_request(employee, text("namesakes"), &found, E));
+    OK(cst_fetch_request_copy_json(found, &json, E));
+    CHECK_CONTAINS("\"entityName\": \"Task\"", text(json.data));
+    CHECK_CONTAINS("\"predicate\": null", text(json.data));
+    OK(cst_release(found));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_entity_set_fetched_request(employee, text("level"), request, E));
+    CHECK_TEXT("Employee.level is no fetched property", cst_error_message(check_error()));
+    CHECK_TEXT("Employee", cst_error_entity(check_error()));
+    CHECK_TEXT("level", cst_error_key(check_error()));
+    cst_buffer_dispose(&json);
+    OK(cst_release(request));
+    OK(cst_release(model));
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(names_are_followed);
     RUN(the_removed_is_no_handle_any_more);
     RUN(the_hierarchy_is_told);
     RUN(everything_can_be_changed_and_read);
+    RUN(flags_suit_a_kind_of_property_or_not);
+    RUN(an_attribute_has_the_flags_that_it_was_added_with);
+    RUN(what_a_fetched_property_tells);
+    RUN(indexes_and_constraints_can_be_removed);
+    RUN(names_for_older_versions_can_be_set_and_taken_back);
+    RUN(conditions_can_be_removed);
+    RUN(labels_of_a_version_are_kept_in_order);
+    RUN(relationships_to_an_entity_are_named);
+    RUN(parts_are_found_by_their_kind);
+    RUN(the_request_of_a_fetched_property_can_be_changed);
     return check_end();
 }

@@ -275,6 +275,313 @@ static void collections_that_hold_themselves_are_refused(void) {
     cst_release(deep);
 }
 
+static void set_operations_have_types_of_their_own(void) {
+    cst_expression *left = key("a"), *right = key("b"), *made = NULL, *operand = NULL;
+    const struct {
+        uint32_t type;
+        const char *format;
+    } cases[] = {{CST_EXPRESSION_UNION, "a UNION b"},
+                 {CST_EXPRESSION_INTERSECT, "a INTERSECT b"},
+                 {CST_EXPRESSION_MINUS, "a MINUS b"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint32_t type = 0;
+        OK(cst_expression_new_set_operation(cases[i].type, left, right, &made, E));
+        OK(cst_expression_type(made, &type, E));
+        CHECK_INT(cases[i].type, type);
+        expect_text(cases[i].format, made);
+        OK(cst_expression_copy_operand(made, 0, &operand, E));
+        expect_text("a", operand);
+        OK(cst_release(operand));
+        OK(cst_expression_copy_operand(made, 1, &operand, E));
+        expect_text("b", operand);
+        OK(cst_release(operand));
+        OK(cst_release(made));
+    }
+    const uint32_t others[] = {CST_EXPRESSION_CONSTANT, CST_EXPRESSION_FUNCTION, 8, UINT32_MAX};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_expression_new_set_operation(others[i], left, right, &made, E));
+        CHECK(made == NULL);
+    }
+    cst_release(left), cst_release(right);
+}
+
+static void what_is_read_has_the_type_of_core_data(void) {
+    static const struct {
+        const char *format;
+        uint32_t type;
+    } cases[] = {
+        {"5", CST_EXPRESSION_CONSTANT},
+        {"nil", CST_EXPRESSION_CONSTANT},
+        {"SELF", CST_EXPRESSION_SELF},
+        {"$x", CST_EXPRESSION_VARIABLE},
+        {"a.b", CST_EXPRESSION_KEY_PATH},
+        {"a + b", CST_EXPRESSION_FUNCTION},
+        {"a[0]", CST_EXPRESSION_FUNCTION},
+        {"CAST(a, 'NSDate')", CST_EXPRESSION_FUNCTION},
+        {"FUNCTION(a, 'b')", CST_EXPRESSION_CALL},
+        {"{a, 1}", CST_EXPRESSION_AGGREGATE},
+        {"$x := 1", CST_EXPRESSION_ASSIGNMENT},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cst_expression *parsed = NULL;
+        uint32_t type = 77;
+        OK(cst_expression_parse(text(cases[i].format), 0, NULL, &parsed, E));
+        OK(cst_expression_type(parsed, &type, E));
+        if (type != cases[i].type) check_fail(__FILE__, __LINE__, "%s is of type %u", cases[i].format, type);
+        OK(cst_release(parsed));
+    }
+}
+
+static void a_list_of_constants_is_a_constant(void) {
+    cst_expression *parts[] = {constant(value_int(1)), constant(value_text("b"))}, *list = NULL, *empty = NULL;
+    cst_value value = {0, 0, {0}};
+    uint32_t type = 77;
+    OK(cst_expression_new_aggregate(2, (const cst_expression *const *)parts, &list, E));
+    OK(cst_expression_type(list, &type, E));
+    CHECK_INT(CST_EXPRESSION_CONSTANT, type);
+    expect_text("{1, \"b\"}", list);
+    OK(cst_expression_copy_constant(list, &value, E));
+    CHECK_INT(CST_ARRAY, value.type);
+    CHECK_INT(2, value.as.values.size);
+    CHECK_INT(1, value.as.values.data[0].as.integer);
+    CHECK_TEXT("b", value.as.values.data[1].as.string);
+    cst_value_dispose(&value);
+    CHECK_INT(CST_NULL, value.type);
+    OK(cst_expression_new_aggregate(0, NULL, &empty, E));
+    OK(cst_expression_copy_constant(empty, &value, E));
+    CHECK(value.type == CST_ARRAY && value.as.values.size == 0);
+    cst_value_dispose(&value);
+    cst_release(parts[0]), cst_release(parts[1]), cst_release(list), cst_release(empty);
+}
+
+static void names_of_variables_are_words(void) {
+    cst_expression *made = NULL, *collection = key("a");
+    cst_predicate *condition = compare(collection, CST_OPERATOR_EQUAL, collection);
+    OK(cst_expression_new_variable(text("$x"), &made, E));
+    expect_text("$x", made);
+    OK(cst_release(made));
+    static const char *const bad[] = {"",   "$",  "$$x", "a b", "a.b", "a,b", "a(", "a)",
+                                      "a[", "a]", "{a",  "a}",  "'a",  "a\"", "a\t"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_expression_new_variable(text(bad[i]), &made, E));
+        CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                     cst_expression_new_subquery(collection, text(bad[i]), condition, &made, E));
+        CHECK(made == NULL);
+    }
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_expression_new_variable((cst_string){NULL, 0}, &made, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_expression_new_key_path(NULL, text(""), &made, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_expression_new_key_path(collection, text(""), &made, E));
+    OK(cst_expression_new_key_path(collection, text("b.c"), &made, E));
+    expect_text("a.b.c", made);
+    OK(cst_release(made));
+    cst_release(condition), cst_release(collection);
+}
+
+static void expressions_built_alike_are_equal(void) {
+    cst_expression *one = NULL, *same = NULL, *other = key("b");
+    OK(cst_expression_parse(text("a + 1"), 0, NULL, &one, E));
+    const cst_expression *const parts[] = {key("a"), constant(value_int(1))};
+    OK(cst_expression_new_function(text("add:to:"), 2, parts, &same, E));
+    CHECK(cst_expression_equal(one, same));
+    CHECK(cst_expression_hash(one) == cst_expression_hash(same));
+    CHECK(!cst_expression_equal(one, other));
+    CHECK(!cst_expression_equal(parts[0], other));
+    CHECK(!cst_expression_equal(one, NULL) && !cst_expression_equal(NULL, one) && !cst_expression_equal(NULL, NULL));
+    CHECK_INT(0, cst_expression_hash(NULL));
+    CHECK(cst_expression_hash(one) != 0);
+    cst_release((void *)parts[0]), cst_release((void *)parts[1]);
+    cst_release(one), cst_release(same), cst_release(other);
+}
+
+static void operands_come_in_the_order_in_which_they_are_written(void) {
+    cst_expression *a = key("a"), *b = key("b"), *c = key("c");
+    const cst_expression *const rest[] = {b, c};
+    cst_predicate *condition = compare(a, CST_OPERATOR_LESS_THAN, b);
+    cst_expression *made[4] = {NULL};
+    OK(cst_expression_new_call(a, text("f"), 2, rest, &made[0], E));
+    OK(cst_expression_new_conditional(condition, b, c, &made[1], E));
+    OK(cst_expression_new_aggregate(2, rest, &made[2], E));
+    OK(cst_expression_new_key_path(made[0], text("d"), &made[3], E));
+    static const struct {
+        const char *format, *operands[4];
+    } cases[] = {
+        {"FUNCTION(a, \"f\" , b, c)", {"a", "b", "c", NULL}},
+        {"TERNARY(a < b, b, c)", {"b", "c", NULL}},
+        {"{b, c}", {"b", "c", NULL}},
+        {"FUNCTION(a, \"f\" , b, c).d", {"FUNCTION(a, \"f\" , b, c)", NULL}},
+    };
+    for (int i = 0; i < 4; i++) {
+        cst_expression *operand = NULL;
+        size_t n = 0;
+        expect_text(cases[i].format, made[i]);
+        for (; cases[i].operands[n]; n++) {
+            OK(cst_expression_copy_operand(made[i], n, &operand, E));
+            expect_text(cases[i].operands[n], operand);
+            OK(cst_release(operand));
+        }
+        CHECK_STATUS(CST_END, cst_expression_copy_operand(made[i], n, &operand, E));
+        CHECK_STATUS(CST_END, cst_expression_copy_operand(made[i], SIZE_MAX, &operand, E));
+        CHECK(operand == NULL);
+        OK(cst_release(made[i]));
+    }
+    cst_release(condition), cst_release(a), cst_release(b), cst_release(c);
+}
+
+static cst_status difference(void *userdata, const cst_value *value, size_t count, const cst_value *arguments,
+                             const cst_value *variables, cst_value *out_value, cst_error **error) {
+    if (userdata) {
+        cst_error_new_custom(text("App"), 9, text("no difference"), NULL, NULL, error);
+        return CST_E_CALLBACK;
+    }
+    CHECK_INT(2, count);
+    CHECK_INT(100, value->as.integer);
+    CHECK_INT(CST_DICTIONARY, variables->type);
+    CHECK_INT(2, variables->as.values.size);
+    CHECK_TEXT("x", variables->as.values.data[0].as.string);
+    *out_value = value_int(arguments[0].as.integer - arguments[1].as.integer);
+    return CST_OK;
+}
+
+static void a_block_gets_value_arguments_and_variables(void) {
+    cst_expression *x = NULL, *two = constant(value_int(2)), *block = NULL, *fails = NULL, *operand = NULL;
+    OK(cst_expression_new_variable(text("x"), &x, E));
+    const cst_expression *const arguments[] = {x, two};
+    OK(cst_expression_new_block(difference, NULL, NULL, 2, arguments, &block, E));
+    uint32_t type = 0;
+    OK(cst_expression_type(block, &type, E));
+    CHECK_INT(CST_EXPRESSION_BLOCK, type);
+    OK(cst_expression_copy_operand(block, 1, &operand, E));
+    expect_text("2", operand);
+    const cst_value pair[] = {value_text("x"), value_int(44)}, variables = value_list(CST_DICTIONARY, pair, 2);
+    const cst_value hundred = value_int(100);
+    cst_value out = {0, 0, {0}};
+    OK(cst_expression_value(block, &hundred, &variables, &out, E));
+    CHECK_INT(42, out.as.integer);
+    OK(cst_expression_new_block(difference, &type, NULL, 2, arguments, &fails, E));
+    CHECK_STATUS(CST_E_CALLBACK, cst_expression_value(fails, &hundred, &variables, &out, E));
+    CHECK_TEXT("no difference", cst_error_message(check_error()));
+    CHECK_INT(9, cst_error_code(cst_error_detail_at(check_error(), 0)));
+    CHECK_INT(CST_NULL, out.type);
+    cst_release(operand), cst_release(fails), cst_release(block), cst_release(x), cst_release(two);
+}
+
+static void variables_are_a_dictionary_of_names(void) {
+    cst_expression *sum = NULL;
+    OK(cst_expression_parse(text("$x + $y"), 0, NULL, &sum, E));
+    cst_value cells[] = {value_text("x"), value_int(40), value_text("y"), value_int(2)};
+    cst_value variables = value_list(CST_DICTIONARY, cells, 4), self = value_int(0), out = {0, 0, {0}};
+    OK(cst_expression_value(sum, &self, &variables, &out, E));
+    CHECK_INT(42, out.as.integer);
+    variables.as.values.size = 3; /* a key without its value */
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_expression_value(sum, &self, &variables, &out, E));
+    CHECK_CONTAINS("CST_DICTIONARY of 3 cells", cst_error_message(check_error()));
+    variables.as.values.size = 4;
+    cells[2] = value_int(1);
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_expression_value(sum, &self, &variables, &out, E));
+    variables.type = CST_ARRAY;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_expression_value(sum, &self, &variables, &out, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_expression_value(sum, NULL, NULL, &out, E));
+    /* Null is none, as NULL is. */
+    cst_expression *three = NULL;
+    OK(cst_expression_parse(text("1 + 2"), 0, NULL, &three, E));
+    variables = (cst_value){CST_NULL, 0, {0}};
+    OK(cst_expression_value(three, &self, &variables, &out, E));
+    CHECK_INT(3, out.as.integer);
+    cst_release(three), cst_release(sum);
+}
+
+/* The value itself, 62 lists around it and one more. */
+static void collections_lie_up_to_64_deep(void) {
+    static cst_value levels[66];
+    cst_expression *made = NULL;
+    levels[0] = value_int(1);
+    for (int i = 1; i < 66; i++)
+        levels[i] = value_list(CST_ARRAY, &levels[i - 1], 1);
+    OK(cst_expression_new_constant(&levels[63], &made, E));
+    OK(cst_release(made));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_expression_new_constant(&levels[64], &made, E));
+    CHECK_CONTAINS("more than 64 deep", cst_error_message(check_error()));
+}
+
+static cst_status list_count(void *object, size_t *out_count, cst_error **error) {
+    const struct person *person = object;
+    (void)error;
+    if (person->age < 0) return CST_NOT_FOUND;
+    *out_count = (size_t)person->age;
+    return CST_OK;
+}
+
+static cst_status list_element(void *object, size_t index, cst_value *out_value, cst_error **error) {
+    (void)object;
+    if (index == 7) {
+        cst_error_new_custom(text("App"), 8, text("no seventh"), NULL, NULL, error);
+        return CST_E_CALLBACK;
+    }
+    *out_value = value_int(10 * (int64_t)(index + 1));
+    return CST_OK;
+}
+
+static void a_hosts_list_has_its_elements(void) {
+    const cst_host_callbacks callbacks = {
+        .struct_size = sizeof callbacks, .count = list_count, .element = list_element, .value_for_key = person_value};
+    struct person three = {"three", 3, 0}, none = {"none", 0, 0}, no_list = {"no list", -1, 0}, eight = {"", 8, 0};
+    const cst_host_callbacks half = {.struct_size = sizeof half, .count = list_count};
+    cst_value list = {CST_HOST, 0, {.host = {&callbacks, &three}}}, out = {0, 0, {0}};
+    OK(cst_value_copy_at_key_path(&list, text("@sum.self"), &out, E));
+    CHECK_INT(60, out.type == CST_DECIMAL ? (int64_t)out.as.decimal.mantissa[0] : out.as.integer);
+    cst_value_dispose(&out);
+    list.as.host.object = &none;
+    OK(cst_value_copy_at_key_path(&list, text("@count"), &out, E));
+    CHECK_INT(0, out.as.integer);
+    /* An object that is no list is asked by key. */
+    list.as.host.object = &no_list;
+    OK(cst_value_copy_at_key_path(&list, text("name"), &out, E));
+    CHECK_TEXT("no list", out.as.string);
+    cst_value_dispose(&out);
+    list.as.host.object = &eight;
+    CHECK_STATUS(CST_E_CALLBACK, cst_value_copy_at_key_path(&list, text("@count"), &out, E));
+    CHECK_TEXT("no seventh", cst_error_message(check_error()));
+    /* Without elements a count says nothing, and an object without keys has no name. */
+    list.as.host = (cst_host){&half, &three};
+    CHECK_STATUS(CST_E_PREDICATE, cst_value_copy_at_key_path(&list, text("name"), &out, E));
+    CHECK_CONTAINS("an object of the host has no key \"name\"", cst_error_message(check_error()));
+    CHECK_TEXT("name", cst_error_key(check_error()));
+    list.as.host = (cst_host){NULL, &three};
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_value_copy_at_key_path(&list, text("name"), &out, E));
+}
+
+static cst_status no_order(void *object, void *other, int32_t *out_order, cst_error **error) {
+    (void)object, (void)other, (void)out_order, (void)error;
+    return CST_NOT_FOUND;
+}
+
+static bool holds(const char *format, cst_value left, cst_value right) {
+    const cst_value both[] = {left, right};
+    cst_predicate *predicate = NULL;
+    bool result = false;
+    OK(cst_predicate_parse(text(format), 2, both, &predicate, E));
+    cst_value self = value_int(0);
+    OK(cst_predicate_evaluate_value(predicate, &self, NULL, &result, E));
+    OK(cst_release(predicate));
+    return result;
+}
+
+/* Without is_equal an object equals itself alone; objects with other callbacks are nothing to each other. */
+static void hosts_objects_are_equal_as_their_callbacks_say(void) {
+    const cst_host_callbacks plain = {.struct_size = sizeof plain, .compare = no_order};
+    struct person ada = {"Ada", 1, 0}, twin = {"Ada", 2, 0}, bob = {"Bob", 3, 0};
+    cst_value one = {CST_HOST, 0, {.host = {&plain, &ada}}}, two = {CST_HOST, 0, {.host = {&plain, &twin}}};
+    CHECK(holds("%@ == %@", one, one));
+    CHECK(!holds("%@ == %@", one, two));
+    CHECK(holds("%@ != %@", one, two));
+    CHECK(holds("%@ == %@", value_person(&ada), value_person(&twin)));
+    CHECK(!holds("%@ == %@", value_person(&ada), value_person(&bob)));
+    CHECK(!holds("%@ == %@", value_person(&ada), one));
+    CHECK(holds("%@ < %@", value_person(&ada), value_person(&bob)));
+    CHECK(holds("%@ > %@", value_person(&bob), value_person(&twin)));
+    CHECK_INT(0, ada.kept + twin.kept + bob.kept);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(self_above_zero);
@@ -284,5 +591,16 @@ int main(int argc, char **argv) {
     RUN(blocks_are_asked);
     RUN(expressions_stand_for_arguments_and_variables);
     RUN(collections_that_hold_themselves_are_refused);
+    RUN(set_operations_have_types_of_their_own);
+    RUN(what_is_read_has_the_type_of_core_data);
+    RUN(a_list_of_constants_is_a_constant);
+    RUN(names_of_variables_are_words);
+    RUN(expressions_built_alike_are_equal);
+    RUN(operands_come_in_the_order_in_which_they_are_written);
+    RUN(a_block_gets_value_arguments_and_variables);
+    RUN(variables_are_a_dictionary_of_names);
+    RUN(collections_lie_up_to_64_deep);
+    RUN(a_hosts_list_has_its_elements);
+    RUN(hosts_objects_are_equal_as_their_callbacks_say);
     return check_end();
 }

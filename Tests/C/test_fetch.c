@@ -702,6 +702,250 @@ static void a_host_is_asked_beside_a_key_path(void) {
     company_close(&c);
 }
 
+static int64_t option(const cst_fetch_request *fetch, uint32_t which) {
+    int64_t value = -7;
+    OK(cst_fetch_request_option(fetch, which, &value, E));
+    return value;
+}
+
+/* Each number and flag has a default, keeps what it is set to, and leaves the others alone. */
+static void every_option_has_a_default_and_is_its_own(void) {
+    static const struct {
+        int64_t first, other, refused;
+        cst_status status;
+    } options[] = {
+        {0, 3, -1, CST_E_INVALID_ARGUMENT},        /* limit */
+        {0, 4, -1, CST_E_INVALID_ARGUMENT},        /* offset */
+        {0, 5, -1, CST_E_INVALID_ARGUMENT},        /* batch size */
+        {0, 2, 3, CST_E_UNSUPPORTED},              /* result type */
+        {1, 0, 2, CST_E_INVALID_ARGUMENT},         /* includes subentities */
+        {1, 0, -1, CST_E_INVALID_ARGUMENT},        /* includes pending changes */
+        {1, 0, 2, CST_E_INVALID_ARGUMENT},         /* includes property values */
+        {1, 0, 2, CST_E_INVALID_ARGUMENT},         /* returns faults */
+        {0, 1, 2, CST_E_INVALID_ARGUMENT},         /* refreshes refetched */
+        {0, 1, 2, CST_E_INVALID_ARGUMENT},         /* distinct */
+        {0, 1, 2, CST_E_INVALID_ARGUMENT},         /* nulls */
+        {1, 0, 2, CST_E_INVALID_ARGUMENT},         /* allows split */
+        {0, 1, INT64_MIN, CST_E_INVALID_ARGUMENT}, /* rows in memory */
+    };
+    enum { COUNT = sizeof options / sizeof *options };
+    cst_model *model = company_model();
+    cst_entity *employee = NULL;
+    OK(cst_model_entity(model, text("Employee"), &employee, E));
+    for (uint32_t which = 1; which <= COUNT; which++) {
+        cst_fetch_request *fetch = request(employee), *copy = NULL;
+        CHECK_INT(options[which - 1].first, option(fetch, which));
+        OK(cst_fetch_request_set_option(fetch, which, options[which - 1].other, E));
+        CHECK_STATUS(options[which - 1].status,
+                     cst_fetch_request_set_option(fetch, which, options[which - 1].refused, E));
+        for (uint32_t n = 1; n <= COUNT; n++)
+            CHECK_INT(n == which ? options[n - 1].other : options[n - 1].first, option(fetch, n));
+        OK(cst_fetch_request_copy(fetch, &copy, E));
+        OK(cst_fetch_request_set_option(fetch, which, options[which - 1].first, E));
+        CHECK_INT(options[which - 1].first, option(fetch, which));
+        for (uint32_t n = 1; n <= COUNT; n++)
+            CHECK_INT(n == which ? options[n - 1].other : options[n - 1].first, option(copy, n));
+        OK(cst_release(copy));
+        OK(cst_release(fetch));
+    }
+    cst_fetch_request *fetch = request(employee);
+    int64_t value = 5;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_fetch_request_option(fetch, 0, &value, E));
+    CHECK_INT(0, value);
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_fetch_request_option(fetch, COUNT + 1, &value, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                 cst_fetch_request_set_option(fetch, CST_FETCH_NULLS, (int64_t)1 << 32 | CST_NULLS_DATABASE, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_fetch_request_set_nulls(fetch, 2, E));
+    OK(cst_release(fetch));
+    OK(cst_release(model));
+}
+
+/* The setters of their own set the same. */
+static void setters_set_the_options(void) {
+    cst_model *model = company_model();
+    cst_entity *employee = NULL;
+    OK(cst_model_entity(model, text("Employee"), &employee, E));
+    cst_fetch_request *fetch = request(employee);
+    OK(cst_fetch_request_set_limit(fetch, 3, E));
+    OK(cst_fetch_request_set_offset(fetch, 4, E));
+    OK(cst_fetch_request_set_includes_subentities(fetch, false, E));
+    OK(cst_fetch_request_set_nulls(fetch, CST_NULLS_DATABASE, E));
+    CHECK_INT(3, option(fetch, CST_FETCH_LIMIT));
+    CHECK_INT(4, option(fetch, CST_FETCH_OFFSET));
+    CHECK_INT(0, option(fetch, CST_FETCH_INCLUDES_SUBENTITIES));
+    CHECK_INT(CST_NULLS_DATABASE, option(fetch, CST_FETCH_NULLS));
+    CHECK_INT(1, option(fetch, CST_FETCH_INCLUDES_PENDING_CHANGES));
+    CHECK_INT(1, option(fetch, CST_FETCH_RETURNS_FAULTS));
+    CHECK_INT(1, option(fetch, CST_FETCH_ALLOWS_SPLIT));
+    CHECK_INT(0, option(fetch, CST_FETCH_DISTINCT));
+    OK(cst_fetch_request_set_includes_pending_changes(fetch, false, E));
+    CHECK_INT(0, option(fetch, CST_FETCH_INCLUDES_PENDING_CHANGES));
+    CHECK_INT(1, option(fetch, CST_FETCH_RETURNS_FAULTS));
+    OK(cst_fetch_request_set_returns_faults(fetch, false, E));
+    CHECK_INT(0, option(fetch, CST_FETCH_RETURNS_FAULTS));
+    OK(cst_fetch_request_set_allows_split(fetch, false, E));
+    CHECK_INT(0, option(fetch, CST_FETCH_ALLOWS_SPLIT));
+    OK(cst_fetch_request_set_distinct(fetch, true, E));
+    CHECK_INT(1, option(fetch, CST_FETCH_DISTINCT));
+    OK(cst_fetch_request_set_distinct(fetch, false, E));
+    OK(cst_fetch_request_set_allows_split(fetch, true, E));
+    OK(cst_fetch_request_set_includes_subentities(fetch, true, E));
+    OK(cst_fetch_request_set_nulls(fetch, CST_NULLS_MEMORY, E));
+    CHECK_INT(0, option(fetch, CST_FETCH_DISTINCT));
+    CHECK_INT(1, option(fetch, CST_FETCH_ALLOWS_SPLIT));
+    CHECK_INT(1, option(fetch, CST_FETCH_INCLUDES_SUBENTITIES));
+    CHECK_INT(CST_NULLS_MEMORY, option(fetch, CST_FETCH_NULLS));
+    OK(cst_fetch_request_set_limit(fetch, UINT64_MAX, E));
+    OK(cst_fetch_request_set_offset(fetch, UINT64_MAX, E));
+    CHECK_INT(INT64_MAX, option(fetch, CST_FETCH_LIMIT));
+    CHECK_INT(INT64_MAX, option(fetch, CST_FETCH_OFFSET));
+    OK(cst_release(fetch));
+    OK(cst_release(model));
+}
+
+static void expect_json(const cst_fetch_request *fetch, const char *expected) {
+    cst_buffer json = {0};
+    OK(cst_fetch_request_copy_json(fetch, &json, E));
+    CHECK_TEXT(expected, text_of_size(json.data, json.size));
+    cst_buffer_dispose(&json);
+}
+
+static void a_request_says_all_as_json(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_fetch_request *fetch = NULL;
+    OK(cst_fetch_request_new_named((cst_string){NULL, 0}, &fetch, E));
+    expect_json(fetch,
+                "{\"affectedStores\": null, \"entityName\": null, \"havingPredicate\": null, \"predicate\": null, "
+                "\"propertiesToFetch\": null, \"propertiesToGroupBy\": null, "
+                "\"relationshipKeyPathsForPrefetching\": null, \"sortDescriptors\": null}");
+    OK(cst_fetch_request_set_entity_name(fetch, text("Employee"), E));
+    filter(fetch, "number > 1");
+    cst_predicate *having = NULL;
+    OK(cst_predicate_parse(text("n > 2"), 0, NULL, &having, E));
+    OK(cst_fetch_request_set_having(fetch, having, E));
+    cst_expression *sum = NULL;
+    OK(cst_expression_parse(text("sum:(number)"), 0, NULL, &sum, E));
+    const cst_column columns[] = {{text("level"), NULL, 0, 0}, {text("n"), sum, CST_ATTRIBUTE_INTEGER_64, 0}};
+    OK(cst_fetch_request_set_columns(fetch, 2, columns, E));
+    const cst_string group[] = {text("level"), text("floor")}, paths[] = {text("department"), text("manager")};
+    OK(cst_fetch_request_set_group_by(fetch, 2, group, E));
+    OK(cst_fetch_request_set_prefetch(fetch, 2, paths, E));
+    const cst_sort order[] = {{text("name"), CST_SORT_DESCENDING | CST_SORT_LOCALIZED_STANDARD, 0},
+                              {text("notes"), CST_SORT_CASE_INSENSITIVE, 0},
+                              {text("site"), CST_SORT_LOCALIZED, 0},
+                              {text("number"), 0, 0},
+                              {text("-level"), CST_SORT_LOCALIZED | CST_SORT_CASE_INSENSITIVE, 0}};
+    OK(cst_fetch_request_set_sort(fetch, 5, order, E));
+    OK(cst_fetch_request_set_affected_stores(fetch, 1, (const cst_store *const *)&c.store, E));
+    char expected[2000];
+    snprintf(expected, sizeof expected,
+             "{\"affectedStores\": [\"%s\"], \"entityName\": \"Employee\", \"havingPredicate\": \"n > 2\", "
+             "\"predicate\": \"number > 1\", \"propertiesToFetch\": [{\"name\": \"level\"}, {\"expression\": "
+             "\"sum:(number)\", \"name\": \"n\", \"type\": 300}], \"propertiesToGroupBy\": [\"level\", \"floor\"], "
+             "\"relationshipKeyPathsForPrefetching\": [\"department\", \"manager\"], \"sortDescriptors\": ["
+             "{\"ascending\": false, \"key\": \"name\", \"selector\": \"localizedStandardCompare:\"}, "
+             "{\"ascending\": true, \"key\": \"notes\", \"selector\": \"caseInsensitiveCompare:\"}, "
+             "{\"ascending\": true, \"key\": \"site\", \"selector\": \"localizedCompare:\"}, "
+             "{\"ascending\": true, \"key\": \"number\", \"selector\": \"compare:\"}, "
+             "{\"ascending\": false, \"key\": \"level\", \"selector\": \"localizedCaseInsensitiveCompare:\"}]}",
+             check_path("a.sqlite"));
+    expect_json(fetch, expected);
+    /* A copy says the same, whatever becomes of the original. */
+    cst_fetch_request *copy = NULL;
+    OK(cst_fetch_request_copy(fetch, &copy, E));
+    OK(cst_fetch_request_set_predicate(fetch, NULL, E));
+    OK(cst_fetch_request_set_having(fetch, NULL, E));
+    OK(cst_fetch_request_set_columns(fetch, 0, NULL, E));
+    OK(cst_fetch_request_set_sort(fetch, 0, NULL, E));
+    OK(cst_fetch_request_set_group_by(fetch, 0, NULL, E));
+    OK(cst_fetch_request_set_prefetch(fetch, 0, NULL, E));
+    OK(cst_fetch_request_set_affected_stores(fetch, 0, (const cst_store *const *)&c.store, E));
+    expect_json(fetch, "{\"affectedStores\": [], \"entityName\": \"Employee\", \"havingPredicate\": null, "
+                       "\"predicate\": null, \"propertiesToFetch\": null, \"propertiesToGroupBy\": null, "
+                       "\"relationshipKeyPathsForPrefetching\": null, \"sortDescriptors\": null}");
+    expect_json(copy, expected);
+    cst_predicate *kept = NULL;
+    OK(cst_fetch_request_copy_predicate(copy, &kept, E));
+    cst_buffer format = {0};
+    OK(cst_predicate_copy_format(kept, &format, E));
+    CHECK_TEXT("number > 1", text_of_size(format.data, format.size));
+    cst_buffer_dispose(&format);
+    cst_release(kept), cst_release(copy), cst_release(fetch), cst_release(having), cst_release(sum);
+    company_close(&c);
+}
+
+/* Everything but the stores, the entity by name. */
+static void an_archived_request_asks_for_the_same(void) {
+    struct company c = six_people(check_path("a.sqlite"));
+    cst_fetch_request *fetch = request(c.employee), *same = NULL;
+    filter(fetch, "number > 1");
+    sorted(fetch, "number", CST_SORT_DESCENDING);
+    OK(cst_fetch_request_set_limit(fetch, 3, E));
+    OK(cst_fetch_request_set_offset(fetch, 1, E));
+    OK(cst_fetch_request_set_includes_subentities(fetch, false, E));
+    OK(cst_fetch_request_set_returns_faults(fetch, false, E));
+    OK(cst_fetch_request_set_option(fetch, CST_FETCH_BATCH_SIZE, 2, E));
+    cst_buffer archive = {0}, json[2] = {{0}};
+    OK(cst_fetch_request_copy_archive(fetch, &archive, E));
+    OK(cst_fetch_request_new_from_archive((cst_bytes){(const uint8_t *)archive.data, archive.size}, &same, E));
+    OK(cst_fetch_request_copy_json(fetch, &json[0], E));
+    OK(cst_fetch_request_copy_json(same, &json[1], E));
+    CHECK_TEXT(json[0].data, text_of_size(json[1].data, json[1].size));
+    for (uint32_t which = CST_FETCH_LIMIT; which <= CST_FETCH_DISTINCT; which++)
+        CHECK_INT(option(fetch, which), option(same, which));
+    expect(&c, same, "EdC");
+    cst_predicate *predicate = NULL;
+    OK(cst_fetch_request_copy_predicate(same, &predicate, E));
+    OK(cst_release(predicate));
+    OK(cst_release(same));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_fetch_request_new_from_archive((cst_bytes){NULL, 0}, &same, E));
+    CHECK(same == NULL);
+    cst_buffer_dispose(&archive), cst_buffer_dispose(&json[0]), cst_buffer_dispose(&json[1]);
+    OK(cst_release(fetch));
+    company_close(&c);
+}
+
+static void what_cannot_be_a_column_is_named(void) {
+    cst_model *model = company_model();
+    cst_entity *employee = NULL;
+    OK(cst_model_entity(model, text("Employee"), &employee, E));
+    cst_fetch_request *fetch = request(employee);
+    const cst_column columns[] = {{text("name"), NULL, 0, 0}, {text("number"), NULL, 0, 7}};
+    CHECK_STATUS(CST_E_UNSUPPORTED, cst_fetch_request_set_columns(fetch, 2, columns, E));
+    CHECK_TEXT("number", cst_error_key(check_error()));
+    const cst_column typed[] = {{text("name"), NULL, 0, 0}, {text("number"), NULL, 42, 0}};
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_fetch_request_set_columns(fetch, 2, typed, E));
+    CHECK_TEXT("Employee", cst_error_entity(check_error()));
+    CHECK_TEXT("number", cst_error_key(check_error()));
+    CHECK_TEXT("Employee.number: 42 is no attribute type; use a CST_ATTRIBUTE_ constant",
+               cst_error_message(check_error()));
+    /* Nothing was set. */
+    expect_json(fetch, "{\"affectedStores\": null, \"entityName\": \"Employee\", \"havingPredicate\": null, "
+                       "\"predicate\": null, \"propertiesToFetch\": null, \"propertiesToGroupBy\": null, "
+                       "\"relationshipKeyPathsForPrefetching\": null, \"sortDescriptors\": null}");
+    OK(cst_release(fetch));
+    OK(cst_release(model));
+}
+
+static void explanations_come_in_two_forms(void) {
+    struct company c = six_people(check_path("a.sqlite"));
+    cst_fetch_request *fetch = request(c.employee);
+    filter(fetch, "number > 1");
+    cst_buffer out = {0};
+    OK(cst_context_explain(c.context, fetch, CST_EXPLAIN_JSON, &out, E));
+    CHECK(out.data[0] == '{');
+    CHECK_CONTAINS("\"predicate\": \"number > 1\"", text_of_size(out.data, out.size));
+    OK(cst_context_explain(c.context, fetch, CST_EXPLAIN_TEXT, &out, E));
+    CHECK(out.data[0] != '{');
+    CHECK_CONTAINS("sql: SELECT", text_of_size(out.data, out.size));
+    const uint32_t wrong[] = {4, 5, CST_EXPLAIN_ROWS | 4, UINT32_MAX};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_explain(c.context, fetch, wrong[i], &out, E));
+    cst_buffer_dispose(&out);
+    OK(cst_release(fetch));
+    company_close(&c);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(asynchronous_fetches);
@@ -723,5 +967,11 @@ int main(int argc, char **argv) {
     RUN(unknown_keys_are_named);
     RUN(what_sql_cannot_say);
     RUN(two_meanings_of_nil);
+    RUN(every_option_has_a_default_and_is_its_own);
+    RUN(setters_set_the_options);
+    RUN(a_request_says_all_as_json);
+    RUN(an_archived_request_asks_for_the_same);
+    RUN(what_cannot_be_a_column_is_named);
+    RUN(explanations_come_in_two_forms);
     return check_end();
 }

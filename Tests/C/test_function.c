@@ -5,6 +5,7 @@
 #include "host.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static cst_status evaluate(const char *format, cst_value self, cst_value *out) {
@@ -160,11 +161,300 @@ static void callbacks_are_called_and_destroyed_once(void) {
     CHECK_INT(4, destroyed);
 }
 
+#define IDENTITY(name, T)                                                                                              \
+    static T name(T value) { return value; }
+IDENTITY(same_bool, bool)
+IDENTITY(same_int8, int8_t)
+IDENTITY(same_uint8, uint8_t)
+IDENTITY(same_int16, int16_t)
+IDENTITY(same_uint16, uint16_t)
+IDENTITY(same_int32, int32_t)
+IDENTITY(same_uint32, uint32_t)
+IDENTITY(same_int64, int64_t)
+IDENTITY(same_uint64, uint64_t)
+IDENTITY(same_float, float)
+IDENTITY(same_double, double)
+static uint64_t beyond_int64(void) { return (uint64_t)INT64_MAX + 1; }
+
+/* Each type takes its least and its greatest number, as whole doubles too, and refuses the numbers next to them. */
+static void numbers_keep_to_the_bounds_of_their_type(void) {
+    static const struct {
+        const char *signature;
+        plain function;
+        int64_t least, greatest;
+        const char *name;
+    } cases[] = {
+        {"b(b)", (plain)same_int8, INT8_MIN, INT8_MAX, "int8_t"},
+        {"B(B)", (plain)same_uint8, 0, UINT8_MAX, "uint8_t"},
+        {"h(h)", (plain)same_int16, INT16_MIN, INT16_MAX, "int16_t"},
+        {"H(H)", (plain)same_uint16, 0, UINT16_MAX, "uint16_t"},
+        {"i(i)", (plain)same_int32, INT32_MIN, INT32_MAX, "int32_t"},
+        {"I(I)", (plain)same_uint32, 0, UINT32_MAX, "uint32_t"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cst_value out = {0, 0, {0}};
+        add("same", cases[i].signature, cases[i].function);
+        const int64_t inside[] = {cases[i].least, cases[i].greatest, 1};
+        for (size_t n = 0; n < 3; n++) {
+            OK(evaluate("FUNCTION(SELF, 'same')", value_int(inside[n]), &out));
+            CHECK_INT(CST_INT, out.type);
+            CHECK_INT(inside[n], out.as.integer);
+            OK(evaluate("FUNCTION(SELF, 'same')", value_real((double)inside[n]), &out));
+            CHECK_INT(inside[n], out.as.integer);
+        }
+        const int64_t outside[] = {cases[i].least - 1, cases[i].greatest + 1};
+        for (size_t n = 0; n < 2; n++) {
+            char expected[120];
+            cst_value refused;
+            snprintf(expected, sizeof expected, "same takes %s as parameter 1; this is", cases[i].name);
+            CHECK_STATUS(CST_E_PREDICATE, evaluate("FUNCTION(SELF, 'same')", value_int(outside[n]), &out));
+            CHECK_CONTAINS(expected, cst_error_message(check_error()));
+            CHECK_TEXT("same", cst_error_key(check_error()));
+            OK(cst_error_value(check_error(), &refused));
+            CHECK_INT(outside[n], refused.as.integer);
+        }
+        CHECK_STATUS(CST_E_PREDICATE, evaluate("FUNCTION(SELF, 'same')", value_real(0.5), &out));
+        OK(cst_function_unregister(text("same"), E));
+    }
+}
+
+static void the_widest_numbers_keep_all_digits(void) {
+    cst_value out = {0, 0, {0}};
+    add("same", "q(q)", (plain)same_int64);
+    OK(evaluate("FUNCTION(SELF, 'same')", value_int(INT64_MIN), &out));
+    CHECK_INT(INT64_MIN, out.as.integer);
+    OK(evaluate("FUNCTION(SELF, 'same')", value_int(INT64_MAX), &out));
+    CHECK_INT(INT64_MAX, out.as.integer);
+    CHECK_STATUS(CST_E_PREDICATE, evaluate("FUNCTION(SELF, 'same')", value_real(9223372036854775808.0), &out));
+    /* A decimal that is a whole number is one. */
+    OK(evaluate("FUNCTION(SELF, 'same')", value_decimal(12, 2, true), &out));
+    CHECK_INT(-1200, out.as.integer);
+    CHECK_STATUS(CST_E_PREDICATE, evaluate("FUNCTION(SELF, 'same')", value_decimal(125, -1, false), &out));
+
+    add("same", "Q(Q)", (plain)same_uint64);
+    OK(evaluate("FUNCTION(SELF, 'same')", value_int(INT64_MAX), &out));
+    CHECK_INT(CST_INT, out.type);
+    CHECK_INT(INT64_MAX, out.as.integer);
+    CHECK_STATUS(CST_E_PREDICATE, evaluate("FUNCTION(SELF, 'same')", value_int(-1), &out));
+    add("same", "Q()", (plain)beyond_int64);
+    OK(evaluate("FUNCTION(SELF, 'same')", value_int(1), &out));
+    CHECK_INT(CST_DECIMAL, out.type);
+    CHECK(out.as.decimal.mantissa[0] == (uint64_t)INT64_MAX + 1 && out.as.decimal.mantissa[1] == 0);
+    CHECK_INT(CST_DECIMAL_AUX(false, 0), out.aux);
+    OK(cst_function_unregister(text("same"), E));
+}
+
+static void reals_and_truth_values_take_any_number(void) {
+    cst_value out = {0, 0, {0}};
+    add("same", "f(f)", (plain)same_float);
+    OK(evaluate("FUNCTION(SELF, 'same')", value_real(0.1), &out));
+    CHECK_INT(CST_DOUBLE, out.type);
+    CHECK_REAL((double)0.1f, out.as.real);
+    add("same", "d(d)", (plain)same_double);
+    OK(evaluate("FUNCTION(SELF, 'same')", value_real(0.1), &out));
+    CHECK_REAL(0.1, out.as.real);
+    OK(evaluate("FUNCTION(SELF, 'same')", value_int(-3), &out));
+    CHECK_REAL(-3, out.as.real);
+    OK(evaluate("FUNCTION(SELF, 'same')", value_bool(true), &out));
+    CHECK_REAL(1, out.as.real);
+    CHECK_STATUS(CST_E_PREDICATE, evaluate("FUNCTION(SELF, 'same')", value_text("1"), &out));
+
+    add("same", "?(?)", (plain)same_bool);
+    const cst_value given[] = {value_bool(true), value_bool(false), value_int(256),
+                               value_int(0),     value_real(0.5),   value_real(-0.0)};
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+        OK(evaluate("FUNCTION(SELF, 'same')", given[i], &out));
+        CHECK_INT(CST_BOOL, out.type);
+        CHECK_INT(i % 2 == 0, out.as.boolean);
+    }
+    CHECK_STATUS(CST_E_PREDICATE, evaluate("FUNCTION(SELF, 'same')", value_text("YES"), &out));
+    CHECK_CONTAINS("same takes bool as parameter 1", cst_error_message(check_error()));
+    /* A truth value is a whole number, too. */
+    add("same", "i(i)", (plain)same_int32);
+    OK(evaluate("FUNCTION(SELF, 'same')", value_bool(true), &out));
+    CHECK_INT(CST_INT, out.type);
+    CHECK_INT(1, out.as.integer);
+    OK(evaluate("FUNCTION(SELF, 'same')", value_bool(false), &out));
+    CHECK_INT(0, out.as.integer);
+    OK(cst_function_unregister(text("same"), E));
+}
+
+static const char *no_text(int64_t a) { return a ? "some" : NULL; }
+static cst_object *no_object(void) { return NULL; }
+static bool is_nowhere(cst_object *object) { return object == NULL; }
+static int asked;
+static int64_t count_asked(int64_t a, const char *word) {
+    asked++;
+    return word ? a : -a;
+}
+
+static void nil_is_null_where_c_has_one(void) {
+    cst_value out = {0, 0, {0}};
+    add("same", "s(q)", (plain)no_text);
+    OK(evaluate("FUNCTION(SELF, 'same')", value_int(0), &out));
+    CHECK_INT(CST_NULL, out.type);
+    OK(evaluate("FUNCTION(SELF, 'same')", value_int(1), &out));
+    CHECK_TEXT("some", out.as.string);
+    cst_value_dispose(&out);
+    add("same", "o()", (plain)no_object);
+    OK(evaluate("FUNCTION(SELF, 'same')", value_int(0), &out));
+    CHECK_INT(CST_NULL, out.type);
+    add("same", "?(o)", (plain)is_nowhere);
+    OK(evaluate("FUNCTION(1, 'same', nil)", value_int(0), &out));
+    CHECK(out.type == CST_BOOL && out.as.boolean);
+    CHECK_STATUS(CST_E_PREDICATE, evaluate("FUNCTION(1, 'same', 2)", value_int(0), &out));
+    CHECK_CONTAINS("same takes cst_object * as parameter 1", cst_error_message(check_error()));
+    add("same", "q(qs)", (plain)count_asked);
+    asked = 0;
+    OK(evaluate("FUNCTION(1, 'same', 5, nil)", value_int(0), &out));
+    CHECK_INT(-5, out.as.integer);
+    CHECK_INT(1, asked);
+    OK(evaluate("FUNCTION(1, 'same', nil, 'x')", value_int(0), &out));
+    CHECK_INT(CST_NULL, out.type);
+    CHECK_INT(1, asked);
+    /* A NUL would end the text early. */
+    cst_value broken = value_text("");
+    broken.as.string = text_of_size("a\0b", 3);
+    CHECK_STATUS(CST_E_PREDICATE, evaluate("FUNCTION(1, 'same', 5, SELF)", broken, &out));
+    CHECK_CONTAINS("same takes const char * as parameter 2", cst_error_message(check_error()));
+    OK(cst_function_unregister(text("same"), E));
+}
+
+/* What a parameter is called in messages tells which type a spelling stands for. */
+static void every_spelling_of_a_type_is_known(void) {
+    static const struct {
+        const char *spelling, *name;
+    } cases[] = {
+        {"?", "bool"},
+        {"bool", "bool"},
+        {"_Bool", "bool"},
+        {"int8_t", "int8_t"},
+        {"signed char", "int8_t"},
+        {"char", "int8_t"},
+        {"uint8_t", "uint8_t"},
+        {"unsigned char", "uint8_t"},
+        {"int16_t", "int16_t"},
+        {"short", "int16_t"},
+        {"uint16_t", "uint16_t"},
+        {"unsigned short", "uint16_t"},
+        {"int32_t", "int32_t"},
+        {"int", "int32_t"},
+        {"uint32_t", "uint32_t"},
+        {"unsigned", "uint32_t"},
+        {"unsigned int", "uint32_t"},
+        {"  unsigned   int ", "uint32_t"},
+        {"int64_t", "int64_t"},
+        {"long", "int64_t"},
+        {"long long", "int64_t"},
+        {"q", "int64_t"},
+        {"uint64_t", "uint64_t"},
+        {"unsigned long", "uint64_t"},
+        {"unsigned long long", "uint64_t"},
+        {"size_t", "uint64_t"},
+        {"float", "float"},
+        {"f", "float"},
+        {"double", "double"},
+        {"cst_object *", "cst_object *"},
+        {"cst_object*", "cst_object *"},
+        {"const cst_object *", "cst_object *"},
+        {"o", "cst_object *"},
+    };
+    cst_value out = {0, 0, {0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char signature[64], expected[96];
+        snprintf(signature, sizeof signature, "int(%s)", cases[i].spelling);
+        snprintf(expected, sizeof expected, "same takes %s as parameter 1; this is a string", cases[i].name);
+        add("same", signature, (plain)same_int32);
+        CHECK_STATUS(CST_E_PREDICATE, evaluate("FUNCTION(SELF, 'same')", value_text("x"), &out));
+        CHECK_TEXT(expected, cst_error_message(check_error()));
+    }
+    static const char *const texts[] = {"s", "const char *", "const char*"};
+    for (size_t i = 0; i < 3; i++) {
+        char signature[64];
+        snprintf(signature, sizeof signature, "int(%s)", texts[i]);
+        add("same", signature, (plain)same_int32);
+        CHECK_STATUS(CST_E_PREDICATE, evaluate("FUNCTION(SELF, 'same')", value_int(1), &out));
+        CHECK_CONTAINS("same takes const char * as parameter 1", cst_error_message(check_error()));
+    }
+    OK(cst_function_unregister(text("same"), E));
+}
+
+static int32_t forty_two(void) { return 42; }
+static double subtract(double a, double b) { return a - b; }
+
+static void signatures_have_up_to_32_parameters(void) {
+    cst_value out = {0, 0, {0}};
+    static const char *const none[] = {"i()", "int(void)", "int( )", " int (void)"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        add("same", none[i], (plain)forty_two);
+        OK(evaluate("FUNCTION(SELF, 'same')", value_int(1), &out));
+        CHECK_INT(42, out.as.integer);
+        CHECK_STATUS(CST_E_PREDICATE, evaluate("FUNCTION(SELF, 'same', 1)", value_int(1), &out));
+        CHECK_CONTAINS("same takes 0 parameters", cst_error_message(check_error()));
+    }
+    add("same", "d( d d )", (plain)subtract);
+    OK(evaluate("FUNCTION(SELF, 'same', 7, 3)", value_int(1), &out));
+    CHECK_REAL(4, out.as.real);
+    OK(evaluate("FUNCTION(SELF, 'same', 3)", value_int(7), &out));
+    CHECK_REAL(4, out.as.real);
+    CHECK_STATUS(CST_E_PREDICATE, evaluate("FUNCTION(SELF, 'same')", value_int(7), &out));
+    add("same", "i(iiiiiiiiiiiiiiiiiiiiiiiiiiiiiiii)", (plain)same_int32);
+    CHECK_STATUS(
+        CST_E_INVALID_ARGUMENT,
+        cst_function_register_typed(text("same"), text("i(iiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiii)"), (plain)same_int32, E));
+    CHECK_CONTAINS("it has more than 32 parameters", cst_error_message(check_error()));
+    CHECK_INT(1, cst_error_offset(check_error()));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_function_register_typed(text("same"), text("i()"), NULL, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_function_register_typed(text(""), text("i()"), (plain)forty_two, E));
+    OK(cst_function_unregister(text("same"), E));
+}
+
+static cst_status tell_all(void *userdata, const cst_value *receiver, size_t count, const cst_value *arguments,
+                           cst_value *out_value, cst_error **error) {
+    (void)error;
+    *(size_t *)userdata = count;
+    CHECK_INT(1, receiver->as.integer);
+    for (size_t i = 0; i < count; i++)
+        CHECK_INT(10 * (i + 1), arguments[i].as.integer);
+    *out_value = value_int((int64_t)count);
+    return CST_OK;
+}
+
+static cst_status fail_silently(void *userdata, const cst_value *receiver, size_t count, const cst_value *arguments,
+                                cst_value *out_value, cst_error **error) {
+    (void)userdata, (void)receiver, (void)count, (void)arguments, (void)out_value, (void)error;
+    return CST_E_NO_MEMORY;
+}
+
+static void a_callback_gets_arguments_in_order_and_may_fail_without_a_word(void) {
+    cst_value out = {0, 0, {0}};
+    size_t count = 99;
+    OK(cst_function_register(text("tell"), tell_all, &count, NULL, E));
+    OK(evaluate("FUNCTION(SELF, 'tell')", value_int(1), &out));
+    CHECK_INT(0, count);
+    OK(evaluate("FUNCTION(SELF, 'tell', 10, 20, 30)", value_int(1), &out));
+    CHECK_INT(3, count);
+    CHECK_INT(3, out.as.integer);
+    OK(cst_function_register(text("tell"), fail_silently, NULL, NULL, E));
+    CHECK_STATUS(CST_E_CALLBACK, evaluate("FUNCTION(SELF, 'tell')", value_int(1), &out));
+    CHECK_TEXT("the host's function tell failed with status -7", cst_error_message(check_error()));
+    CHECK_INT(0, cst_error_detail_count(check_error()));
+    CHECK_INT(CST_NULL, out.type);
+    OK(cst_function_unregister(text("tell"), E));
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(plain_functions_are_called_with_types_of_c);
     RUN(objects_go_through);
     RUN(bad_calls_name_function_argument_and_type);
     RUN(callbacks_are_called_and_destroyed_once);
+    RUN(numbers_keep_to_the_bounds_of_their_type);
+    RUN(the_widest_numbers_keep_all_digits);
+    RUN(reals_and_truth_values_take_any_number);
+    RUN(nil_is_null_where_c_has_one);
+    RUN(every_spelling_of_a_type_is_known);
+    RUN(signatures_have_up_to_32_parameters);
+    RUN(a_callback_gets_arguments_in_order_and_may_fail_without_a_word);
     return check_end();
 }

@@ -5,6 +5,7 @@
 #include "company.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 static void version_is_that_of_the_header(void) {
@@ -170,6 +171,156 @@ static void buffers_are_reused_and_zeroed(void) {
     OK(cst_release(predicate));
 }
 
+/* Where a handle is missing, of another type or not alive, the message says what was wanted. */
+static void messages_name_the_type_that_was_wanted(void) {
+    cst_model *model = company_model();
+    cst_buffer buffer = {0};
+    void *out = NULL;
+    bool flag = false;
+    size_t size = 0;
+    uint32_t number = 0;
+    uint64_t wide = 0;
+    cst_value value;
+    const cst_string name = text("x");
+    for (int is_null = 0; is_null < 2; is_null++) {
+        void *bad = is_null ? NULL : model;
+        char expected[120];
+#define WANTS(type, call)                                                                                              \
+    do {                                                                                                               \
+        CHECK_STATUS(CST_E_INVALID_HANDLE, call);                                                                      \
+        if (is_null)                                                                                                   \
+            snprintf(expected, sizeof expected, "the %s is NULL", type);                                               \
+        else                                                                                                           \
+            snprintf(expected, sizeof expected, "the handle is of type model where the call takes one of type %s",     \
+                     type);                                                                                            \
+        CHECK_TEXT(expected, cst_error_message(check_error()));                                                        \
+    } while (0)
+        WANTS("entity", cst_entity_is_abstract(bad, &flag, E));
+        WANTS("attribute", cst_attribute_set_pattern(bad, name, E));
+        WANTS("relationship", cst_relationship_set_counts(bad, 0, 0, E));
+        WANTS("coordinator", cst_coordinator_reset_statistics(bad, E));
+        WANTS("store", cst_store_model_source(bad, &number, E));
+        WANTS("context", cst_context_save(bad, E));
+        WANTS("object", cst_object_state(bad, &number, E));
+        WANTS("object", cst_object_get(bad, 0, &value, E));
+        WANTS("object ID", cst_object_id_is_temporary(bad, &flag, E));
+        WANTS("predicate", cst_predicate_copy_format(bad, &buffer, E));
+        WANTS("fetch request", cst_fetch_request_set_limit(bad, 1, E));
+        WANTS("results", cst_results_get_objects(bad, 0, 0, NULL, &size, E));
+        WANTS("results", cst_results_get_object(bad, 0, (cst_object **)&out, E));
+        WANTS("cursor", cst_cursor_copy_next(bad, (cst_results **)&out, E));
+        WANTS("mapping model", cst_mapping_model_copy_json(bad, &buffer, E));
+        WANTS("expression", cst_expression_type(bad, &number, E));
+        WANTS("rows", cst_rows_copy_values(bad, 0, 0, &value, E));
+        WANTS("observation", cst_observation_cancel(bad, E));
+        WANTS("undo manager", cst_undo_manager_undo(bad, E));
+        WANTS("conflict", cst_conflict_resolve(bad, CST_MERGE_ERROR, E));
+        WANTS("asynchronous fetch", cst_asynchronous_fetch_progress(bad, &wide, &wide, E));
+        WANTS("batch request", cst_batch_set_merges(bad, true, E));
+        WANTS("controller", cst_controller_perform_fetch(bad, E));
+        WANTS("snapshot", cst_snapshot_copy_ids(bad, 0, (cst_results **)&out, E));
+        WANTS("container", cst_container_save(bad, E));
+        WANTS("document", cst_document_save(bad, E));
+        WANTS("row sink", cst_row_sink_push(bad, 0, NULL, E));
+        WANTS("save request", cst_save_request_add_conflict(bad, 1, NULL, E));
+#undef WANTS
+    }
+    cst_predicate *predicate = NULL;
+    OK(cst_predicate_parse(text("a == 1"), 0, NULL, &predicate, E));
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_model_freeze((cst_model *)predicate, E));
+    CHECK_TEXT("the handle is of type predicate where the call takes one of type model",
+               cst_error_message(check_error()));
+    OK(cst_release(predicate));
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_predicate_copy_format(predicate, &buffer, E));
+    CHECK_TEXT("the predicate handle is not alive: it was released, or is none; keep borrowed handles with cst_retain",
+               cst_error_message(check_error()));
+    cst_buffer_dispose(&buffer);
+    OK(cst_release(model));
+}
+
+static void a_buffer_takes_bytes_of_any_size(void) {
+    cst_buffer buffer = {0};
+    OK(cst_buffer_fill(&buffer, (cst_bytes){NULL, 0}, E));
+    CHECK(buffer.size == 0 && buffer.data != NULL && buffer.data[0] == 0);
+    OK(cst_buffer_fill(&buffer, (cst_bytes){(const uint8_t *)"a\0b", 3}, E));
+    CHECK(buffer.size == 3 && memcmp(buffer.data, "a\0b", 4) == 0);
+    CHECK(buffer.capacity > 3);
+    const size_t capacity = buffer.capacity;
+    const char *place = buffer.data;
+    OK(cst_buffer_fill(&buffer, (cst_bytes){(const uint8_t *)"xy", 2}, E));
+    CHECK(buffer.size == 2 && buffer.data == place && buffer.capacity == capacity && buffer.data[2] == 0);
+    char many[1000];
+    memset(many, 'z', sizeof many);
+    OK(cst_buffer_fill(&buffer, (cst_bytes){(const uint8_t *)many, sizeof many}, E));
+    CHECK(buffer.size == 1000 && buffer.capacity > 1000 && buffer.data[999] == 'z' && buffer.data[1000] == 0);
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_buffer_fill(&buffer, (cst_bytes){NULL, 1}, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                 cst_buffer_fill(&buffer, (cst_bytes){(const uint8_t *)many, (size_t)INT32_MAX}, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_buffer_fill(&buffer, (cst_bytes){(const uint8_t *)many, SIZE_MAX}, E));
+    CHECK_INT(1000, buffer.size); /* as it was */
+    cst_buffer_dispose(&buffer);
+    CHECK(buffer.data == NULL && buffer.size == 0 && buffer.capacity == 0);
+}
+
+/* What is not null, but is no valid text, is told with its place. */
+static void text_is_checked_byte_by_byte(void) {
+    cst_model *model = company_model();
+    cst_entity *entity = NULL;
+    const struct {
+        const char *data;
+        size_t size;
+        int64_t offset;
+    } cases[] = {{"ab\xff", 3, 2}, {"\xc3", 1, 0}, {"a\xed\xa0\x80", 4, 1}, {"\xe6\x97\xa5\xf8", 4, 3}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CHECK_STATUS(CST_E_INVALID_UTF8,
+                     cst_model_entity(model, text_of_size(cases[i].data, cases[i].size), &entity, E));
+        CHECK_INT(cases[i].offset, cst_error_offset(check_error()));
+        char expected[80];
+        snprintf(expected, sizeof expected, "name is not valid UTF-8 at byte %d", (int)cases[i].offset);
+        CHECK_TEXT(expected, cst_error_message(check_error()));
+    }
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_entity(model, (cst_string){NULL, 0}, &entity, E));
+    CHECK_TEXT("name is a null string", cst_error_message(check_error()));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_entity(model, (cst_string){NULL, CST_NUL}, &entity, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_entity(model, (cst_string){NULL, 1}, &entity, E));
+    CHECK_TEXT("name is NULL but has a size", cst_error_message(check_error()));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_entity(model, text_of_size("Task", INT32_MAX), &entity, E));
+    CHECK_TEXT("name is longer than 2147483646 bytes", cst_error_message(check_error()));
+    OK(cst_model_entity(model, text_of_size("Tasks", 4), &entity, E));
+    CHECK_TEXT("Task", cst_entity_name(entity));
+    /* A path cannot be empty or hold a NUL. */
+    cst_model *loaded = NULL;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_load(text(""), (cst_string){NULL, 0}, &loaded, E));
+    CHECK_INT(CST_CODE_PERSISTENT_STORE_OPEN, cst_error_code(check_error()));
+    CHECK_TEXT("path is empty or holds a NUL; name a file", cst_error_message(check_error()));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_load(text_of_size("a\0b", 3), (cst_string){NULL, 0}, &loaded, E));
+    CHECK_INT(CST_CODE_PERSISTENT_STORE_OPEN, cst_error_code(check_error()));
+    CHECK_STATUS(CST_E_INVALID_UTF8, cst_model_load(text("a\xff"), (cst_string){NULL, 0}, &loaded, E));
+    CHECK_TEXT("path is not valid UTF-8 at byte 1, as paths must be; rename the file or the folder",
+               cst_error_message(check_error()));
+    CHECK_INT(1, cst_error_offset(check_error()));
+    CHECK(loaded == NULL);
+    OK(cst_release(model));
+}
+
+static void counts_of_arrays_have_bounds(void) {
+    cst_model *model = company_model();
+    cst_entity *employee = NULL;
+    cst_predicate *predicate = NULL;
+    const cst_value one = value_int(1);
+    OK(cst_model_entity(model, text("Employee"), &employee, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_predicate_parse(text("a == %d"), SIZE_MAX, &one, &predicate, E));
+    CHECK_TEXT("arguments would have 18446744073709551615 elements; 2147483646 is the most",
+               cst_error_message(check_error()));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_predicate_parse(text("a == %d"), INT32_MAX, &one, &predicate, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_predicate_parse(text("a == %d"), 1, NULL, &predicate, E));
+    CHECK_TEXT("arguments is NULL but has 1 elements", cst_error_message(check_error()));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_predicate_parse(text("a == %d"), 1, &one, NULL, E));
+    CHECK_TEXT("out_predicate is NULL; the call needs a place for its result", cst_error_message(check_error()));
+    CHECK(predicate == NULL);
+    OK(cst_release(model));
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(version_is_that_of_the_header);
@@ -183,5 +334,9 @@ int main(int argc, char **argv) {
     RUN(equal_handles_mean_the_same_object);
     RUN(release_is_legal_on_any_thread);
     RUN(buffers_are_reused_and_zeroed);
+    RUN(messages_name_the_type_that_was_wanted);
+    RUN(a_buffer_takes_bytes_of_any_size);
+    RUN(text_is_checked_byte_by_byte);
+    RUN(counts_of_arrays_have_bounds);
     return check_end();
 }

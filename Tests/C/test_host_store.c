@@ -819,6 +819,358 @@ static void atomic_stores_are_loaded(void) {
     end(&c);
 }
 
+/* What a store was told last, beside what the keeper notes. */
+static struct {
+    cst_store_callbacks inner;
+    char type[32], path[64], configuration[32], options[64], sort[256], author[32], name[32], predicate[64], json[64];
+    bool must_exist, read_only, includes_subentities, has_model, has_metadata, has_predicate;
+    uint32_t result_type, done;
+    uint64_t limit, offset, count;
+    size_t key_count, struct_size;
+    int64_t old_version, new_version, deleted_version, locked_version;
+    size_t changed, added, removed, members, locked, null_values;
+    bool is_ordered;
+} seen;
+
+static void copy_text(char *to, size_t room, cst_string from) {
+    snprintf(to, room, "%s", from.data ? from.data : "(null)");
+}
+
+static cst_status noting_open(void *userdata, const cst_store_opening *opening, void **out_store,
+                              cst_buffer *out_metadata, cst_error **error) {
+    seen.struct_size = opening->struct_size;
+    copy_text(seen.type, sizeof seen.type, opening->type);
+    copy_text(seen.path, sizeof seen.path, opening->path);
+    copy_text(seen.configuration, sizeof seen.configuration, opening->configuration);
+    seen.must_exist = opening->must_exist;
+    seen.read_only = opening->read_only;
+    seen.has_model = cst_model_entity_count(opening->model) == 5;
+    seen.has_metadata = opening->metadata.size > 8 && memcmp(opening->metadata.data, "bplist00", 8) == 0;
+    seen.options[0] = 0;
+    for (size_t i = 0; i < opening->option_count; i++) {
+        size_t used = strlen(seen.options);
+        snprintf(seen.options + used, sizeof seen.options - used, "%s=%s ", opening->option_names[i].data,
+                 opening->option_values[i].type == CST_STRING ? opening->option_values[i].as.string.data : "?");
+    }
+    return seen.inner.open(userdata, opening, out_store, out_metadata, error);
+}
+
+static cst_status noting_fetch(void *store, const cst_store_fetch *fetch, cst_row_sink *sink, uint32_t *out_done,
+                               uint64_t *out_count, cst_error **error) {
+    seen.struct_size = fetch->struct_size;
+    seen.includes_subentities = fetch->includes_subentities;
+    seen.result_type = fetch->result_type;
+    seen.limit = fetch->limit;
+    seen.offset = fetch->offset;
+    seen.key_count = fetch->key_count;
+    seen.sort[0] = 0;
+    for (size_t i = 0; i < fetch->sort_count; i++) {
+        size_t used = strlen(seen.sort);
+        snprintf(seen.sort + used, sizeof seen.sort - used, "%s:%u ", fetch->sort[i].key_path.data,
+                 (unsigned)fetch->sort[i].flags);
+    }
+    cst_buffer out = {0};
+    snprintf(seen.predicate, sizeof seen.predicate, "none");
+    if (fetch->predicate) {
+        CHECK_STATUS(CST_OK, cst_predicate_copy_format(fetch->predicate, &out, NULL));
+        snprintf(seen.predicate, sizeof seen.predicate, "%s", out.data);
+    }
+    CHECK_STATUS(CST_OK, cst_fetch_request_copy_json(fetch->request, &out, NULL));
+    CHECK_CONTAINS("\"entityName\": \"Employee\"", text_of_size(out.data, out.size));
+    cst_buffer_dispose(&out);
+    CHECK_INT(0, *out_done);
+    CHECK_INT(0, *out_count);
+    if (seen.done) {
+        *out_done = seen.done;
+        *out_count = seen.count;
+        return CST_OK;
+    }
+    return seen.inner.fetch(store, fetch, sink, out_done, out_count, error);
+}
+
+static cst_status noting_save(void *store, const cst_save_changes *changes, cst_row_sink *sink, cst_error **error) {
+    copy_text(seen.author, sizeof seen.author, changes->author);
+    copy_text(seen.name, sizeof seen.name, changes->context_name);
+    seen.null_values = 0;
+    for (size_t i = 0; i < changes->inserted_count; i++) {
+        for (size_t n = 0; n < changes->inserted[i].count; n++)
+            seen.null_values += changes->inserted[i].values[n].type == CST_NULL;
+    }
+    if (changes->updated_count) {
+        seen.old_version = changes->updated[0].old_version;
+        seen.new_version = changes->updated[0].row.version;
+        seen.changed = changes->updated[0].changed_count;
+    }
+    if (changes->deleted_count) seen.deleted_version = changes->deleted[0].version;
+    seen.locked = changes->locked_count;
+    if (changes->locked_count) seen.locked_version = changes->locked[0].version;
+    for (size_t i = 0; i < changes->member_change_count; i++) {
+        const cst_member_change *change = &changes->member_changes[i];
+        seen.added += change->added_count;
+        seen.removed += change->removed_count;
+        seen.members += change->member_count;
+        seen.is_ordered = seen.is_ordered || change->is_ordered;
+    }
+    return seen.inner.save(store, changes, sink, error);
+}
+
+static cst_store_callbacks noting(uint32_t kind) {
+    cst_store_type_unregister(text("Keeper"), NULL);
+    memset(&keeper, 0, sizeof keeper);
+    memset(&seen, 0, sizeof seen);
+    keeper.form = 'i';
+    cst_store_callbacks callbacks = seen.inner = keeper_callbacks(&keeper, kind);
+    callbacks.open = noting_open;
+    if (callbacks.fetch) callbacks.fetch = noting_fetch;
+    callbacks.save = noting_save;
+    return callbacks;
+}
+
+static struct company begin_noting(const cst_store_options *options) {
+    const cst_store_callbacks callbacks = noting(CST_STORE_INCREMENTAL);
+    OK(cst_store_type_register(text("Keeper"), &callbacks, E));
+    struct company company = {.model = company_model()};
+    const cst_string people[] = {text("Person"), text("Employee")};
+    OK(cst_model_set_configuration(company.model, text("People"), 2, people, E));
+    OK(cst_coordinator_new(company.model, &company.coordinator, E));
+    company_resolve(&company);
+    OK(cst_coordinator_add_store(company.coordinator, text("KEEPER"), text("shelf"), options, &company.store, E));
+    OK(cst_context_new(company.coordinator, CST_QUEUE_CALLER, &company.context, E));
+    return company;
+}
+
+static void what_an_opening_tells(void) {
+    struct company c = begin_noting(NULL);
+    CHECK_INT(sizeof(cst_store_opening), seen.struct_size);
+    CHECK(strcmp(seen.type, "Keeper") == 0 && strcmp(seen.path, "shelf") == 0);
+    CHECK(strcmp(seen.configuration, "(null)") == 0 && strcmp(seen.options, "") == 0);
+    CHECK(!seen.must_exist && !seen.read_only && seen.has_model && seen.has_metadata);
+    end(&c);
+    cst_store_options options = CST_STORE_OPTIONS_INIT;
+    const cst_string names[] = {text("zebra"), text("apple"), text("mango")};
+    const cst_value values[] = {value_text("z"), value_text("a"), value_int(1)};
+    options.configuration = text("People");
+    options.host_option_count = 3;
+    options.host_option_names = names;
+    options.host_option_values = values;
+    c = begin_noting(&options);
+    CHECK(strcmp(seen.configuration, "People") == 0);
+    CHECK_TEXT("apple=a mango=? zebra=z ", text_of_size(seen.options, strlen(seen.options)));
+    OK(cst_coordinator_remove_store(c.coordinator, c.store, E));
+    options.flags = CST_STORE_MUST_EXIST;
+    OK(cst_coordinator_add_store(c.coordinator, text("Keeper"), text("shelf"), &options, NULL, E));
+    CHECK(seen.must_exist && !seen.read_only);
+    const cst_string twice[] = {text("a"), text("a")};
+    options.host_option_count = 2;
+    options.host_option_names = twice;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                 cst_coordinator_add_store(c.coordinator, text("Keeper"), text("b"), &options, NULL, E));
+    CHECK_TEXT("a", cst_error_key(check_error()));
+    CHECK_CONTAINS("options.host_option_names has a twice", cst_error_message(check_error()));
+    options.host_option_values = NULL;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                 cst_coordinator_add_store(c.coordinator, text("Keeper"), text("b"), &options, NULL, E));
+    end(&c);
+}
+
+static void fetch_noting(const struct company *c, const cst_fetch_request *request, uint32_t type) {
+    cst_request_result result;
+    cst_fetch_request *copy = NULL;
+    OK(cst_fetch_request_copy(request, &copy, E));
+    OK(cst_fetch_request_set_option(copy, CST_FETCH_RESULT_TYPE, type, E));
+    OK(cst_context_execute(c->context, copy, &result, E));
+    cst_release(result.value);
+    cst_release(copy);
+}
+
+static void what_a_fetch_asks_for(void) {
+    struct company c = begin_noting(NULL);
+    cst_fetch_request *request = NULL;
+    OK(cst_fetch_request_new(c.employee, &request, E));
+    fetch_noting(&c, request, CST_RESULT_OBJECTS);
+    CHECK_INT(sizeof(cst_store_fetch), seen.struct_size);
+    CHECK_INT(CST_RESULT_OBJECTS, seen.result_type);
+    CHECK(strcmp(seen.predicate, "none") == 0 && strcmp(seen.sort, "") == 0);
+    CHECK(seen.includes_subentities && seen.limit == 0 && seen.offset == 0);
+    fetch_noting(&c, request, CST_RESULT_OBJECT_IDS);
+    CHECK_INT(CST_RESULT_OBJECT_IDS, seen.result_type);
+    fetch_noting(&c, request, CST_RESULT_COUNT);
+    CHECK_INT(CST_RESULT_COUNT, seen.result_type);
+    fetch_noting(&c, request, CST_RESULT_DICTIONARIES);
+    CHECK_INT(CST_RESULT_DICTIONARIES, seen.result_type);
+    const cst_sort order[] = {{text("name"), 0, 0},
+                              {text("notes"), CST_SORT_DESCENDING, 0},
+                              {text("site"), CST_SORT_CASE_INSENSITIVE, 0},
+                              {text("level"), CST_SORT_LOCALIZED | CST_SORT_DESCENDING, 0},
+                              {text("floor"), CST_SORT_LOCALIZED | CST_SORT_CASE_INSENSITIVE, 0},
+                              {text("number"), CST_SORT_LOCALIZED_STANDARD, 0}};
+    cst_predicate *predicate = NULL;
+    OK(cst_predicate_parse(text("number > 3"), 0, NULL, &predicate, E));
+    OK(cst_fetch_request_set_predicate(request, predicate, E));
+    OK(cst_fetch_request_set_sort(request, 6, order, E));
+    OK(cst_fetch_request_set_limit(request, 4, E));
+    OK(cst_fetch_request_set_offset(request, 2, E));
+    OK(cst_fetch_request_set_includes_subentities(request, false, E));
+    fetch_noting(&c, request, CST_RESULT_OBJECTS);
+    CHECK_TEXT("name:0 notes:1 site:2 level:5 floor:6 number:8 ", text_of_size(seen.sort, strlen(seen.sort)));
+    CHECK_TEXT("number > 3", text_of_size(seen.predicate, strlen(seen.predicate)));
+    CHECK(!seen.includes_subentities);
+    CHECK_INT(4, seen.limit);
+    CHECK_INT(2, seen.offset);
+    OK(cst_release(predicate));
+    OK(cst_release(request));
+    end(&c);
+}
+
+static void what_a_fetch_says_it_has_done_is_checked(void) {
+    struct company c = begin_noting(NULL);
+    cst_fetch_request *request = NULL;
+    uint64_t count = 9;
+    OK(cst_fetch_request_new(c.employee, &request, E));
+    seen.done = CST_FETCHED_COUNT;
+    seen.count = 7;
+    OK(cst_context_count(c.context, request, &count, E));
+    CHECK_INT(7, count);
+    OK(cst_fetch_request_set_offset(request, 2, E));
+    OK(cst_fetch_request_set_limit(request, 3, E));
+    OK(cst_context_count(c.context, request, &count, E)); /* the library cuts the window */
+    CHECK_INT(3, count);
+    seen.done = 16;
+    CHECK_STATUS(CST_E_CALLBACK, cst_context_count(c.context, request, &count, E));
+    CHECK_CONTAINS("fetch set out_done to 0x10; use CST_FETCHED_ constants", cst_error_message(check_error()));
+    CHECK_INT(0, count);
+    seen.done = 0;
+    OK(cst_release(request));
+    end(&c);
+}
+
+static void what_a_save_tells_of_rows(void) {
+    struct company c = begin_noting(NULL);
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, c.context, "Bob", 2);
+    cst_object *project = company_insert(&c, c.context, c.project, c.title, "P");
+    OK(cst_context_save(c.context, E));
+    CHECK(strcmp(seen.author, "(null)") == 0 && strcmp(seen.name, "(null)") == 0);
+    CHECK_INT(4, seen.null_values); /* the to-one relationships, and no attribute */
+    OK(cst_context_set_transaction_author(c.context, text("me"), E));
+    OK(cst_context_set_name(c.context, text("import"), E));
+    set(ada, c.number, value_int(3));
+    set(ada, c.level, value_int(4));
+    OK(cst_context_detect_conflicts(c.context, bob, E));
+    OK(cst_context_save(c.context, E));
+    CHECK(strcmp(seen.author, "me") == 0 && strcmp(seen.name, "import") == 0);
+    CHECK_INT(seen.old_version + 1, seen.new_version);
+    CHECK_INT(2, seen.changed);
+    CHECK_INT(1, seen.locked);
+    CHECK_INT(seen.old_version, seen.locked_version);
+    const int64_t version = seen.new_version;
+    cst_object *const both[] = {ada, bob};
+    seen.added = seen.removed = seen.members = 0;
+    OK(cst_object_set_members(project, c.members, 2, both, E));
+    OK(cst_context_save(c.context, E));
+    CHECK_INT(0, seen.locked);
+    CHECK_INT(4, seen.added); /* from both sides */
+    CHECK_INT(2, seen.members);
+    CHECK(seen.is_ordered);
+    seen.added = seen.removed = seen.members = 0;
+    OK(cst_object_remove_member(project, c.members, bob, E));
+    OK(cst_context_save(c.context, E));
+    CHECK_INT(2, seen.removed);
+    CHECK_INT(1, seen.members);
+    OK(cst_object_remove_member(project, c.members, ada, E));
+    OK(cst_context_save(c.context, E));
+    seen.deleted_version = -1;
+    OK(cst_context_delete(c.context, ada, E));
+    OK(cst_context_save(c.context, E));
+    CHECK(seen.deleted_version >= version);
+    cst_release(ada), cst_release(bob), cst_release(project);
+    end(&c);
+}
+
+static void references_make_ids(void) {
+    struct company c = begin_noting(NULL);
+    cst_object_id *id = NULL, *same = NULL;
+    cst_value given = value_text("a/b"), found;
+    OK(cst_store_new_object_id(c.store, c.employee, &given, &id, E));
+    OK(cst_store_new_object_id(c.store, c.employee, &given, &same, E));
+    CHECK(cst_object_id_equal(id, same));
+    OK(cst_object_id_reference(id, &found, E));
+    CHECK_INT(CST_STRING, found.type);
+    CHECK_TEXT("a/b", found.as.string);
+    cst_release(id), cst_release(same);
+    given = value_bytes("\0\1", 2);
+    OK(cst_store_new_object_id(c.store, c.employee, &given, &id, E));
+    OK(cst_object_id_reference(id, &found, E));
+    CHECK(found.type == CST_BYTES && found.as.bytes.size == 2 && memcmp(found.as.bytes.data, "\0\1", 2) == 0);
+    OK(cst_release(id));
+    given = value_int(-4);
+    OK(cst_store_new_object_id(c.store, c.employee, &given, &id, E));
+    OK(cst_object_id_reference(id, &found, E));
+    CHECK(found.type == CST_INT && found.as.integer == -4);
+    OK(cst_release(id));
+    const cst_value wrong[] = {value_null(), value_text(""), value_bytes("", 0), value_real(1), value_bool(true)};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_store_new_object_id(c.store, c.employee, &wrong[i], &id, E));
+        CHECK_CONTAINS(i == 0 ? "the reference of Employee is null" : "the reference of Employee is no reference",
+                       cst_error_message(check_error()));
+        CHECK_TEXT("Employee", cst_error_entity(check_error()));
+    }
+    CHECK(id == NULL);
+    cst_object *fresh = company_employee(&c, c.context, "Ada", 1);
+    OK(cst_object_copy_id(fresh, &id, E));
+    found = value_int(7);
+    CHECK_STATUS(CST_NOT_FOUND, cst_object_id_reference(id, &found, E)); /* a temporary ID */
+    CHECK_INT(CST_NULL, found.type);
+    OK(cst_release(id));
+    OK(cst_release(fresh));
+    OK(cst_context_rollback(c.context, E));
+    end(&c);
+}
+
+struct requests {
+    cst_status no_count, no_rows, no_room, incremental, bad_kind, no_row, bad_row;
+};
+
+static struct requests tried;
+
+static cst_status trying_save(void *store, const cst_save_changes *changes, cst_row_sink *sink, cst_error **error) {
+    cst_row row = {0};
+    size_t count = 9;
+    tried.no_count = cst_save_request_next(changes->request, 1, &row, NULL, NULL);
+    tried.no_rows = cst_save_request_next(changes->request, 1, NULL, &count, NULL);
+    CHECK_INT(0, count);
+    tried.no_room = cst_save_request_next(changes->request, 0, &row, &count, NULL);
+    tried.incremental = cst_save_request_next(changes->request, 1, &row, &count, NULL);
+    tried.no_row = cst_save_request_add_conflict(changes->request, CST_CONFLICT_ROW_VERSION, NULL, NULL);
+    if (changes->inserted_count) {
+        row = changes->inserted[0];
+        tried.bad_kind = cst_save_request_add_conflict(changes->request, 3, &row, NULL);
+        row.reference = value_null();
+        tried.bad_row = cst_save_request_add_conflict(changes->request, CST_CONFLICT_ROW_VERSION, &row, NULL);
+    }
+    return seen.inner.save(store, changes, sink, error);
+}
+
+static void a_save_request_checks_what_it_is_asked(void) {
+    cst_store_callbacks callbacks = noting(CST_STORE_INCREMENTAL);
+    callbacks.save = trying_save;
+    OK(cst_store_type_register(text("Keeper"), &callbacks, E));
+    struct company c = {.model = company_model()};
+    OK(cst_coordinator_new(c.model, &c.coordinator, E));
+    company_resolve(&c);
+    OK(cst_coordinator_add_store(c.coordinator, text("Keeper"), text("shelf"), NULL, &c.store, E));
+    OK(cst_context_new(c.coordinator, CST_QUEUE_CALLER, &c.context, E));
+    OK(cst_release(company_employee(&c, c.context, "Ada", 1)));
+    OK(cst_context_save(c.context, E));
+    CHECK_INT(CST_E_INVALID_ARGUMENT, tried.no_count);
+    CHECK_INT(CST_E_INVALID_ARGUMENT, tried.no_rows);
+    CHECK_INT(CST_E_INVALID_ARGUMENT, tried.no_room);
+    CHECK_INT(CST_E_UNSUPPORTED, tried.incremental);
+    CHECK_INT(CST_E_INVALID_ARGUMENT, tried.bad_kind);
+    CHECK_INT(CST_E_INVALID_ARGUMENT, tried.no_row);
+    CHECK_INT(CST_E_INVALID_ARGUMENT, tried.bad_row);
+    end(&c);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(incremental_stores_keep_what_is_saved);
@@ -827,6 +1179,12 @@ int main(int argc, char **argv) {
     RUN(objects_leave_while_they_are_named);
     RUN(what_stores_are_told_of_themselves);
     RUN(types_are_checked);
+    RUN(what_an_opening_tells);
+    RUN(what_a_fetch_asks_for);
+    RUN(what_a_fetch_says_it_has_done_is_checked);
+    RUN(what_a_save_tells_of_rows);
+    RUN(references_make_ids);
+    RUN(a_save_request_checks_what_it_is_asked);
     RUN(failures_come_back);
     RUN(nonsense_is_refused);
     RUN(conflicts_of_incremental_stores);

@@ -4,6 +4,7 @@
  */
 #include "company.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum kind { INSERT, FETCH, SAVE, SAVED, DELETION, FAULT, FAULTED, NIL, VALUE, OBJECT, KINDS };
@@ -338,6 +339,111 @@ static void userdata_ends_once(void) {
     CHECK_INT(4, host.destroyed);
 }
 
+static struct {
+    char events[120], purposes[120];
+    bool refuses;
+} snapshots;
+
+static cst_status note_events(void *userdata, cst_object *object, uint32_t events, cst_error **error) {
+    (void)userdata, (void)error;
+    CHECK(object != NULL);
+    size_t used = strlen(snapshots.events);
+    snprintf(snapshots.events + used, sizeof snapshots.events - used, "%u ", events);
+    return CST_OK;
+}
+
+static void expect_events(const char *expected) {
+    CHECK_TEXT(expected, text_of_size(snapshots.events, strlen(snapshots.events)));
+    snapshots.events[0] = 0;
+}
+
+static struct company begin_with(const cst_lifecycle_hooks *found) {
+    struct company c = {0};
+    cst_entity *person = NULL;
+    c.model = company_model();
+    memset(&host, 0, sizeof host);
+    memset(&snapshots, 0, sizeof snapshots);
+    OK(cst_model_entity(c.model, text("Person"), &person, E));
+    OK(cst_entity_set_lifecycle(person, found, E));
+    OK(cst_coordinator_new(c.model, &c.coordinator, E));
+    OK(cst_coordinator_add_store(c.coordinator, text("SQLite"), text(check_path("s.sqlite")), NULL, &c.store, E));
+    company_resolve(&c);
+    c.context = host.context = company_context(&c, CST_QUEUE_CALLER);
+    return c;
+}
+
+static void snapshot_events_say_why(void) {
+    cst_lifecycle_hooks found = CST_LIFECYCLE_HOOKS_INIT;
+    found.awake_from_snapshot_events = note_events;
+    struct company c = begin_with(&found);
+    cst_undo_manager *manager = NULL;
+    OK(cst_undo_manager_new(&manager, E));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1);
+    save(c.context);
+    expect_events("");
+    set(ada, c.number, value_int(2));
+    OK(cst_context_rollback(c.context, E));
+    expect_events("16 ");
+    set(ada, c.number, value_int(3));
+    OK(cst_object_refresh(ada, true, E));
+    expect_events("32 ");
+    OK(cst_context_rollback(c.context, E));
+    expect_events("16 ");
+    OK(cst_context_set_undo_manager(c.context, manager, E));
+    set(ada, c.number, value_int(4));
+    OK(cst_context_undo(c.context, E));
+    expect_events("8 ");
+    OK(cst_context_delete(c.context, ada, E));
+    OK(cst_context_process_pending_changes(c.context, E));
+    OK(cst_context_undo(c.context, E));
+    expect_events("4 ");
+    OK(cst_release(manager));
+    OK(cst_release(ada));
+    company_close(&c);
+}
+
+static cst_status note_purpose(void *userdata, cst_object *object, uint32_t purpose, cst_value *value,
+                               cst_error **error) {
+    (void)userdata, (void)object;
+    CHECK(value == NULL);
+    size_t used = strlen(snapshots.purposes);
+    snprintf(snapshots.purposes + used, sizeof snapshots.purposes - used, "%u ", purpose);
+    return snapshots.refuses ? refuse(error) : CST_OK;
+}
+
+static void the_hook_that_validates_is_told_the_purpose(void) {
+    cst_lifecycle_hooks found = CST_LIFECYCLE_HOOKS_INIT;
+    found.validate = note_purpose;
+    struct company c = begin_with(&found);
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1);
+    const uint32_t purposes[] = {CST_VALIDATE_INSERT, CST_VALIDATE_UPDATE, CST_VALIDATE_DELETE};
+    for (size_t i = 0; i < 3; i++)
+        OK(cst_object_validate(ada, purposes[i], E));
+    CHECK_TEXT("1 2 3 ", text_of_size(snapshots.purposes, strlen(snapshots.purposes)));
+    snapshots.refuses = true;
+    for (size_t i = 0; i < 3; i++) {
+        OK(cst_object_validate(ada, purposes[i] | CST_VALIDATE_WITHOUT_HOOK, E));
+        CHECK_STATUS(CST_E_VALIDATION, cst_object_validate(ada, purposes[i], E));
+        CHECK_INT(4711, cst_error_code(check_error()));
+        CHECK_TEXT("Employee", cst_error_entity(check_error()));
+    }
+    const uint32_t wrong[] = {0, 4, CST_VALIDATE_WITHOUT_HOOK, 32 | CST_VALIDATE_UPDATE};
+    for (size_t i = 0; i < 4; i++) {
+        CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_validate(ada, wrong[i], E));
+        CHECK_TEXT("Employee", cst_error_entity(check_error()));
+    }
+    snapshots.refuses = false;
+    snapshots.purposes[0] = 0;
+    save(c.context);
+    set(ada, c.number, value_int(2));
+    save(c.context);
+    OK(cst_context_delete(c.context, ada, E));
+    save(c.context);
+    CHECK_TEXT("1 2 3 ", text_of_size(snapshots.purposes, strlen(snapshots.purposes)));
+    OK(cst_release(ada));
+    company_close(&c);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(hooks_are_called_in_their_turn);
@@ -348,5 +454,7 @@ int main(int argc, char **argv) {
     RUN(hooks_that_never_end_are_stopped);
     RUN(tracking_is_disabled_and_enabled);
     RUN(userdata_ends_once);
+    RUN(snapshot_events_say_why);
+    RUN(the_hook_that_validates_is_told_the_purpose);
     return check_end();
 }

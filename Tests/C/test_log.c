@@ -254,6 +254,100 @@ static void a_collection_compared_with_one_value_is_told_once(void) {
     company_close(&c);
 }
 
+/* Each number counts its own kind of work. */
+static void every_statistic_counts_its_own(void) {
+    struct company c = company_open(check_path("company.sqlite"));
+    cst_object *place = company_insert(&c, c.context, c.department, c.department_name, "R&D");
+    for (int i = 0; i < 4; i++) {
+        cst_object *person = company_employee(&c, c.context, "x", i);
+        set(person, c.to_department, value_object(place));
+        OK(cst_release(person));
+    }
+    save(c.context);
+    cst_statistics counted = statistics_of(&c);
+    CHECK_INT(sizeof counted, counted.struct_size);
+    CHECK_INT(1, counted.saves);
+    CHECK_INT(5, counted.inserted);
+    CHECK_INT(0, counted.updated);
+    CHECK_INT(0, counted.deleted);
+    OK(cst_coordinator_reset_statistics(c.coordinator, E));
+    cst_results *people = company_fetch(c.context, c.employee, NULL, "number");
+    set(object_at(people, 0), c.number, value_int(10));
+    set(object_at(people, 1), c.number, value_int(11));
+    OK(cst_context_delete(c.context, object_at(people, 3), E));
+    save(c.context);
+    counted = statistics_of(&c);
+    CHECK_INT(1, counted.fetches);
+    CHECK_INT(4, counted.fetched_rows);
+    CHECK_INT(1, counted.saves);
+    CHECK_INT(0, counted.inserted);
+    CHECK_INT(1, counted.deleted);
+    CHECK_INT(3, counted.updated); /* the department lost a member */
+    CHECK(counted.row_bytes > 0);
+    OK(cst_release(people));
+    OK(cst_release(place));
+
+    /* In a context that knows nothing: one query for members, and the rows come from the cache. */
+    cst_context *other = company_context(&c, CST_QUEUE_CALLER);
+    cst_results *places = company_fetch(other, c.department, NULL, NULL);
+    OK(cst_coordinator_reset_statistics(c.coordinator, E));
+    counted = statistics_of(&c);
+    CHECK(counted.fetches == 0 && counted.fetched_rows == 0 && counted.faults == 0 && counted.faulted_rows == 0);
+    CHECK(counted.relationship_faults == 0 && counted.cache_hits == 0 && counted.cache_misses == 0);
+    CHECK(counted.saves == 0 && counted.updated == 0 && counted.deleted == 0);
+    CHECK(counted.fetch_nanoseconds == 0 && counted.save_nanoseconds == 0);
+    CHECK(counted.row_bytes > 0); /* no count */
+    CHECK_INT(3, member_count(object_at(places, 0), c.employees));
+    CHECK_INT(1, statistics_of(&c).relationship_faults);
+    OK(cst_release(places));
+    OK(cst_release(other));
+    company_close(&c);
+}
+
+static void a_shorter_struct_is_filled_as_far_as_it_goes(void) {
+    struct company c = company_open(check_path("company.sqlite"));
+    cst_statistics part;
+    memset(&part, 0x5a, sizeof part);
+    part.struct_size = offsetof(cst_statistics, saves);
+    OK(cst_coordinator_statistics(c.coordinator, &part, E));
+    CHECK_INT(offsetof(cst_statistics, saves), part.struct_size);
+    CHECK_INT(0, part.cache_misses);
+    CHECK(part.saves == (uint64_t)0x5a5a5a5a5a5a5a5a);
+    struct {
+        cst_statistics known;
+        uint8_t more[16];
+    } longer;
+    memset(&longer, 0x5a, sizeof longer);
+    longer.known.struct_size = sizeof longer - 8;
+    OK(cst_coordinator_statistics(c.coordinator, &longer.known, E));
+    for (size_t i = 0; i < sizeof longer.more; i++)
+        CHECK_INT(i < 8 ? 0 : 0x5a, longer.more[i]); /* of a newer host, what is not known here is zero */
+    const size_t wrong[] = {0, 7, (1 << 16) + 1, SIZE_MAX};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        part.struct_size = wrong[i];
+        CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_statistics(c.coordinator, &part, E));
+        CHECK_CONTAINS("out_statistics.struct_size", cst_error_message(check_error()));
+    }
+    company_close(&c);
+}
+
+static void details_beyond_the_last_are_refused(void) {
+    const uint32_t before = cst_log_sql_detail();
+    OK(cst_log_set_sql_detail(4, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_log_set_sql_detail(5, E));
+    CHECK_CONTAINS("5 is no detail of the log", cst_error_message(check_error()));
+    cst_value value;
+    OK(cst_error_value(check_error(), &value));
+    CHECK_INT(5, value.as.integer);
+    CHECK_INT(4, cst_log_sql_detail());
+    OK(cst_log_set_sql_detail(before, E));
+    size_t taken = 9;
+    const char *const missing[] = {"program", NULL};
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_log_take_arguments(2, missing, &taken, E));
+    CHECK_TEXT("arguments[1] is NULL", cst_error_message(check_error()));
+    CHECK_INT(0, taken);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(environment);
@@ -262,6 +356,9 @@ int main(int argc, char **argv) {
     RUN(launch_arguments);
     RUN(integrity_is_checked_when_asked);
     RUN(statistics);
+    RUN(every_statistic_counts_its_own);
+    RUN(a_shorter_struct_is_filled_as_far_as_it_goes);
+    RUN(details_beyond_the_last_are_refused);
     RUN(explanations);
     RUN(a_collection_compared_with_one_value_is_told_once);
     return check_end();

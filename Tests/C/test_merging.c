@@ -284,6 +284,107 @@ static void unique_values_are_taken(void) {
         cst_release(all[i]);
 }
 
+/* Two rows in conflict are two conflicts, each of its own object, with all that differs. */
+static void each_object_has_its_conflict(void) {
+    struct company c = company_open(check_path("m.sqlite"));
+    cst_object *people[2];
+    cst_object_id *ids[2];
+    for (int i = 0; i < 2; i++)
+        people[i] = company_employee(&c, c.context, i ? "Bob" : "Ada", i);
+    save(c.context);
+    for (int i = 0; i < 2; i++) {
+        OK(cst_object_copy_id(people[i], &ids[i], E));
+        change_elsewhere(&c, people[i], 10 + i);
+        set(people[i], c.number, value_int(20 + i));
+        set(people[i], c.notes, value_text("mine"));
+    }
+    cst_error *error = NULL;
+    CHECK_STATUS(CST_E_CONFLICT, cst_context_save(c.context, &error));
+    CHECK_INT(2, cst_error_conflict_count(error));
+    CHECK_INT(0, cst_error_conflict_count(NULL));
+    CHECK(cst_error_conflict_at(NULL, 0) == NULL && cst_error_conflict_at(error, 2) == NULL &&
+          cst_error_conflict_at(error, SIZE_MAX) == NULL);
+    for (size_t n = 0; n < 2; n++) {
+        const cst_conflict *conflict = cst_error_conflict_at(error, n);
+        const cst_object_id *id = cst_conflict_object_id_at(conflict, 0);
+        const int i = cst_object_id_equal(id, ids[1]);
+        CHECK(cst_object_id_equal(id, ids[i]));
+        CHECK_INT(2, cst_conflict_property_count(conflict));
+        cst_value value;
+        OK(cst_conflict_value(conflict, CST_SNAPSHOT_CURRENT, 0, text("number"), &value, E));
+        CHECK_INT(20 + i, value.as.integer);
+        OK(cst_conflict_value(conflict, CST_SNAPSHOT_CURRENT, 0, text("notes"), &value, E));
+        CHECK_TEXT("mine", value.as.string);
+        OK(cst_conflict_value(conflict, CST_SNAPSHOT_OBJECT, 0, text("notes"), &value, E));
+        CHECK_INT(CST_NULL, value.type);
+        OK(cst_conflict_value(conflict, CST_SNAPSHOT_THEIRS, 0, text("number"), &value, E));
+        CHECK_INT(10 + i, value.as.integer);
+        CHECK_STATUS(CST_NOT_FOUND, cst_conflict_value(conflict, CST_SNAPSHOT_THEIRS, 0, text("nothing"), &value, E));
+        CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_conflict_value(conflict, -1, 0, text("number"), &value, E));
+        CHECK_CONTAINS("-1 is no snapshot", cst_error_message(check_error()));
+    }
+    CHECK_INT(0, cst_conflict_old_version(NULL));
+    CHECK_INT(0, cst_conflict_new_version(NULL));
+    CHECK_INT(0, cst_conflict_object_count(NULL));
+    CHECK_INT(0, cst_conflict_property_count(NULL));
+    CHECK_TEXT(NULL, cst_conflict_message(NULL));
+    CHECK_TEXT(NULL, cst_conflict_property_at(NULL, 0));
+    CHECK(cst_conflict_object_id_at(NULL, 0) == NULL && cst_conflict_database_id(NULL) == NULL);
+    cst_release(error);
+    for (int i = 0; i < 2; i++) {
+        OK(cst_release(people[i]));
+        OK(cst_release(ids[i]));
+    }
+    OK(cst_context_rollback(c.context, E));
+    company_close(&c);
+}
+
+/* Of a deleted row there is no newest state. */
+static void a_row_that_is_gone_has_no_version(void) {
+    struct company c = company_open(check_path("m.sqlite"));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1), *same = NULL;
+    save(c.context);
+    cst_context *other = company_context(&c, CST_QUEUE_CALLER);
+    cst_object_id *id = NULL;
+    OK(cst_object_copy_id(ada, &id, E));
+    OK(cst_context_object_with_id(other, id, &same, E));
+    OK(cst_context_delete(other, same, E));
+    save(other);
+    set(ada, c.number, value_int(3));
+    cst_error *error = NULL;
+    CHECK_STATUS(CST_E_CONFLICT, cst_context_save(c.context, &error));
+    const cst_conflict *conflict = cst_error_conflict_at(error, 0);
+    REQUIRE(conflict != NULL);
+    CHECK_INT(1, cst_conflict_old_version(conflict));
+    CHECK_INT(0, cst_conflict_new_version(conflict));
+    cst_value value;
+    CHECK_STATUS(CST_NOT_FOUND, cst_conflict_value(conflict, CST_SNAPSHOT_THEIRS, 0, text("number"), &value, E));
+    CHECK_INT(CST_NULL, value.type);
+    check_int_value(conflict, CST_SNAPSHOT_OBJECT, 1);
+    check_int_value(conflict, CST_SNAPSHOT_CURRENT, 3);
+    cst_release(error), cst_release(id), cst_release(same), cst_release(other), cst_release(ada);
+    OK(cst_context_rollback(c.context, E));
+    company_close(&c);
+}
+
+static void types_of_policies_have_bounds(void) {
+    cst_merge_policy *policy = NULL;
+    for (int32_t type = CST_MERGE_ERROR; type <= CST_MERGE_ROLLBACK; type++) {
+        OK(cst_merge_policy_new(type, NULL, NULL, NULL, &policy, E));
+        CHECK_INT(type, cst_merge_policy_type(policy));
+        OK(cst_release(policy));
+        OK(cst_merge_policy_new(type, add_up, NULL, NULL, &policy, E));
+        CHECK_INT(type, cst_merge_policy_type(policy));
+        OK(cst_release(policy));
+    }
+    const int32_t wrong[] = {-1, 5, INT32_MAX};
+    for (size_t i = 0; i < 3; i++) {
+        CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_merge_policy_new(wrong[i], NULL, NULL, NULL, &policy, E));
+        CHECK(policy == NULL);
+    }
+    CHECK_INT(CST_MERGE_ERROR, cst_merge_policy_type(NULL));
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(types_settle_conflicts);
@@ -292,5 +393,8 @@ int main(int argc, char **argv) {
     RUN(policies_are_checked);
     RUN(locked_objects_are_checked);
     RUN(unique_values_are_taken);
+    RUN(each_object_has_its_conflict);
+    RUN(a_row_that_is_gone_has_no_version);
+    RUN(types_of_policies_have_bounds);
     return check_end();
 }

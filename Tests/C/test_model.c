@@ -707,6 +707,89 @@ static void a_model_is_looked_at_and_compared(void) {
     OK(cst_release(model));
 }
 
+/* What is transient or fetched adds nothing to a hash; an inherited property adds what it adds to its parent's. */
+static void properties_have_hashes_of_their_own(void) {
+    cst_model *model = company_model();
+    cst_entity *employee = NULL, *person = NULL;
+    uint8_t own[33], inherited[32], other[32];
+    memset(own, 0xab, sizeof own);
+    OK(cst_model_entity(model, text("Employee"), &employee, E));
+    OK(cst_model_entity(model, text("Person"), &person, E));
+    OK(cst_entity_property_version_hash(person, text("name"), own, E));
+    CHECK_INT(0xab, own[32]);
+    OK(cst_entity_property_version_hash(employee, text("name"), inherited, E));
+    CHECK(memcmp(own, inherited, 32) == 0);
+    OK(cst_entity_property_version_hash(employee, text("friends"), other, E));
+    CHECK(memcmp(own, other, 32) != 0);
+    bool frozen = false;
+    OK(cst_model_is_frozen(model, &frozen, E));
+    CHECK(frozen);
+    static const char *const none[] = {"scratch", "namesakes", "nothing"};
+    for (size_t i = 0; i < 3; i++)
+        CHECK_STATUS(CST_NOT_FOUND, cst_entity_property_version_hash(employee, text(none[i]), other, E));
+    OK(cst_release(model));
+}
+
+static void what_people_call_the_parts_of_a_model(void) {
+    cst_model *model = company_model();
+    cst_entity *employee = NULL;
+    cst_string found = text("x");
+    OK(cst_model_entity(model, text("Employee"), &employee, E));
+    CHECK_STATUS(CST_NOT_FOUND, cst_model_localization(model, text("Entity/Employee"), &found, E));
+    CHECK_TEXT(NULL, found);
+    CHECK_TEXT("Employee", cst_entity_localized_name(employee));
+    OK(cst_model_set_localization(model, text("Entity/Employee"), text("Angestellter"), E));
+    OK(cst_model_set_localization(model, text("Property/level"), text("Stufe"), E));
+    OK(cst_model_set_localization(model, text("Property/number/Entity/Employee"), text("Nummer"), E));
+    OK(cst_model_set_localization(model, text("Property/floor"), text("Stock"), E));
+    OK(cst_model_set_localization(model, text("Property/floor"), (cst_string){NULL, 0}, E));
+    OK(cst_model_localization(model, text("Entity/Employee"), &found, E));
+    CHECK_TEXT("Angestellter", found);
+    OK(cst_model_freeze(model, E));
+    CHECK_TEXT("Angestellter", cst_entity_localized_name(employee));
+    static const char *const properties[][2] = {
+        {"level", "Stufe"}, {"number", "Nummer"}, {"floor", "floor"}, {"name", "name"}};
+    for (size_t i = 0; i < 4; i++) {
+        OK(cst_entity_localized_property_name(employee, text(properties[i][0]), &found, E));
+        CHECK_TEXT(properties[i][1], found);
+    }
+    CHECK_STATUS(CST_NOT_FOUND, cst_entity_localized_property_name(employee, text("nothing"), &found, E));
+    CHECK_TEXT(NULL, found);
+    CHECK_TEXT(NULL, cst_entity_localized_name(NULL));
+    OK(cst_release(model));
+}
+
+static void entities_tell_their_children_and_parents_in_order(void) {
+    cst_model *model = NULL;
+    cst_entity *root = NULL, *children[3], *found = NULL;
+    OK(cst_model_new(&model, E));
+    OK(cst_model_add_entity(model, text("Root"), &root, E));
+    static const char *const names[] = {"Zebra", "Apple", "Mango"};
+    for (int i = 0; i < 3; i++) {
+        OK(cst_model_add_entity(model, text(names[i]), &children[i], E));
+        OK(cst_entity_set_parent(children[i], root, E));
+    }
+    bool is_kind = true;
+    for (size_t i = 0; i < 3; i++) {
+        OK(cst_entity_child_at(root, i, &found, E));
+        CHECK(found == children[i]);
+    }
+    CHECK_STATUS(CST_END, cst_entity_child_at(root, 3, &found, E));
+    CHECK(found == NULL);
+    CHECK_STATUS(CST_END, cst_entity_child_at(root, SIZE_MAX, &found, E));
+    OK(cst_entity_is_kind_of(children[0], children[1], &is_kind, E));
+    CHECK(!is_kind);
+    OK(cst_entity_is_kind_of(root, root, &is_kind, E));
+    CHECK(is_kind);
+    OK(cst_entity_is_abstract(root, &is_kind, E));
+    CHECK(!is_kind);
+    OK(cst_entity_set_abstract(root, true, E));
+    OK(cst_entity_set_abstract(root, false, E));
+    OK(cst_entity_is_abstract(root, &is_kind, E));
+    CHECK(!is_kind);
+    OK(cst_release(model));
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(entities_are_found_by_name_and_position);
@@ -736,5 +819,8 @@ int main(int argc, char **argv) {
     RUN(versions_are_compared);
     RUN(a_mistake_keeps_no_object);
     RUN(a_model_is_looked_at_and_compared);
+    RUN(properties_have_hashes_of_their_own);
+    RUN(what_people_call_the_parts_of_a_model);
+    RUN(entities_tell_their_children_and_parents_in_order);
     return check_end();
 }

@@ -199,6 +199,93 @@ static void queues_of_parents_are_respected(void) {
     company_close(&c);
 }
 
+/* Changes that come from somewhere else, told by URI: each of the three lists has its own effect. */
+static void remote_changes_are_told_by_uri(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *people[2] = {company_employee(&c, c.context, "Ada", 1), company_employee(&c, c.context, "Bob", 2)};
+    OK(cst_context_save(c.context, E));
+    cst_context *second = company_context(&c, CST_QUEUE_CALLER);
+    cst_object *theirs[2], *found = NULL;
+    cst_object_id *ids[3];
+    cst_buffer uris[3] = {{0}};
+    for (int i = 0; i < 2; i++) {
+        theirs[i] = counterpart(second, people[i]);
+        check_name(&c, theirs[i], i ? "Bob" : "Ada");
+        ids[i] = id_of(people[i]);
+    }
+    rename_to(&c, people[0], "Alicia");
+    OK(cst_context_delete(c.context, people[1], E));
+    cst_object *eve = company_employee(&c, c.context, "Eve", 3);
+    OK(cst_context_save(c.context, E));
+    ids[2] = id_of(eve);
+    cst_string texts[3];
+    for (int i = 0; i < 3; i++) {
+        OK(cst_object_id_copy_uri(ids[i], &uris[i], E));
+        texts[i] = text_of_size(uris[i].data, uris[i].size);
+    }
+    CHECK_STATUS(CST_NOT_FOUND, cst_context_registered_object(second, ids[2], &found, E));
+    OK(cst_context_merge_remote_changes(second, 1, &texts[2], 0, NULL, 0, NULL, E));
+    OK(cst_context_registered_object(second, ids[2], &found, E));
+    OK(cst_release(found));
+    check_name(&c, theirs[0], "Ada");
+    OK(cst_context_merge_remote_changes(second, 0, NULL, 1, &texts[0], 0, NULL, E));
+    check_name(&c, theirs[0], "Alicia");
+    CHECK_INT(0, state(theirs[1]) & CST_OBJECT_DELETED);
+    OK(cst_context_merge_remote_changes(second, 0, NULL, 0, NULL, 1, &texts[1], E));
+    CHECK(state(theirs[1]) & CST_OBJECT_DELETED);
+    CHECK(!has_changes(second));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_merge_remote_changes(second, 1, NULL, 0, NULL, 0, NULL, E));
+    CHECK_CONTAINS("inserted is NULL but has 1 elements", cst_error_message(check_error()));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_merge_changes(second, 0, NULL, 1, NULL, 0, NULL, E));
+    CHECK_CONTAINS("updated is NULL but has 1 elements", cst_error_message(check_error()));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_merge_changes(second, 0, NULL, 0, NULL, 1, NULL, E));
+    CHECK_CONTAINS("deleted is NULL but has 1 elements", cst_error_message(check_error()));
+    for (int i = 0; i < 3; i++) {
+        cst_buffer_dispose(&uris[i]);
+        OK(cst_release(ids[i]));
+    }
+    for (int i = 0; i < 2; i++) {
+        OK(cst_release(people[i]));
+        OK(cst_release(theirs[i]));
+    }
+    OK(cst_release(eve));
+    OK(cst_release(second));
+    company_close(&c);
+}
+
+static void merging_by_itself_can_be_switched_off_again(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1);
+    OK(cst_context_save(c.context, E));
+    cst_context *follower = company_context(&c, CST_QUEUE_CALLER), *child = child_of(c.context, CST_QUEUE_CALLER);
+    cst_object *theirs = counterpart(follower, ada);
+    check_name(&c, theirs, "Ada");
+    OK(cst_context_set_automatically_merges(follower, true, E));
+    rename_to(&c, ada, "B");
+    OK(cst_context_save(c.context, E));
+    check_name(&c, theirs, "B");
+    OK(cst_context_set_automatically_merges(follower, false, E));
+    bool merges = true;
+    OK(cst_context_automatically_merges(follower, &merges, E));
+    CHECK(!merges);
+    rename_to(&c, ada, "C");
+    OK(cst_context_save(c.context, E));
+    check_name(&c, theirs, "B");
+    merges = true;
+    OK(cst_context_merges_remote_changes(follower, &merges, E));
+    CHECK(!merges);
+    /* A child merges what its parent does. */
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_set_merges_remote_changes(child, true, E));
+    cst_coordinator *coordinator = NULL;
+    OK(cst_context_coordinator(child, &coordinator, E));
+    CHECK(coordinator == c.coordinator);
+    OK(cst_release(theirs));
+    OK(cst_release(ada));
+    OK(cst_release(child));
+    OK(cst_release(follower));
+    company_close(&c);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(a_child_saves_into_its_parent);
@@ -206,5 +293,7 @@ int main(int argc, char **argv) {
     RUN(a_parent_that_lost_its_objects_is_an_error);
     RUN(saved_changes_are_merged);
     RUN(queues_of_parents_are_respected);
+    RUN(remote_changes_are_told_by_uri);
+    RUN(merging_by_itself_can_be_switched_off_again);
     return check_end();
 }

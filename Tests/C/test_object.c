@@ -240,6 +240,258 @@ static void an_object_outside_contexts_ends_though_it_gave_itself(void) {
     company_close(&c);
 }
 
+static void text_and_bytes_are_copied_and_nothing_else(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1);
+    set(ada, c.site, value_uri("a:b"));
+    set(ada, c.photo, value_bytes("\0\1\2", 3));
+    set(ada, c.notes, value_text(""));
+    cst_buffer out = {0};
+    OK(cst_object_copy_bytes(ada, c.name, &out, E));
+    CHECK_TEXT("Ada", text_of_size(out.data, out.size));
+    OK(cst_object_copy_bytes(ada, c.site, &out, E));
+    CHECK_TEXT("a:b", text_of_size(out.data, out.size));
+    OK(cst_object_copy_bytes(ada, c.photo, &out, E));
+    CHECK(out.size == 3 && memcmp(out.data, "\0\1\2", 4) == 0);
+    OK(cst_object_copy_bytes(ada, c.notes, &out, E));
+    CHECK_TEXT("", text_of_size(out.data, out.size));
+    OK(cst_object_copy_bytes(ada, c.name, &out, E));
+    set(ada, c.notes, value_null());
+    CHECK_STATUS(CST_NOT_FOUND, cst_object_copy_bytes(ada, c.notes, &out, E));
+    CHECK_TEXT("", text_of_size(out.data, out.size));
+    CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_object_copy_bytes(ada, c.number, &out, E));
+    CHECK_TEXT("Employee.number is neither text nor binary data; read it with cst_object_get",
+               cst_error_message(check_error()));
+    CHECK_TEXT("Employee", cst_error_entity(check_error()));
+    CHECK_TEXT("number", cst_error_key(check_error()));
+    CHECK_CONTAINS("x-coredata:///Employee/t", cst_error_object_uri(check_error()));
+    cst_buffer_dispose(&out);
+    OK(cst_release(ada));
+    company_close(&c);
+}
+
+/* Of many values none is undefined after a failure, and none is set. */
+static void a_failure_among_many_leaves_the_rest_alone(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, c.context, "Bob", 2);
+    set(ada, c.manager, value_object(bob));
+    const cst_key keys[] = {c.name, c.title, c.number};
+    cst_value values[3] = {value_int(7), value_int(7), value_int(7)};
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_get_many(ada, 3, keys, values, E));
+    CHECK_INT(CST_NULL, values[2].type);
+    const cst_key good[] = {c.manager, c.name, c.number};
+    OK(cst_object_get_many(ada, 3, good, values, E));
+    CHECK(values[0].type == CST_OBJECT && values[0].as.object == bob);
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_get_many(ada, 3, NULL, values, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_get_many(ada, 3, good, NULL, E));
+    const cst_value fresh[] = {value_text("Eve"), value_text("x"), value_int(9)};
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_set_many(ada, 3, keys, fresh, E));
+    CHECK_TEXT("Ada", get_text(ada, c.name));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_set_many(ada, 3, good, NULL, E));
+
+    const cst_string paths[] = {text("name"), text("manager.name"), text("reports.@count")};
+    for (int i = 0; i < 3; i++)
+        values[i] = value_int(7);
+    const cst_string wrong[] = {text("name"), text("nme"), text("number")};
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_get_paths(ada, 3, wrong, values, E));
+    CHECK_INT(CST_NULL, values[2].type);
+    OK(cst_object_get_paths(ada, 0, NULL, NULL, E));
+    const cst_value more[] = {value_text("Eve"), value_text("Rob"), value_int(3)};
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_set_paths(ada, 3, paths, more, E));
+    CHECK_CONTAINS("cannot set reports.@count", cst_error_message(check_error()));
+    CHECK_TEXT("Employee", cst_error_entity(check_error()));
+    CHECK_TEXT("reports.@count", cst_error_key(check_error()));
+    cst_value refused;
+    OK(cst_error_value(check_error(), &refused));
+    CHECK_INT(3, refused.as.integer);
+    CHECK_TEXT("Ada", get_text(ada, c.name));
+    CHECK_TEXT("Bob", get_text(bob, c.name));
+    OK(cst_object_set_paths(ada, 2, paths, more, E));
+    CHECK_TEXT("Eve", get_text(ada, c.name));
+    CHECK_TEXT("Rob", get_text(bob, c.name));
+    /* A path with a list at its end has members, which a value cannot be. */
+    cst_value value = value_int(7);
+    CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_object_get_path(bob, text("reports.name"), &value, E));
+    CHECK_TEXT("reports.name", cst_error_key(check_error()));
+    CHECK_INT(CST_NULL, value.type);
+    OK(cst_release(ada));
+    OK(cst_release(bob));
+    company_close(&c);
+}
+
+/* Column `name` of the one row of an object's values; the type UINT32_MAX where there is none. Owned. */
+static cst_value value_of(const cst_object *object, uint32_t which, size_t count, const cst_key *keys, const char *name,
+                          size_t *out_columns) {
+    cst_rows *rows = NULL;
+    cst_value values[64], found = {UINT32_MAX, 0, {0}};
+    OK(cst_object_copy_values(object, which, count, keys, &rows, E));
+    CHECK_INT(1, cst_rows_count(rows));
+    const size_t columns = cst_rows_column_count(rows);
+    OK(cst_rows_copy_values(rows, 0, 1, values, E));
+    for (size_t i = 0; i < columns; i++) {
+        if (i > 0) CHECK(strcmp(cst_rows_column_name(rows, i - 1).data, cst_rows_column_name(rows, i).data) < 0);
+        if (strcmp(cst_rows_column_name(rows, i).data, name) == 0)
+            found = values[i];
+        else
+            cst_value_dispose(&values[i]);
+    }
+    *out_columns = columns;
+    OK(cst_release(rows));
+    return found;
+}
+
+static void values_are_those_that_were_asked_for(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, c.context, "Bob", 2);
+    save(c.context);
+    set(ada, c.number, value_int(5));
+    set(ada, c.manager, value_object(bob));
+    set(ada, c.scratch, value_int(1));
+    size_t columns = 0;
+    cst_value value = value_of(ada, CST_VALUES_CHANGED, 0, NULL, "number", &columns);
+    CHECK_INT(2, columns); /* nothing transient */
+    CHECK_INT(5, value.as.integer);
+    value = value_of(ada, CST_VALUES_CHANGED, 0, NULL, "manager", &columns);
+    cst_object_id *id = NULL;
+    OK(cst_object_copy_id(bob, &id, E));
+    REQUIRE(value.type == CST_OBJECT_ID);
+    CHECK(cst_object_id_equal(id, value.as.object_id));
+    cst_value_dispose(&value);
+    const cst_key keys[] = {c.number, c.name};
+    value = value_of(ada, CST_VALUES_CHANGED, 2, keys, "number", &columns);
+    CHECK_INT(1, columns); /* the name did not change */
+    value = value_of(ada, CST_VALUES_BEFORE_EVENT, 0, NULL, "number", &columns);
+    CHECK_INT(1, value.as.integer);
+    value = value_of(ada, CST_VALUES_COMMITTED, 2, keys, "number", &columns);
+    CHECK_INT(2, columns);
+    CHECK_INT(1, value.as.integer);
+    value = value_of(ada, CST_VALUES_COMMITTED, 1, &c.manager, "manager", &columns);
+    CHECK_INT(CST_NULL, value.type);
+    OK(cst_context_process_pending_changes(c.context, E));
+    value = value_of(ada, CST_VALUES_BEFORE_EVENT, 0, NULL, "number", &columns);
+    CHECK_INT(0, columns);
+    value = value_of(ada, CST_VALUES_CHANGED, 0, NULL, "number", &columns);
+    CHECK_INT(5, value.as.integer);
+    /* The members of the other side are an array of IDs, once somebody has loaded them. */
+    value = value_of(bob, CST_VALUES_CHANGED, 0, NULL, "reports", &columns);
+    CHECK_INT(CST_NULL, value.type);
+    CHECK_INT(1, columns);
+    CHECK_INT(1, member_count(bob, c.reports));
+    value = value_of(bob, CST_VALUES_CHANGED, 0, NULL, "reports", &columns);
+    REQUIRE(value.type == CST_ARRAY);
+    CHECK_INT(1, value.as.values.size);
+    CHECK_INT(CST_OBJECT_ID, value.as.values.data[0].type);
+    cst_value_dispose(&value);
+    cst_rows *rows = NULL;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_copy_values(ada, 0, 0, NULL, &rows, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_copy_values(ada, 4, 0, NULL, &rows, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_copy_values(ada, CST_VALUES_CHANGED, 1, &c.title, &rows, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_copy_values(ada, CST_VALUES_CHANGED, 1, NULL, &rows, E));
+    CHECK(rows == NULL);
+    cst_release(id), cst_release(ada), cst_release(bob);
+    OK(cst_context_rollback(c.context, E));
+    company_close(&c);
+}
+
+static void primitive_values_fire_nothing(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, c.context, "Bob", 2);
+    set(ada, c.manager, value_object(bob));
+    OK(cst_object_add_member(ada, c.friends, bob, E));
+    save(c.context);
+    OK(cst_object_refresh(ada, false, E));
+    cst_value value = value_int(7);
+    cst_results *members = NULL;
+    bool fault = false;
+    OK(cst_object_get_primitive(ada, c.number, &value, E));
+    CHECK_INT(CST_NULL, value.type);
+    CHECK_STATUS(CST_NOT_FOUND, cst_object_copy_primitive_members(ada, c.friends, &members, E));
+    CHECK(members == NULL);
+    CHECK(state(ada) & CST_OBJECT_FAULT);
+    OK(cst_object_has_relationship_fault(ada, c.friends, &fault, E));
+    CHECK(fault);
+    CHECK(state(ada) & CST_OBJECT_FAULT);
+    OK(cst_object_will_access(ada, CST_NO_KEY, E)); /* the whole object */
+    OK(cst_object_get_primitive(ada, c.number, &value, E));
+    CHECK_INT(1, value.as.integer);
+    OK(cst_object_did_access(ada, CST_NO_KEY, E));
+    OK(cst_object_get_primitive(ada, c.manager, &value, E));
+    CHECK(value.type == CST_OBJECT && value.as.object == bob);
+    CHECK_STATUS(CST_NOT_FOUND, cst_object_copy_primitive_members(ada, c.friends, &members, E));
+    OK(cst_object_will_access(ada, c.friends, E));
+    OK(cst_object_copy_primitive_members(ada, c.friends, &members, E));
+    CHECK_INT(1, cst_results_count(members));
+    CHECK(object_at(members, 0) == bob);
+    OK(cst_object_has_relationship_fault(ada, c.friends, &fault, E));
+    CHECK(!fault);
+    OK(cst_release(members));
+    cst_results *ids = NULL;
+    OK(cst_object_copy_related_ids(ada, c.friends, &ids, E));
+    CHECK_INT(1, cst_results_count(ids));
+    OK(cst_release(ids));
+    OK(cst_object_copy_related_ids(bob, c.manager, &ids, E));
+    CHECK_INT(0, cst_results_count(ids));
+    OK(cst_release(ids));
+    cst_object *const none[] = {ada};
+    const uint32_t kinds[] = {0, 5, UINT32_MAX};
+    for (size_t i = 0; i < 3; i++) {
+        CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_will_change_members(ada, c.friends, kinds[i], 1, none, E));
+        CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_did_change_members(ada, c.friends, kinds[i], 1, none, E));
+    }
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_did_change(ada, c.number, E)); /* a second without a first */
+    CHECK(!has_changes(c.context));
+    OK(cst_release(ada));
+    OK(cst_release(bob));
+    company_close(&c);
+}
+
+static void a_value_is_any_byte_that_is_true(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1);
+    cst_value value = value_bool(false);
+    memset(&value.as, 0, sizeof value.as);
+    *(unsigned char *)&value.as = 2;
+    set(ada, c.active, value);
+    CHECK(get(ada, c.active).as.boolean);
+    *(unsigned char *)&value.as = 0;
+    set(ada, c.active, value);
+    CHECK(get(ada, c.active).type == CST_BOOL && !get(ada, c.active).as.boolean);
+    /* Bytes without data are null, text of no size is not; a size without data is a mistake. */
+    set(ada, c.photo, value_bytes(NULL, 0));
+    CHECK_INT(CST_NULL, get(ada, c.photo).type);
+    set(ada, c.photo, value_bytes("", 0));
+    CHECK(get(ada, c.photo).type == CST_BYTES && get(ada, c.photo).as.bytes.size == 0);
+    value = value_bytes(NULL, 3);
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_set(ada, c.photo, &value, E));
+    value = value_text(NULL);
+    value.as.string.size = 3;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_set(ada, c.notes, &value, E));
+    value.as.string.size = CST_NUL;
+    set(ada, c.notes, value);
+    CHECK_INT(CST_NULL, get(ada, c.notes).type);
+    value = value_uri("a:b");
+    value.as.string = (cst_string){NULL, 0};
+    set(ada, c.site, value);
+    CHECK_INT(CST_NULL, get(ada, c.site).type);
+    value = value_bytes("x", (size_t)INT32_MAX);
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_set(ada, c.photo, &value, E));
+    value = value_decimal(1, 0, false);
+    value.aux = 0x200;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_set(ada, c.salary, &value, E));
+    CHECK_CONTAINS("an aux that CST_DECIMAL_AUX does not make", cst_error_message(check_error()));
+    const uint32_t kept[] = {CST_ARRAY, CST_DEFAULT, CST_EXPRESSION};
+    for (size_t i = 0; i < 3; i++) {
+        value = (cst_value){kept[i], 0, {0}};
+        CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_set(ada, c.number, &value, E));
+    }
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_set(ada, c.number, NULL, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_set_primitive(ada, c.number, NULL, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_set_path(ada, text("number"), NULL, E));
+    CHECK_INT(1, get_int(ada, c.number));
+    OK(cst_release(ada));
+    company_close(&c);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(many_values_in_one_call);
@@ -252,6 +504,11 @@ int main(int argc, char **argv) {
     RUN(a_transient_attribute_lives_in_memory_only);
     RUN(entity_of_an_object);
     RUN(long_text_and_bytes);
+    RUN(text_and_bytes_are_copied_and_nothing_else);
+    RUN(a_failure_among_many_leaves_the_rest_alone);
+    RUN(values_are_those_that_were_asked_for);
+    RUN(primitive_values_fire_nothing);
+    RUN(a_value_is_any_byte_that_is_true);
     RUN(an_object_outside_contexts_ends_though_it_gave_itself);
     return check_end();
 }

@@ -206,6 +206,101 @@ static void notifications_of_a_save(void) {
     company_close(&c);
 }
 
+static void note_all(void *userdata, cst_context *context, uint32_t notification, const cst_changes *changes) {
+    struct notes *notes = userdata;
+    size_t used = strlen(notes->lines);
+    (void)context;
+    snprintf(notes->lines + used, sizeof notes->lines - used, "%u+%zu~%zu-%zu*%zu!%zu%s;", (unsigned)notification,
+             cst_results_count(changes->inserted), cst_results_count(changes->updated),
+             cst_results_count(changes->deleted), cst_results_count(changes->refreshed),
+             cst_results_count(changes->invalidated), changes->invalidated_all ? " all" : "");
+    CHECK((changes->inserted == NULL) == (cst_results_count(changes->inserted) == 0));
+    CHECK(changes->query_generation == NULL);
+    /* Of these notifications alone there are IDs instead of objects. */
+    const bool has_ids =
+        notification == CST_NOTIFICATION_DID_SAVE_OBJECT_IDS || notification == CST_NOTIFICATION_DID_MERGE_OBJECT_IDS;
+    cst_object *object = NULL;
+    if (changes->updated)
+        CHECK_INT(has_ids ? CST_E_INVALID_ARGUMENT : CST_OK,
+                  cst_results_get_object(changes->updated, 0, &object, NULL));
+}
+
+static void expect_notes(struct notes *notes, const char *expected) {
+    CHECK_TEXT(expected, text_of_size(notes->lines, strlen(notes->lines)));
+    notes->lines[0] = 0;
+}
+
+static void every_notification_has_its_lists(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, c.context, "Bob", 2);
+    save(c.context);
+    cst_context *other = company_context(&c, CST_QUEUE_CALLER);
+    OK(cst_context_set_automatically_merges(other, true, E));
+    cst_results *theirs = company_fetch(other, c.employee, NULL, "number");
+    CHECK_INT(2, get_int(object_at(theirs, 1), c.number));
+    struct notes notes = {0}, merged = {0};
+    cst_observation *tokens[6] = {0}, *none = NULL;
+    for (uint32_t kind = CST_NOTIFICATION_WILL_SAVE; kind <= CST_NOTIFICATION_DID_MERGE_OBJECT_IDS; kind++)
+        OK(cst_context_observe(c.context, kind, note_all, &notes, NULL, &tokens[kind], E));
+    OK(cst_context_observe(other, CST_NOTIFICATION_DID_MERGE_OBJECT_IDS, note_all, &merged, NULL, &tokens[0], E));
+    cst_object *eve = company_employee(&c, c.context, "Eve", 3);
+    set(ada, c.name, value_text("Ada L."));
+    OK(cst_context_delete(c.context, bob, E));
+    save(c.context);
+    expect_notes(&notes, "3+1~1-1*0!0;1+0~0-0*0!0;2+1~1-1*0!0;4+1~1-1*0!0;");
+    OK(cst_context_process_pending_changes(other, E));
+    CHECK_CONTAINS("5+1~1-1*0!0;", text_of_size(merged.lines, strlen(merged.lines)));
+    OK(cst_object_refresh(ada, false, E));
+    OK(cst_context_process_pending_changes(c.context, E));
+    expect_notes(&notes, "3+0~0-0*1!0;");
+    OK(cst_context_process_pending_changes(c.context, E));
+    expect_notes(&notes, "");
+    OK(cst_context_reset(c.context, E));
+    expect_notes(&notes, "3+0~0-0*0!0 all;");
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_observe(c.context, 0, note_all, &notes, NULL, &none, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_observe(c.context, 6, note_all, &notes, NULL, &none, E));
+    CHECK_CONTAINS("6 is no notification; use a CST_NOTIFICATION_ constant", cst_error_message(check_error()));
+    CHECK(none == NULL);
+    for (int i = 0; i < 6; i++)
+        OK(cst_release(tokens[i]));
+    cst_release(theirs), cst_release(other), cst_release(ada), cst_release(bob), cst_release(eve);
+    company_close(&c);
+}
+
+/* Whoever observes members is told the kind, the members that came and went, and the path as it was given. */
+static void members_that_come_and_go(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *place = company_insert(&c, c.context, c.department, c.department_name, "R&D");
+    cst_object *people[3];
+    for (int i = 0; i < 3; i++)
+        people[i] = company_employee(&c, c.context, "x", i);
+    struct hearing h = {0};
+    cst_observation *token = NULL;
+    OK(cst_object_observe(place, text("employees"), CST_OBSERVE_INITIAL, hear, &h, ended, &token, E));
+    heard(&h, "1 employees - 0;");
+    OK(cst_object_add_member(place, c.employees, people[0], E));
+    heard(&h, "2 employees - 1;");
+    OK(cst_object_add_members(place, c.employees, 2, people + 1, E));
+    heard(&h, "2 employees - 1;2 employees - 1;");
+    OK(cst_object_remove_member(place, c.employees, people[0], E));
+    heard(&h, "3 employees 1 -;");
+    CHECK_STATUS(CST_UNCHANGED, cst_object_remove_member(place, c.employees, people[0], E));
+    heard(&h, "");
+    OK(cst_object_set_members(place, c.employees, 1, people, E));
+    heard(&h, "1 employees 2 1;");
+    cst_observation *none = NULL;
+    const uint32_t wrong[] = {1, 2, 16, CST_OBSERVE_INITIAL | 1};
+    for (size_t i = 0; i < 4; i++) {
+        CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                     cst_object_observe(place, text("employees"), wrong[i], hear, &h, NULL, &none, E));
+    }
+    OK(cst_release(token));
+    for (int i = 0; i < 3; i++)
+        OK(cst_release(people[i]));
+    OK(cst_release(place));
+    company_close(&c);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(values_members_and_paths);
@@ -214,5 +309,7 @@ int main(int argc, char **argv) {
     RUN(an_observer_may_end_everything);
     RUN(tokens_end_on_any_thread_and_outlive_their_context);
     RUN(notifications_of_a_save);
+    RUN(every_notification_has_its_lists);
+    RUN(members_that_come_and_go);
     return check_end();
 }

@@ -166,6 +166,210 @@ static void a_greedy_pattern_ends(void) {
     company_close(&c);
 }
 
+static cst_predicate_info info_of(const cst_predicate *predicate) {
+    cst_predicate_info info = CST_PREDICATE_INFO_INIT;
+    OK(cst_predicate_get_info(predicate, &info, E));
+    return info;
+}
+
+static cst_expression *expression(const char *format) {
+    cst_expression *parsed = NULL;
+    OK(cst_expression_parse(text(format), 0, NULL, &parsed, E));
+    return parsed;
+}
+
+static void every_operator_is_built_and_read_back(void) {
+    static const struct {
+        uint32_t type;
+        const char *right, *format;
+    } cases[] = {
+        {CST_OPERATOR_LESS_THAN, "1", "a < 1"},
+        {CST_OPERATOR_LESS_THAN_OR_EQUAL, "1", "a <= 1"},
+        {CST_OPERATOR_GREATER_THAN, "1", "a > 1"},
+        {CST_OPERATOR_GREATER_THAN_OR_EQUAL, "1", "a >= 1"},
+        {CST_OPERATOR_EQUAL, "1", "a == 1"},
+        {CST_OPERATOR_NOT_EQUAL, "1", "a != 1"},
+        {CST_OPERATOR_MATCHES, "'x'", "a MATCHES \"x\""},
+        {CST_OPERATOR_LIKE, "'x'", "a LIKE \"x\""},
+        {CST_OPERATOR_BEGINS_WITH, "'x'", "a BEGINSWITH \"x\""},
+        {CST_OPERATOR_ENDS_WITH, "'x'", "a ENDSWITH \"x\""},
+        {CST_OPERATOR_IN, "b", "a IN b"},
+        {CST_OPERATOR_CONTAINS, "'x'", "a CONTAINS \"x\""},
+        {CST_OPERATOR_BETWEEN, "{1, 2}", "a BETWEEN {1, 2}"},
+    };
+    cst_expression *left = expression("a");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cst_expression *right = expression(cases[i].right);
+        cst_predicate *built = NULL, *parsed = parse(cases[i].format, 0, NULL);
+        OK(cst_predicate_new_comparison(left, cases[i].type, right, CST_MODIFIER_DIRECT, 0, &built, E));
+        const cst_predicate_info info = info_of(built);
+        CHECK_INT(CST_PREDICATE_IS_COMPARISON, info.kind);
+        CHECK_INT(cases[i].type, info.operator_type);
+        CHECK_INT(CST_MODIFIER_DIRECT, info.modifier);
+        CHECK_INT(0, info.options);
+        CHECK_INT(0, info.part_count);
+        CHECK(cst_predicate_equal(built, parsed));
+        CHECK(cst_predicate_hash(built) == cst_predicate_hash(parsed));
+        expect_format(cases[i].format, built);
+        OK(cst_release(parsed));
+        OK(cst_release(right));
+    }
+    cst_predicate *none = NULL;
+    const uint32_t unknown[] = {CST_OPERATOR_CUSTOM_SELECTOR, 12, 98, 101, UINT32_MAX};
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
+        CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_predicate_new_comparison(left, unknown[i], left, 0, 0, &none, E));
+    CHECK(none == NULL);
+    OK(cst_release(left));
+}
+
+static void modifiers_and_options_are_built_and_read_back(void) {
+    cst_expression *left = expression("a"), *right = expression("'x'");
+    cst_predicate *built = NULL;
+    static const struct {
+        uint32_t modifier, options;
+        const char *format;
+    } cases[] = {
+        {CST_MODIFIER_ALL, 0, "ALL a LIKE \"x\""},
+        {CST_MODIFIER_ANY, 0, "ANY a LIKE \"x\""},
+        {CST_MODIFIER_DIRECT, CST_COMPARE_CASE_INSENSITIVE, "a LIKE[c] \"x\""},
+        {CST_MODIFIER_DIRECT, CST_COMPARE_DIACRITIC_INSENSITIVE, "a LIKE[d] \"x\""},
+        {CST_MODIFIER_DIRECT, CST_COMPARE_NORMALIZED, "a LIKE[n] \"x\""},
+        {CST_MODIFIER_DIRECT, CST_COMPARE_LOCALE_SENSITIVE, "a LIKE[l] \"x\""},
+        {CST_MODIFIER_ANY, CST_COMPARE_CASE_INSENSITIVE | CST_COMPARE_DIACRITIC_INSENSITIVE, "ANY a LIKE[cd] \"x\""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        OK(cst_predicate_new_comparison(left, CST_OPERATOR_LIKE, right, cases[i].modifier, cases[i].options, &built,
+                                        E));
+        CHECK_INT(cases[i].modifier, info_of(built).modifier);
+        CHECK_INT(cases[i].options, info_of(built).options);
+        expect_format(cases[i].format, built);
+    }
+    OK(cst_predicate_new_comparison(left, CST_OPERATOR_LIKE, right, 0, 15, &built, E));
+    CHECK_INT(15, info_of(built).options);
+    OK(cst_release(built));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_predicate_new_comparison(left, CST_OPERATOR_LIKE, right, 3, 0, &built, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                 cst_predicate_new_comparison(left, CST_OPERATOR_LIKE, right, 0, 16, &built, E));
+    CHECK(built == NULL);
+    cst_release(left), cst_release(right);
+}
+
+static void every_kind_of_predicate_tells_what_it_is(void) {
+    static const struct {
+        const char *format;
+        uint32_t kind, compound;
+        size_t parts;
+    } cases[] = {
+        {"TRUEPREDICATE", CST_PREDICATE_IS_TRUE, 0, 0},
+        {"FALSEPREDICATE", CST_PREDICATE_IS_FALSE, 0, 0},
+        {"a == 1", CST_PREDICATE_IS_COMPARISON, 0, 0},
+        {"NOT a == 1", CST_PREDICATE_IS_COMPOUND, CST_PREDICATE_NOT, 1},
+        {"a == 1 AND b == 2 AND c == 3", CST_PREDICATE_IS_COMPOUND, CST_PREDICATE_AND, 3},
+        {"a == 1 OR b == 2", CST_PREDICATE_IS_COMPOUND, CST_PREDICATE_OR, 2},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cst_predicate *predicate = parse(cases[i].format, 0, NULL), *part = NULL;
+        cst_expression *side = NULL;
+        const cst_predicate_info info = info_of(predicate);
+        CHECK_INT(cases[i].kind, info.kind);
+        CHECK_INT(cases[i].compound, info.compound);
+        CHECK_INT(cases[i].parts, info.part_count);
+        CHECK_INT(sizeof info, info.struct_size);
+        CHECK_STATUS(CST_END, cst_predicate_copy_part(predicate, cases[i].parts, &part, E));
+        CHECK_STATUS(CST_END, cst_predicate_copy_part(predicate, SIZE_MAX, &part, E));
+        CHECK(part == NULL);
+        const bool has_sides = cases[i].kind == CST_PREDICATE_IS_COMPARISON;
+        CHECK_INT(has_sides ? CST_OK : CST_NOT_FOUND, cst_predicate_copy_side(predicate, 0, &side, E));
+        cst_release(side);
+        CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_predicate_copy_side(predicate, 2, &side, E));
+        OK(cst_release(predicate));
+    }
+    cst_predicate *all = parse("a == 1 AND b == 2", 0, NULL), *part = NULL;
+    OK(cst_predicate_copy_part(all, 1, &part, E));
+    expect_format("b == 2", part);
+    OK(cst_release(all));
+    cst_predicate *custom = parse("name isLike: 'x'", 0, NULL);
+    CHECK_INT(CST_PREDICATE_IS_COMPARISON, info_of(custom).kind);
+    CHECK_INT(CST_OPERATOR_CUSTOM_SELECTOR, info_of(custom).operator_type);
+    OK(cst_release(custom));
+}
+
+static void a_short_info_is_filled_as_far_as_it_goes(void) {
+    cst_predicate *predicate = parse("a == 1 OR b == 2", 0, NULL);
+    cst_predicate_info info;
+    memset(&info, 0x5a, sizeof info);
+    info.struct_size = offsetof(cst_predicate_info, part_count);
+    OK(cst_predicate_get_info(predicate, &info, E));
+    CHECK_INT(offsetof(cst_predicate_info, part_count), info.struct_size);
+    CHECK_INT(CST_PREDICATE_IS_COMPOUND, info.kind);
+    CHECK_INT(CST_PREDICATE_OR, info.compound);
+    CHECK(info.part_count == (size_t)0x5a5a5a5a5a5a5a5a);
+    CHECK_INT(0x5a5a5a5a, info.operator_type);
+    info.struct_size = 0;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_predicate_get_info(predicate, &info, E));
+    OK(cst_release(predicate));
+}
+
+static void predicates_built_alike_are_equal(void) {
+    cst_predicate *one = parse("a == 1", 0, NULL), *same = parse("a = 1", 0, NULL), *other = parse("a == 2", 0, NULL);
+    CHECK(cst_predicate_equal(one, same) && cst_predicate_equal(one, one));
+    CHECK(!cst_predicate_equal(one, other));
+    CHECK(!cst_predicate_equal(one, NULL) && !cst_predicate_equal(NULL, one) && !cst_predicate_equal(NULL, NULL));
+    CHECK(cst_predicate_hash(one) == cst_predicate_hash(same));
+    CHECK_INT(0, cst_predicate_hash(NULL));
+    cst_release(one), cst_release(same), cst_release(other);
+}
+
+static void a_filter_asks_of_each_value(void) {
+    cst_predicate *predicate = parse("SELF > $least", 0, NULL);
+    const cst_value pair[] = {value_text("least"), value_int(2)};
+    const cst_value variables = {CST_DICTIONARY, 0, {.values = {pair, 2}}};
+    const cst_value values[] = {value_int(3), value_int(2), value_int(4), value_text("x"), value_int(5)};
+    bool holds[5] = {false, true, false, true, true};
+    OK(cst_predicate_filter(predicate, 3, values, &variables, holds, E));
+    CHECK(holds[0] && !holds[1] && holds[2]);
+    OK(cst_predicate_filter(predicate, 0, NULL, NULL, NULL, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_predicate_filter(predicate, 1, values, &variables, NULL, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_predicate_filter(predicate, 1, values, &values[0], holds, E));
+    /* Without the variable the first question fails; nothing holds then. */
+    for (int i = 0; i < 5; i++)
+        holds[i] = true;
+    CHECK_STATUS(CST_E_PREDICATE, cst_predicate_filter(predicate, 5, values, NULL, holds, E));
+    for (int i = 0; i < 5; i++)
+        CHECK(!holds[i]);
+    bool one = true;
+    CHECK_STATUS(CST_E_PREDICATE, cst_predicate_evaluate_value(predicate, values, NULL, &one, E));
+    CHECK(!one);
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_predicate_evaluate_value(predicate, NULL, &variables, &one, E));
+    /* An expression stands in the place of the variable. */
+    cst_expression *computed = expression("1 + 1");
+    const cst_value other[] = {value_text("least"), {CST_EXPRESSION, 0, {.expression = computed}}};
+    const cst_value given = {CST_DICTIONARY, 0, {.values = {other, 2}}};
+    OK(cst_predicate_evaluate_value(predicate, values, &given, &one, E));
+    CHECK(one);
+    OK(cst_predicate_evaluate_value(predicate, values + 1, &given, &one, E));
+    CHECK(!one);
+    cst_release(computed), cst_release(predicate);
+}
+
+static cst_status refuse(void *userdata, const cst_value *value, const cst_value *variables, bool *out_result,
+                         cst_error **error) {
+    (void)userdata, (void)value, (void)variables, (void)error;
+    *out_result = true;
+    return CST_E_CANCELLED;
+}
+
+static void a_block_that_fails_without_a_word_is_named(void) {
+    cst_predicate *block = NULL;
+    bool holds = true;
+    const cst_value one = value_int(1);
+    OK(cst_predicate_new_block(refuse, NULL, NULL, &block, E));
+    CHECK_STATUS(CST_E_CALLBACK, cst_predicate_evaluate_value(block, &one, NULL, &holds, E));
+    CHECK_TEXT("the host's predicate block failed with status -11", cst_error_message(check_error()));
+    CHECK(!holds);
+    OK(cst_release(block));
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(formats_are_printed_in_core_datas_spelling);
@@ -175,5 +379,12 @@ int main(int argc, char **argv) {
     RUN(mistakes_tell_where);
     RUN(deep_nesting_is_an_error_not_a_crash);
     RUN(a_greedy_pattern_ends);
+    RUN(every_operator_is_built_and_read_back);
+    RUN(modifiers_and_options_are_built_and_read_back);
+    RUN(every_kind_of_predicate_tells_what_it_is);
+    RUN(a_short_info_is_filled_as_far_as_it_goes);
+    RUN(predicates_built_alike_are_equal);
+    RUN(a_filter_asks_of_each_value);
+    RUN(a_block_that_fails_without_a_word_is_named);
     return check_end();
 }

@@ -226,6 +226,213 @@ static void rows_of_deleted_objects(void) {
     company_close(&c);
 }
 
+/* A window past the end is CST_END, one without room is none, and IDs are read by their own function. */
+static void windows_have_bounds(void) {
+    cst_results *results = NULL;
+    struct company c = people(check_path("a.sqlite"), &results);
+    cst_object *objects[COUNT] = {NULL};
+    cst_value values[COUNT];
+    size_t count = 99;
+    const struct {
+        size_t first, capacity, count;
+        cst_status status;
+    } cases[] = {{0, 0, 0, CST_OK},
+                 {0, 1, 1, CST_OK},
+                 {COUNT - 1, COUNT, 1, CST_OK},
+                 {COUNT, 1, 0, CST_END},
+                 {SIZE_MAX, 1, 0, CST_END},
+                 {1, SIZE_MAX, COUNT - 1, CST_OK},
+                 {2, COUNT - 2, COUNT - 2, CST_OK}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const size_t first = cases[i].first, room = cases[i].capacity;
+        count = 99;
+        CHECK_STATUS(cases[i].status, cst_results_get_objects(results, first, room, objects, &count, E));
+        CHECK_INT(cases[i].count, count);
+        count = 99;
+        CHECK_STATUS(cases[i].status, cst_results_get_column(results, c.number, first, room, values, &count, E));
+        CHECK_INT(cases[i].count, count);
+        if (count) CHECK_INT(10 * first, values[0].as.integer);
+        count = 99;
+        CHECK_STATUS(cases[i].status,
+                     cst_results_get_column_path(results, text("number"), first, room, values, &count, E));
+        CHECK_INT(cases[i].count, count);
+        if (count) CHECK_INT(10 * (first + count - 1), values[count - 1].as.integer);
+    }
+    OK(cst_results_get_objects(results, 0, 0, NULL, &count, E));
+    OK(cst_results_get_column(results, c.number, 0, 0, NULL, &count, E));
+    count = 99;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_results_get_objects(results, 0, 1, NULL, &count, E));
+    CHECK_INT(0, count);
+    CHECK_INT(0, cst_results_count(NULL));
+    CHECK_INT(0, cst_results_batch_size(results));
+
+    cst_fetch_request *fetch = company_by_number(&c);
+    cst_results *ids = NULL;
+    OK(cst_context_fetch_ids(c.context, fetch, &ids, E));
+    CHECK_INT(COUNT, cst_results_count(ids));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_results_get_object(ids, 0, objects, E));
+    CHECK_TEXT("these results hold IDs; read them with cst_results_copy_id", cst_error_message(check_error()));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_results_get_objects(ids, 0, 1, objects, &count, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_results_get_column(ids, c.number, 0, 1, values, &count, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_results_get_column_path(ids, text("number"), 0, 1, values, &count, E));
+    cst_object_id *id = NULL, *same = NULL;
+    OK(cst_results_copy_id(ids, COUNT - 1, &id, E));
+    OK(cst_results_copy_id(results, COUNT - 1, &same, E));
+    CHECK(cst_object_id_equal(id, same));
+    CHECK(cst_object_id_hash(id) == cst_object_id_hash(same) && cst_object_id_hash(id) != 0);
+    OK(cst_release(id));
+    OK(cst_results_copy_id(ids, 0, &id, E));
+    CHECK(!cst_object_id_equal(id, same) && !cst_object_id_equal(id, NULL) && !cst_object_id_equal(NULL, NULL));
+    CHECK_INT(0, cst_object_id_hash(NULL));
+    OK(cst_release(id));
+    CHECK_STATUS(CST_END, cst_results_copy_id(ids, COUNT, &id, E));
+    CHECK(id == NULL);
+    cst_release(same), cst_release(ids), cst_release(fetch), cst_release(results);
+    company_close(&c);
+}
+
+/* Truth values, dates, UUIDs, bytes and decimals of more than one row, and long text beyond ASCII. */
+static void packed_columns_of_every_form(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    static const char *const names[] = {"\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e 12345", "plain text of 26 letters..",
+                                        "\xf0\x9f\x98\x80"};
+    uint8_t badges[3][16] = {{0}};
+    for (int i = 0; i < 3; i++) {
+        cst_object *person = company_employee(&c, c.context, names[i], i);
+        badges[i][0] = (uint8_t)(i + 1), badges[i][15] = (uint8_t)(200 + i);
+        set(person, c.badge, value_uuid(badges[i]));
+        set(person, c.active, value_bool(i != 1));
+        set(person, c.level, value_int(-i));
+        set(person, c.hired, value_date(i + 0.25));
+        set(person, c.site, value_uri("a:b"));
+        set(person, c.salary, value_decimal(125, -i, i == 1));
+        if (i != 1) set(person, c.photo, value_bytes("12345678", 8 + (size_t)(i == 2)));
+        OK(cst_release(person));
+    }
+    save(c.context);
+    cst_results *results = company_fetch(c.context, c.employee, NULL, "number");
+    const cst_key keys[] = {c.name, c.badge, c.active, c.level, c.hired, c.site, c.salary, c.photo};
+    cst_buffer out = {NULL, 0, 0};
+    OK(cst_results_copy_columns(results, 0, 3, 8, keys, &out, E));
+    struct reader r = {out.data, out.data + out.size};
+    CHECK_INT(3, read_word(&r));
+    CHECK_INT(8, read_word(&r));
+    CHECK_INT(3, read_word(&r)); /* name: 3 + 6 code points, 26, 1 */
+    read_padded(&r, 3);
+    size_t size = 15 + 26 + 4;
+    CHECK_INT(size, read_word(&r));
+    const uint64_t offsets[] = {0, 9, 35, 36};
+    for (int i = 0; i < 4; i++)
+        CHECK_INT(offsets[i], read_word(&r));
+    const char *joined = read_padded(&r, size);
+    CHECK(memcmp(joined, names[0], 15) == 0 && memcmp(joined + 15, names[1], 26) == 0 &&
+          memcmp(joined + 41, names[2], 4) == 0);
+    CHECK_INT(5, read_word(&r)); /* badge */
+    const char *nulls = read_padded(&r, 3);
+    for (int i = 0; i < 3; i++) {
+        CHECK_INT(0, nulls[i]);
+        CHECK(memcmp(read_padded(&r, 16), badges[i], 16) == 0);
+    }
+    CHECK_INT(1, read_word(&r)); /* active */
+    read_padded(&r, 3);
+    for (int i = 0; i < 3; i++)
+        CHECK_INT(i != 1, read_word(&r));
+    CHECK_INT(1, read_word(&r)); /* level */
+    read_padded(&r, 3);
+    for (int i = 0; i < 3; i++)
+        CHECK_INT(-i, read_word(&r));
+    CHECK_INT(2, read_word(&r)); /* hired */
+    read_padded(&r, 3);
+    for (int i = 0; i < 3; i++) {
+        uint64_t word = read_word(&r);
+        double date;
+        memcpy(&date, &word, 8);
+        CHECK_REAL(i + 0.25, date);
+    }
+    CHECK_INT(3, read_word(&r)); /* site */
+    read_padded(&r, 3);
+    CHECK_INT(9, read_word(&r));
+    for (int i = 0; i < 4; i++)
+        CHECK_INT(3 * i, read_word(&r));
+    CHECK(memcmp(read_padded(&r, 9), "a:ba:ba:b", 9) == 0);
+    CHECK_INT(3, read_word(&r)); /* salary: "125", "-12.5", "1.25" */
+    read_padded(&r, 3);
+    CHECK_INT(12, read_word(&r));
+    const uint64_t digits[] = {0, 3, 8, 12};
+    for (int i = 0; i < 4; i++)
+        CHECK_INT(digits[i], read_word(&r));
+    CHECK(memcmp(read_padded(&r, 12), "125-12.51.25", 12) == 0);
+    CHECK_INT(4, read_word(&r)); /* photo */
+    nulls = read_padded(&r, 3);
+    CHECK(nulls[0] == 0 && nulls[1] == 1 && nulls[2] == 0);
+    CHECK_INT(17, read_word(&r));
+    const uint64_t places[] = {0, 8, 8, 17};
+    for (int i = 0; i < 4; i++)
+        CHECK_INT(places[i], read_word(&r));
+    CHECK(memcmp(read_padded(&r, 17), "1234567812345678\0", 17) == 0);
+    CHECK(r.at == r.end);
+    CHECK_INT(0, out.data[out.size]);
+
+    /* Past the end there are no rows, and columns without any. */
+    OK(cst_results_copy_columns(results, 3, 5, 1, keys, &out, E));
+    r = (struct reader){out.data, out.data + out.size};
+    CHECK_INT(0, read_word(&r));
+    CHECK_INT(1, read_word(&r));
+    CHECK_INT(3, read_word(&r));
+    CHECK_INT(0, read_word(&r));
+    CHECK_INT(0, read_word(&r));
+    CHECK(r.at == r.end);
+    CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_results_copy_columns(results, 0, 3, 1, &c.scratch, &out, E));
+    CHECK_TEXT("scratch", cst_error_key(check_error()));
+    CHECK_TEXT("Employee", cst_error_entity(check_error()));
+    CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_results_copy_columns(results, 0, 3, 1, &c.friends, &out, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_results_copy_columns(results, 0, 3, 1, &c.title, &out, E));
+    CHECK_TEXT("Employee", cst_error_entity(check_error()));
+    cst_buffer_dispose(&out);
+    OK(cst_release(results));
+    company_close(&c);
+}
+
+/* The key of a target that changed, of one that was never saved, and of none any more. */
+static void packed_keys_follow_unsaved_changes(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *people[3], *places[2];
+    for (int i = 0; i < 2; i++)
+        places[i] = company_insert(&c, c.context, c.department, c.department_name, i ? "Ops" : "R&D");
+    for (int i = 0; i < 3; i++) {
+        people[i] = company_employee(&c, c.context, "x", i);
+        set(people[i], c.to_department, value_object(places[0]));
+    }
+    save(c.context);
+    set(people[1], c.to_department, value_object(places[1]));
+    set(people[2], c.to_department, value_null());
+    cst_results *results = company_fetch(c.context, c.employee, NULL, "number");
+    cst_buffer out = {NULL, 0, 0};
+    OK(cst_results_copy_columns(results, 0, 3, 1, &c.to_department, &out, E));
+    struct reader r = {out.data + 24, out.data + out.size};
+    const char *nulls = read_padded(&r, 3);
+    CHECK(nulls[0] == 0 && nulls[1] == 0 && nulls[2] == 1);
+    int64_t keys[2];
+    for (int i = 0; i < 2; i++) {
+        cst_object_id *id = NULL;
+        cst_value reference;
+        OK(cst_object_copy_id(places[i], &id, E));
+        OK(cst_object_id_reference(id, &reference, E));
+        keys[i] = reference.as.integer;
+        OK(cst_release(id));
+    }
+    CHECK(keys[0] != keys[1]);
+    CHECK_INT(keys[0], read_word(&r));
+    CHECK_INT(keys[1], read_word(&r));
+    CHECK_INT(0, read_word(&r));
+    cst_buffer_dispose(&out);
+    OK(cst_release(results));
+    for (int i = 0; i < 3; i++)
+        OK(cst_release(people[i]));
+    cst_release(places[0]), cst_release(places[1]);
+    company_close(&c);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(by_index);
@@ -233,5 +440,8 @@ int main(int argc, char **argv) {
     RUN(packed_columns);
     RUN(results_keep_their_objects);
     RUN(rows_of_deleted_objects);
+    RUN(windows_have_bounds);
+    RUN(packed_columns_of_every_form);
+    RUN(packed_keys_follow_unsaved_changes);
     return check_end();
 }

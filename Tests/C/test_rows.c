@@ -4,6 +4,7 @@
  */
 #include "company.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -296,6 +297,113 @@ static void a_having_predicate_has_columns_as_variables(void) {
     company_close(&c);
 }
 
+static double number_of(const cst_value *value) {
+    if (value->type == CST_DECIMAL)
+        return (double)value->as.decimal.mantissa[0] * pow(10, CST_DECIMAL_EXPONENT(value->aux));
+    return value->type == CST_INT ? (double)value->as.integer : value->as.real;
+}
+
+static void every_aggregate_has_its_value(void) {
+    struct company c = company_open(check_path("company.sqlite"));
+    static const int numbers[] = {1, 2, 4, 9};
+    for (int i = 0; i < 4; i++)
+        OK(cst_release(company_employee(&c, c.context, "x", numbers[i])));
+    OK(cst_release(company_insert(&c, c.context, c.employee, c.name, "without a number")));
+    save(c.context);
+    static const struct {
+        uint32_t aggregate;
+        const char *name;
+        double value;
+    } cases[] = {
+        {CST_AGGREGATE_COUNT, "count:(number)", 4},     {CST_AGGREGATE_SUM, "sum:(number)", 16},
+        {CST_AGGREGATE_AVERAGE, "average:(number)", 4}, {CST_AGGREGATE_MINIMUM, "min:(number)", 1},
+        {CST_AGGREGATE_MAXIMUM, "max:(number)", 9},     {CST_AGGREGATE_MEDIAN, "median:(number)", 3},
+    };
+    cst_fetch_request *request = request_of(&c, 0, NULL);
+    cst_rows *rows = NULL;
+    cst_value value;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        OK(cst_context_aggregate(c.context, request, cases[i].aggregate, text("number"), &rows, E));
+        CHECK_INT(1, cst_rows_count(rows));
+        CHECK_INT(1, cst_rows_column_count(rows));
+        CHECK_TEXT(cases[i].name, cst_rows_column_name(rows, 0));
+        OK(cst_rows_copy_values(rows, 0, 1, &value, E));
+        CHECK_REAL(cases[i].value, number_of(&value));
+        cst_value_dispose(&value);
+        OK(cst_release(rows));
+    }
+    OK(cst_context_aggregate(c.context, request, CST_AGGREGATE_DEVIATION, text("number"), &rows, E));
+    CHECK_TEXT("stddev:(number)", cst_rows_column_name(rows, 0));
+    OK(cst_rows_copy_values(rows, 0, 1, &value, E));
+    CHECK(fabs(number_of(&value) - sqrt(9.5)) < 1e-12); /* of the whole population */
+    OK(cst_release(rows));
+    /* Objects are counted with or without a number. */
+    OK(cst_context_aggregate(c.context, request, CST_AGGREGATE_COUNT, (cst_string){NULL, 0}, &rows, E));
+    OK(cst_rows_copy_values(rows, 0, 1, &value, E));
+    CHECK_INT(5, value.as.integer);
+    OK(cst_release(rows));
+    rows = NULL;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_aggregate(c.context, request, 0, text("number"), &rows, E));
+    CHECK(rows == NULL);
+    OK(cst_release(request));
+    company_close(&c);
+}
+
+static void windows_of_rows_have_bounds(void) {
+    struct company c = six_people();
+    cst_column columns[] = {property("name"), property("number")};
+    cst_fetch_request *request = request_of(&c, 2, columns);
+    cst_sort order = {text("name"), 0, 0};
+    OK(cst_fetch_request_set_sort(request, 1, &order, E));
+    cst_rows *rows = rows_of(&c, request);
+    cst_value values[2 * PEOPLE];
+    OK(cst_rows_copy_values(rows, PEOPLE, 0, values, E));
+    OK(cst_rows_copy_values(rows, 0, 0, values, E));
+    OK(cst_rows_copy_values(rows, PEOPLE - 2, 2, values, E));
+    CHECK_TEXT("person 4", values[0].as.string);
+    CHECK_TEXT("person 5", values[2].as.string);
+    CHECK_INT(1, values[3].as.integer);
+    cst_value_dispose(&values[0]);
+    cst_value_dispose(&values[2]);
+    const size_t wrong[][2] = {{PEOPLE + 1, 0}, {PEOPLE, 1}, {0, PEOPLE + 1}, {SIZE_MAX, 1}, {1, SIZE_MAX}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_rows_copy_values(rows, wrong[i][0], wrong[i][1], values, E));
+    CHECK_CONTAINS("there are 6 rows, not 18446744073709551615 from 1", cst_error_message(check_error()));
+    CHECK_INT(0, cst_rows_batch_size(rows));
+    CHECK_INT(0, cst_rows_count(NULL));
+    CHECK_INT(0, cst_rows_column_count(NULL));
+    CHECK_TEXT(NULL, cst_rows_column_name(NULL, 0));
+    CHECK_TEXT(NULL, cst_rows_column_name(rows, SIZE_MAX));
+    CHECK_TEXT("name", cst_rows_column_name(rows, 0));
+    OK(cst_release(rows));
+    OK(cst_release(request));
+    company_close(&c);
+}
+
+/* A target is given as its ID, which outlives rows, context and store. */
+static void a_target_comes_as_its_id(void) {
+    struct company c = company_open(check_path("company.sqlite"));
+    cst_object *place = company_insert(&c, c.context, c.department, c.department_name, "R&D");
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1);
+    set(ada, c.to_department, value_object(place));
+    save(c.context);
+    cst_column column = property("department");
+    cst_fetch_request *request = request_of(&c, 1, &column);
+    cst_rows *rows = rows_of(&c, request);
+    cst_value value;
+    cst_object_id *id = NULL;
+    OK(cst_rows_copy_values(rows, 0, 1, &value, E));
+    OK(cst_object_copy_id(place, &id, E));
+    REQUIRE(value.type == CST_OBJECT_ID);
+    CHECK(cst_object_id_equal(id, value.as.object_id));
+    cst_release(rows), cst_release(request), cst_release(place), cst_release(ada);
+    company_close(&c);
+    CHECK(cst_object_id_equal(id, value.as.object_id));
+    cst_value_dispose(&value);
+    CHECK_INT(CST_NULL, value.type);
+    OK(cst_release(id));
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(columns_and_their_names);
@@ -307,5 +415,8 @@ int main(int argc, char **argv) {
     RUN(the_statement_of_rows);
     RUN(rows_come_a_batch_at_a_time);
     RUN(a_having_predicate_has_columns_as_variables);
+    RUN(every_aggregate_has_its_value);
+    RUN(windows_of_rows_have_bounds);
+    RUN(a_target_comes_as_its_id);
     return check_end();
 }

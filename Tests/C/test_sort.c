@@ -129,6 +129,102 @@ static void the_locale_is_the_hosts_choice(void) {
     cst_buffer_dispose(&name);
 }
 
+static void what_names_no_selector_is_refused(void) {
+    const cst_value words[] = {value_text("b"), value_text("a")};
+    size_t order[2] = {7, 7};
+    const struct {
+        const char *path;
+        uint32_t flags, reserved;
+    } cases[] = {
+        {"name", CST_SORT_COMPARATOR << 1, 0},
+        {"name", UINT32_MAX, 0},
+        {"name", CST_SORT_LOCALIZED_STANDARD | CST_SORT_CASE_INSENSITIVE, 0},
+        {"name", CST_SORT_LOCALIZED_STANDARD | CST_SORT_LOCALIZED | CST_SORT_CASE_INSENSITIVE, 0},
+        {"name", 0, 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const cst_sort sort[] = {{{NULL, 0}, 0, 0}, {text(cases[i].path), cases[i].flags, cases[i].reserved}};
+        CHECK_STATUS(CST_E_UNSUPPORTED, cst_sort_values(2, words, 2, sort, NULL, NULL, order, E));
+        CHECK_TEXT("name", cst_error_key(check_error()));
+    }
+    CHECK(order[0] == 7 && order[1] == 7);
+    const cst_sort itself = {{NULL, 0}, CST_SORT_COMPARATOR, 0};
+    CHECK_STATUS(CST_E_UNSUPPORTED, cst_sort_values(2, words, 1, &itself, NULL, NULL, order, E));
+    CHECK_TEXT("self", cst_error_key(check_error()));
+    OK(cst_sort_values(0, NULL, 0, NULL, NULL, NULL, NULL, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_sort_values(2, words, 0, NULL, NULL, NULL, NULL, E));
+    OK(cst_sort_values(2, words, 0, NULL, NULL, NULL, order, E));
+    expect_order("01", order, 2);
+}
+
+static void localized_selectors_ignore_case_or_not(void) {
+    OK(cst_sort_set_locale(text(""), E)); /* the rules of no language */
+    const cst_value words[] = {value_text("B"), value_text("a"), value_text("A"), value_text("b")};
+    const struct {
+        uint32_t flags;
+        const char *order;
+    } cases[] = {{CST_SORT_LOCALIZED, "1230"},
+                 {CST_SORT_LOCALIZED | CST_SORT_CASE_INSENSITIVE, "1203"},
+                 {CST_SORT_LOCALIZED | CST_SORT_CASE_INSENSITIVE | CST_SORT_DESCENDING, "0312"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const cst_sort sort = {{NULL, 0}, cases[i].flags, 0};
+        size_t order[4];
+        OK(cst_sort_values(4, words, 1, &sort, NULL, NULL, order, E));
+        expect_order(cases[i].order, order, 4);
+    }
+    cst_buffer name = {NULL, 0, 0};
+    OK(cst_sort_copy_locale(&name, NULL, E));
+    CHECK_TEXT("", text_of_size(name.data, name.size));
+    cst_buffer_dispose(&name);
+    OK(cst_sort_set_locale((cst_string){NULL, 0}, E));
+}
+
+struct asked {
+    size_t sort;
+    int count;
+    bool fails;
+};
+
+static cst_status backwards(void *userdata, size_t sort, const cst_value *a, const cst_value *b, int32_t *out_order,
+                            cst_error **error) {
+    struct asked *asked = userdata;
+    asked->sort = sort;
+    asked->count++;
+    CHECK_INT(CST_INT, a->type);
+    if (asked->fails) {
+        cst_error_new_custom(text("App"), 5, text("cannot tell"), NULL, NULL, error);
+        return CST_E_CALLBACK;
+    }
+    *out_order = (a->as.integer < b->as.integer) - (a->as.integer > b->as.integer);
+    return CST_OK;
+}
+
+/* The comparator is asked where the first key does not decide, with its descriptor's place, and never about nil. */
+static void a_comparator_may_be_the_second_key(void) {
+    struct person people[] = {{"a", 1, 0}, {"b", 9, 0}, {"a", 3, 0}, {"a", 2, 0}};
+    cst_value values[4];
+    for (int i = 0; i < 4; i++)
+        values[i] = value_person(&people[i]);
+    const cst_sort sort[] = {{text("name"), 0, 0}, {text("age"), CST_SORT_COMPARATOR, 0}};
+    struct asked asked = {0, 0, false};
+    size_t order[4];
+    OK(cst_sort_values(4, values, 2, sort, backwards, &asked, order, E));
+    expect_order("2301", order, 4);
+    CHECK_INT(1, asked.sort);
+    const cst_sort turned[] = {{text("name"), 0, 0}, {text("age"), CST_SORT_COMPARATOR | CST_SORT_DESCENDING, 0}};
+    OK(cst_sort_values(4, values, 2, turned, backwards, &asked, order, E));
+    expect_order("0321", order, 4);
+    const cst_value mixed[] = {value_int(1), {CST_NULL, 0, {0}}, value_int(2), {CST_NULL, 0, {0}}};
+    const cst_sort itself = {{NULL, 0}, CST_SORT_COMPARATOR, 0};
+    OK(cst_sort_values(4, mixed, 1, &itself, backwards, &asked, order, E));
+    expect_order("1320", order, 4);
+    CHECK_INT(0, asked.sort);
+    asked.fails = true;
+    CHECK_STATUS(CST_E_CALLBACK, cst_sort_values(4, values, 2, sort, backwards, &asked, order, E));
+    CHECK_TEXT("cannot tell", cst_error_message(check_error()));
+    CHECK_INT(5, cst_error_code(cst_error_detail_at(check_error(), 0)));
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(selectors);
@@ -136,5 +232,8 @@ int main(int argc, char **argv) {
     RUN(a_leading_minus_turns_the_order);
     RUN(results_are_filtered_and_sorted);
     RUN(the_locale_is_the_hosts_choice);
+    RUN(what_names_no_selector_is_refused);
+    RUN(localized_selectors_ignore_case_or_not);
+    RUN(a_comparator_may_be_the_second_key);
     return check_end();
 }

@@ -141,6 +141,105 @@ static void mixed_indexes_are_refused(void) {
     OK(cst_release(model));
 }
 
+static void refused_element(cst_index_element element, const char *words) {
+    cst_model *model = company_model();
+    cst_entity *employee = NULL;
+    OK(cst_model_entity(model, text("Employee"), &employee, E));
+    const cst_index_element elements[] = {{.property = text("level")}, element};
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_entity_add_fetch_index(employee, text("byX"), 2, elements, NULL, E));
+    CHECK_CONTAINS(words, cst_error_message(check_error()));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_freeze(model, E)); /* it sticks */
+    OK(cst_release(model));
+}
+
+static void elements_of_an_index_are_checked(void) {
+    refused_element((cst_index_element){.property = text("number"), .flags = 4},
+                    "the index byX of Employee has flags 0x4; use CST_INDEX_ constants");
+    refused_element((cst_index_element){.property = text("number"), .expression = text("level + 1")},
+                    "needs a property or an expression, one of the two");
+    refused_element((cst_index_element){.flags = CST_INDEX_DESCENDING}, "needs a property or an expression");
+    refused_element((cst_index_element){.expression = text("level + 1"), .type = 7},
+                    "the index byX of Employee: 7 is no attribute type");
+    cst_model *model = company_model();
+    cst_entity *employee = NULL;
+    OK(cst_model_entity(model, text("Employee"), &employee, E));
+    const cst_index_element broken[] = {{.expression = text("level +")}};
+    CHECK_STATUS(CST_E_PREDICATE_SYNTAX, cst_entity_add_fetch_index(employee, text("byX"), 1, broken, NULL, E));
+    OK(cst_release(model));
+}
+
+static void indexes_keep_order_and_kind_of_their_elements(void) {
+    cst_model *model = company_model();
+    cst_entity *employee = NULL;
+    cst_buffer json = {0};
+    OK(cst_model_entity(model, text("Employee"), &employee, E));
+    const cst_index_element elements[] = {
+        {.property = text("number"), .flags = CST_INDEX_DESCENDING},
+        {.property = text("level")},
+        {.expression = text("floor + 1"), .type = CST_ATTRIBUTE_INTEGER_32, .flags = CST_INDEX_DESCENDING},
+        {.expression = text("floor * 2")}};
+    OK(cst_entity_add_fetch_index(employee, text("byX"), 4, elements, NULL, E));
+    OK(cst_entity_copy_json(employee, (cst_string){NULL, 0}, &json, E));
+    CHECK_CONTAINS(
+        "\"indexes\": [{\"elements\": [{\"ascending\": false, \"property\": \"number\"}, "
+        "{\"ascending\": true, \"property\": \"level\"}, {\"ascending\": false, \"expression\": \"floor + 1\", "
+        "\"expressionType\": \"Integer 32\"}, {\"ascending\": true, \"expression\": \"floor * 2\"}], "
+        "\"name\": \"byX\"}]",
+        text_of_size(json.data, json.size));
+    cst_buffer_dispose(&json);
+    OK(cst_model_freeze(model, E));
+    OK(cst_release(model));
+}
+
+static void configurations_are_replaced_and_the_default_is_all(void) {
+    cst_model *model = company_model();
+    const cst_string two[] = {text("Task"), text("Project")}, one[] = {text("Department")};
+    cst_buffer list = {0};
+    size_t count = 0;
+    OK(cst_model_set_configuration(model, text("Work"), 2, two, E));
+    OK(cst_model_set_configuration(model, text("Places"), 1, one, E));
+    OK(cst_model_copy_names(model, CST_NAMES_CONFIGURATIONS, &list, &count, E));
+    CHECK_INT(2, count);
+    CHECK_INT(12, list.size);
+    OK(cst_model_set_configuration(model, text("Work"), 1, one, E));
+    OK(cst_model_copy_configuration(model, text("Work"), &list, &count, E));
+    CHECK_INT(1, count);
+    CHECK(list.size == 11 && memcmp(list.data, "Department", 11) == 0);
+    OK(cst_model_copy_names(model, CST_NAMES_CONFIGURATIONS, &list, NULL, E));
+    CHECK_INT(12, list.size);
+    OK(cst_model_copy_configuration(model, text("Default"), &list, &count, E));
+    CHECK_INT(5, count);
+    OK(cst_model_copy_configuration(model, text("Work"), &list, NULL, E));
+    const uint32_t wrong[] = {0, 4, UINT32_MAX};
+    for (size_t i = 0; i < 3; i++)
+        CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_copy_names(model, wrong[i], &list, &count, E));
+    cst_buffer_dispose(&list);
+    OK(cst_release(model));
+}
+
+static void templates_are_replaced_and_removed(void) {
+    struct company c = {.model = company_model()};
+    cst_fetch_request *request = NULL, *found = NULL;
+    cst_buffer json = {0};
+    cst_entity *task = NULL;
+    OK(cst_model_entity(c.model, text("Task"), &task, E));
+    OK(cst_fetch_request_new_named(text("Task"), &request, E));
+    OK(cst_model_set_template(c.model, text("everybody"), request, E));
+    OK(cst_fetch_request_set_entity_name(request, text("Project"), E)); /* the request was copied */
+    OK(cst_model_copy_template(c.model, text("everybody"), &found, E));
+    OK(cst_fetch_request_copy_json(found, &json, E));
+    CHECK_CONTAINS("\"entityName\": \"Task\"", text_of_size(json.data, json.size));
+    OK(cst_release(found));
+    OK(cst_model_set_template(c.model, text("everybody"), NULL, E));
+    CHECK_STATUS(CST_NOT_FOUND, cst_model_copy_template(c.model, text("everybody"), &found, E));
+    CHECK(found == NULL);
+    OK(cst_fetch_request_set_entity_name(request, text("Nothing"), E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_set_template(c.model, text("wrong"), request, E));
+    cst_buffer_dispose(&json);
+    OK(cst_release(request));
+    OK(cst_release(c.model));
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(templates_are_bound);
@@ -148,5 +247,9 @@ int main(int argc, char **argv) {
     RUN(fetched_properties_are_kept_until_refreshed);
     RUN(indexes_of_every_kind);
     RUN(mixed_indexes_are_refused);
+    RUN(elements_of_an_index_are_checked);
+    RUN(indexes_keep_order_and_kind_of_their_elements);
+    RUN(configurations_are_replaced_and_the_default_is_all);
+    RUN(templates_are_replaced_and_removed);
     return check_end();
 }

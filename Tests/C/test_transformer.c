@@ -352,6 +352,49 @@ static void registered_functions_transform(void) {
     paint_close(&p);
 }
 
+static cst_status neither(void *userdata, const cst_value *receiver, size_t count, const cst_value *arguments,
+                          cst_value *out_value, cst_error **error) {
+    (void)receiver, (void)count, (void)arguments, (void)error;
+    *out_value = *(bool *)userdata ? value_bytes("\0\1", 2) : value_int(1);
+    return CST_OK;
+}
+
+/* A function gives bytes or text, and nothing else. */
+static void a_transforming_function_gives_bytes_or_text(void) {
+    struct paint p;
+    bool gives_bytes = false;
+    paint_open(&p, check_path("f.sqlite"));
+    OK(cst_function_register(text("neither"), neither, &gives_bytes, NULL, E));
+    OK(cst_transformer_register_functions(text("Nobody's"), text("neither"), text("neither"), E));
+    bool registered = false;
+    OK(cst_transformer_is_registered(text("Nobody's"), &registered, E));
+    CHECK(registered);
+    OK(cst_transformer_is_registered(text("JSON"), &registered, E));
+    CHECK(!registered); /* built in, not registered */
+    cst_object *wall = NULL;
+    OK(cst_context_insert(p.context, p.wall, &wall, E));
+    cst_value words = value_text("red"), bytes;
+    CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_object_set_transformed(wall, p.strange, &words, E));
+    CHECK_CONTAINS("the function neither made neither bytes nor text of a value", cst_error_message(check_error()));
+    CHECK_TEXT("strange", cst_error_key(check_error()));
+    OK(cst_object_get(wall, p.strange, &bytes, E));
+    CHECK_INT(CST_NULL, bytes.type);
+    gives_bytes = true;
+    OK(cst_object_set_transformed(wall, p.strange, &words, E));
+    OK(cst_object_get(wall, p.strange, &bytes, E));
+    CHECK(bytes.type == CST_BYTES && bytes.as.bytes.size == 2 && memcmp(bytes.as.bytes.data, "\0\1", 2) == 0);
+    OK(cst_object_set_transformed(wall, p.strange, NULL, E));
+    OK(cst_object_get(wall, p.strange, &bytes, E));
+    CHECK_INT(CST_NULL, bytes.type);
+    OK(cst_transformer_unregister(text("Nobody's"), E));
+    CHECK_STATUS(CST_NOT_FOUND, cst_transformer_unregister(text("Nobody's"), E));
+    CHECK_STATUS(CST_E_UNSUPPORTED, cst_object_set_transformed(wall, p.strange, &words, E));
+    CHECK_CONTAINS("Nobody's", cst_error_message(check_error()));
+    OK(cst_function_unregister(text("neither"), E));
+    OK(cst_release(wall));
+    paint_close(&p);
+}
+
 int main(int count, char **arguments) {
     check_begin(count, arguments);
     RUN(a_value_is_kept_read_and_freed);
@@ -361,5 +404,6 @@ int main(int count, char **arguments) {
     RUN(a_class_needs_its_functions);
     RUN(what_is_registered_and_known_is_told);
     RUN(registered_functions_transform);
+    RUN(a_transforming_function_gives_bytes_or_text);
     return check_end();
 }

@@ -4,6 +4,7 @@
  */
 #include "company.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static cst_undo_manager *manager;
@@ -172,11 +173,163 @@ static void notifications_are_told(void) {
     end(&c);
 }
 
+static void expect_words(uint32_t which, const char *expected) {
+    cst_buffer found = {0};
+    OK(cst_undo_manager_copy_text(manager, which, &found, E));
+    CHECK_TEXT(expected, text_of_size(found.data, found.size));
+    cst_buffer_dispose(&found);
+}
+
+static void texts_are_those_of_the_next_step(void) {
+    struct company c = begin();
+    expect_words(CST_UNDO_NAME, "");
+    expect_words(CST_REDO_NAME, "");
+    expect_words(CST_UNDO_TITLE, "Undo");
+    expect_words(CST_REDO_TITLE, "Redo");
+    static const char *const names[] = {"First", "Second"};
+    for (int i = 0; i < 2; i++) {
+        OK(cst_undo_manager_begin_group(manager, E));
+        OK(cst_undo_manager_set_action_name(manager, text(names[i]), E));
+        OK(set_number(&numbers[i + 1], E));
+        OK(cst_undo_manager_end_group(manager, E));
+    }
+    expect_words(CST_UNDO_NAME, "Second");
+    expect_words(CST_UNDO_TITLE, "Undo Second");
+    OK(cst_undo_manager_undo(manager, E));
+    expect_words(CST_UNDO_NAME, "First");
+    expect_words(CST_REDO_NAME, "Second");
+    expect_words(CST_UNDO_TITLE, "Undo First");
+    expect_words(CST_REDO_TITLE, "Redo Second");
+    CHECK(undo_state().can_undo && undo_state().can_redo);
+    OK(cst_undo_manager_redo(manager, E));
+    expect_words(CST_UNDO_NAME, "Second");
+    expect_words(CST_REDO_NAME, "");
+    CHECK_STATUS(CST_UNCHANGED, cst_undo_manager_redo(manager, E));
+    end(&c);
+}
+
+static cst_undo_state seen;
+
+static cst_status look(void *userdata, cst_error **error) {
+    (void)userdata, (void)error;
+    seen = undo_state();
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_undo_manager_undo(manager, NULL));
+    return cst_undo_manager_register(manager, NULL, look, NULL, count_end, error);
+}
+
+static void a_state_tells_all_that_a_manager_is(void) {
+    struct company c = begin();
+    cst_undo_state state = undo_state();
+    CHECK_INT(sizeof state, state.struct_size);
+    CHECK(!state.can_undo && !state.can_redo && !state.is_undoing && !state.is_redoing);
+    CHECK(state.is_enabled && state.groups_by_event);
+    CHECK_INT(0, state.levels);
+    CHECK_INT(0, state.grouping_level);
+    OK(cst_undo_manager_register(manager, NULL, look, NULL, count_end, E));
+    CHECK_INT(1, undo_state().grouping_level); /* it has opened by itself */
+    OK(cst_undo_manager_undo(manager, E));
+    CHECK(seen.is_undoing && !seen.is_redoing);
+    CHECK(undo_state().can_redo && !undo_state().can_undo);
+    OK(cst_undo_manager_redo(manager, E));
+    CHECK(!seen.is_undoing && seen.is_redoing);
+    CHECK(undo_state().can_undo && !undo_state().can_redo);
+    CHECK(!undo_state().is_undoing && !undo_state().is_redoing);
+    OK(cst_undo_manager_disable(manager, E));
+    OK(cst_undo_manager_disable(manager, E));
+    OK(cst_undo_manager_enable(manager, E));
+    CHECK(!undo_state().is_enabled); /* as often as it was disabled */
+    OK(cst_undo_manager_enable(manager, E));
+    CHECK(undo_state().is_enabled);
+    OK(cst_undo_manager_begin_group(manager, E));
+    OK(cst_undo_manager_begin_group(manager, E));
+    const size_t deep = undo_state().grouping_level;
+    OK(cst_undo_manager_end_group(manager, E));
+    CHECK_INT(deep - 1, undo_state().grouping_level);
+    OK(cst_undo_manager_end_group(manager, E));
+    OK(cst_undo_manager_set_groups_by_event(manager, false, E));
+    CHECK(!undo_state().groups_by_event);
+    OK(cst_undo_manager_set_groups_by_event(manager, true, E));
+    CHECK(undo_state().groups_by_event);
+    OK(cst_undo_manager_set_levels(manager, 3, E));
+    CHECK_INT(3, undo_state().levels);
+    OK(cst_undo_manager_set_levels(manager, SIZE_MAX, E));
+    CHECK_INT(0, undo_state().levels); /* as good as no limit */
+
+    cst_undo_state part;
+    memset(&part, 0x5a, sizeof part);
+    part.struct_size = offsetof(cst_undo_state, levels);
+    OK(cst_undo_manager_state(manager, &part, E));
+    CHECK(part.is_enabled && part.groups_by_event);
+    CHECK(part.levels == (size_t)0x5a5a5a5a5a5a5a5a);
+    part.struct_size = 0;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_undo_manager_state(manager, &part, E));
+    end(&c);
+}
+
+static void actions_of_one_target_can_be_forgotten(void) {
+    struct company c = begin();
+    int other = 0;
+    OK(set_number(&numbers[1], E)); /* its target is `number` */
+    OK(cst_undo_manager_register(manager, &other, refuse, NULL, count_end, E));
+    OK(cst_undo_manager_register(manager, NULL, refuse, NULL, count_end, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_undo_manager_remove_target(manager, NULL, E));
+    CHECK_INT(0, destroyed);
+    OK(cst_undo_manager_remove_target(manager, &other, E));
+    CHECK_INT(1, destroyed);
+    CHECK_STATUS(CST_E_CALLBACK, cst_undo_manager_undo(manager, E)); /* the one without a target is still there */
+    OK(cst_undo_manager_undo(manager, E));
+    CHECK_INT(0, number);
+    OK(cst_undo_manager_disable(manager, E));
+    OK(cst_undo_manager_remove_all(manager, E));
+    CHECK(undo_state().is_enabled); /* that enables it, too */
+    CHECK(!undo_state().can_redo);
+    end(&c);
+}
+
+static char order[64];
+
+static void hear_in_order(void *userdata, cst_undo_manager *which, uint32_t notification) {
+    (void)userdata, (void)which;
+    snprintf(order + strlen(order), sizeof order - strlen(order), "%u ", notification);
+}
+
+static void every_notification_is_posted_in_its_turn(void) {
+    struct company c = begin();
+    cst_observation *observations[CST_UNDO_DID_REDO] = {NULL}, *none = NULL;
+    for (uint32_t kind = CST_UNDO_DID_OPEN_GROUP; kind <= CST_UNDO_DID_REDO; kind++)
+        OK(cst_undo_manager_observe(manager, kind, hear_in_order, NULL, NULL, &observations[kind - 1], E));
+    order[0] = 0;
+    OK(cst_undo_manager_begin_group(manager, E));
+    OK(set_number(&numbers[1], E));
+    OK(cst_undo_manager_end_group(manager, E));
+    const size_t grouped = strlen(order);
+    CHECK(strstr(order, "2 ") == order && strstr(order, "3 4 ") != NULL);
+    OK(cst_undo_manager_undo(manager, E));
+    CHECK(strstr(order + grouped, "5 ") != NULL && strstr(order + grouped, "6 ") > strstr(order + grouped, "5 "));
+    CHECK(strstr(order + grouped, "7 ") == NULL);
+    const size_t undone = strlen(order);
+    OK(cst_undo_manager_redo(manager, E));
+    CHECK(strstr(order + undone, "7 ") != NULL && strstr(order + undone, "8 ") > strstr(order + undone, "7 "));
+    CHECK(strstr(order + undone, "5 ") == NULL);
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_undo_manager_observe(manager, 0, hear, NULL, NULL, &none, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_undo_manager_observe(manager, 9, hear, NULL, NULL, &none, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                 cst_undo_manager_observe(manager, CST_UNDO_DID_UNDO, NULL, NULL, count_end, &none, E));
+    CHECK_INT(1, destroyed - 2); /* the action that was undone and the one that was redone */
+    for (uint32_t kind = CST_UNDO_DID_OPEN_GROUP; kind <= CST_UNDO_DID_REDO; kind++)
+        OK(cst_release(observations[kind - 1]));
+    end(&c);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(changes_are_undone_and_redone);
     RUN(actions_of_the_host_are_run);
     RUN(groups_have_names_and_levels);
     RUN(notifications_are_told);
+    RUN(texts_are_those_of_the_next_step);
+    RUN(a_state_tells_all_that_a_manager_is);
+    RUN(actions_of_one_target_can_be_forgotten);
+    RUN(every_notification_is_posted_in_its_turn);
     return check_end();
 }

@@ -244,6 +244,70 @@ static void a_locked_store_is_destroyed_by_force(void) {
     OK(cst_release(model));
 }
 
+static void stores_are_counted_in_order(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_store *second = NULL, *found = NULL;
+    OK(cst_coordinator_add_store(c.coordinator, text("SQLite"), text(check_path("b.sqlite")), NULL, &second, E));
+    CHECK_INT(2, cst_coordinator_store_count(c.coordinator));
+    CHECK_INT(0, cst_coordinator_store_count(NULL));
+    const char *paths[] = {check_path("a.sqlite"), check_path("b.sqlite")};
+    for (size_t i = 0; i < 2; i++) {
+        OK(cst_coordinator_store(c.coordinator, i, &found, E));
+        CHECK_TEXT(paths[i], cst_store_path(found));
+        OK(cst_release(found));
+        OK(cst_coordinator_store_at(c.coordinator, text(paths[i]), &found, E));
+        CHECK_TEXT(paths[i], cst_store_path(found));
+        OK(cst_release(found));
+    }
+    CHECK_STATUS(CST_NOT_FOUND, cst_coordinator_store(c.coordinator, 2, &found, E));
+    CHECK(found == NULL);
+    CHECK_STATUS(CST_NOT_FOUND, cst_coordinator_store(c.coordinator, SIZE_MAX, &found, E));
+    CHECK_STATUS(CST_NOT_FOUND, cst_coordinator_store_at(c.coordinator, text(check_path("c.sqlite")), &found, E));
+    uint32_t source = 0;
+    OK(cst_store_model_source(second, &source, E));
+    CHECK_INT(CST_MODEL_GIVEN, source);
+    CHECK_TEXT(NULL, cst_store_configuration(second));
+    CHECK_TEXT(NULL, cst_store_read_only_reason(second));
+    CHECK_TEXT(NULL, cst_store_type(NULL));
+    CHECK_TEXT(NULL, cst_store_identifier(NULL));
+    CHECK_TEXT(NULL, cst_store_path(NULL));
+    CHECK_TEXT(NULL, cst_store_warning(NULL, 0));
+    CHECK_INT(0, cst_store_warning_count(NULL));
+    OK(cst_coordinator_remove_store(c.coordinator, c.store, E));
+    CHECK_INT(1, cst_coordinator_store_count(c.coordinator));
+    OK(cst_coordinator_store(c.coordinator, 0, &found, E));
+    CHECK_TEXT(check_path("b.sqlite"), cst_store_path(found));
+    OK(cst_release(found));
+    OK(cst_release(second));
+    company_close(&c);
+}
+
+static void checkpoints_have_four_modes(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    for (uint32_t mode = CST_CHECKPOINT_PASSIVE; mode <= CST_CHECKPOINT_TRUNCATE; mode++) {
+        OK(cst_release(company_employee(&c, c.context, "Ada", mode)));
+        save(c.context);
+        uint64_t pages = 999, done = 999;
+        OK(cst_coordinator_checkpoint_store(c.coordinator, c.store, mode, &pages, &done, E));
+        CHECK(done == pages);
+        CHECK_INT(mode == CST_CHECKPOINT_TRUNCATE, pages == 0);
+        OK(cst_coordinator_checkpoint_store(c.coordinator, c.store, mode, NULL, NULL, E));
+    }
+    uint64_t pages = 999, done = 999;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_checkpoint_store(c.coordinator, c.store, 4, &pages, &done, E));
+    CHECK_TEXT("mode is 4; use a CST_CHECKPOINT_ constant", cst_error_message(check_error()));
+    CHECK_TEXT("mode", cst_error_key(check_error()));
+    cst_value value;
+    OK(cst_error_value(check_error(), &value));
+    CHECK_INT(4, value.as.integer);
+    CHECK(pages == 0 && done == 0);
+    cst_buffer sql = {0};
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_store_copy_views(text(check_path("a.sqlite")), NULL, 3, false, &sql, E));
+    CHECK_TEXT("dates", cst_error_key(check_error()));
+    cst_buffer_dispose(&sql);
+    company_close(&c);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(an_open_store_is_copied);
@@ -255,5 +319,7 @@ int main(int argc, char **argv) {
     RUN(metadata_is_written_by_the_next_save);
     RUN(the_log_is_brought_into_the_file);
     RUN(a_locked_store_is_destroyed_by_force);
+    RUN(stores_are_counted_in_order);
+    RUN(checkpoints_have_four_modes);
     return check_end();
 }

@@ -175,6 +175,50 @@ static void registered_functions_check_values(void) {
     company_close(&c);
 }
 
+static int64_t zero_is_fine(const char *value) { return value[0] == 'a' ? 0 : 1; }
+
+static cst_status say_nothing(void *userdata, const cst_value *receiver, size_t count, const cst_value *arguments,
+                              cst_value *out_value, cst_error **error) {
+    (void)userdata, (void)receiver, (void)count, (void)arguments, (void)out_value, (void)error;
+    asked++;
+    return CST_OK;
+}
+
+/* Zero and no answer refuse, any other number is fine; nobody is asked about null. */
+static void what_a_function_answers_of_a_value(void) {
+    struct company c = {0};
+    c.model = company_model();
+    cst_entity *employee = NULL;
+    OK(cst_model_entity(c.model, text("Employee"), &employee, E));
+    OK(cst_function_register_typed(text("zero"), text("q(s)"), (cst_function)zero_is_fine, E));
+    OK(cst_entity_add_validator_function(employee, text("notes"), text("zero"), E));
+    OK(cst_entity_add_validator_function(employee, text("site"), text("nothing"), E));
+    OK(cst_function_register(text("nothing"), say_nothing, NULL, NULL, E));
+    asked = 0;
+    OK(cst_coordinator_new(c.model, &c.coordinator, E));
+    OK(cst_coordinator_add_store(c.coordinator, text("InMemory"), (cst_string){NULL, 0}, NULL, &c.store, E));
+    company_resolve(&c);
+    c.context = company_context(&c, CST_QUEUE_CALLER);
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1);
+    OK(cst_context_validate(c.context, E));
+    CHECK_INT(0, asked);
+    set(ada, c.notes, value_text("b"));
+    OK(cst_context_validate(c.context, E));
+    set(ada, c.notes, value_text("a"));
+    CHECK_STATUS(CST_E_VALIDATION, cst_context_validate(c.context, E));
+    CHECK_TEXT("notes", cst_error_key(check_error()));
+    set(ada, c.notes, value_null());
+    set(ada, c.site, value_uri("a:b"));
+    CHECK_STATUS(CST_E_VALIDATION, cst_context_validate(c.context, E));
+    CHECK_CONTAINS("the function nothing refuses it", cst_error_message(check_error()));
+    CHECK_INT(1, asked);
+    OK(cst_function_unregister(text("zero"), E));
+    OK(cst_function_unregister(text("nothing"), E));
+    OK(cst_release(ada));
+    OK(cst_context_rollback(c.context, E));
+    company_close(&c);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(values_are_replaced_and_refused);
@@ -182,5 +226,6 @@ int main(int argc, char **argv) {
     RUN(objects_are_checked_whole);
     RUN(userdata_ends_once);
     RUN(registered_functions_check_values);
+    RUN(what_a_function_answers_of_a_value);
     return check_end();
 }

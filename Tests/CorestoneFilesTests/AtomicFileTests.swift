@@ -716,6 +716,154 @@ final class AtomicFileTests: XCTestCase {
         }
     }
 
+    // MARK: Who is in the way, and what is gone
+
+    private func failure(_ body: () throws -> Void, _ line: UInt = #line) -> CoreError? {
+        var found: CoreError?
+        XCTAssertThrowsError(try body(), line: line) { found = $0 as? CoreError }
+        return found
+    }
+
+    func testAFileThatIsLockedIsBusy() throws {
+        for type in AtomicFileTests.types {
+            let name = "a.\(type.rawValue)"
+            var options = StoreOptions()
+            options.busyTimeoutMilliseconds = 4
+            let coordinator = try coordinator(name, type, options: options)
+            let context = Context(coordinator: coordinator)
+            try context.insert("Author", ["name": "Ada"])
+            let descriptor = Glibc.open(path(name), O_RDONLY)
+            XCTAssertEqual(flock(descriptor, LOCK_EX), 0)
+            for error in [
+                failure { try context.save() },
+                failure { try coordinator.destroyStore(type, at: path("a.\(type.rawValue)"), options: options) },
+            ] {
+                XCTAssertEqual(error?.status, .storeBusy)
+                XCTAssertEqual(error?.code, CocoaCode.persistentStoreTimeout.rawValue)
+                XCTAssertEqual(error?.file, path(name))
+                XCTAssertTrue(error?.message.contains("locked for 4 ms") == true, error?.message ?? "")
+                if !coordinator.stores.isEmpty { XCTAssertTrue(context.hasChanges) }
+            }
+            XCTAssertTrue(FileManager.default.fileExists(atPath: path(name)))
+            close(descriptor)
+            let later = Context(coordinator: try self.coordinator(name, type, options: options))
+            try later.insert("Author", ["name": "Eve"])
+            try later.save()
+            XCTAssertEqual(try later.count("Author"), 1)
+        }
+    }
+
+    /// What is gone does not come back by itself; what was put back is gone on with.
+    func testAFileThatIsGone() throws {
+        for type in AtomicFileTests.types {
+            let name = "a.\(type.rawValue)"
+            let coordinator = try coordinator(name, type)
+            let context = Context(coordinator: coordinator)
+            try context.insert("Author", ["name": "Ada"])
+            try context.save()
+            let before = coordinator.stores[0].contentState
+            try FileManager.default.moveItem(atPath: path(name), toPath: path("away"))
+            XCTAssertEqual(coordinator.stores[0].contentState?.hasSuffix(" gone"), true)
+            try context.insert("Author", ["name": "Eve"])
+            for error in [failure { try context.save() }, failure { _ = try context.count("Author") }] {
+                XCTAssertEqual(error?.status, .storeIO)
+                XCTAssertEqual(error?.code, CocoaCode.persistentStoreOperation.rawValue)
+                XCTAssertEqual(error?.file, path(name))
+                XCTAssertTrue(error?.message.contains("is no longer there: somebody removed it") == true)
+            }
+            XCTAssertFalse(FileManager.default.fileExists(atPath: path(name)))
+            try FileManager.default.moveItem(atPath: path("away"), toPath: path(name))
+            XCTAssertEqual(coordinator.stores[0].contentState, before)
+            try context.save()
+            XCTAssertNotEqual(coordinator.stores[0].contentState, before)
+            XCTAssertEqual(try Context(coordinator: self.coordinator(name, type)).count("Author"), 2)
+        }
+    }
+
+    func testAnotherStoreInItsPlaceIsNotRead() throws {
+        for type in AtomicFileTests.types {
+            let (name, other) = ("a.\(type.rawValue)", "b.\(type.rawValue)")
+            let context = Context(coordinator: try coordinator(name, type))
+            try context.insert("Author", ["name": "Ada"])
+            try context.save()
+            let identifier = try coordinator(other, type).stores[0].identifier
+            try FileManager.default.moveItem(atPath: path(name), toPath: path("away"))
+            try FileManager.default.moveItem(atPath: path(other), toPath: path(name))
+            // Each time, since what is not taken over does not become the known one.
+            for _ in 0..<2 {
+                let error = failure { _ = try context.count("Author") }
+                XCTAssertEqual(error?.status, .storeIO)
+                XCTAssertEqual(error?.code, CocoaCode.persistentStoreOperation.rawValue)
+                XCTAssertTrue(
+                    error?.message.contains("one with the identifier \(identifier)") == true, error?.message ?? "")
+            }
+            try FileManager.default.removeItem(atPath: path(name))
+            try FileManager.default.moveItem(atPath: path("away"), toPath: path(name))
+            XCTAssertEqual(try context.count("Author"), 1)
+        }
+    }
+
+    func testHowAnotherModelDiffersIsTold() throws {
+        for type in AtomicFileTests.types {
+            let name = "a.\(type.rawValue)"
+            _ = try coordinator(name, type)
+            let model = Model()
+            let (author, novel) = (try model.addEntity(named: "Author"), try model.addEntity(named: "Novel"))
+            try author.addAttribute(named: "name", type: .date)
+            try model.addEntity(named: "Shelf").addAttribute(named: "name", type: .string)
+            try novel.addAttribute(named: "title", type: .string)
+            let error = failure { try Coordinator(model: model).addStore(type, at: path(name)) }
+            XCTAssertEqual(error?.status, .modelMismatch)
+            XCTAssertEqual(error?.code, CocoaCode.persistentStoreIncompatibleVersionHash.rawValue)
+            XCTAssertEqual(error?.file, path(name))
+            // The tables of a binary store are compared before that, empty ones too.
+            XCTAssertEqual(error?.entity, type == .binary ? "Book" : "Author")
+            XCTAssertEqual(
+                error?.message,
+                type == .binary
+                    ? "\(path(name)) has objects of Book, which the model does not have; open it with the model that it was written with"
+                    : "\(path(name)) was written with another model: Author, Novel differs from what the store was written with; "
+                        + "the store does not know Shelf; the model lacks Book; open it with that model")
+        }
+    }
+
+    /// A store moves where nothing is, and over a former state of itself, never over another one.
+    func testWhereAStoreMoves() throws {
+        for type in AtomicFileTests.types {
+            let (name, moved, other) = ("a.\(type.rawValue)", "b.\(type.rawValue)", "c.\(type.rawValue)")
+            let coordinator = try coordinator(name, type)
+            let store = coordinator.stores[0], context = Context(coordinator: coordinator)
+            try context.insert("Author", ["name": "Ada"])
+            try context.save()
+            let identifier = try self.coordinator(other, type).stores[0].identifier
+            let error = failure { try coordinator.setPath(path(other), of: store) }
+            XCTAssertEqual(error?.status, .invalidArgument)
+            XCTAssertEqual(error?.code, CocoaCode.persistentStoreOperation.rawValue)
+            XCTAssertEqual(error?.file, path(other))
+            XCTAssertTrue(error?.message.contains("another store, with the identifier \(identifier)") == true)
+            XCTAssertEqual(store.path, path(name))
+            try coordinator.setPath(path(moved), of: store)
+            XCTAssertEqual(store.path, path(moved))
+            XCTAssertFalse(FileManager.default.fileExists(atPath: path(moved)), "only a save writes it")
+            XCTAssertEqual(try context.count("Author"), 1)
+            try context.save()
+            XCTAssertEqual(try Context(coordinator: self.coordinator(moved, type)).count("Author"), 1)
+            try context.insert("Author", ["name": "Eve"])
+            try context.save()
+            XCTAssertEqual(try Context(coordinator: self.coordinator(name, type)).count("Author"), 1)
+            try coordinator.setPath(path(name), of: store)
+            try context.save()
+            XCTAssertEqual(try Context(coordinator: self.coordinator(name, type)).count("Author"), 2)
+            var options = StoreOptions()
+            options.isReadOnly = true
+            let reader = try self.coordinator(name, type, options: options)
+            let refused = failure { try reader.setPath(path("d"), of: reader.stores[0]) }
+            XCTAssertEqual(refused?.status, .storeReadOnly)
+            XCTAssertEqual(refused?.code, CocoaCode.persistentStoreOperation.rawValue)
+            XCTAssertEqual(refused?.file, path(name))
+        }
+    }
+
     /// Whatever is wrong with a file, it is an error, or the store is what it was.
     func testDamagedFiles() throws {
         for type in AtomicFileTests.types {

@@ -123,4 +123,86 @@ final class NotificationTests: GraphTestCase {
             break
         }
     }
+
+    func testChangesAreEmptyWithoutAny() throws {
+        let ada = try employee("Ada")
+        let id = ada.objectID
+        XCTAssertTrue(ContextChanges().isEmpty)
+        XCTAssertTrue(ContextChanges().ids.isEmpty)
+        for path: WritableKeyPath<ContextChanges, [ManagedObject]> in [
+            \.inserted, \.updated, \.deleted, \.refreshed, \.invalidated,
+        ] {
+            var changes = ContextChanges()
+            changes[keyPath: path] = [ada]
+            XCTAssertFalse(changes.isEmpty)
+            XCTAssertFalse(changes.ids.isEmpty)
+        }
+        var all = ContextChanges()
+        all.invalidatedAll = true
+        XCTAssertFalse(all.isEmpty)
+        XCTAssertEqual(all.ids, ChangedIDs(invalidatedAll: true))
+        for path: WritableKeyPath<ChangedIDs, [ObjectID]> in [
+            \.inserted, \.updated, \.deleted, \.refreshed, \.invalidated,
+        ] {
+            var ids = ChangedIDs()
+            ids[keyPath: path] = [id]
+            XCTAssertFalse(ids.isEmpty)
+            XCTAssertFalse(ContextChanges(ids: ids).isEmpty)
+            XCTAssertEqual(ContextChanges(ids: ids).ids, ids)
+        }
+        XCTAssertTrue(ContextChanges(ids: ChangedIDs()).isEmpty)
+        XCTAssertTrue(ContextChanges(ids: ChangedIDs(invalidatedAll: true)).invalidatedAll)
+        XCTAssertFalse(ChangedIDs(invalidatedAll: true).isEmpty)
+    }
+
+    func testIDsOfEachKindOfChange() throws {
+        let objects = try ["a", "b", "c", "d", "e"].map { try employee($0) }
+        var changes = ContextChanges()
+        (changes.inserted, changes.updated, changes.deleted) = ([objects[0]], [objects[1]], [objects[2]])
+        (changes.refreshed, changes.invalidated) = ([objects[3]], [objects[4]])
+        let ids = objects.map(\.objectID)
+        XCTAssertEqual(
+            changes.ids,
+            ChangedIDs(
+                inserted: [ids[0]], updated: [ids[1]], deleted: [ids[2]], refreshed: [ids[3]], invalidated: [ids[4]]))
+    }
+
+    /// Whoever outlives the context hears of its end, once, unless the token was cancelled before.
+    func testTheEndOfAContextIsTold() throws {
+        let ended = Locked<[String]>([])
+        var context: Corestone.Context? = Corestone.Context(coordinator: coordinator)
+        func observe(_ name: String) -> Observation? {
+            context?.observe(.didSave, ended: { ended.withLock { $0.append(name) } }, { _, _ in })
+        }
+        let (kept, cancelled) = (observe("kept"), observe("cancelled"))
+        cancelled?.cancel()
+        XCTAssertEqual(ended.withLock { $0 }, [])
+        context = nil
+        XCTAssertEqual(ended.withLock { $0 }, ["kept"])
+        kept?.cancel()
+        kept?.cancel()
+        XCTAssertEqual(ended.withLock { $0 }, ["kept"])
+    }
+
+    /// Each hears its own kind, in the order in which they came.
+    func testManyWhoListen() throws {
+        var heard: [String] = []
+        let tokens = [
+            context.observe(.didSave) { _, _ in heard.append("first") },
+            context.observe(.objectsDidChange) { _, _ in heard.append("changes") },
+            context.observe(.didSave) { _, _ in heard.append("second") },
+        ]
+        _ = try employee("Ada")
+        try context.processPendingChanges()
+        XCTAssertEqual(heard, ["changes"])
+        try context.save()
+        XCTAssertEqual(heard, ["changes", "first", "second"])
+        tokens[0].cancel()
+        try context.save()
+        XCTAssertEqual(heard, ["changes", "first", "second", "second"])
+        tokens[1].cancel()
+        tokens[2].cancel()
+        try context.save()
+        XCTAssertEqual(heard.count, 4)
+    }
 }

@@ -528,4 +528,86 @@ final class ObserverTests: GraphTestCase {
         XCTAssertEqual(order, Array(0..<100) + Array(0..<100))
         for token in tokens { token.cancel() }
     }
+
+    // MARK: Kinds of properties
+
+    func testAnElementOfACompositeChangesTheWhole() throws {
+        let model = Model()
+        let place = try model.addEntity(named: "Place")
+        let spot = try place.addAttribute(named: "spot", type: .composite)
+        try spot.addElement(named: "x", type: .double)
+        try spot.addElement(named: "y", type: .double)
+        try place.addAttribute(named: "rank", type: .double)
+        let coordinator = try Coordinator(model: model)
+        _ = try coordinator.add(MemoryStore(model: model))
+        let context = Context(coordinator: coordinator)
+        let object = try context.insert("Place")
+        var whole: [PropertyValue] = []
+        var part: [PropertyValue] = []
+        let tokens = [
+            try object.observe(keyPath: "spot") { _, change in whole += [change.old, change.new] },
+            try object.observe(keyPath: "spot.y") { _, change in part += [change.old, change.new] },
+        ]
+        try object.setValue(.double(1), forKeyPath: "spot.y")
+        XCTAssertEqual(whole, [.null, .dictionary(["y": .double(1)])])
+        XCTAssertEqual(part, [.null, .double(1)])
+        try object.setValue(.double(2), forKeyPath: "spot.x")
+        XCTAssertEqual(whole.last, .dictionary(["x": .double(2), "y": .double(1)]))
+        XCTAssertEqual(whole.count, 4)
+        XCTAssertEqual(part.count, 2)
+        try object.setValue(.double(3), forKeyPath: "rank")
+        XCTAssertEqual([whole.count, part.count], [4, 2])
+        for token in tokens { token.cancel() }
+    }
+
+    func testMembersBeforeTheyAreSet() throws {
+        let rAndD = try department("R&D"), ada = try employee("Ada", in: rAndD), bob = try employee("Bob")
+        let token = try observe(rAndD, "employees", [.initial, .prior])
+        expect(["setting employees - [Ada]"])
+        try rAndD.setMembers([bob], of: "employees")
+        expect(["prior employees [Ada] -", "setting employees [Ada] [Bob]"])
+        try ada.set("department", rAndD)
+        XCTAssertEqual(heard.last, "insertion employees - [Ada]")
+        token.cancel()
+    }
+
+    func testAnOrderedListThatIsSetAsAWhole() throws {
+        let project = try context.insert("Project")
+        let tasks = try ["a", "b", "c", "d"].map { try context.insert("Task", ["title": $0]) }
+        try project.add(tasks[0], tasks[1], to: "tasks")
+        let token = try observe(project, "tasks")
+        try project.setMembers([tasks[2], tasks[3], tasks[0]], of: "tasks")
+        expect(["setting tasks [a b] [c d a]"])
+        try project.setMembers([], of: "tasks")
+        expect(["setting tasks [c d a] []"])
+        token.cancel()
+    }
+
+    func testAPropertyThatOnlyAnHeirHas() throws {
+        let ada = try employee("Ada")
+        XCTAssertThrowsError(try observe(ada, "spouse.level")) {
+            XCTAssertEqual(($0 as? CoreError)?.entity, "Employee")
+            XCTAssertEqual(($0 as? CoreError)?.key, "level")
+        }
+        let boss = try context.insert("Manager", ["name": "Max", "level": 1])
+        let token = try observe(boss, "level")
+        try boss.set("level", 2)
+        expect(["setting level 1.0 2.0"])
+        token.cancel()
+    }
+
+    func testAMiddleThatIsToManyIsNamed() throws {
+        let ada = try employee("Ada")
+        XCTAssertThrowsError(try observe(ada, "department.employees.name")) { error in
+            XCTAssertEqual((error as? CoreError)?.status, .invalidArgument)
+            XCTAssertEqual((error as? CoreError)?.entity, "Department")
+            XCTAssertEqual((error as? CoreError)?.key, "employees.name")
+        }
+        XCTAssertThrowsError(try observe(ManagedObject(entity: model.requireEntity(named: "Employee")), "name")) {
+            XCTAssertEqual(($0 as? CoreError)?.status, .invalidArgument)
+            XCTAssertEqual(($0 as? CoreError)?.key, "name")
+        }
+        try ada.set("age", 1)
+        expect([])
+    }
 }

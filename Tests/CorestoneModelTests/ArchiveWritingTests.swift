@@ -82,6 +82,45 @@ final class ArchiveWritingTests: XCTestCase {
         XCTAssertThrowsError(try encodeArchive(deep)) { XCTAssert("\($0)".contains("128 deep"), "\($0)") }
     }
 
+    func testEveryTagOfJSON() throws {
+        let values: [(PropertyValue, String)] = [
+            (.null, "null"), (.bool(true), "true"), (.bool(false), "false"), (.int(-3), "-3"), (.double(3), "3.0"),
+            (.double(.infinity), #"{"$real": "inf"}"#), (.double(-.infinity), #"{"$real": "-inf"}"#),
+            (.decimal(try DecimalNumber("1.50")), #"{"$decimal": "1.5"}"#), (.string("a\"b"), #""a\"b""#),
+            (.bytes(Bytes([1, 2])), #"{"$bytes": "AQI="}"#), (.date(2.5), #"{"$date": 2.5}"#),
+            (.uuid(uuid), #"{"$uuid": "123E4567-E89B-12D3-A456-426614174000"}"#),
+            (.uri(Text("a:b")), #"{"$uri": "a:b"}"#),
+            (.array([.int(1), .int(2)]), "[1, 2]"),
+            (.set([.int(2), .int(1), .string("0")]), #"{"$set": ["0", 1, 2]}"#),
+            (.dictionary(["b": .int(1), "a": .null]), #"{"a": null, "b": 1}"#),
+            (.dictionary(["a": .int(1), "$b": .int(2)]), #"{"$dictionary": {"$b": 2, "a": 1}}"#),
+            (
+                .object(ArchivedObject(className: "C", fields: ["f": .int(1)])),
+                #"{"$object": {"class": "C", "fields": {"f": 1}}}"#
+            ),
+            (
+                .object(ArchivedObject(className: "C", classes: ["C", "B", "NSObject"], fields: [:])),
+                #"{"$object": {"class": "C", "classes": ["C", "B", "NSObject"], "fields": {}}}"#
+            ),
+        ]
+        for (value, text) in values {
+            XCTAssertEqual(JSONText(value).text, text)
+            XCTAssertEqual(try decodeTaggedJSON(Array(text.utf8)), value, text)
+        }
+        XCTAssertEqual(try decodeTaggedJSON(Array(#"{"$date": 3}"#.utf8)), .date(3))
+        XCTAssertEqual(
+            try decodeTaggedJSON(Array(#"{"$a": 1, "b": 2}"#.utf8)), .dictionary(["$a": .int(1), "b": .int(2)]),
+            "a tag stands alone")
+        for text in [
+            #"{"$set": {}}"#, #"{"$dictionary": []}"#, #"{"$uri": 1}"#, #"{"$real": 1}"#, #"{"$decimal": 1}"#,
+            #"[{"$object": {"class": "C"}}]"#,
+        ] {
+            XCTAssertThrowsError(try decodeTaggedJSON(Array(text.utf8)), text) {
+                XCTAssertEqual(($0 as? CoreError)?.status, .invalidArgument)
+            }
+        }
+    }
+
     func testTaggedJSON() throws {
         let value = try plain
         XCTAssertEqual(try decodeTaggedJSON(Array(JSONText(value).text.utf8)), value)

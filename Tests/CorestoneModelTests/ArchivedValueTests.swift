@@ -71,6 +71,85 @@ final class ArchivedValueTests: XCTestCase {
             .decimal(try DecimalNumber("18446744073709551615")))
     }
 
+    /// Values in the fields in which the classes of Foundation's keep them.
+    func testEveryFormOfAValue() throws {
+        func value(_ name: String, _ fields: [String: PropertyListValue]) throws -> PropertyValue {
+            try decodeArchive(KeyedArchiver().archive { $0.add(KeyedArchiver.ClassName(name), fields) })
+        }
+        for name in ["NSData", "NSMutableData"] {
+            XCTAssertEqual(try value(name, ["NS.bytes": .data([1, 2])]), .bytes(Bytes([1, 2])), name)
+            XCTAssertEqual(try value(name, ["NS.data": .data([3])]), .bytes(Bytes([3])), name)
+        }
+        for name in ["NSString", "NSMutableString"] {
+            XCTAssertEqual(try value(name, ["NS.string": .string("s")]), .string("s"), name)
+        }
+        XCTAssertEqual(try value("NSDate", ["NS.time": .real(1.5)]), .date(1.5))
+        XCTAssertEqual(try value("NSDate", ["NS.time": .integer(-2)]), .date(-2))
+        XCTAssertEqual(
+            try value("NSUUID", ["NS.uuidbytes": .data(Array(0...15))]),
+            .uuid(UUIDValue(high: 0x0001_0203_0405_0607, low: 0x0809_0A0B_0C0D_0E0F)))
+        for (name, fields) in [
+            ("NSData", ["NS.text": .data([1])]), ("NSString", ["NS.string": .integer(1)]), ("NSDate", [:]),
+            ("NSUUID", ["NS.uuidbytes": .data(Array(0...14))]), ("NSURL", [:]), ("NSDecimalNumber", [:]),
+        ] as [(String, [String: PropertyListValue])] {
+            XCTAssertThrowsError(try value(name, fields), name) {
+                XCTAssertEqual(
+                    ($0 as? CoreError)?.message,
+                    "the archive holds an object of class \(name), whose content cannot be told; decode its bytes where "
+                        + "its classes are known")
+            }
+        }
+    }
+
+    func testDecimalsInWordsOfEitherByteOrder() throws {
+        func decimal(_ changes: [String: PropertyListValue], _ name: String = "NSDecimalNumber") throws -> PropertyValue
+        {
+            let fields: [String: PropertyListValue] = [
+                "NS.mantissa": .data([0x39, 0x30, 0x01, 0x00] + [UInt8](repeating: 0, count: 12)),
+                "NS.length": .integer(2), "NS.exponent": .integer(-2), "NS.negative": .bool(false),
+                "NS.mantissa.bo": .integer(1),
+            ]
+            return try decodeArchive(
+                KeyedArchiver().archive {
+                    $0.add(
+                        KeyedArchiver.ClassName(name), fields.merging(changes) { _, new in new }.filter { $1 != .null })
+                })
+        }
+        func number(_ text: String) throws -> PropertyValue { .decimal(try DecimalNumber(text)) }
+        // 0x13039 is 77881.
+        XCTAssertEqual(try decimal([:]), try number("778.81"))
+        XCTAssertEqual(try decimal([:], "NSDecimalNumberPlaceholder"), try number("778.81"))
+        XCTAssertEqual(try decimal(["NS.negative": .bool(true)]), try number("-778.81"))
+        XCTAssertEqual(try decimal(["NS.negative": .null, "NS.mantissa.bo": .null]), try number("778.81"))
+        XCTAssertEqual(try decimal(["NS.length": .integer(1)]), try number("123.45"), "one word of them is used")
+        XCTAssertEqual(try decimal(["NS.length": .integer(0)]), try number("0"))
+        XCTAssertEqual(try decimal(["NS.length": .integer(8)]), try number("778.81"))
+        XCTAssertEqual(try decimal(["NS.exponent": .integer(3)]), try number("77881000"))
+        XCTAssertEqual(
+            try decimal(["NS.mantissa": .data([0x30, 0x39, 0x00, 0x01]), "NS.mantissa.bo": .integer(0)]),
+            try number("778.81"))
+        for changes: [String: PropertyListValue] in [
+            ["NS.length": .integer(9)], ["NS.length": .integer(-1)], ["NS.length": .null], ["NS.mantissa": .null],
+            ["NS.mantissa": .data([1, 2, 3])], ["NS.exponent": .integer(128)], ["NS.exponent": .integer(-129)],
+            ["NS.length": .integer(0), "NS.negative": .bool(true)],
+        ] { XCTAssertThrowsError(try decimal(changes), "\(changes)") }
+    }
+
+    func testDictionariesWithAnotherNumberOfKeys() {
+        let odd = KeyedArchiver().archive { archiver in
+            archiver.add(
+                KeyedArchiver.ClassName("NSDictionary"),
+                [
+                    "NS.keys": .array([archiver.string("a"), archiver.string("b")]),
+                    "NS.objects": .array([archiver.string("c")]),
+                ])
+        }
+        XCTAssertThrowsError(try decodeArchive(odd)) {
+            XCTAssertEqual(($0 as? CoreError)?.status, .storeCorrupt)
+            XCTAssertEqual(($0 as? CoreError)?.message, "a dictionary in the archive has 2 keys and 1 values")
+        }
+    }
+
     func testArchivesInXML() throws {
         let object: NSDictionary = [
             "text": "Zoë <&>", "number": -42, "real": 0.25, "flag": false,

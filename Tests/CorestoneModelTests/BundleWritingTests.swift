@@ -67,6 +67,39 @@ final class BundleWritingTests: FolderTestCase {
 
     // MARK: - Several writers
 
+    func testPermissionsOfWhatBelongsToAFile() throws {
+        try put("", "a")
+        try put("", "b")
+        for (mode, companion, folder) in [
+            (0o644, 0o644, 0o755), (0o600, 0o600, 0o700), (0o400, 0o600, 0o500), (0o777, 0o666, 0o777),
+            (0o440, 0o640, 0o550),
+        ] {
+            try setMode("a", mode)
+            let permissions = try XCTUnwrap(FilePermissions(of: path("a")))
+            for (derived, expected) in [
+                (permissions, mode), (permissions.ofCompanions, companion), (permissions.ofFolder, folder),
+                (permissions.ofCopy(inPlaceOf: nil), companion),
+                (permissions.ofCopy(inPlaceOf: nil, mode: 0o640), 0o640),
+                (FilePermissions(mode: 0o604), 0o604),
+            ] {
+                try setMode("b", 0o600)
+                let descriptor = open(path("b"), O_RDWR)
+                derived.give(to: descriptor)
+                close(descriptor)
+                XCTAssertEqual(try self.mode("b"), expected, String(mode, radix: 8))
+            }
+        }
+        try setMode("b", 0o640)
+        try setMode("a", 0o644)
+        let reserved = try XCTUnwrap(FilePermissions(of: path("b")))
+        let copy = try XCTUnwrap(FilePermissions(of: path("a"))).ofCopy(inPlaceOf: reserved)
+        let descriptor = open(path("b"), O_RDWR)
+        copy.give(to: descriptor)
+        close(descriptor)
+        XCTAssertEqual(try mode("b"), 0o640, "no more than the file in whose place it comes")
+        XCTAssertNil(FilePermissions(of: path("none")))
+    }
+
     func testWritersKeepWhatOthersWrite() throws {
         for name in ["m.momd", "m.xcdatamodeld"] {
             let bundle = path(name)

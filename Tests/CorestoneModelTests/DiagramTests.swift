@@ -63,6 +63,68 @@ final class DiagramTests: XCTestCase {
         XCTAssertEqual(model.diagram, try SampleModels.everything().diagram)
     }
 
+    func testHowManyARelationshipCanHave() throws {
+        for (isOptional, minimum, maximum, text) in [
+            (true, 0, 1, "0..1"), (false, 0, 1, "1"), (true, 1, 1, "1"), (true, 0, 0, "*"), (false, 0, 0, "1..*"),
+            (true, 2, 0, "2..*"), (true, 0, 5, "0..5"), (false, 2, 5, "2..5"), (true, 3, 3, "3"),
+            (true, 0, .max, "*"),
+        ] as [(Bool, UInt32, UInt32, String)] {
+            let model = Model()
+            let entity = try model.addEntity(named: "E")
+            try entity.addRelationship(named: "r", destination: entity, isToMany: maximum != 1, isOptional: isOptional)
+                .setCounts(minimum: minimum, maximum: maximum)
+            XCTAssertTrue(model.diagram.contains("\u{A0}\u{A0}E \(text)</font>"), "\(text) in \(model.diagram)")
+        }
+    }
+
+    func testKindsOfAttributes() throws {
+        let model = Model()
+        let entity = try model.addEntity(named: "E")
+        try entity.addAttribute(named: "a", type: .integer16, isOptional: false)
+        try entity.addAttribute(named: "b", type: .date)
+        try entity.addAttribute(named: "c", type: .string, isTransient: true)
+        try entity.addAttribute(named: "d", type: .string, isOptional: false)
+            .setDerivation(Derivation(ExpressionText("c")))
+        let place = try entity.addAttribute(named: "e", type: .composite)
+        try place.addElement(named: "x", type: .composite).addElement(named: "y", type: .double, isOptional: false)
+        let cells = lines(model).filter { $0.hasPrefix("<tr><td>") }.map { line in
+            line.replacing(#/<[^>]*>/#, with: "|").replacing(#/\|+/#, with: "|")
+        }
+        XCTAssertEqual(
+            cells,
+            [
+                "|a|\u{A0}\u{A0}Integer 16|", "|b|\u{A0}\u{A0}Date?|", "|c|\u{A0}\u{A0}String?|",
+                "|d|\u{A0}\u{A0}derived String|", "|e|\u{A0}\u{A0}Composite?|",
+                "|\u{A0}\u{A0}\u{A0}x|\u{A0}\u{A0}Composite?|",
+                "|\u{A0}\u{A0}\u{A0}\u{A0}\u{A0}\u{A0}y|\u{A0}\u{A0}Double|",
+            ])
+        XCTAssertTrue(model.diagram.contains("<i>c</i>"))
+        XCTAssertFalse(model.diagram.contains("<i>a</i>"))
+    }
+
+    func testOneChildHangsOnItsParent() throws {
+        let model = Model()
+        let (base, child) = (try model.addEntity(named: "Base"), try model.addEntity(named: "Child"))
+        try child.setParent(base)
+        try base.addFetchedProperty(named: "f", fetchRequest: FetchRequestTemplate(entityName: "Child"))
+        try base.addFetchedProperty(named: "gone", fetchRequest: FetchRequestTemplate(entityName: "Gone"))
+        try base.addFetchedProperty(named: "own", fetchRequest: FetchRequestTemplate(entityName: "Base"))
+        XCTAssertEqual(
+            lines(model).filter { $0.contains(" -> ") },
+            [
+                "\"Base\":title -> \"Child\":title [dir=back, arrowtail=onormal, arrowsize=1.2, penwidth=1.3]",
+                "\"Base\":f0 -> \"Child\" [arrowhead=vee, style=dashed]",
+                "\"Base\":f2:e -> \"Base.own\":s [dir=none, style=dashed]",
+                "\"Base\":e -> \"Base.own\":n [arrowtail=vee, dir=back, style=dashed]",
+            ])
+        XCTAssertEqual(
+            Array(model.diagram.split(separator: "\n").prefix(2)).map(String.init),
+            [
+                "digraph model {", "  graph [rankdir=LR, bgcolor=white, pad=0.3, nodesep=0.45, ranksep=1.1]",
+            ])
+        XCTAssertEqual(model.diagram.suffix(3), "\n}\n")
+    }
+
     func testTextIsEscaped() throws {
         let model = Model()
         let entity = try model.addEntity(named: "Note")

@@ -167,6 +167,155 @@ final class LintTests: XCTestCase {
         XCTAssertEqual(places(model, .cloudKitUnique), [])
     }
 
+    func testHowBadEachRuleIs() {
+        let warnings: Set<LintRule> = [
+            .reservedName, .nameCollision, .noInverse, .cascadeBothWays, .noAction, .repeatedIndex, .unservedRTree,
+            .transientInPredicate, .abstractWithoutChildren,
+        ]
+        let notes: Set<LintRule> = [.sharedColumnName, .requiredWithoutDefault]
+        for rule in LintRule.allCases {
+            let expected: LintFinding.Severity =
+                warnings.contains(rule) ? .warning : notes.contains(rule) ? .note : .error
+            XCTAssertEqual(rule.severity, expected, rule.rawValue)
+        }
+        XCTAssertEqual(LintRule.allCases.count, 27)
+    }
+
+    func testAFindingNamesWhatIsThereAndWhatToDo() throws {
+        let (model, a, _) = try sound()
+        try a.addAttribute(named: "needed", type: .string, isOptional: false)
+        XCTAssertEqual(
+            model.lint(),
+            [
+                LintFinding(
+                    rule: .requiredWithoutDefault, severity: .note, entity: "A", key: "needed",
+                    message: "A.needed is required and has no default value",
+                    remedy:
+                        "give it a default, or make it optional: a migration has no value for the rows that are there")
+            ])
+    }
+
+    func testWhatIsRequiredAndHasAValueAnyway() throws {
+        let (model, a, _) = try sound()
+        try a.addAttribute(named: "given", type: .string, isOptional: false).setDefaultValue(.string("x"))
+        try a.addAttribute(named: "passing", type: .string, isOptional: false, isTransient: true)
+        try a.addAttribute(named: "derived", type: .string, isOptional: false).setDerivation(
+            Derivation(ExpressionText("uppercase:(name)")))
+        XCTAssertEqual(model.lint(.cloudKit), [])
+    }
+
+    func testWhichDerivationsStoresCompute() throws {
+        for (type, text, isComputed) in [
+            (AttributeType.date, "now()", true), (.string, "now()", false), (.integer16, "group.@count", true),
+            (.decimal, "group.@count", true), (.string, "group.@count", false), (.double, "group.weight.@sum", true),
+            (.boolean, "group.weight.@sum", false), (.double, "group.weight.@avg", false),
+            (.string, "lowercase:(word)", true), (.string, "canonical:(word)", true),
+            (.string, "uppercase:(word)", true),
+            (.integer16, "lowercase:(word)", false), (.string, "lowercase:(one.word)", false),
+            (.string, "one.word", true),
+            (.string, "one.one.word", false), (.string, "group.word", false), (.string, "word", true),
+            (.double, "sum:(weight)", false), (.double, "one.weight.@sum", false), (.double, "weight + 1", false),
+            (.integer16, "one.group.@count", false), (.string, "items.@sum.weight", false),
+        ] {
+            let model = Model()
+            let entity = try model.addEntity(named: "B")
+            try entity.addAttribute(named: "word", type: .string)
+            try entity.addAttribute(named: "weight", type: .double)
+            try entity.addRelationship(named: "one", destination: entity)
+            try entity.addRelationship(named: "group", destination: entity, isToMany: true)
+            let attribute = try entity.addAttribute(named: "derived", type: type)
+            try attribute.setDerivation(Derivation(ExpressionText(text)))
+            XCTAssertEqual(
+                places(model, .unsupportedDerivation), isComputed ? [] : ["B.derived"], "\(type) \(text)")
+            if isComputed {
+                try attribute.setDerivation(Derivation(ExpressionText(text), filter: PredicateText("weight > 1")))
+                XCTAssertEqual(places(model, .unsupportedDerivation), ["B.derived"], "no store filters: \(text)")
+            }
+        }
+    }
+
+    func testCascadesOfARelationshipThatIsItsOwnInverse() throws {
+        let (model, a, _) = try sound()
+        let friends = try a.addRelationship(named: "friends", destination: a, isToMany: true)
+        try friends.setInverse(friends)
+        XCTAssertEqual(model.lint(), [])
+        try friends.setDeleteRule(.cascade)
+        XCTAssertEqual(places(model, .cascadeBothWays), ["A.friends"])
+        try a.ownRelationships[0].setDeleteRule(.cascade)
+        XCTAssertEqual(places(model, .cascadeBothWays), ["A.friends"], "one side alone may")
+    }
+
+    func testKeyPathsOfRequests() throws {
+        let (model, a, _) = try sound()
+        try a.addAttribute(named: "passing", type: .string, isTransient: true)
+        var request = FetchRequestTemplate(entityName: "A", predicate: PredicateText("passing == 'x'"))
+        request.sortDescriptors = [SortDescriptor("nmae"), SortDescriptor("objectID"), SortDescriptor("self")]
+        request.relationshipKeyPathsForPrefetching = ["b", "c"]
+        try model.setFetchRequestTemplate(request, forName: "t")
+        XCTAssertEqual(
+            model.lint().map(\.message),
+            [
+                "the fetch request t names A.passing, which is transient: no store can answer that",
+                "the fetch request t names nmae, but there is no nmae",
+                "the fetch request t names c, but there is no c",
+            ])
+        XCTAssertEqual(model.lint().map(\.entity), ["A", "A", "A"])
+    }
+
+    func testConditionsOfRelationships() throws {
+        let (model, a, b) = try sound()
+        try a.ownRelationships[0].addValidation(PredicateText("cuont > 1"), warning: "w")
+        try b.ownRelationships[0].addValidation(PredicateText("@count > 1 AND nmae != 'x'"), warning: "w")
+        try b.ownRelationships[0].addValidation(PredicateText("(("), warning: "w")
+        try a.ownAttributes[0].addValidation(PredicateText("(("), warning: "w")
+        XCTAssertEqual(places(model, .unknownKey), ["A.b", "B.group"])
+        XCTAssertEqual(places(model, .unreadablePredicate), ["A.name", "B.group"])
+    }
+
+    func testColumnsOfOneTable() throws {
+        let (model, a, b) = try sound()
+        let children = try ["A1", "A2"].map { try model.addEntity(named: $0) }
+        for child in children { try child.setParent(a) }
+        try children[0].addAttribute(named: "size", type: .integer16, isTransient: true)
+        try children[1].addAttribute(named: "size", type: .integer16)
+        try b.addAttribute(named: "NAME", type: .string)
+        XCTAssertEqual(model.lint(), [], "what is transient has no column, and another table has other ones")
+        try children[0].addAttribute(named: "Size", type: .integer16)
+        XCTAssertEqual(places(model, .nameCollision), ["A2.size"])
+        try children[0].addRelationship(named: "SIZE", destination: b)
+        XCTAssertEqual(places(model, .nameCollision), ["A1.SIZE", "A2.size"])
+    }
+
+    func testAnIndexOfWhatACompositeHas() throws {
+        let (model, a, _) = try sound()
+        let place = try a.addAttribute(named: "place", type: .composite)
+        try place.addElement(named: "x", type: .double)
+        try a.keepIndex(FetchIndex(name: "i", elements: [.init(property: "place.x", collation: .rTree)]))
+        try a.addUniqueConstraint(["place.x"])
+        XCTAssertEqual(model.lint(), [])
+        try a.keepIndex(
+            FetchIndex(
+                name: "e", elements: [.init(expression: ExpressionText("lowercase:(nmae)"), named: "expression1")]))
+        try a.keepIndex(
+            FetchIndex(name: "u", elements: [.init(expression: ExpressionText("(("), named: "expression1")]))
+        XCTAssertEqual(places(model, .unknownKey), ["A"])
+        XCTAssertEqual(places(model, .unreadablePredicate), ["A"])
+    }
+
+    func testWhatCloudKitLeavesAlone() throws {
+        let (model, a, b) = try sound()
+        try a.addAttribute(named: "untyped", type: .undefined, isTransient: true)
+        let passing = try a.addRelationship(named: "passing", destination: b, isOptional: false)
+        try passing.setTransient(true)
+        for rule in [LintRule.cloudKitType, .cloudKitRelationship] {
+            XCTAssertEqual(places(model, rule, .cloudKit), [], rule.rawValue)
+        }
+        try a.addRelationship(named: "alone", destination: b).setDeleteRule(.cascade)
+        XCTAssertEqual(places(model, .cloudKitRelationship, .cloudKit), ["A.alone"])
+        XCTAssertEqual(places(model, .cloudKitDeny, .cloudKit), [])
+        XCTAssertEqual(LintProfile.allCases.map(\.rawValue), ["standard", "cloudkit"])
+    }
+
     func testFixturesAreLinted() throws {
         var count = 0
         let folder = try Fixtures.folder().appendingPathComponent("source-models")

@@ -47,6 +47,114 @@ final class ModelChangeTests: XCTestCase {
         XCTAssertEqual(try changes { try self.attribute($0, "Item", "tagCount").setOptional(false) }.count, 1)
     }
 
+    func testWhatAChangeSaysOfItself() throws {
+        let (old, new) = (try base(), try base())
+        try attribute(new, "Tag", "label").setOptional(true)
+        try attribute(new, "Tag", "weight").setUserInfo("kg", forKey: "unit")
+        try new.requireEntity(named: "Tag").setClassName("Label")
+        try new.requireEntity(named: "note").setAbstract(true)
+        try new.requireEntity(named: "Item").setClassName(nil)
+        let changes = old.changes(to: new)
+        XCTAssertEqual(
+            changes,
+            [
+                ModelChange(
+                    action: .removed, part: .entity, entity: "Item", name: nil, field: "className",
+                    old: .string("App.Item"), new: .null, changesHash: false),
+                ModelChange(
+                    action: .changed, part: .entity, entity: "note", name: nil, field: "abstract", old: .bool(false),
+                    new: .bool(true), changesHash: true),
+                ModelChange(
+                    action: .added, part: .entity, entity: "Tag", name: nil, field: "className", old: .null,
+                    new: .string("Label"), changesHash: false),
+                ModelChange(
+                    action: .changed, part: .attribute, entity: "Tag", name: "label", field: "optional",
+                    old: .bool(false), new: .bool(true), changesHash: true),
+                ModelChange(
+                    action: .added, part: .attribute, entity: "Tag", name: "weight", field: "userInfo.unit", old: .null,
+                    new: .string("kg"), changesHash: false),
+            ])
+        XCTAssertEqual(
+            changes.map(\.text),
+            [
+                "entity Item: className \"App.Item\" -> none", "entity note: abstract false -> true",
+                "entity Tag: className none -> \"Label\"", "attribute Tag.label: optional false -> true",
+                "attribute Tag.weight: userInfo.unit none -> \"kg\"",
+            ])
+    }
+
+    func testWhichChangesOfAnAttributeNeedAMigration() throws {
+        let edits: [(String, Bool, (Attribute) throws -> Void)] = [
+            ("optional", true, { try $0.setOptional(false) }), ("type", true, { try $0.setType(.string) }),
+            ("externalStorage", true, { try $0.setAllowsExternalStorage(false) }),
+            ("preservedInHistory", true, { try $0.setPreservesValueInHistory(false) }),
+            ("versionHashModifier", true, { try $0.setVersionHashModifier("m") }),
+            ("transient", true, { try $0.setTransient(true) }),
+            ("renamingIdentifier", false, { try $0.setRenamingIdentifier("r") }),
+            ("default", false, { try $0.setDefaultValue(.bytes(Bytes([1]))) }),
+            ("cloudEncryption", false, { try $0.setAllowsCloudEncryption(true) }),
+            ("allowsNaN", false, { try $0.setAllowsNaN(true) }),
+            ("indexedBySpotlight", false, { try $0.setIndexedBySpotlight(true) }),
+            ("storedInExternalRecord", false, { try $0.setStoredInExternalRecord(true) }),
+            ("transformer", false, { try $0.setValueTransformerName("T") }),
+            ("valueClass", false, { try $0.setValueClassName("C") }),
+            ("validation", false, { try $0.addValidation(PredicateText("SELF != nil"), warning: "w") }),
+        ]
+        for (field, needs, edit) in edits {
+            let (old, new) = (try base(), try base())
+            try edit(try attribute(new, "Photo", "pixels"))
+            let changes = old.changes(to: new)
+            XCTAssertEqual(changes.map(\.field), [field])
+            XCTAssertEqual(changes.map(\.changesHash), [needs], field)
+            XCTAssertEqual(entityVersionHashes(of: old) != entityVersionHashes(of: new), needs, field)
+        }
+    }
+
+    func testThingsThatComeAndGo() throws {
+        func edit(_ body: (Model, Entity) throws -> Void) throws -> [String] {
+            let (old, new) = (try base(), try base())
+            try body(new, try new.requireEntity(named: "Tag"))
+            return old.changes(to: new).map { "\($0.text) \($0.changesHash)" }
+        }
+        XCTAssertEqual(
+            try edit { try $1.remove(try $1.requireOwnProperty(named: "code")) }, ["attribute Tag.code: removed true"])
+        XCTAssertEqual(
+            try edit { try $1.addRelationship(named: "x", destination: $1) }, ["relationship Tag.x: added true"])
+        XCTAssertEqual(
+            try edit { try $1.addFetchedProperty(named: "x", fetchRequest: FetchRequestTemplate(entityName: "Tag")) },
+            ["fetched property Tag.x: added false"])
+        XCTAssertEqual(
+            try edit { try $1.addIndex(FetchIndex(name: "x", elements: [.init(property: "label")])) },
+            ["index Tag.x: added false"])
+        XCTAssertEqual(
+            try edit { model, _ in try model.setConfiguration(ModelConfiguration(name: "x", entityNames: [])) },
+            ["configuration x: added false"])
+        XCTAssertEqual(
+            try edit { model, _ in
+                try model.setFetchRequestTemplate(FetchRequestTemplate(entityName: "Tag"), forName: "x")
+            }, ["fetch request x: added false"])
+        XCTAssertEqual(
+            try edit { model, tag in
+                try tag.remove(try tag.requireOwnProperty(named: "code"))
+                try tag.addRelationship(named: "code", destination: tag).setOptional(true)
+            }.filter { $0.contains("kind") }, ["relationship Tag.code: kind \"attribute\" -> \"relationship\" true"])
+        XCTAssertEqual(
+            try edit { model, _ in try model.addEntity(named: "A") }, ["entity A: added true"], "new ones come last")
+    }
+
+    func testARenamingIdentifierOfAThirdVersion() throws {
+        // Both call it as the first version did.
+        let (old, new) = (Model(), Model())
+        let (former, later) = (try old.addEntity(named: "B"), try new.addEntity(named: "C"))
+        try former.setRenamingIdentifier("A")
+        try later.setRenamingIdentifier("A")
+        try former.addAttribute(named: "b", type: .string).setRenamingIdentifier("a")
+        try later.addAttribute(named: "c", type: .string).setRenamingIdentifier("a")
+        XCTAssertEqual(
+            old.changes(to: new).map(\.text), ["entity C: renamed from B", "attribute C.c: renamed from b"])
+        XCTAssertEqual(old.changes(to: new).map(\.changesHash), [true, true])
+    }
+
     func testRelationships() throws {
         func edit(_ name: String, _ body: @escaping (Relationship) throws -> Void) throws -> [String] {
             try changes { model in

@@ -61,6 +61,96 @@ final class ModelDifferenceTests: XCTestCase {
             ["Base is abstract in the store and not abstract in the model"])
     }
 
+    /// Each thing that the version hash takes in, one at a time.
+    func testEveryClauseOfADifference() throws {
+        struct Parts {
+            let entity: Entity
+            let attribute: Attribute
+            let relationship: Relationship
+        }
+        func model(_ change: (Parts) throws -> Void) throws -> Model {
+            let model = Model()
+            let (entity, other) = (try model.addEntity(named: "E"), try model.addEntity(named: "F"))
+            let attribute = try entity.addAttribute(named: "a", type: .binary)
+            let relationship = try entity.addRelationship(named: "r", destination: other, isToMany: true)
+            try other.addRelationship(named: "back", destination: entity)
+            try change(Parts(entity: entity, attribute: attribute, relationship: relationship))
+            return model
+        }
+        let changes: [(String, (Parts) throws -> Void)] = [
+            (
+                "E.a is an attribute in the store and a derived attribute in the model",
+                { try $0.attribute.setDerivation(Derivation(ExpressionText("r.@count"))) }
+            ),
+            (
+                "E.a is an attribute in the store and a relationship in the model",
+                {
+                    try $0.entity.remove($0.attribute)
+                    try $0.entity.addRelationship(named: "a", destination: $0.entity)
+                }
+            ),
+            ("E.a is Binary Data in the store and String in the model", { try $0.attribute.setType(.string) }),
+            ("E.a is optional in the store and required in the model", { try $0.attribute.setOptional(false) }),
+            (
+                "E.a is not stored in files in the store and may be stored in files in the model",
+                { try $0.attribute.setAllowsExternalStorage(true) }
+            ),
+            (
+                "E.a is not preserved in the history in the store and preserved in the history in the model",
+                { try $0.attribute.setPreservesValueInHistory(true) }
+            ),
+            (
+                "E.a has no version hash modifier in the store and the version hash modifier \"m\" in the model",
+                { try $0.attribute.setVersionHashModifier("m") }
+            ),
+            ("E.a is in the store only", { try $0.attribute.setTransient(true) }),
+            ("E.r leads to F in the store and to E in the model", { try $0.relationship.setDestination($0.entity) }),
+            (
+                "E.r has no inverse in the store and the inverse back in the model",
+                { try $0.relationship.setInverse(try XCTUnwrap($0.relationship.destination.ownRelationships.first)) }
+            ),
+            (
+                "E.r is to-many with any number of members in the store and to-many with at most 3 members in the model",
+                { try $0.relationship.setCounts(minimum: 0, maximum: 3) }
+            ),
+            (
+                "E.r has at least 0 members in the store and at least 2 members in the model",
+                { try $0.relationship.setCounts(minimum: 2, maximum: 0) }
+            ),
+            ("E.r is not ordered in the store and ordered in the model", { try $0.relationship.setOrdered(true) }),
+            (
+                "E inherits from nothing in the store and from F in the model",
+                { try $0.entity.setParent(try $0.entity.model.requireEntity(named: "F")) }
+            ),
+            (
+                "E has another version hash modifier in the store than in the model",
+                { try $0.entity.setVersionHashModifier("m") }
+            ),
+            (
+                "E has no unique constraint in the store and unique (a), (r, a) in the model",
+                {
+                    try $0.entity.addUniqueConstraint(["r", "a"])
+                    try $0.entity.addUniqueConstraint(["a"])
+                }
+            ),
+        ]
+        let plain = try model { _ in }
+        for (text, change) in changes {
+            let other = try model(change)
+            let found = plain.differences(from: other)
+            XCTAssertEqual(found.first { $0.entity == "E" }?.text, text)
+            XCTAssertNotEqual(entityVersionHashes(of: plain)["E"], entityVersionHashes(of: other)["E"], text)
+            let subject = text.prefix { $0 != " " }.split(separator: ".").map(String.init)
+            XCTAssertEqual(found.first { $0.entity == "E" }?.key, subject.count == 2 ? subject[1] : nil, text)
+        }
+        let unbounded = try model { try $0.relationship.setCounts(minimum: 0, maximum: .max) }
+        XCTAssertEqual(plain.differences(from: unbounded), [], "people need not know")
+        let modified = try model { try $0.attribute.setVersionHashModifier("m") }
+        XCTAssertEqual(
+            modified.differences(from: plain).map(\.text),
+            ["E.a has the version hash modifier \"m\" in the store and no version hash modifier in the model"])
+    }
+
     func testMutatedModelsNeverTrap() throws {
         let seed = try compiledModel(try SampleModels.everything())
         let model = try SampleModels.everything()

@@ -82,6 +82,83 @@ final class ModelMergingTests: XCTestCase {
             failure { _ = try Model.merging([one, two]) }?.message.contains("different fetch requests all") == true)
     }
 
+    func testWhatAMergeTakesOfEach() throws {
+        let (one, two) = (try half("Book"), try half("Song"))
+        try one.setLocalization("one", forKey: "Entity/Person")
+        try one.setLocalization("stays", forKey: "Entity/Book")
+        try two.setLocalization("two", forKey: "Entity/Person")
+        try one.setFetchRequestTemplate(FetchRequestTemplate(entityName: "Book"), forName: "books")
+        try two.setFetchRequestTemplate(FetchRequestTemplate(entityName: "Song"), forName: "songs")
+        for model in [one, two] {
+            try model.setFetchRequestTemplate(FetchRequestTemplate(entityName: "Person"), forName: "people")
+        }
+        try one.setConfiguration(ModelConfiguration(name: "Both", entityNames: ["Person", "Book"]))
+        try two.setConfiguration(
+            ModelConfiguration(name: "Both", entityNames: ["Song", "Person"], isUsedWithCloudKit: true))
+        let merged = try Model.merging([one, two])
+        XCTAssertEqual(merged.localization, ["Entity/Person": "two", "Entity/Book": "stays"], "the later one counts")
+        XCTAssertEqual(
+            merged.fetchRequestTemplates.mapValues(\.entityName),
+            [
+                "books": "Book", "songs": "Song", "people": "Person",
+            ])
+        XCTAssertEqual(
+            merged.configuration(named: "Both"),
+            ModelConfiguration(name: "Both", entityNames: ["Person", "Book", "Song"], isUsedWithCloudKit: true))
+        XCTAssertEqual(merged.configurations.map(\.name), ["Synced", "Both"])
+        XCTAssertFalse(merged.isFrozen)
+    }
+
+    /// Everything that keeps two entities of one name from being the same.
+    func testEveryDifferenceOfEntitiesCounts() throws {
+        func model(_ change: (Entity) throws -> Void) throws -> Model {
+            let model = Model()
+            let entity = try model.addEntity(named: "E")
+            try entity.addAttribute(named: "a", type: .string)
+            try entity.addRelationship(named: "r", destination: entity, isToMany: true)
+            try entity.addFetchedProperty(named: "f", fetchRequest: FetchRequestTemplate(entityName: "E"))
+            try entity.addIndex(FetchIndex(name: "i", elements: [.init(property: "a")]))
+            try change(entity)
+            return model
+        }
+        let changes: [(String, (Entity) throws -> Void)] = [
+            ("abstract is 0 in one and 1", { try $0.setAbstract(true) }),
+            ("className is missing in one and \"C\"", { try $0.setClassName("C") }),
+            ("userInfo.k is missing in one and \"v\"", { try $0.setUserInfo("v", forKey: "k") }),
+            ("uniqueConstraints is ", { try $0.addUniqueConstraint(["a"]) }),
+            ("a.default is missing in one and \"x\"", { try $0.ownAttributes[0].setDefaultValue(.string("x")) }),
+            ("b.kind is missing in one and \"attributes\"", { try $0.addAttribute(named: "b", type: .date) }),
+            ("r.deleteRule is \"Nullify\" in one and \"Deny\"", { try $0.ownRelationships[0].setDeleteRule(.deny) }),
+            (
+                "f.fetchRequest.limit is missing in one and 3",
+                {
+                    var request = FetchRequestTemplate(entityName: "E")
+                    request.limit = 3
+                    try $0.ownFetchedProperties[0].setFetchRequest(request)
+                }
+            ),
+            (
+                "i.elements is ",
+                {
+                    try $0.removeIndex(named: "i")
+                    try $0.addIndex(FetchIndex(name: "i", elements: [.init(property: "a", isAscending: false)]))
+                }
+            ),
+        ]
+        for (words, change) in changes {
+            let error = failure { _ = try Model.merging([try model { _ in }, try model(change)]) }
+            XCTAssertEqual(error?.status, .model)
+            XCTAssertTrue(
+                error?.message.hasPrefix("two models to merge have different entities E: \(words)") == true,
+                error?.message ?? words)
+        }
+        var extras = SourceExtras()
+        extras.attributes = ["syncable": "YES"]
+        XCTAssertEqual(
+            try Model.merging([try model { _ in }, try model { try $0.setExtras(extras) }]).entities.count, 1,
+            "what means nothing here is no difference")
+    }
+
     func testAStoresModelIsFoundByItsHashes() throws {
         let (book, song) = (try half("Book"), try half("Song", age: .integer32))
         try book.freeze()

@@ -90,6 +90,123 @@ final class PropertyListTests: XCTestCase {
             + [0, 0, 0, 0, 0, 0, 0, top] + [0, 0, 0, 0, 0, 0, 0, table]
     }
 
+    func testEveryMarker() throws {
+        let values: [([UInt8], PropertyListValue)] = [
+            ([0x00], .null), ([0x08], .bool(false)), ([0x09], .bool(true)), ([0x10, 0xFF], .integer(255)),
+            ([0x11, 0x01, 0x02], .integer(258)), ([0x12, 0xFF, 0, 0, 1], .integer(0xFF00_0001)),
+            ([0x13] + [UInt8](repeating: 0xFF, count: 8), .integer(-1)),
+            ([0x14] + [UInt8](repeating: 0, count: 15) + [7], .integer(7)),
+            ([0x14] + [UInt8](repeating: 0, count: 8) + [0x80, 0, 0, 0, 0, 0, 0, 0], .unsigned(1 << 63)),
+            ([0x14] + [UInt8](repeating: 0xFF, count: 16), .integer(-1)),
+            ([0x22, 0x3F, 0xC0, 0, 0], .real(1.5)), ([0x23, 0x3F, 0xF8, 0, 0, 0, 0, 0, 0], .real(1.5)),
+            ([0x33, 0xC0, 0, 0, 0, 0, 0, 0, 0], .date(-2)), ([0x42, 1, 2], .data([1, 2])),
+            ([0x4F, 0x10, 15] + [UInt8](1...15), .data([UInt8](1...15))),
+            ([0x52, 0x61, 0x62], .string("ab")), ([0x61, 0x20, 0xAC], .string("€")),
+            ([0x73, 0xE2, 0x82, 0xAC], .string("€")), ([0x80, 9], .uid(9)), ([0x81, 1, 2], .uid(258)),
+            ([0x83, 1, 2, 3, 4], .uid(0x0102_0304)),
+        ]
+        for (bytes, value) in values { XCTAssertEqual(try decodePropertyList(file([bytes])), value, "\(bytes)") }
+        for bytes in [
+            [0x14] + [UInt8](repeating: 0, count: 7) + [1] + [UInt8](repeating: 0, count: 8),
+            [0x14] + [UInt8](repeating: 0xFF, count: 8) + [UInt8](repeating: 0, count: 8), [0x84, 1, 0, 0, 0, 0],
+            [0x01], [0x0A], [0x15], [0x24], [0x34], [0x88], [0xB0], [0xC0], [0xE0],
+        ] as [[UInt8]] {
+            XCTAssertThrowsError(try decodePropertyList(file([bytes])), "\(bytes)") {
+                XCTAssertEqual(($0 as? CoreError)?.status, .storeCorrupt)
+            }
+        }
+    }
+
+    func testStrictReadersRefuseWhatOthersMend() throws {
+        var limits = PropertyListLimits()
+        limits.isStrict = true
+        let odd: [(String, [[UInt8]], PropertyListValue)] = [
+            ("text in UTF-8", [[0x73, 0xE2, 0x82, 0xAC]], .string("€")),
+            ("ASCII that is none", [[0x52, 0xC3, 0xA9]], .string("é")),
+            ("half a character", [[0x61, 0xD8, 0x00]], .string("\u{FFFD}")),
+            ("a key twice", [[0xD2, 1, 1, 2, 3], [0x51, 0x61], [0x08], [0x09]], .dictionary(["a": .bool(true)])),
+        ]
+        for (what, objects, value) in odd {
+            XCTAssertEqual(try decodePropertyList(file(objects)), value, what)
+            XCTAssertThrowsError(try decodePropertyList(file(objects), limits: limits), what) {
+                XCTAssertEqual(($0 as? CoreError)?.status, .storeCorrupt)
+            }
+        }
+        XCTAssertEqual(try decodePropertyList(encodePropertyList(.string("a€")), limits: limits), .string("a€"))
+        var newer = file([[0x09]])
+        newer[7] = UInt8(ascii: "1")
+        XCTAssertEqual(try decodePropertyList(newer), .bool(true))
+        XCTAssertThrowsError(try decodePropertyList(newer, limits: limits))
+    }
+
+    func testLimitsAtTheirBounds() throws {
+        func nested(_ depth: Int) -> [UInt8] {
+            encodePropertyList((0..<depth).reduce(.bool(true)) { inner, _ in .array([inner]) })
+        }
+        var limits = PropertyListLimits()
+        limits.depth = 5
+        XCTAssertNoThrow(try decodePropertyList(nested(5), limits: limits))
+        XCTAssertThrowsError(try decodePropertyList(nested(6), limits: limits)) {
+            XCTAssertEqual(($0 as? CoreError)?.message.hasSuffix("more than 5 nested containers"), true)
+        }
+        let three = encodePropertyList(.array([.bool(true), .bool(false)]))
+        limits.count = 3
+        XCTAssertNoThrow(try decodePropertyList(three, limits: limits))
+        limits.count = 2
+        XCTAssertThrowsError(try decodePropertyList(three, limits: limits))
+        // A shared value counts each time.
+        let shared = encodePropertyList(.array([.bool(true), .bool(true)]))
+        XCTAssertThrowsError(try decodePropertyList(shared, limits: limits)) {
+            XCTAssertEqual(($0 as? CoreError)?.message.hasSuffix("more than 2 values"), true)
+        }
+        limits.size = three.count
+        limits.count = 3
+        XCTAssertNoThrow(try decodePropertyList(three, limits: limits))
+        limits.size -= 1
+        XCTAssertThrowsError(try decodePropertyList(three, limits: limits)) {
+            XCTAssertEqual(
+                ($0 as? CoreError)?.message.hasSuffix(
+                    "it has \(three.count) bytes; \(limits.size) is the most that is read"),
+                true)
+        }
+    }
+
+    func testCountsBesideAndBehindTheMarker() {
+        func start(_ value: PropertyListValue, _ count: Int) -> [UInt8] {
+            Array(encodePropertyList(value).dropFirst(8).prefix(count))
+        }
+        XCTAssertEqual(start(.data([UInt8](repeating: 1, count: 14)), 1), [0x4E])
+        XCTAssertEqual(start(.data([UInt8](repeating: 1, count: 15)), 3), [0x4F, 0x10, 15])
+        XCTAssertEqual(start(.data([UInt8](repeating: 1, count: 256)), 4), [0x4F, 0x11, 1, 0])
+        XCTAssertEqual(start(.string(String(repeating: "a", count: 15)), 3), [0x5F, 0x10, 15])
+        XCTAssertEqual(start(.string("é"), 3), [0x61, 0, 0xE9])
+        XCTAssertEqual(start(.array(Array(repeating: .null, count: 15)), 4), [0xAF, 0x10, 15, 1])
+        XCTAssertEqual(start(.dictionary(["a": .null]), 3), [0xD1, 1, 2])
+        for (number, bytes) in [
+            (0, [0x10, 0]), (255, [0x10, 255]), (256, [0x11, 1, 0]), (65_535, [0x11, 255, 255]),
+            (65_536, [0x12, 0, 1, 0, 0]), (1 << 32, [0x13, 0, 0, 0, 1, 0, 0, 0, 0]), (-1, [0x13, 255]),
+        ] as [(Int64, [UInt8])] { XCTAssertEqual(start(.integer(number), bytes.count), bytes, "\(number)") }
+        XCTAssertEqual(
+            start(.unsigned(.max), 17), [0x14] + [0, 0, 0, 0, 0, 0, 0, 0] + [UInt8](repeating: 255, count: 8))
+        for (number, bytes) in [(255, [0x80, 255]), (256, [0x81, 1, 0]), (65_536, [0x83, 0, 1, 0, 0])]
+            as [(UInt32, [UInt8])]
+        { XCTAssertEqual(start(.uid(number), bytes.count), bytes, "\(number)") }
+        XCTAssertEqual(start(.bool(true), 1) + start(.bool(false), 1) + start(.null, 1), [0x09, 0x08, 0x00])
+    }
+
+    func testWhatCountsAsAFlag() {
+        let values: [(PropertyListValue, Bool)] = [
+            (.bool(true), true), (.bool(false), false), (.integer(0), false), (.integer(2), true), (.integer(-1), true),
+            (.string("YES"), false), (.real(1), false), (.null, false),
+        ]
+        for (value, flag) in values { XCTAssertEqual(value.flag, flag, "\(value)") }
+    }
+
+    func testNamesAreSortedByTheirBytes() {
+        XCTAssertEqual(
+            sortedByBytes(["b", "é", "a", "B", "e\u{301}", "ab", ""]), ["", "B", "a", "ab", "b", "e\u{301}", "é"])
+    }
+
     func testHostileFilesAreRefused() throws {
         XCTAssertEqual(try decodePropertyList(file([[0xA1, 1], [0x10, 5]])), .array([.integer(5)]))
         let refused: [(String, [UInt8])] = [

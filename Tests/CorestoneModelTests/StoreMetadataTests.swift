@@ -37,6 +37,94 @@ final class StoreMetadataTests: XCTestCase {
             ModelDifference(onlyInStore: ["Item", "Photo", "note"], onlyInModel: ["New"], changed: ["Tag"]))
     }
 
+    func testTheTypeOfAStore() throws {
+        for (type, name) in [
+            (StoreType.sqlite, "SQLite"), (.xml, "XML"), (.binary, "Binary"), (.inMemory, "InMemory"),
+        ] {
+            let metadata = StoreMetadata(model: Model(), type: type)
+            XCTAssertEqual(metadata.storeType, name)
+            XCTAssertEqual(metadata.frameworkVersion, 1522)
+            XCTAssertEqual(metadata.values["_NSAutoVacuumLevel"], type == .sqlite ? .string("2") : nil, name)
+        }
+        let silent = StoreMetadata(uuid: UUIDValue(high: 1, low: 2))
+        XCTAssertEqual(silent.values, [:])
+        XCTAssertNil(silent.storeType)
+        XCTAssertEqual(silent.frameworkVersion, 0)
+        XCTAssertEqual([silent.digest, silent.checksum], [nil, nil])
+    }
+
+    func testWhichModelAStoreNames() throws {
+        let (model, other) = (Model(), Model())
+        try model.addEntity(named: "A")
+        try other.addEntity(named: "B")
+        XCTAssertFalse(StoreMetadata(model: model).isOfAnotherModel(than: model))
+        XCTAssertTrue(StoreMetadata(model: model).isOfAnotherModel(than: other))
+        XCTAssertFalse(StoreMetadata(uuid: .random()).isOfAnotherModel(than: model), "it names none")
+    }
+
+    private static let guaranteed = [
+        "NSStoreType", "NSPersistenceFrameworkVersion", "NSStoreModelVersionHashes", "NSStoreModelVersionHashesVersion",
+        "NSStoreModelVersionIdentifiers", "NSStoreModelVersionHashesDigest", "NSStoreModelVersionChecksumKey",
+        "_NSAutoVacuumLevel", "NSPersistentStoreDeferredLightweightMigrationOptionKey",
+    ]
+
+    func testAHostReplacesEverythingButWhatTellsTheStore() throws {
+        var metadata = StoreMetadata(model: try SampleModels.everything())
+        metadata.values["app"] = .integer(1)
+        metadata.values["former"] = .integer(1)
+        let replaced = try metadata.replacing(["app": .integer(2), "new": .bool(true)], file: "f")
+        XCTAssertEqual(replaced.uuid, metadata.uuid)
+        XCTAssertEqual(replaced.applicationValues, ["app": .integer(2), "new": .bool(true)])
+        for key in StoreMetadataTests.guaranteed {
+            XCTAssertTrue(StoreMetadata.isGuaranteed(key), key)
+            XCTAssertEqual(replaced.values[key], metadata.values[key], key)
+            XCTAssertThrowsError(try metadata.replacing([key: .string("other")], file: "f"), key) {
+                let error = $0 as? CoreError
+                XCTAssertEqual(error?.status, .invalidArgument)
+                XCTAssertEqual(error?.code, CocoaCode.persistentStoreOperation.rawValue)
+                XCTAssertEqual([error?.key, error?.file], [key, "f"])
+                XCTAssertEqual(
+                    error?.message,
+                    "\(key) of f cannot be set: it tells what the store is; leave it out, or as it is")
+            }
+        }
+        XCTAssertTrue(StoreMetadata.isGuaranteed("NSStoreUUID"))
+        for key in ["app", "NSOther", "_NSOther"] { XCTAssertFalse(StoreMetadata.isGuaranteed(key), key) }
+    }
+
+    func testWhatAHostWasGivenItMayGiveBack() throws {
+        let metadata = StoreMetadata(model: try SampleModels.everything())
+        XCTAssertEqual(metadata.dictionary["NSStoreUUID"], .string(metadata.uuid.description))
+        XCTAssertNil(metadata.values["NSStoreUUID"])
+        XCTAssertEqual(try metadata.replacing(metadata.dictionary, file: "f").values, metadata.values)
+        for uuid in [PropertyListValue.string(UUIDValue.random().description), .string("x"), .integer(1)] {
+            XCTAssertThrowsError(try metadata.replacing(["NSStoreUUID": uuid], file: "f")) {
+                XCTAssertEqual(($0 as? CoreError)?.key, "NSStoreUUID")
+                XCTAssertEqual(
+                    ($0 as? CoreError)?.message,
+                    "NSStoreUUID of f cannot be set: it is \(metadata.uuid), by which the IDs of its objects are known; "
+                        + "leave it out, or as it is")
+            }
+        }
+    }
+
+    func testPropertyListsThatAHostGives() throws {
+        let list = PropertyListValue.dictionary(["a": .integer(1)])
+        for bytes in [encodePropertyList(list), try encodeXMLPropertyList(list)] {
+            XCTAssertEqual(try StoreMetadata.entries(decoding: bytes, file: "f"), ["a": .integer(1)])
+        }
+        for bytes in [encodePropertyList(.array([])), Array("text".utf8), []] {
+            XCTAssertThrowsError(try StoreMetadata.entries(decoding: bytes, file: "f")) {
+                XCTAssertEqual(($0 as? CoreError)?.status, .invalidArgument)
+                XCTAssertEqual(($0 as? CoreError)?.file, "f")
+            }
+        }
+        XCTAssertThrowsError(try StoreMetadata(decoding: encodePropertyList(.array([])))) {
+            XCTAssertEqual(($0 as? CoreError)?.status, .storeCorrupt)
+            XCTAssertEqual(($0 as? CoreError)?.code, CocoaCode.persistentStoreOpen.rawValue)
+        }
+    }
+
     func testEveryRealStoresMetadataIsReadAndRewritten() throws {
         let stores = try Fixtures.stores()
         XCTAssertGreaterThan(stores.count, 35)

@@ -47,6 +47,41 @@ final class VersionHashTests: XCTestCase {
         XCTAssertEqual(lines.count, 6)
     }
 
+    func testTheHashesOfPropertiesByTheirParts() throws {
+        let model = Model()
+        let (entity, other) = (try model.addEntity(named: "E"), try model.addEntity(named: "Föö"))
+        func bytes(_ name: String, _ flag: UInt8, _ modifier: String = "") -> [UInt8] {
+            sha256(Array(name.utf8) + [flag, 0] + Array(modifier.utf8))
+        }
+        let number = try entity.addAttribute(named: "n", type: .integer16)
+        XCTAssertEqual(number.versionHash, sha256(bytes("n", 1) + [100, 0, 0, 0]))
+        let file = try entity.addAttribute(named: "f", type: .binary, isOptional: false)
+        try file.setAllowsExternalStorage(true)
+        try file.setPreservesValueInHistory(true)
+        try file.setVersionHashModifier("m")
+        XCTAssertEqual(file.versionHash, sha256(bytes("f", 0, "m") + [0xE8, 3, 0, 0, 1, 1]))
+        let many = try entity.addRelationship(named: "r", destination: other, isToMany: true, isOrdered: true)
+        try many.setCounts(minimum: 2, maximum: 258)
+        let name = Array("Föö".utf8)
+        XCTAssertEqual(many.versionHash, sha256(bytes("r", 1) + name + [2, 1, 0, 0, 2, 0, 0, 0, 1, 0]))
+        try many.setInverse(try other.addRelationship(named: "back", destination: entity))
+        XCTAssertEqual(
+            many.versionHash, sha256(bytes("r", 1) + name + Array("back".utf8) + [2, 1, 0, 0, 2, 0, 0, 0, 1, 0]))
+        let derived = try entity.addAttribute(named: "d", type: .integer64)
+        try derived.setDerivation(Derivation(ExpressionText("r.@count")))
+        XCTAssertEqual(derived.versionHash, sha256(Array("count:(r)".utf8)))
+        try entity.addUniqueConstraint(["n", "f"])
+        try entity.addUniqueConstraint(["d"])
+        try entity.setVersionHashModifier("v")
+        let own = derived.versionHash + file.versionHash + number.versionHash + many.versionHash
+        let expected = sha256(Array("E".utf8) + [0] + own + Array("vdn.f".utf8))
+        XCTAssertEqual(entityVersionHashes(of: model)["E"], expected)
+        let child = try model.addEntity(named: "C")
+        try child.setParent(entity)
+        try child.setAbstract(true)
+        XCTAssertEqual(entityVersionHashes(of: model)["C"], sha256(Array("C".utf8) + [1] + expected + own))
+    }
+
     func testEveryInputOfTheHashChangesIt() throws {
         func hashes(_ change: (Entity, Attribute, Relationship, Entity) throws -> Void) throws -> [UInt8] {
             let model = Model()
@@ -65,22 +100,43 @@ final class VersionHashTests: XCTestCase {
             try hashes { _, attribute, _, _ in try attribute.setOptional(false) },
             try hashes { _, attribute, _, _ in try attribute.setVersionHashModifier("m") },
             try hashes { _, attribute, _, _ in try attribute.setAllowsExternalStorage(true) },
+            try hashes { _, attribute, _, _ in try attribute.setType(.string) },
+            try hashes { _, attribute, _, _ in try attribute.rename(to: "b") },
             try hashes { _, attribute, _, _ in try attribute.setTransient(true) },
             try hashes { _, attribute, _, _ in try attribute.setDerivation(Derivation(ExpressionText("r.@count"))) },
             try hashes { _, attribute, _, _ in try attribute.setDerivation(Derivation(ExpressionText("r.a.@sum"))) },
             try hashes { _, _, relationship, _ in try relationship.setCounts(minimum: 1, maximum: 0) },
             try hashes { _, _, relationship, _ in try relationship.setCounts(minimum: 0, maximum: 3) },
+            try hashes { _, _, relationship, _ in try relationship.setOrdered(true) },
+            try hashes { _, _, relationship, _ in try relationship.setToMany(false) },
+            try hashes { _, _, relationship, _ in try relationship.setOptional(false) },
+            try hashes { _, _, relationship, _ in try relationship.setVersionHashModifier("m") },
+            try hashes { entity, _, relationship, _ in try relationship.setDestination(entity) },
             try hashes { entity, _, relationship, other in
                 try relationship.setInverse(try other.addRelationship(named: "back", destination: entity))
             },
         ]
         XCTAssertEqual(Set(changed + [plain]).count, changed.count + 1)
+        // Both flags add the same byte.
+        XCTAssertEqual(
+            try hashes { _, attribute, _, _ in try attribute.setPreservesValueInHistory(true) },
+            try hashes { _, attribute, _, _ in try attribute.setAllowsExternalStorage(true) })
         let same = [
             try hashes { entity, _, _, _ in try entity.setClassName("C") },
             try hashes { entity, _, _, _ in try entity.setRenamingIdentifier("R") },
             try hashes { entity, _, _, _ in try entity.setUserInfo("v", forKey: "k") },
             try hashes { _, attribute, _, _ in try attribute.setDefaultValue(.bytes(Bytes([1]))) },
             try hashes { _, _, relationship, _ in try relationship.setDeleteRule(.cascade) },
+            try hashes { entity, _, _, _ in try entity.addIndex(FetchIndex(name: "i", elements: [.init(property: "a")]))
+            },
+            try hashes { entity, _, _, _ in
+                try entity.addFetchedProperty(named: "f", fetchRequest: FetchRequestTemplate(entityName: "F"))
+            },
+            try hashes { entity, _, _, _ in try entity.addAttribute(named: "t", type: .string, isTransient: true) },
+            try hashes { _, attribute, _, _ in try attribute.setRenamingIdentifier("R") },
+            try hashes { _, attribute, _, _ in try attribute.setAllowsCloudEncryption(true) },
+            try hashes { _, attribute, _, _ in try attribute.addValidation(PredicateText("SELF != nil"), warning: "w")
+            },
         ]
         XCTAssertEqual(Set(same), [plain])
     }

@@ -60,6 +60,133 @@ final class XMLPropertyListTests: XCTestCase {
             ]))
     }
 
+    func testEveryKindIsWritten() throws {
+        let value = PropertyListValue.dictionary([
+            "b": .array([.integer(-5), .unsigned(.max), .real(1.5), .bool(true), .bool(false)]),
+            "a & b": .string("<1>"),
+            "d": .date(9.75), "e": .array([]), "f": .dictionary([:]), "g": .data([1, 2, 3]), "h": .uid(7),
+            "i": .date(-0.5),
+        ])
+        let expected = """
+            <?xml version="1.0" encoding="UTF-8"?>
+            <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+            <plist version="1.0">
+            <dict>
+            \t<key>a &amp; b</key>
+            \t<string>&lt;1&gt;</string>
+            \t<key>b</key>
+            \t<array>
+            \t\t<integer>-5</integer>
+            \t\t<integer>18446744073709551615</integer>
+            \t\t<real>1.5</real>
+            \t\t<true/>
+            \t\t<false/>
+            \t</array>
+            \t<key>d</key>
+            \t<date>2001-01-01T00:00:09Z</date>
+            \t<key>e</key>
+            \t<array/>
+            \t<key>f</key>
+            \t<dict/>
+            \t<key>g</key>
+            \t<data>
+            \tAQID
+            \t</data>
+            \t<key>h</key>
+            \t<dict>
+            \t\t<key>CF$UID</key>
+            \t\t<integer>7</integer>
+            \t</dict>
+            \t<key>i</key>
+            \t<date>2000-12-31T23:59:59Z</date>
+            </dict>
+            </plist>
+
+            """
+        XCTAssertEqual(String(decoding: try encodeXMLPropertyList(value), as: UTF8.self), expected)
+        for wrong in [PropertyListValue.null, .array([.null]), .date(.infinity)] {
+            XCTAssertThrowsError(try encodeXMLPropertyList(wrong)) {
+                XCTAssertEqual(($0 as? CoreError)?.status, .invalidArgument)
+            }
+        }
+    }
+
+    func testMetadataAsAnXMLStoreHasThem() throws {
+        let text = String(
+            decoding: try encodeXMLStoreMetadata([
+                "a": .data([UInt8](repeating: 0, count: 46)), "b": .array([]), "c": .bool(true), "d": .integer(3),
+            ]), as: UTF8.self)
+        XCTAssertEqual(
+            text,
+            """
+                        <plist version="1.0">
+                            <dict>
+                                <key>a</key>
+                                <data>
+            \t\(String(repeating: "A", count: 62))==
+            \t</data>
+                                <key>b</key>
+                                <array></array>
+                                <key>c</key>
+                                <true></true>
+                                <key>d</key>
+                                <integer>3</integer>
+                            </dict>
+                        </plist>
+
+            """)
+        // A line has 76 places, of which each tab takes eight.
+        let long = String(
+            decoding: try encodeXMLStoreMetadata(["a": .data([UInt8](repeating: 0, count: 60))]), as: UTF8.self)
+        XCTAssertEqual(
+            long.split(separator: "\n").filter { $0.hasPrefix("\t") }.map(\.count), [69, 13, 8], "with one tab each")
+        XCTAssertThrowsError(try encodeXMLStoreMetadata(["fine": .integer(1), "wrong": .null])) {
+            let error = $0 as? CoreError
+            XCTAssertEqual(error?.status, .invalidArgument)
+            XCTAssertEqual(error?.code, CocoaCode.persistentStoreSave.rawValue)
+            XCTAssertEqual(error?.key, "wrong")
+        }
+    }
+
+    func testIntegersOfEveryForm() throws {
+        for (text, value) in [
+            ("0", .integer(0)), ("-9223372036854775808", .integer(.min)), ("9223372036854775808", .unsigned(1 << 63)),
+            ("0xff", .integer(255)), ("0XFFFFFFFFFFFFFFFF", .unsigned(.max)),
+        ] as [(String, PropertyListValue)] {
+            XCTAssertEqual(try decodeXMLPropertyList(document("<integer>\(text)</integer>")), value, text)
+        }
+        for text in ["", "1.5", "x", "0x", "ff", "18446744073709551616"] {
+            XCTAssertThrowsError(try decodeXMLPropertyList(document("<integer>\(text)</integer>")), text)
+        }
+    }
+
+    func testLimitsOfDocuments() throws {
+        var limits = PropertyListLimits()
+        (limits.depth, limits.count) = (3, 3)
+        func nested(_ depth: Int) -> [UInt8] {
+            document(String(repeating: "<array>", count: depth) + String(repeating: "</array>", count: depth))
+        }
+        XCTAssertNoThrow(try decodeXMLPropertyList(nested(3), limits: limits))
+        XCTAssertThrowsError(try decodeXMLPropertyList(nested(4), limits: limits)) {
+            XCTAssertEqual(($0 as? CoreError)?.message.hasSuffix("more than 3 nested containers"), true)
+        }
+        XCTAssertNoThrow(try decodeXMLPropertyList(document("<array><true/><true/></array>"), limits: limits))
+        XCTAssertThrowsError(
+            try decodeXMLPropertyList(document("<array><true/><true/><true/></array>"), limits: limits)
+        ) { XCTAssertEqual(($0 as? CoreError)?.message.hasSuffix("more than 3 values"), true) }
+    }
+
+    func testWhatMayBeXML() {
+        for (bytes, isXML) in [
+            (Array("<a/>".utf8), true), (Array(" \t\r\n<a/>".utf8), true), ([0xEF, 0xBB, 0xBF, 0x78], true),
+            ([0xFE, 0xFF], true), ([0xFF, 0xFE], true), (Array("x<a/>".utf8), false), ([], false), ([0xFE], false),
+        ] as [([UInt8], Bool)] { XCTAssertEqual(XMLParser.mayRead(bytes), isXML, "\(bytes)") }
+        XCTAssertThrowsError(try decodeAnyPropertyList(Array("text".utf8))) {
+            XCTAssertEqual(
+                ($0 as? CoreError)?.message, "the bytes are no property list, neither a binary one nor XML")
+        }
+    }
+
     func testHostileDocumentsAreRefused() throws {
         let nested = String(repeating: "<array>", count: 200) + String(repeating: "</array>", count: 200)
         for content in [

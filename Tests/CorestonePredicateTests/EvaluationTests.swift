@@ -8,7 +8,11 @@ final class EvaluationTests: XCTestCase {
         var values: [String: PropertyValue]
         /// Keys of to-many relationships that paths gather, as a context's objects have them.
         var gathered: Set<String> = []
+        /// What to-many relationships have, where it is known without reading them.
+        var counts: [String: Int] = [:]
         private(set) var reads = 0
+        var nameOfEntity: String? { values["entity"]?.textual?.string }
+        var classNames: [String] { ["Person", "Being"] }
 
         init(_ values: [String: PropertyValue]) { self.values = values }
 
@@ -19,6 +23,13 @@ final class EvaluationTests: XCTestCase {
         }
 
         func hasMembers(for key: KeyName) -> Bool { gathered.contains(key.text) }
+        func memberCount(for key: KeyName) throws -> Int? { counts[key.text] }
+        func order(against other: any ValueObject) throws -> Int? {
+            guard let rank = values["rank"]?.number, let theirs = (other as? Person)?.values["rank"]?.number else {
+                return nil
+            }
+            return rank < theirs ? -1 : rank > theirs ? 1 : 0
+        }
 
         func isEqual(to other: any ValueObject) -> Bool { self === other }
         func hashIdentity(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
@@ -56,6 +67,59 @@ final class EvaluationTests: XCTestCase {
         let reads = boss.reads
         XCTAssertTrue(try holds("age > 3 AND age < 90 AND age != 7", with: .object(boss)))
         XCTAssertEqual(boss.reads, reads + 3)
+    }
+
+    func testObjectsOfClassesAndWithAnOrder() throws {
+        let (low, high, other) = (Person(["rank": .int(1)]), Person(["rank": .int(2)]), Person([:]))
+        let arguments = [low, high, other].map { PropertyValue.object($0) }
+        for format in [
+            "%@ < %@", "%@ <= %@", "%@ != %@", "NOT %@ > %@", "NOT %@ == %@", "max(%@, %@).rank == 2",
+            "min(%@, %@).rank == 1",
+            "{%@, %@}.@max.self.rank == 2", "%@ isKindOfClass: 'Person'", "%@ isKindOfClass: 'Being'",
+            "%@ isKindOfClass: 'NSObject'", "NOT %@ isMemberOfClass: 'Being'", "%@ isMemberOfClass: 'Person'",
+        ] { XCTAssertTrue(try Predicate.parse(format, arguments: arguments).evaluate(with: .null), format) }
+        XCTAssertThrowsError(
+            try Predicate.parse("%@ < %@", arguments: [arguments[0], arguments[2]]).evaluate(with: .null)
+        ) {
+            XCTAssertEqual(
+                ($0 as? CoreError)?.message,
+                "a person and a person have no order: one is an object, the other an object")
+        }
+        let sorted = try SortDescriptor.sorted([arguments[1], arguments[0]], by: [SortDescriptor("self")])
+        XCTAssertEqual(sorted, [arguments[0], arguments[1]])
+    }
+
+    func testErrorsNameTheEntity() throws {
+        let ann = PropertyValue.object(Person(["entity": .string("Person"), "name": .string("Ann"), "age": .int(30)]))
+        for (format, key, message) in [
+            (
+                "age < 'a'", "age",
+                "age < \"a\" has no meaning: 30 and \"a\" have no order: one is a number, the other a string; compare Person.age with a "
+                    + "number"
+            ),
+            ("name LIKE 5", nil, nil), ("age LIKE 'x'", "age", nil), ("'x' ENDSWITH age", "age", nil),
+        ] as [(String, String?, String?)] {
+            XCTAssertThrowsError(try holds(format, with: ann), format) {
+                let error = $0 as? CoreError
+                XCTAssertEqual(error?.key, key, format)
+                XCTAssertEqual(error?.entity, key == nil ? nil : "Person", format)
+                if let message { XCTAssertEqual(error?.message, message) }
+                if key != nil, message == nil {
+                    XCTAssertEqual(error?.message.hasSuffix(" (Person.age)"), true, format)
+                }
+            }
+        }
+    }
+
+    func testCountsAreTakenWithoutReadingTheMembers() throws {
+        let boss = Person(["reports": .array([.null]), "tags": .set([.int(1), .int(2)]), "boss": .null])
+        boss.counts["reports"] = 7
+        XCTAssertTrue(try holds("reports.@count == 7", with: .object(boss)))
+        XCTAssertEqual(boss.reads, 0)
+        XCTAssertTrue(try holds("tags.@count == 2 AND self.tags.@sum.self == 3", with: .object(boss)))
+        XCTAssertEqual(boss.reads, 2)
+        XCTAssertTrue(try holds("reports.@avg.self == 0", with: .object(boss)), "another operator reads them")
+        XCTAssertTrue(try holds("boss == nil AND tags != nil AND NOT boss < nil AND boss <= nil", with: .object(boss)))
     }
 
     func testMeaninglessComparisonsThrow() {

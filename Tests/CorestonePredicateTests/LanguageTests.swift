@@ -258,4 +258,117 @@ final class LanguageTests: XCTestCase {
                 "'com.acme.x' UTI-CONFORMS-TO 'public.data'",
             ], errors: [("5 TOKENMATCHES 'a'", "compares strings"), ("'a' UTI-CONFORMS-TO 5", "compares strings")])
     }
+
+    func testLookingInCollectionsOfEveryKind() throws {
+        check(
+            [
+                "2 IN {1, 2, 3, 4, 5, 6, 7, 8}", "9 IN {1, 2, 3, 4, 5, 6, 7, 8, 9}",
+                "1.0 IN {1, 2, 3, 4, 5, 6, 7, 8, 9}",
+                "'v' IN {'a', 'v'}", "{3} IN {{3}, 1}", "2 IN {n}", "3 IN {1, n}", "'q' IN {list.t}", "2 IN n",
+                "2 IN CAST({1, 2}, 'NSSet')", "CAST({1, 2}, 'NSSet') CONTAINS 2",
+                "2 IN CAST({{'a', 2}}, 'NSDictionary')", "'q' IN list.t", "list.t CONTAINS 'q'",
+                "2 IN {SUBQUERY(n, $x, $x == 2), 7}",
+            ],
+            not: [
+                "9 IN {1, 2, 3, 4, 5, 6, 7, 8}", "10 IN {1, 2, 3, 4, 5, 6, 7, 8, 9}", "'V' IN[c] {'a', 'v'}",
+                "3 IN {{3}, 1}",
+                "'a' IN CAST({{'a', 2}}, 'NSDictionary')", "9 IN {1, n}", "missing IN {1}", "2 IN {}",
+            ],
+            errors: [
+                ("1 CONTAINS 2", "can't use contains operator with collection 1"),
+                ("date IN 'x'", "can't look for 2001-01-01T00:01:40Z in a string"),
+                ("n CONTAINS 3 AND 3 IN date", "not a collection"),
+            ])
+    }
+
+    func testBetweenIncludesItsBounds() {
+        check(
+            [
+                "1 BETWEEN {1, 1}", "1 BETWEEN {0.5, 1}", "1.5 BETWEEN {1, 2}", "date BETWEEN {date, date}",
+                "'B' BETWEEN[c] {'a', 'b'}",
+            ],
+            not: [
+                "0.99 BETWEEN {1, 2}", "2.01 BETWEEN {1, 2}", "1 BETWEEN {nil, 2}", "1 BETWEEN {0, nil}",
+                "'B' BETWEEN {'a', 'b'}",
+                "missing BETWEEN {1, 2}", "1 BETWEEN {2, 0}",
+            ],
+            errors: [
+                ("1 BETWEEN {1, 2, 3}", "BETWEEN takes a list of two bounds, {low, high}, not {1, 2, 3}"),
+                ("1 BETWEEN {1}", "not {1}"), ("1 BETWEEN 'ab'", "not \"ab\""), ("1 BETWEEN {'a', 2}", "have no order"),
+            ])
+    }
+
+    func testOrdersWithoutAMeaningNameTheKeyAndTheKind() throws {
+        for (format, key, value, message) in [
+            (
+                "text < 5", "text", PropertyValue.int(5),
+                "text < 5 has no meaning: \"Hello\" and 5 have no order: one is a string, the other a number; compare text with a string"
+            ),
+            (
+                "5 >= SELF.text", "text", .int(5),
+                "5 >= SELF.text has no meaning: 5 and \"Hello\" have no order: one is a number, the other a string; compare text with a "
+                    + "string"
+            ),
+            ("1 < 'a'", nil, .string("a"), "1 and \"a\" have no order: one is a number, the other a string"),
+            (
+                "text BETWEEN {1, 2}", "text", .int(1),
+                "text BETWEEN {1, 2} has no meaning: \"Hello\" and 1 have no order: one is a string, the other a number; compare text "
+                    + "with a string"
+            ),
+            (
+                "date BEGINSWITH 'a'", "date", .date(100),
+                "can't do a substring operation with something that isn't a string (lhs = 2001-01-01T00:01:40Z rhs = \"a\"); BEGINSWITH "
+                    + "takes two strings, CAST(…, \"NSString\") makes one (date)"
+            ),
+            (
+                "'a' MATCHES date", "date", .date(100),
+                "can't do regex matching with something that isn't a string (lhs = \"a\" rhs = 2001-01-01T00:01:40Z); MATCHES takes two "
+                    + "strings, CAST(…, \"NSString\") makes one (date)"
+            ),
+            ("5 TOKENMATCHES 'a'", nil, .int(5), "TOKENMATCHES compares strings, not 5 with \"a\""),
+        ] as [(String, String?, PropertyValue, String)] {
+            XCTAssertThrowsError(try holds(format), format) {
+                let error = $0 as? CoreError
+                XCTAssertEqual(error?.status, .predicate)
+                XCTAssertEqual(error?.message, message)
+                XCTAssertEqual(error?.key, key, format)
+                XCTAssertEqual(error?.value, value, format)
+                XCTAssertNil(error?.entity)
+            }
+        }
+        let uuid = "CAST('00000000-0000-0000-0000-000000000001', 'NSUUID')"
+        check(
+            ["\(uuid) == \(uuid)", "\(uuid) != 'x'"],
+            not: ["CAST('nan', 'NSNumber') < 1", "1 >= CAST('nan', 'NSNumber')"],
+            errors: [("\(uuid) < \(uuid)", "have no order: one is a UUID, the other a UUID")])
+    }
+
+    func testAnyKeyAndVariables() {
+        check(
+            [
+                "'k' IN ANYKEY", "'Hello' IN ANYKEY", "ANYKEY CONTAINS 'k'", "$v == 7", "$nothing == nil",
+                "SUBQUERY(n, $x, $x == $v - 4).@count == 2",
+            ], not: ["'other' IN ANYKEY"],
+            errors: [
+                ("d.$v == 1", "$v names a key and must be a string"),
+                ("$w == 1", "$w has no value; give one with the variables of the evaluation"),
+                (
+                    "FETCH(1, 2, 3) == 1",
+                    "FETCH has no context to fetch in; give it one, or use it in a fetch, whose context it takes"
+                ),
+            ])
+        XCTAssertThrowsError(try Predicate.parse("1 IN ANYKEY").evaluate(with: .int(1))) {
+            XCTAssertEqual(
+                ($0 as? CoreError)?.message, "ANYKEY stands for the values of a dictionary; a number has none")
+        }
+        XCTAssertThrowsError(try Predicate.parse("($v := 1) == 1").evaluate(with: .int(1))) {
+            XCTAssertEqual(
+                ($0 as? CoreError)?.message, "$v := needs variables; evaluate the predicate with a dictionary of them")
+        }
+        // A variable that is an expression has its own variables already, or none.
+        XCTAssertThrowsError(
+            try Predicate.parse("$x == 1").evaluate(
+                with: .null, variables: ["x": .object(ExpressionValue(.variable("x")))])
+        ) { XCTAssertEqual(($0 as? CoreError)?.message.hasPrefix("$x has no value"), true) }
+    }
 }

@@ -117,6 +117,151 @@ final class MatchingTests: XCTestCase {
             XCTAssertThrowsError(try matches("a", pattern))
         }
     }
+
+    func testSpecialCharactersOfLike() throws {
+        let table: [(text: String, pattern: String, holds: Bool)] = [
+            ("a?", #"a\?"#, true), ("ab", #"a\?"#, false), (#"a\b"#, #"a\\b"#, true), ("ab", #"\a\b"#, true),
+            ("abc", "abc*", true),
+            ("abc", "*abc", true), ("abc", "?b?", true), ("abc", "a?", false), ("abc", "abcd", false),
+            ("abc", "ab", false),
+            ("abab", "*ab", true), ("abac", "*ab", false), ("a", "**", true), ("", "**", true), ("", "a", false),
+            ("a", "", false),
+            ("xaxbx", "*a*b*", true), ("xbxax", "*a*b*", false), ("e\u{301}x", "?x", true),
+            ("e\u{301}x", "*\u{301}x", false),
+        ]
+        for (text, pattern, holds) in table {
+            XCTAssertEqual(try like(text, pattern), holds, "\(text) LIKE \(pattern)")
+        }
+        XCTAssertFalse(try like("ABC", "abc"))
+        XCTAssertFalse(try like("ABC", "abc", "[cn]"))
+        XCTAssertFalse(try like("é", "e", "[c]"))
+        XCTAssertTrue(try like("é", "e", "[d]"))
+    }
+
+    func testOptionsOfMatches() throws {
+        XCTAssertFalse(try matches("GRÜN", "grün"))
+        XCTAssertFalse(try matches("GRÜN", "grün", "[cn]"))
+        XCTAssertFalse(try matches("grün", "grun", "[c]"))
+        XCTAssertTrue(try matches("GRÜN", "grun", "[cd]"))
+        XCTAssertFalse(try matches("GRÜN", "grun", "[d]"))
+        XCTAssertFalse(try matches("abc", ""))
+        XCTAssertTrue(try matches("", "a*"))
+        XCTAssertFalse(try matches("abc", "ab"))
+        XCTAssertFalse(try matches("abc", "bc"))
+    }
+
+    func testMorePatternsAtOnceThanAreKept() throws {
+        let predicate = try Predicate.parse("a MATCHES b AND NOT c MATCHES b AND c MATCHES[c] b")
+        for round in 0..<2 {
+            for number in 0..<150 {
+                let row: [String: PropertyValue] = [
+                    "a": .string("x\(number)"), "b": .string("x\(number)"), "c": .string("X\(number)"),
+                ]
+                XCTAssertTrue(try predicate.evaluate(with: .dictionary(row)), "\(round) \(number)")
+            }
+        }
+    }
+
+    func testWhatICUSpellsOtherwise() throws {
+        for (text, pattern) in [
+            ("A", #"\u0041"#), ("A1", #"[\u0041-\u0043]\d"#), ("a]b", #"a[]]b"#), ("x", "[^]]"), ("[", #"[\[]"#),
+            ("-", "[a-]"),
+            ("a+b", #"\Qa+b\E"#), ("a+b1", #"\Qa+b\E\d"#), ("[[", #"\Q[[\E"#), ("é", #"\U000000E9"#),
+            (" ", "[[:space:]]"),
+            ("&", "[a&]"), ("]", #"[\]]"#), ("a", "[[:alpha:]_]"), ("_", "[[:alpha:]_]"), ("😀x", #"\uD83D\uDE00x"#),
+            ("ab", "[a]b"),
+            ("uz", #"[\u0075]z"#),
+        ] { XCTAssertTrue(try matches(text, pattern), "\(text) MATCHES \(pattern)") }
+        for (text, pattern) in [("]", "[^]]"), ("a", #"\Qa+\E"#), ("1", "[[:alpha:]_]"), ("B", #"\u0041"#)] {
+            XCTAssertFalse(try matches(text, pattern), "\(text) MATCHES \(pattern)")
+        }
+        for (pattern, place) in [("[a&&b]", 2), ("[a--b]", 2), ("x[a[b]]", 3), ("[[:alpha]]", 1)] {
+            XCTAssertThrowsError(try matches("a", pattern), pattern) {
+                let error = $0 as? CoreError
+                XCTAssertEqual(
+                    error?.message,
+                    "\"\(pattern)\" has a set within a set or an operation on sets at byte \(place), which this library does not "
+                        + "know; write one set, or a lookahead such as (?![aeiou])[a-z]")
+                XCTAssertEqual(error?.value, .string(pattern))
+            }
+        }
+        XCTAssertThrowsError(try matches("a", "a(b")) {
+            let error = $0 as? CoreError
+            XCTAssertEqual(error?.message.hasPrefix("\"a(b\" is no regular expression: "), true, error?.message ?? "")
+            XCTAssertEqual(error?.message.hasSuffix(" at byte 3 of it"), true, error?.message ?? "")
+            XCTAssertEqual(error?.value, .string("a(b"))
+        }
+    }
+
+    func testTextsInOrderUnderEachOption() throws {
+        func holds(_ format: String) throws -> Bool { try Predicate.parse(format).evaluate(with: .null) }
+        let yes = [
+            "'b' <[c] 'C'", "'B' <[c] 'c'", "'B' <=[c] 'b'", "'b' >=[c] 'B'", "'C' >[c] 'b'", "'\u{E9}' <=[d] 'e'",
+            "'\u{E9}' >=[d] 'e'",
+            "'A' !=[d] 'a'", "'a' !=[c] 'b'", "'B' BETWEEN[c] {'a', 'c'}", "'a' BETWEEN {'a', 'a'}",
+            "'abc' ENDSWITH[c] 'BC'",
+            "'abc' ENDSWITH[n] 'bc'", "'abc' BEGINSWITH[n] 'ab'", "'abc' CONTAINS[n] 'c'", "'aab' CONTAINS[n] 'ab'",
+            "'PUBLIC.png' UTI-CONFORMS-TO 'Public.Image'",
+        ]
+        let no = [
+            "'B' >[c] 'b'", "'B' <[c] 'b'", "'a' !=[c] 'A'", "'B' BETWEEN {'a', 'c'}", "'d' BETWEEN[c] {'A', 'C'}",
+            "'A' ==[d] 'a'",
+            "'abc' ENDSWITH[n] 'ab'", "'abc' BEGINSWITH[n] 'bc'", "'abc' CONTAINS[n] ''", "'abc' CONTAINS[n] 'abcd'",
+            "'abc' CONTAINS[n] 'x'", "'a.b' UTI-EQUALS 'a.c'",
+        ]
+        for format in yes { XCTAssertTrue(try holds(format), format) }
+        for format in no { XCTAssertFalse(try holds(format), format) }
+    }
+
+    func testEachUniformTypeConformsToThoseAboveIt() throws {
+        let table = [
+            ("public.png", ["public.png", "public.image", "public.content", "public.data", "public.item"]),
+            ("com.adobe.pdf", ["public.data", "public.composite-content", "public.content", "public.item"]),
+            (
+                "public.swift-source",
+                ["public.source-code", "public.plain-text", "public.text", "public.data", "public.content"]
+            ),
+            ("public.python-script", ["public.script", "public.source-code", "public.text"]),
+            ("public.mp3", ["public.audio", "public.audiovisual-content", "public.data", "public.content"]),
+            ("public.mpeg-4", ["public.video", "public.movie", "public.audiovisual-content"]),
+            ("com.apple.application", ["com.apple.bundle", "com.apple.package", "public.directory", "public.item"]),
+            ("public.svg-image", ["public.image", "public.xml", "public.text"]),
+            (
+                "public.comma-separated-values-text",
+                ["public.delimited-values-text", "public.plain-text", "public.text"]
+            ),
+            ("public.zip-archive", ["public.archive", "public.data"]), ("com.acme.unknown", ["com.acme.unknown"]),
+        ]
+        for (type, parents) in table {
+            for parent in Set(table.flatMap(\.1)).union(table.map(\.0)) where parents.contains(parent) || parent == type
+            {
+                XCTAssertTrue(
+                    try Predicate.parse("'\(type)' UTI-CONFORMS-TO '\(parent)'").evaluate(with: .null),
+                    "\(type) \(parent)")
+            }
+        }
+        for (type, other) in [
+            ("public.png", "public.text"), ("public.mp3", "public.movie"), ("com.apple.application", "public.data"),
+            ("public.folder", "com.apple.package"), ("public.data", "public.item2"), ("public.image", "public.png"),
+        ] {
+            XCTAssertFalse(
+                try Predicate.parse("'\(type)' UTI-CONFORMS-TO '\(other)'").evaluate(with: .null), "\(type) \(other)")
+        }
+    }
+
+    func testWordsOfTokens() throws {
+        func holds(_ format: String) throws -> Bool { try Predicate.parse(format).evaluate(with: .null) }
+        for format in [
+            "'snake_case word' TOKENMATCHES 'snake_c'", "'a1b2' TOKENMATCHES 'a1'",
+            "'one, two; three' TOKENMATCHES 'thr one'",
+            "'caf\u{E9}' TOKENMATCHES 'cafe\u{301}'", "'ÄPFEL' TOKENMATCHES[cd] 'apfel'", "'a b' TOKENMATCHES[w] 'b a'",
+        ] { XCTAssertTrue(try holds(format), format) }
+        for format in [
+            "'snake_case' TOKENMATCHES 'case'", "'one two' TOKENMATCHES 'one four'", "'one' TOKENMATCHES ' ,;'",
+            "'' TOKENMATCHES 'a'",
+            "'Äpfel' TOKENMATCHES[c] 'apfel'", "'a bc' TOKENMATCHES[w] 'a b'",
+        ] { XCTAssertFalse(try holds(format), format) }
+    }
 }
 
 /// Set by any thread, read after all have ended.

@@ -291,4 +291,221 @@ final class ParserTests: XCTestCase {
                 + ".@count > 0 AND a.b < 5")
         XCTAssertEqual(predicate.keyPaths.map(\.text), ["a.b", "c.d", "e", "f", "f.g", "h", "f.i", "f.i.j"])
     }
+
+    /// The constant that a text is, with its kind.
+    private func constant(_ format: String, _ arguments: [PropertyValue] = []) throws -> String {
+        switch try Expression.parse(format, arguments: arguments).constantValue {
+        case .int(let number): "int \(number)"
+        case .double(let number): "double \(number)"
+        case .decimal(let number): "decimal \(number)"
+        case .bool(let flag): "bool \(flag)"
+        case .text(let text): "text \(text)"
+        case .null: "nil"
+        case let other: "\(other.map { "\($0.kind)" } ?? "no constant")"
+        }
+    }
+
+    func testNumbersHaveTheKindThatHoldsThem() throws {
+        let sevens = String(repeating: "7", count: 42)
+        let digits = String(repeating: "9", count: 38)
+        let table = [
+            ("0", "int 0"), ("007", "int 7"), ("9223372036854775807", "int 9223372036854775807"),
+            ("9223372036854775808", "decimal 9223372036854775808"),
+            ("-9223372036854775808", "int -9223372036854775808"),
+            ("-9223372036854775809", "decimal -9223372036854775809"), (digits, "decimal \(digits)"),
+            ("-" + digits, "decimal -\(digits)"),
+            (digits + "0", "double 1e+39"), ("1.", "double 1.0"), ("1.e2", "double 100.0"), ("1.5E+1", "double 15.0"),
+            ("1e-2", "double 0.01"),
+            ("1e999", "double inf"), ("-1.5", "double -1.5"), ("- -1", "int 1"), ("0xff", "int 255"),
+            ("0XFF", "int 255"), ("0o17", "int 15"),
+            ("0B101", "int 5"), ("0x7FFFFFFFFFFFFFFF", "int 9223372036854775807"),
+            ("0x8000000000000000", "decimal 9223372036854775808"),
+            ("0x" + String(repeating: "f", count: 32), "decimal \(UInt128.max)"),
+            ("0x1" + String(repeating: "0", count: 32), "double \(0x1p128)"),
+            ("0x3" + String(repeating: "0", count: 33), "double \(0x3p132)"),
+            ("0o3" + sevens, "decimal \(UInt128.max)"),
+            ("0o4" + String(repeating: "0", count: 42), "double \(0x1p128)"),
+            ("0b" + String(repeating: "1", count: 128), "decimal \(UInt128.max)"),
+            ("0b1" + String(repeating: "0", count: 128), "double \(0x1p128)"),
+            ("0x" + String(repeating: "0", count: 50) + "1", "int 1"),
+        ]
+        for (format, expected) in table { XCTAssertEqual(try constant(format), expected, format) }
+    }
+
+    func testEscapesOfStrings() throws {
+        let table = [
+            (#"'\n\r\t\b\f\v\a'"#, "\n\r\t\u{8}\u{C}\u{B}\u{7}"), (#"'\101\7x\1234'"#, "A\u{7}xS4"), (#"'\0'"#, "\0"),
+            (#"'\8'"#, "8"),
+            (#"'\x41\x4g'"#, "Ax4g"), (#"'\u0042\u12'"#, "Bu12"), (#"'\ud83d\ude00'"#, "😀"), (#"'\ud83d'"#, "\u{FFFD}"),
+            (#"'\ud83dx'"#, "\u{FFFD}x"), (#"'\ud83d\u0041'"#, "\u{FFFD}A"), (#"'\ude00'"#, "\u{FFFD}"),
+            (#"'\ud83d\n'"#, "\u{FFFD}\n"),
+            (#"'\'\"\\\q'"#, "'\"\\q"), (#""it's""#, "it's"), (#"'say "x"'"#, "say \"x\""), ("''", ""),
+            ("'é\n😀'", "é\n😀"),
+            (#"'\uDBFF\uDFFF'"#, "\u{10FFFF}"),
+        ]
+        for (format, expected) in table {
+            XCTAssertEqual(try Expression.parse(format).constantValue, .string(expected), format)
+        }
+        XCTAssertTrue(try XCTUnwrap(error(#"a == 'x\"#)).message.contains("this string has no closing '"))
+        XCTAssertTrue(try XCTUnwrap(error(#"a == "x\""#)).message.contains("this string has no closing \""))
+    }
+
+    func testNamesAndTheirEscapes() throws {
+        for (format, printed) in [
+            ("_a1", "_a1"), ("größe.Ωx", "größe.Ωx"), (#"\x41b"#, "Ab"), (#"\X41b"#, "Ab"), (#"a\u00e9"#, "aé"),
+            (#"\101\102"#, "AB"),
+            ("#a", "a"), ("#AND", "#AND"), ("a.AND.size", "a.#AND.#size"), ("@count", "@count"),
+            ("a.@max.b", "a.@max.b"), ("$größe", "$größe"),
+            ("uti", "uti"), ("UTI - EQUALS", "UTI - EQUALS"), ("\ta\u{B}+\u{C}\r\nb ", "a + b"),
+            ("yesterday", "yesterday"),
+        ] {
+            XCTAssertEqual(try Expression.parse(format).format, printed, format)
+        }
+        for (format, offset, words) in [
+            ("$ == 1", 1, "expected a variable's name after $"), ("$1 == 1", 1, "expected a variable's name after $"),
+            ("@ == 1", 1, "expected a key after @"), ("a.@1 == 1", 3, "expected a key after @"),
+            ("# == 1", 1, "expected a key after #"),
+            ("a.1 == 1", 2, "expected a key after the dot, found 1"),
+            ("a..b == 1", 2, "expected a key after the dot, found ."),
+            ("a == \u{1}", 5, "the control character 1 has no meaning here"),
+            ("a == ;", 5, "\";\" has no meaning here"),
+            ("a == €", 5, "\"€\" has no meaning here"), (#"\x4 == 1"#, 0, "\"\\\" has no meaning here"),
+        ] {
+            let error = try XCTUnwrap(error(format))
+            XCTAssertTrue(error.message.contains(words), error.message)
+            XCTAssertEqual(error.offset, offset, format)
+        }
+        XCTAssertThrowsError(try Predicate.parse(utf8: [0x61, 0x20, 0xFF])) {
+            XCTAssertEqual(($0 as? CoreError)?.message.contains("byte 255 has no meaning here"), true)
+            XCTAssertEqual(($0 as? CoreError)?.offset, 2)
+        }
+    }
+
+    func testEachConversionTakesItsKind() throws {
+        let decimal = PropertyValue.decimal(DecimalNumber(mantissa: 25, exponent: -1))
+        for letter in [
+            "d", "i", "u", "D", "U", "o", "O", "x", "X", "c", "C", "hd", "hhu", "lld", "qi", "Lu", "zu", "jd", "td",
+        ] {
+            XCTAssertEqual(try constant("%" + letter, [.int(5)]), "int 5", letter)
+            XCTAssertEqual(try constant("%" + letter, [.bool(true)]), "int 1", letter)
+            XCTAssertEqual(try constant("%" + letter, [.bool(false)]), "int 0", letter)
+            XCTAssertEqual(try constant("%" + letter, [.double(2.5)]), "double 2.5", letter)
+            XCTAssertEqual(try constant("%" + letter, [decimal]), "decimal 2.5", letter)
+            let isCharacter = letter.lowercased() == "c"
+            for wrong in [PropertyValue.null, .date(1), .string("AB"), .string("")]
+                + (isCharacter ? [] : [.string("A")])
+            {
+                let message = try XCTUnwrap(error("a == %" + letter, [wrong])).message
+                XCTAssertTrue(
+                    message.contains("%\(letter.suffix(1)) takes an integer; argument 1 is something else"), message)
+            }
+        }
+        XCTAssertEqual(try constant("%c", [.string("A")]), "int 65")
+        XCTAssertEqual(try constant("%C", [.string("é")]), "int 233")
+        for letter in ["f", "F", "e", "E", "g", "G", "a", "A", "lf", "Lf"] {
+            XCTAssertEqual(try constant("%" + letter, [.int(5)]), "double 5.0", letter)
+            XCTAssertEqual(try constant("%" + letter, [.bool(true)]), "double 1.0", letter)
+            XCTAssertEqual(try constant("%" + letter, [decimal]), "decimal 2.5", letter)
+            let message = try XCTUnwrap(error("a == %" + letter, [.string("5")])).message
+            XCTAssertTrue(
+                message.contains("%\(letter.suffix(1)) takes a number; argument 1 is something else"), message)
+        }
+        for letter in ["s", "S"] {
+            XCTAssertEqual(try constant("%" + letter, [.string("x")]), "text x")
+            let message = try XCTUnwrap(error("a == %" + letter, [.int(5)])).message
+            XCTAssertTrue(message.contains("%\(letter) takes a string; argument 1 is something else"), message)
+        }
+        XCTAssertEqual(try constant("%@", [.null]), "nil")
+        XCTAssertEqual(try constant("%@", [.bool(true)]), "bool true")
+        for (format, arguments, offset, words) in [
+            ("a == %%", [], 5, "%% is a percent sign, which has a meaning within a string only"),
+            ("a == %l@", [.int(1)], 5, "%l@ is no conversion"),
+            ("a == %lK", [.int(1)], 5, "%lK is no conversion"), ("a == %", [], 5, "% is no conversion"),
+            ("a IN {%@, %@}", [.int(1)], 10, "%@ needs argument 2, but only 1 were given"),
+            ("a == %d", [], 5, "%d needs argument 1, but none was given"),
+        ] as [(String, [PropertyValue], Int, String)] {
+            let error = try XCTUnwrap(error(format, arguments))
+            XCTAssertEqual(error.offset, offset, format)
+            XCTAssertTrue(error.message.contains(words), error.message)
+        }
+        XCTAssertNoThrow(
+            try Predicate.parse("a == %@", arguments: [.int(1), .int(2)]), "what is left over is not looked at")
+    }
+
+    func testWhatIsMissingIsNamed() throws {
+        for (format, offset, words) in [
+            ("SUBQUERY(a $x, $x == 1).@count == 1", 11, "expected , after the collection, found $x"),
+            ("SUBQUERY(a, x, x == 1).@count == 1", 12, "expected a variable such as $x, found x"),
+            ("SUBQUERY(a, $x $x == 1).@count == 1", 15, "expected , after the variable, found $x"),
+            ("SUBQUERY(a, $x, $x == 1 == 1", 24, "expected ), found =="),
+            ("CAST(a 'x') == 1", 7, "expected , after the value, found 'x'"),
+            ("CAST(a, 'x' == 1", 12, "expected ), found =="),
+            ("TERNARY(a == 1 b, c) == 1", 15, "expected , after the condition, found b"),
+            ("TERNARY(a == 1, b c) == 1", 18, "expected , after the first value, found c"),
+            ("TERNARY a == 1", 8, "expected (, found a"),
+            ("FUNCTION(a) == 1", 9, "FUNCTION takes a receiver and a selector"),
+            ("FETCH(a, b) == 1", 6, "FETCH takes a request, a context and whether to count"),
+            ("FETCH(a, b, c, d) == 1", 6, "FETCH takes a request, a context and whether to count"),
+            ("a[0 == 1", 4, "expected ] after the index, found =="),
+            ("abs:(a == 1", 7, "expected ) or a comma, found =="),
+            ("abs: == 1", 5, "expected ( and the arguments of the function abs:, found =="),
+            ("a NOT b", 6, "expected IN after NOT, found b"),
+            ("a NOT LIKE 'x'", 11, "expected IN after NOT"),
+            ("a ==[] 'b'", 5, "expected options: letters of c, d, n, l, w, found ]"),
+            ("a ==[c 'b'", 7, "expected ] after the options, found 'b'"),
+            ("a == 1 b", 7, "expected AND, OR or the end of the text, found b"),
+            ("a == 1 AND", 10, "expected a value or a key, found the end of the text"),
+            ("(a) AND b == 1", 4, "expected a comparison operator"),
+            ("1 + (a == 1) == 2", 13, "expected a value before this, found a predicate"),
+            ("a == AND", 5, "found the reserved word AND; as a key it is written #AND"),
+        ] {
+            let error = try XCTUnwrap(error(format))
+            XCTAssertEqual(error.offset, offset, format)
+            XCTAssertTrue(error.message.contains(words), error.message)
+        }
+        XCTAssertThrowsError(try Expression.parse("a + 1 b")) {
+            XCTAssertEqual(
+                ($0 as? CoreError)?.message,
+                "cannot read the expression at byte 6: expected an operator or the end of the text, found b\n  a + 1 b\n        ^"
+            )
+        }
+        let long = String(repeating: "b", count: 41)
+        XCTAssertTrue(try XCTUnwrap(error("a " + long.dropLast())).message.contains("found \(long.dropLast())\n"))
+        XCTAssertTrue(try XCTUnwrap(error("a " + long)).message.contains("found \(long.dropLast())…\n"))
+    }
+
+    func testTheLineOfAMistakeIsShown() throws {
+        func lines(_ format: String) throws -> [String] {
+            try XCTUnwrap(error(format)).message.split(separator: "\n").dropFirst().map(String.init)
+        }
+        XCTAssertEqual(try lines("a == 1\nAND ; b\nOR c"), ["  AND ; b", "      ^"])
+        XCTAssertEqual(try lines("a == 1 AND\r\t;\rx"), ["   ;", "   ^"])
+        let before = String(repeating: "a", count: 59) + " "
+        XCTAssertEqual(try lines(before + ";"), ["  \(before);", "  \(String(repeating: " ", count: 60))^"])
+        XCTAssertEqual(
+            try lines("a" + before + ";"), ["  ...\(before.suffix(57));", "  \(String(repeating: " ", count: 60))^"])
+        let behind = String(repeating: "b", count: 39)
+        XCTAssertEqual(try lines(";" + behind), ["  ;\(behind)", "  ^"])
+        XCTAssertEqual(try lines(";b" + behind), ["  ;\(behind.prefix(36))...", "  ^"])
+    }
+
+    func testBoundsThatAreReachedExactly() throws {
+        func nested(_ count: Int) -> String {
+            String(repeating: "(", count: count) + "a == 1" + String(repeating: ")", count: count)
+        }
+        XCTAssertEqual(try Predicate.parse(nested(100)).format, "a == 1")
+        XCTAssertEqual(error(nested(101))?.offset, 101)
+        func sum(_ count: Int) -> String { "a" + String(repeating: " + 1", count: count) }
+        XCTAssertNoThrow(try Expression.parse(sum(399)))
+        XCTAssertThrowsError(try Expression.parse(sum(400)))
+        let signs = String(repeating: "- ", count: 399)
+        XCTAssertNoThrow(try Expression.parse(signs + "a"))
+        XCTAssertThrowsError(try Expression.parse("- " + signs + "a"))
+        XCTAssertNoThrow(try Predicate.parse(String(repeating: "!", count: 398) + "a == 1"))
+        XCTAssertThrowsError(try Predicate.parse(String(repeating: "!", count: 400) + "a == 1"))
+        let many = [PropertyValue](repeating: .int(1), count: PredicateLimits.maximumArguments)
+        XCTAssertEqual(try Predicate.parse("a == %@", arguments: many).format, "a == 1")
+        let padding = String(repeating: " ", count: PredicateLimits.maximumLength - 6)
+        XCTAssertEqual(try Predicate.parse("a == 1" + padding).format, "a == 1")
+    }
 }

@@ -92,4 +92,57 @@ final class SortTests: XCTestCase {
         _ = try SortDescriptor.sorted(
             values, by: [SortDescriptor(path: KeyPath("self"), ascending: false, comparator: extreme)])
     }
+
+    func testKeysWithASignTurnTheDirection() {
+        for (key, ascending, path, isUp) in [
+            ("a.b", true, "a.b", true), ("a.b", false, "a.b", false), ("-a.b", true, "a.b", false),
+            ("-a", false, "a", true),
+        ] {
+            let descriptor = SortDescriptor(key, ascending: ascending)
+            XCTAssertEqual(descriptor.keyPath, path)
+            XCTAssertEqual(descriptor.ascending, isUp)
+            XCTAssertEqual(descriptor.selector, .compare)
+            XCTAssertEqual(descriptor.reversed.ascending, !isUp)
+            XCTAssertEqual(descriptor.reversed.reversed, descriptor)
+        }
+        let folded = SortDescriptor("-a", caseInsensitive: true)
+        XCTAssertEqual(folded.reversed, SortDescriptor("a", caseInsensitive: true))
+        XCTAssertEqual(folded.reversed.selector, .caseInsensitive)
+    }
+
+    func testValuesOfDifferentKindsHaveAnOrder() throws {
+        let ordered: [PropertyValue] = [
+            .null, .double(-1), .bool(false), .decimal(DecimalNumber(mantissa: 5, exponent: -1)), .int(1), .uri("a"),
+            .string("b"),
+            .date(0), .date(1), .bytes(Bytes([1])), .bytes(Bytes([1, 0])), .bytes(Bytes([2])),
+            .uuid(UUIDValue(high: 0, low: 5)), .uuid(UUIDValue(high: 1, low: 0)), .array([.int(1)]),
+        ]
+        for selector in SortDescriptor.Selector.allCases {
+            let up = SortDescriptor(path: KeyPath("self"), selector: selector)
+            for (i, a) in ordered.enumerated() {
+                for (j, b) in ordered.enumerated() {
+                    XCTAssertEqual(try up.compare(a, b).signum(), (i - j).signum(), "\(a) \(b) \(selector)")
+                    XCTAssertEqual(try up.reversed.compare(a, b).signum(), (j - i).signum(), "\(a) \(b) \(selector)")
+                }
+            }
+        }
+        let up = SortDescriptor("self")
+        XCTAssertEqual(try up.compare(.array([.int(1)]), .set([])), 0)
+        XCTAssertEqual(try up.compare(.array([.int(1)]), .array([.int(2)])), 0)
+    }
+
+    func testTheFirstDescriptorThatTellsThemApartDecides() throws {
+        let rows: [PropertyValue] = [(1, 2, 0), (1, 1, 1), (0, 2, 2), (1, 1, 3), (0, 3, 4)].map {
+            .dictionary(["a": .int($0.0), "b": .int($0.1), "place": .int($0.2)])
+        }
+        func order(_ descriptors: String...) throws -> [Int] {
+            try SortDescriptor.order(of: rows, by: descriptors.map { SortDescriptor($0) })
+        }
+        XCTAssertEqual(try order("a", "b"), [2, 4, 1, 3, 0])
+        XCTAssertEqual(try order("-a", "b"), [1, 3, 0, 2, 4])
+        XCTAssertEqual(try order("a", "-b"), [4, 2, 0, 1, 3])
+        XCTAssertEqual(try order("b", "a", "-place"), [3, 1, 2, 0, 4])
+        XCTAssertEqual(try order(), [0, 1, 2, 3, 4])
+        XCTAssertThrowsError(try order("a.nokey")) { XCTAssertEqual(($0 as? CoreError)?.key, "nokey") }
+    }
 }

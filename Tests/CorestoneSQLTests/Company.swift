@@ -14,10 +14,15 @@ enum Company {
         try contractor.setParent(employee)
         let attributes: [(String, AttributeType)] = [
             ("name", .string), ("email", .string), ("age", .integer16), ("salary", .double), ("active", .boolean),
-            ("hired", .date), ("badge", .uuid), ("rate", .decimal), ("homepage", .uri),
+            ("hired", .date), ("badge", .uuid), ("rate", .decimal), ("homepage", .uri), ("photo", .binary),
+            ("serial", .integer64), ("thing", .transformable),
         ]
         for (name, type) in attributes { try employee.addAttribute(named: name, type: type) }
         try employee.addAttribute(named: "mood", type: .string, isTransient: true)
+        for (name, keys) in [("byPay", ["salary", "age"]), ("byHired", ["hired"])] {
+            let elements = keys.map { FetchIndex.Element(property: $0, collation: .rTree) }
+            try employee.addIndex(FetchIndex(name: name, elements: elements))
+        }
         try contractor.addAttribute(named: "agency", type: .string)
         for entity in [department, site, project] { try entity.addAttribute(named: "name", type: .string) }
         try department.addAttribute(named: "budget", type: .double)
@@ -42,13 +47,26 @@ enum Company {
     /// Names as a store of Apple's layout has them, for these few entities.
     struct Schema: SchemaMapping {
         let model: Model
+        /// Whether the store has the R-trees of employees.
+        var hasTrees = false
 
         func mapping(of entity: Entity) throws -> EntityMapping {
             let family = entity.withDescendants
-            return EntityMapping(
+            var mapping = EntityMapping(
                 entity: entity, table: "Z" + entity.root.name.uppercased(), number: Int64(entity.number),
                 numbers: family.map { Int64($0.number) }, isTableShared: entity.parent != nil,
                 properties: entity.properties.map { place($0) })
+            if hasTrees, entity.root.name == "Employee" {
+                mapping.spatialIndexes = [tree("byHired", "hired"), tree("byPay", "salary", "age")]
+                mapping.indexedKeys = ["name", "department"]
+            }
+            return mapping
+        }
+
+        private func tree(_ name: String, _ keys: String...) -> SpatialMapping {
+            let bounds = keys.map { ($0, (least: "Z\($0.uppercased())_MIN", greatest: "Z\($0.uppercased())_MAX")) }
+            return SpatialMapping(
+                name: name, table: "Z_RT_\(name)", bounds: Dictionary(bounds) { first, _ in first })
         }
 
         private func place(_ property: Property) -> PropertyMapping {

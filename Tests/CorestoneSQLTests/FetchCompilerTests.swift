@@ -7,9 +7,7 @@ import XCTest
 @testable import CorestoneSQL
 
 /// Each predicate with the SQL it becomes, behind `FROM`, and what is bound to it.
-final class FetchCompilerTests: XCTestCase {
-    typealias Row = (entity: String, format: String, sql: String, bindings: [String])
-
+final class FetchCompilerTests: CompilerTestCase {
     func testComparisons() throws {
         try check([
             ("Employee", "TRUEPREDICATE", "ZEMPLOYEE t0", []),
@@ -477,45 +475,5 @@ final class FetchCompilerTests: XCTestCase {
             XCTAssertFalse(query.text.contains("DROP"), format)
         }
         XCTAssertEqual(SQLiteDialect().quoted("a\"b"), "\"a\"\"b\"")
-    }
-
-    // MARK: -
-
-    private var model: Model!
-    private var compiler: FetchCompiler!
-
-    override func setUpWithError() throws {
-        model = try Company.model()
-        compiler = FetchCompiler(schema: Company.Schema(model: model), storeIdentifier: "S")
-    }
-
-    private func compile(_ entity: String, _ format: String) throws -> CompiledFetch {
-        try compiler.compile(
-            StoreFetch(entity: try XCTUnwrap(model.entity(named: entity)), predicate: try Predicate.parse(format)))
-    }
-
-    private func check(_ rows: [Row], line: UInt = #line) throws {
-        for row in rows {
-            let compiled = try compile(row.entity, row.format)
-            XCTAssertNil(compiled.remainder, "\(row.format): \(compiled.remainder?.reasons ?? [])", line: line)
-            let query = compiled.query
-            XCTAssertEqual(query.text, " FROM " + row.sql, row.format, line: line)
-            XCTAssertEqual(query.bindings.described, row.bindings, row.format, line: line)
-        }
-    }
-}
-
-extension [SQLValue] {
-    /// Texts in quotes, numbers as they are.
-    fileprivate var described: [String] {
-        map { value in
-            switch value {
-            case .null: "NULL"
-            case .integer(let number): String(number)
-            case .real(let number): String(number)
-            case .text(let text): "'\(text)'"
-            case .blob(let bytes): "\(bytes.count) bytes"
-            }
-        }
     }
 }

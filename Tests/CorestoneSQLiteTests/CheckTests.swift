@@ -1,3 +1,4 @@
+import CSQLite
 import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
@@ -170,5 +171,199 @@ final class CheckTests: StoreTestCase {
             XCTAssertEqual(uris.count, 2, number)
             XCTAssertEqual(count, 2, number)
         }
+    }
+
+    // MARK: Each finding in full
+
+    /// Makes a store with everything and a history; returns how its URIs begin.
+    private func makeWhole() throws -> String {
+        let zoo = try Zoo()
+        var options = StoreOptions()
+        options.keepsHistory = true
+        let store = try open("whole", zoo.model, options: options)
+        var rows = Rows()
+        try store.save { save in
+            for entity in [zoo.animal, zoo.keeper, zoo.cage, zoo.everything] {
+                _ = try save.reservePrimaryKeys(of: entity, count: 3)
+            }
+            try save.insert([rows.add(zoo.everything, 1, ["small": .int(1)])], entity: zoo.everything)
+            try save.insert([rows.add(zoo.animal, 1, [:]), rows.add(zoo.animal, 2, [:])], entity: zoo.animal)
+            try save.insert([rows.add(zoo.bird, 3, [:])], entity: zoo.bird)
+            try save.insert(
+                [rows.add(zoo.keeper, 1, ["badge": .int(1)], targets: ["favourite": (1, zoo.animal)])],
+                entity: zoo.keeper)
+            try save.insert([rows.add(zoo.cage, 1, [:])], entity: zoo.cage)
+            try save.link(zoo.relationship(zoo.animal, "cages"), added: [Link(owner: 1, member: 1)], removed: [])
+            try save.link(zoo.relationship(zoo.keeper, "watched"), added: [Link(owner: 1, member: 2)], removed: [])
+        }
+        store.close()
+        return "x-coredata://\(store.identifier)/"
+    }
+
+    /// What is found in a copy of it after a change, with URIs from the entity on.
+    private func findings(
+        _ sql: String, _ prefix: String
+    ) throws -> [(kind: StoreProblem.Kind, message: String, key: String?)] {
+        try? FileManager.default.removeItem(atPath: path("a.sqlite"))
+        try FileManager.default.copyItem(atPath: path("whole"), toPath: path("a.sqlite"))
+        let connection = try Connection(path("a.sqlite"), path: "a.sqlite", flags: SQLITE_OPEN_READWRITE)
+        try connection.execute("PRAGMA synchronous = OFF; \(sql)", "test")
+        connection.close()
+        return try report().problems.map {
+            ($0.kind, $0.message.replacingOccurrences(of: prefix, with: ""), $0.key)
+        }
+    }
+
+    func testValuesThatNoAttributeHas() throws {
+        let prefix = try makeWhole()
+        let cases: [(key: String, value: String, shown: String?, type: String)] = [
+            ("small", "32767", nil, ""), ("small", "-32768", nil, ""),
+            ("small", "32768", "integer \"32768\"", "Integer 16"),
+            ("small", "-32769", "integer \"-32769\"", "Integer 16"), ("small", "'x'", "text \"x\"", "Integer 16"),
+            ("middle", "2147483647", nil, ""), ("middle", "2147483648", "integer \"2147483648\"", "Integer 32"),
+            ("middle", "-2147483648", nil, ""), ("middle", "-2147483649", "integer \"-2147483649\"", "Integer 32"),
+            ("wide", "9223372036854775807", nil, ""), ("wide", "'x'", "text \"x\"", "Integer 64"),
+            ("wide", "1e19", "real \"1.0e+19\"", "Integer 64"), ("flag", "0", nil, ""), ("flag", "1", nil, ""),
+            ("flag", "2", "integer \"2\"", "Boolean"), ("real", "1", nil, ""), ("real", "x'00'", "blob", "Double"),
+            ("single", "'x'", "text \"x\"", "Float"), ("moment", "'x'", "text \"x\"", "Date"), ("moment", "5", nil, ""),
+            ("price", "1e165", nil, ""), ("price", "1e166", "real \"1.0e+166\"", "Decimal"),
+            ("price", "'x'", "text \"x\"", "Decimal"), ("text", "x'00'", "blob", "String"), ("text", "'x'", nil, ""),
+            ("link", "x'00'", "blob", "URI"), ("uid", "zeroblob(16)", nil, ""), ("uid", "zeroblob(15)", "blob", "UUID"),
+            ("uid", "5", "integer \"5\"", "UUID"), ("data", "5", nil, ""), ("small", "NULL", nil, ""),
+        ]
+        for (key, value, shown, type) in cases {
+            let found = try findings("UPDATE ZEVERYTHING SET Z\(key.uppercased()) = \(value)", prefix)
+            let expected = shown.map { "Everything/p1 has the \($0) as \(key), which is no \(type)" }
+            XCTAssertEqual(found.map(\.message), expected.map { [$0] } ?? [], "\(key) = \(value)")
+            XCTAssertEqual(found.map(\.kind), expected == nil ? [] : [.row])
+            XCTAssertEqual(found.map(\.key), expected == nil ? [] : [key])
+        }
+    }
+
+    func testRowsReferencesAndPairs() throws {
+        let prefix = try makeWhole()
+        let cases: [(sql: String, kind: StoreProblem.Kind, key: String?, message: String)] = [
+            ("UPDATE ZCAGE SET Z_OPT = 0", .row, nil, "Cage/p1 has the version (Z_OPT) 0; 1 is the first"),
+            ("UPDATE ZCAGE SET Z_OPT = NULL", .row, nil, "Cage/p1 has the version (Z_OPT) none; 1 is the first"),
+            (
+                "UPDATE ZCAGE SET Z_ENT = NULL", .row, nil,
+                "ZCAGE has a row 1 of entity number none, which is none of its entities"
+            ),
+            (
+                "UPDATE ZCAGE SET Z_ENT = 1", .row, nil,
+                "ZCAGE has a row 1 of entity number 1, which is none of its entities"
+            ),
+            (
+                "UPDATE ZKEEPER SET ZFAVOURITE = 9", .reference, "favourite",
+                "Keeper/p1 leads by favourite to row 9 of ZANIMAL, which is not there"
+            ),
+            (
+                "UPDATE ZKEEPER SET Z1_FAVOURITE = 2", .reference, "favourite",
+                "Keeper/p1 says that favourite leads to entity number 2, but it is 1"
+            ),
+            (
+                "UPDATE ZKEEPER SET Z1_FAVOURITE = NULL", .reference, "favourite",
+                "Keeper/p1 says that favourite leads to entity number none, but it is 1"
+            ),
+            (
+                "UPDATE ZANIMAL SET Z5WATCHED = 7 WHERE Z_PK = 2", .reference, "watched",
+                "Animal/p2 leads by watched to row 7 of ZKEEPER, which is not there"
+            ),
+            (
+                "INSERT INTO Z_1CAGES (Z_1INHABITANTS, Z_3CAGES) VALUES (8, 1)", .pair, "cages",
+                "Z_1CAGES pairs row 8 of ZANIMAL, which is not there, with row 1"
+            ),
+            (
+                "INSERT INTO Z_1CAGES (Z_1INHABITANTS, Z_3CAGES) VALUES (2, 8)", .pair, "cages",
+                "Z_1CAGES pairs row 8 of ZCAGE, which is not there, with row 2"
+            ),
+            (
+                "UPDATE Z_PRIMARYKEY SET Z_MAX = 2 WHERE Z_NAME = 'Animal'", .primaryKey, nil,
+                "ZANIMAL has a row 3, but Z_PRIMARYKEY says that 2 is the highest key given out (Z_MAX)"
+            ),
+            (
+                "UPDATE Z_PRIMARYKEY SET Z_SUPER = 3 WHERE Z_NAME = 'Bird'", .primaryKey, nil,
+                "Z_PRIMARYKEY says that Bird inherits from entity number 3, not 1"
+            ),
+            (
+                "UPDATE ZEVERYTHING SET ZLARGE = x'026E6F'", .externalData, "large",
+                "Everything/p1 keeps large in a file by no name of one"
+            ),
+        ]
+        for (sql, kind, key, message) in cases {
+            let found = try findings(sql, prefix)
+            XCTAssertEqual(found.map(\.message), [message], sql)
+            XCTAssertEqual(found.map(\.kind), [kind], sql)
+            XCTAssertEqual(found.map(\.key), [key], sql)
+        }
+        // A key that is just given out is no problem, and no reference is none.
+        for sql in [
+            "UPDATE Z_PRIMARYKEY SET Z_MAX = 3 WHERE Z_NAME = 'Animal'",
+            "UPDATE ZKEEPER SET ZFAVOURITE = NULL, Z1_FAVOURITE = NULL", "UPDATE ZANIMAL SET Z5WATCHED = 0",
+        ] {
+            XCTAssertEqual(try findings(sql, prefix).map(\.message), [], sql)
+        }
+    }
+
+    func testTheHistory() throws {
+        let prefix = try makeWhole()
+        let cases: [(sql: String, message: String)] = [
+            (
+                "UPDATE ACHANGE SET ZTRANSACTIONID = 9 WHERE Z_PK = 1",
+                "change 1 of the history belongs to transaction 9, which is not there"
+            ),
+            (
+                "UPDATE ACHANGE SET ZENTITY = 77 WHERE Z_PK = 2",
+                "change 2 of the history concerns entity number 77, which the store does not have, or no object"
+            ),
+            (
+                "UPDATE ACHANGE SET ZENTITYPK = NULL, ZENTITY = 3 WHERE Z_PK = 2",
+                "change 2 of the history concerns entity number 3, which the store does not have, or no object"
+            ),
+            (
+                "UPDATE ACHANGE SET ZCHANGETYPE = 3 WHERE Z_PK = 1",
+                "change 1 of the history is of kind 3, which does not exist"
+            ),
+            (
+                "UPDATE ACHANGE SET ZCHANGETYPE = 1 WHERE Z_PK = 1",
+                "change 1 of the history does not say which columns an update changed"
+            ),
+            (
+                "UPDATE ACHANGE SET ZCOLUMNS = x'01' WHERE Z_PK = 1",
+                "change 1 of the history names changed columns of no update"
+            ),
+            (
+                "UPDATE ATRANSACTION SET ZAUTHORTS = 9",
+                "transaction 1 of the history refers to name 9 (ZAUTHORTS), which is not there"
+            ),
+        ]
+        for (sql, message) in cases {
+            let found = try findings(sql, prefix)
+            XCTAssertEqual(found.map(\.message), [message], sql)
+            XCTAssertEqual(found.map(\.kind), [.history], sql)
+        }
+        for (table, number, key) in [
+            ("ACHANGE", 16001, 6), ("ATRANSACTION", 16002, 1), ("ATRANSACTIONSTRING", 16003, 1),
+        ] {
+            let found = try findings("UPDATE Z_PRIMARYKEY SET Z_MAX = 0 WHERE Z_ENT = \(number)", prefix)
+            XCTAssertEqual(
+                found.map(\.message),
+                ["\(table) has a row \(key), but Z_PRIMARYKEY says that 0 is the highest key given out (Z_MAX)"])
+            XCTAssertEqual(found.map(\.kind), [.primaryKey])
+        }
+    }
+
+    /// Twenty problems of a kind are listed, and the rest is counted.
+    func testHowManyAreListed() throws {
+        let prefix = try makeWhole()
+        func inserted(_ count: Int) -> String {
+            "WITH RECURSIVE n(i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < \(9 + count)) INSERT INTO ZEVERYTHING "
+                + "(Z_PK, Z_ENT, Z_OPT, ZFLAG) SELECT i, 4, 1, 5 FROM n; UPDATE Z_PRIMARYKEY SET Z_MAX = 100 WHERE Z_ENT < 100"
+        }
+        XCTAssertEqual(try findings(inserted(20), prefix).count, 20)
+        let more = try findings(inserted(23), prefix)
+        XCTAssertEqual(more.count, 21)
+        XCTAssertEqual(more.last?.message, "3 more of the same in Everything.flag")
+        XCTAssertEqual(more.last?.key, "flag")
     }
 }

@@ -157,4 +157,145 @@ final class HistoryTests: StoreTestCase {
         XCTAssertEqual(error.status, .storeReadOnly)
         XCTAssert(error.message.contains("ACHANGE has a column ZNOVELTY"), error.message)
     }
+
+    // MARK: Designs
+
+    private static let changes: Set<String> = [
+        "Z_PK", "Z_ENT", "Z_OPT", "ZCHANGETYPE", "ZENTITY", "ZENTITYPK", "ZTRANSACTIONID",
+    ]
+    private static let transactions: Set<String> = ["Z_PK", "Z_ENT", "Z_OPT", "ZTIMESTAMP"]
+    private static let strings: Set<String> = ["Z_PK", "Z_ENT", "Z_OPT", "ZNAME"]
+
+    private func design(
+        _ changes: Set<String>? = HistoryTests.changes, _ transactions: Set<String>? = HistoryTests.transactions,
+        _ strings: Set<String>? = nil
+    ) throws -> HistoryDesign? {
+        var columns: [HistoryDesign.Table: Set<String>] = [:]
+        (columns[.change], columns[.transaction], columns[.string]) = (changes, transactions, strings)
+        return try HistoryDesign(columns: columns)
+    }
+
+    func testWhatADesignHas() throws {
+        XCTAssertNil(try design(nil, nil))
+        let least = try XCTUnwrap(design())
+        XCTAssertEqual(least.labels.count, 0)
+        XCTAssertEqual(least.tombstoneCount, 0)
+        XCTAssertFalse(least.hasColumns)
+        let most = try XCTUnwrap(
+            design(
+                HistoryTests.changes.union(["ZCOLUMNS", "ZTOMBSTONE0", "ZTOMBSTONE1"]),
+                HistoryTests.transactions.union(["ZAUTHOR", "ZAUTHORTS", "ZBUNDLEIDTS", "ZCONTEXTNAME", "ZQUERYGEN"]),
+                HistoryTests.strings))
+        XCTAssertEqual(most.tombstoneCount, 2)
+        XCTAssertTrue(most.hasColumns)
+        let labels = most.labels.map { "\($0.key.rawValue) \($0.value.column) \($0.value.isReference)" }
+        XCTAssertEqual(
+            labels.sorted(),
+            ["ZAUTHOR ZAUTHORTS true", "ZBUNDLEID ZBUNDLEIDTS true", "ZCONTEXTNAME ZCONTEXTNAME false"])
+        // Without the table of strings nothing can refer to it.
+        let names = try XCTUnwrap(
+            design(HistoryTests.changes, HistoryTests.transactions.union(["ZAUTHOR", "ZAUTHORTS", "ZBUNDLEIDTS"])))
+        XCTAssertEqual(
+            names.labels.map { "\($0.key) \($0.value.column) \($0.value.isReference)" }, ["author ZAUTHOR false"])
+    }
+
+    func testDesignsThatAreNotKept() {
+        func reason(_ changes: Set<String>?, _ transactions: Set<String>?, _ strings: Set<String>? = nil) -> String? {
+            do {
+                _ = try design(changes, transactions, strings)
+                return nil
+            } catch { return (error as? HistoryRefusal)?.reason }
+        }
+        let (changes, transactions) = (HistoryTests.changes, HistoryTests.transactions)
+        let halves = "one of the two tables of its history of changes is missing"
+        XCTAssertEqual(reason(changes, nil), halves)
+        XCTAssertEqual(reason(nil, transactions), halves)
+        XCTAssertEqual(
+            reason(changes.union(["ZB", "ZA"]), transactions),
+            "its history of changes is of a newer design: ACHANGE has a column ZA")
+        XCTAssertEqual(
+            reason(changes, transactions.union(["ZOTHER"])),
+            "its history of changes is of a newer design: ATRANSACTION has a column ZOTHER")
+        XCTAssertEqual(
+            reason(changes, transactions, HistoryTests.strings.union(["ZOTHER"])),
+            "its history of changes is of a newer design: ATRANSACTIONSTRING has a column ZOTHER")
+        for (table, columns) in [("ACHANGE", changes), ("ATRANSACTION", transactions)] {
+            for column in columns {
+                let rest = columns.subtracting([column])
+                XCTAssertEqual(
+                    table == "ACHANGE" ? reason(rest, transactions) : reason(changes, rest),
+                    "its history of changes is of an unknown design: \(table) has no column \(column)")
+            }
+        }
+        XCTAssertEqual(
+            reason(changes, transactions, ["Z_PK", "Z_ENT", "Z_OPT"]),
+            "its history of changes is of an unknown design: ATRANSACTIONSTRING has no column ZNAME")
+        XCTAssertEqual(
+            reason(changes.union(["ZTOMBSTONE1"]), transactions),
+            "the history of changes keeps preserved values in columns of an unknown design")
+    }
+
+    func testPreservedAttributesComeByName() throws {
+        let (model, memo) = try notebook()
+        XCTAssertEqual(HistoryDesign.preservedAttributes(of: memo).map(\.name), ["stamp", "title"])
+        let tables = HistoryDesign.creationStatements(for: model)
+        XCTAssert(tables[0].hasSuffix("ZCOLUMNS BLOB, ZTOMBSTONE0 BLOB, ZTOMBSTONE1 BLOB )"), tables[0])
+        let plain = Model()
+        try plain.addEntity(named: "Note")
+        XCTAssert(HistoryDesign.creationStatements(for: plain)[0].hasSuffix("ZTRANSACTIONID INTEGER, ZCOLUMNS BLOB )"))
+    }
+
+    /// A bit for each column behind Z_OPT, also beyond the first byte; a target's entity goes with its key.
+    func testMasksOfChangedColumns() throws {
+        let model = Model()
+        let note = try model.addEntity(named: "Note")
+        let place = try model.addEntity(named: "Place")
+        try model.addEntity(named: "Town").setParent(place)
+        for letter in "abcdefgh" { try note.addAttribute(named: String(letter), type: .integer16) }
+        try note.addRelationship(named: "z", destination: place)
+        try note.addAttribute(named: "text", type: .string)
+        try model.freeze()
+        let table = StoreSchema(model: model).table(of: note)
+        XCTAssertEqual(
+            table.columns.map(\.name),
+            ["ZA", "ZB", "ZC", "ZD", "ZE", "ZF", "ZG", "ZH", "ZZ", "Z2_Z", "ZTEXT"])
+        func mask(_ names: String...) throws -> [UInt8] {
+            table.changedColumns(try names.map { Int(try note.requireProperty(named: $0).slot) }, of: note)
+        }
+        XCTAssertEqual(try mask(), [0, 0])
+        XCTAssertEqual(try mask("a"), [0x01, 0])
+        XCTAssertEqual(try mask("b", "h"), [0x82, 0])
+        XCTAssertEqual(try mask("z"), [0, 0x03])
+        XCTAssertEqual(try mask("text", "a"), [0x01, 0x04])
+        XCTAssertEqual(table.changedColumns([99], of: note), [0, 0])
+        let town = StoreSchema(model: model).table(of: place)
+        XCTAssertEqual(town.changedColumns([], of: place), [0])
+    }
+
+    func testKeysOfAHistoryThatAreUsedUp() throws {
+        let (model, memo) = try notebook()
+        let store = try open("a.sqlite", model, options: withHistory)
+        try write(store, memo)
+        // Keys that are in use count, whatever Z_MAX says.
+        _ = try shell("a.sqlite", "UPDATE Z_PRIMARYKEY SET Z_MAX = 0 WHERE Z_ENT > 16000")
+        var rows = Rows()
+        try store.save { try $0.insert([rows.add(memo, 5, [:])], entity: memo) }
+        XCTAssertEqual(try shell("a.sqlite", "SELECT max(Z_PK) FROM ACHANGE"), "5")
+        XCTAssertEqual(
+            try shell("a.sqlite", "SELECT Z_NAME, Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT IN (16001, 16002)"),
+            "CHANGE|5\nTRANSACTION|4")
+        let most = Int64(1) << 62
+        _ = try shell("a.sqlite", "UPDATE Z_PRIMARYKEY SET Z_MAX = \(most) WHERE Z_ENT = 16002")
+        try store.save { try $0.insert([rows.add(memo, 6, [:])], entity: memo) }
+        XCTAssertEqual(try shell("a.sqlite", "SELECT max(Z_PK) FROM ATRANSACTION"), "\(most + 1)")
+        let error = failure { try store.save { try $0.insert([rows.add(memo, 7, [:])], entity: memo) } }
+        XCTAssertEqual(error.status, .storeCorrupt)
+        XCTAssertEqual(error.code, 134030)
+        XCTAssertEqual(error.file, path("a.sqlite"))
+        XCTAssertEqual(
+            error.message,
+            "the history of \(path("a.sqlite")) says that the keys of ATRANSACTION are used up: \(most + 1) was handed out; "
+                + "restore the store from a backup")
+        XCTAssertEqual(try shell("a.sqlite", "SELECT count(*) FROM ZNOTE WHERE Z_PK = 7"), "0")
+    }
 }

@@ -153,6 +153,86 @@ final class OptionTests: StoreTestCase {
         XCTAssertEqual(try files(), [])
     }
 
+    /// Every setting at its bounds, in each of its words, and just beyond.
+    func testEveryPragmaAtItsBounds() throws {
+        let flag = ["off": "0", "on": "1", "no": "0", "yes": "1", "false": "0", "true": "1", "0": "0", "1": "1"]
+        let flags = ["automatic_index", "cache_spill", "cell_size_check", "checkpoint_fullfsync", "fullfsync"]
+        var good: [(String, String, String)] = flags.flatMap { name in flag.map { (name, $0.key, $0.value) } }
+        var bad: [(String, String)] = flags.flatMap { name in ["2", "-1", "maybe"].map { (name, $0) } }
+        for (name, range) in [
+            ("analysis_limit", 0...1_000_000), ("busy_timeout", 0...2_147_483_647),
+            ("cache_size", -1_073_741_824...1_073_741_824), ("journal_size_limit", -1...1_099_511_627_776),
+            ("threads", 0...8), ("wal_autocheckpoint", 0...1_073_741_824),
+        ] {
+            good += [range.lowerBound, range.upperBound].map { (name, "\($0)", "\($0)") }
+            bad += [range.lowerBound - 1, range.upperBound + 1].map { (name, "\($0)") } + [(name, "x"), (name, "")]
+        }
+        good += [512, 1024, 2048, 4096, 8192, 16384, 32768, 65536].map { ("page_size", "\($0)", "\($0)") }
+        bad += ["0", "256", "513", "1000", "131072"].map { ("page_size", $0) }
+        good += [
+            ("auto_vacuum", "none", "0"), ("auto_vacuum", "FULL", "1"), ("auto_vacuum", "incremental", "2"),
+            ("auto_vacuum", "2", "2"), ("synchronous", "off", "0"), ("synchronous", "normal", "1"),
+            ("synchronous", "full", "2"), ("synchronous", "extra", "3"), ("synchronous", "3", "3"),
+            ("temp_store", "default", "0"), ("temp_store", "file", "1"), ("temp_store", "memory", "2"),
+            ("secure_delete", "off", "off"), ("secure_delete", "on", "on"), ("secure_delete", "fast", "fast"),
+            ("journal_mode", "wal", "wal"), ("journal_mode", "Delete", "delete"),
+            ("journal_mode", "truncate", "truncate"), ("journal_mode", "persist", "persist"),
+        ]
+        bad += [("auto_vacuum", "3"), ("temp_store", "3"), ("secure_delete", "1"), ("journal_mode", "0")]
+        for (name, value, word) in good {
+            XCTAssertEqual(try StorePragmas(options([name: value]), path: "a")[name], word, "\(name)=\(value)")
+        }
+        for (name, value) in bad {
+            let error = failure { _ = try StorePragmas(options([name: value]), path: "a") }
+            XCTAssertEqual(error.status, .invalidArgument, "\(name)=\(value)")
+            XCTAssertEqual([error.key, error.file], [name, "a"])
+            XCTAssertEqual(error.code, 134080)
+        }
+    }
+
+    /// Those that have no place of their own are set one by one, by name.
+    func testStatementsOfPragmas() throws {
+        let all = [
+            "analysis_limit": "5", "auto_vacuum": "full", "automatic_index": "off", "busy_timeout": "1",
+            "cache_size": "2",
+            "cache_spill": "yes", "cell_size_check": "on", "checkpoint_fullfsync": "on", "fullfsync": "on",
+            "journal_mode": "wal", "journal_size_limit": "-1", "page_size": "512", "secure_delete": "fast",
+            "synchronous": "full", "temp_store": "file", "threads": "3", "wal_autocheckpoint": "4",
+        ]
+        let pragmas = try StorePragmas(options(all), path: "a")
+        XCTAssertEqual(
+            pragmas.statements,
+            ";PRAGMA analysis_limit=5;PRAGMA automatic_index=0;PRAGMA cache_spill=1;PRAGMA cell_size_check=1"
+                + ";PRAGMA checkpoint_fullfsync=1;PRAGMA fullfsync=1;PRAGMA journal_size_limit=-1;PRAGMA secure_delete=fast"
+                + ";PRAGMA threads=3")
+        XCTAssertEqual(pragmas.number("busy_timeout", else: 9), 1)
+        let none = try StorePragmas(StoreOptions(), path: "a")
+        XCTAssertEqual(none.statements, "")
+        XCTAssertEqual(none.number("busy_timeout", else: 9), 9)
+        XCTAssertNil(none["page_size"])
+        // What agrees with another option may stand beside it.
+        var agreed = options(["journal_mode": "truncate", "synchronous": "1"])
+        (agreed.rollbackJournal, agreed.normalSync) = (true, true)
+        XCTAssertEqual(try StorePragmas(agreed, path: "a")["journal_mode"], "truncate")
+    }
+
+    func testSettingsWithoutPragmas() throws {
+        func check(_ name: String, _ options: StoreOptions, _ settings: [String: String]) throws {
+            let (coordinator, store) = try opened(name, options)
+            for (setting, value) in settings { XCTAssertEqual(try self.setting(setting, of: store), value, setting) }
+            try coordinator.remove(store)
+        }
+        var options = StoreOptions()
+        try check(
+            "a.sqlite", options, ["synchronous": "2", "journal_mode": "wal", "temp_store": "2", "auto_vacuum": "2"])
+        (options.normalSync, options.rollbackJournal, options.cacheKilobytes) = (true, true, 3000)
+        try check("b.sqlite", options, ["synchronous": "1", "journal_mode": "delete", "cache_size": "-3000"])
+        // No cache is smaller than 64 kilobytes.
+        options.cacheKilobytes = 63
+        try check("c.sqlite", options, ["cache_size": "-64"])
+        try check("b.sqlite", .readOnly, ["temp_store": "0", "synchronous": "2"])
+    }
+
     func testAnalyzingAndVacuuming() throws {
         var (coordinator, store) = try opened("a.sqlite")
         for place in 0..<50 { try save(String(repeating: "\(place)", count: 2000), coordinator) }

@@ -35,6 +35,29 @@ final class OrderKeysTests: XCTestCase {
         XCTAssertEqual(applied([1, nil]).written, 1)
     }
 
+    func testKeysAtTheirBounds() {
+        let most = Int64(Int32.max)
+        // What is no key of ours counts as none.
+        XCTAssertEqual(applied([0, 5000]).keys, [2500, 5000])
+        XCTAssertEqual(applied([-1, nil]).keys, [2048, 3072])
+        XCTAssertEqual(applied([most + 1, nil]).keys, [2048, 3072])
+        // The last step that fits, and one beyond.
+        XCTAssertEqual(applied([most - 2048, nil]).keys, [most - 2048, most - 1024])
+        XCTAssertEqual(applied([most - 2047, nil]).keys, [2048, 3072])
+        XCTAssertEqual(applied([most - 3072, nil, nil]).keys, [most - 3072, most - 2048, most - 1024])
+        XCTAssertEqual(applied([most - 3071, nil, nil]).keys, [2048, 3072, 4096])
+        // The smallest gap that takes one, and two.
+        XCTAssertEqual(applied([7, nil, 9]).keys, [7, 8, 9])
+        XCTAssertEqual(applied([7, nil, nil, 10]).keys, [7, 8, 9, 10])
+        XCTAssertEqual(applied([7, nil, nil, 9]).keys, [2048, 3072, 4096, 5120])
+        XCTAssertEqual(applied([nil, 1]).keys, [2048, 3072])
+        XCTAssertEqual(applied([nil, nil, 3000, nil, 4000, nil]).keys, [1000, 2000, 3000, 3500, 4000, 5024])
+        // Of equal keys one stays.
+        XCTAssertEqual(applied([2048, 2048]).keys, [1024, 2048])
+        // Renumbering leaves alone what is right already.
+        XCTAssertEqual(OrderKeys.changes([2048, nil, 2049]).map(\.place), [1, 2])
+    }
+
     /// Any sequence of moves, insertions and removals, with keys of any origin, ends in ascending keys within 32
     /// bits; a member that was neither moved nor added is rewritten only when everything is.
     func testAnyEdits() {

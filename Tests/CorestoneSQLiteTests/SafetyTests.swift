@@ -419,6 +419,14 @@ final class SafetyTests: StoreTestCase {
             (noise, .notAStore, "looks encrypted"),
             (Data([0x1f, 0x8b]) + noise, .notAStore, "a gzip archive"),
             (Data("PK\u{3}\u{4}".utf8) + noise, .notAStore, "a zip archive"),
+            (Data([0xfd] + Array("7zXZ".utf8)) + noise, .notAStore, "xz archive"),
+            (Data("BZh".utf8) + noise, .notAStore, "a bzip2 archive"),
+            (Data([0x28, 0xb5, 0x2f, 0xfd]) + noise, .notAStore, "a Zstandard archive"),
+            (Data(Array("7z".utf8) + [0xbc, 0xaf]) + noise, .notAStore, "a 7z archive"),
+            (Data([0x04, 0x0b] + Array("streamtyped".utf8)) + noise, .unsupported, "an archive of Apple's"),
+            (Data([0xef, 0xbb, 0xbf] + Array("dear\taunt\r\n".utf8)), .notAStore, "a text file"),
+            // Too few bytes to tell anything by how even they are.
+            (noise.prefix(1023), .notAStore, "no SQLite database"),
             (Data((0..<4096).map { UInt8($0 % 7) }), .notAStore, "no SQLite database"),
         ]
         for (bytes, status, text) in cases {
@@ -426,6 +434,7 @@ final class SafetyTests: StoreTestCase {
             for options in [readOnly, StoreOptions()] {
                 let error = failure { _ = try open("file", zoo.model, options: options) }
                 XCTAssertEqual(error.status, status, error.message)
+                XCTAssertEqual(error.code, status == .unsupported ? 134000 : 134080, error.message)
                 XCTAssert(error.message.contains(text), error.message)
                 XCTAssertEqual(error.file, path("file"))
             }

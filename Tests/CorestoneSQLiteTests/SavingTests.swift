@@ -115,6 +115,55 @@ final class SavingTests: StoreTestCase {
         XCTAssertEqual(failure { _ = try store.reservePrimaryKeys(of: zoo.animal, count: 1) }.status, .storeCorrupt)
     }
 
+    func testCountsOfReservedKeys() throws {
+        let zoo = try Zoo()
+        let store = try filled(zoo)
+        // Of none the first is the next one, and nothing is handed out.
+        XCTAssertEqual(try store.reservePrimaryKeys(of: zoo.cage, count: 0), 4)
+        XCTAssertEqual(try store.reservePrimaryKeys(of: zoo.cage, count: 1), 4)
+        let most = Int64.max
+        for (highest, count) in [(most - 2, 2), (most - 1, 1), (most, 1), (5, -1)] {
+            _ = try shell("zoo.sqlite", "UPDATE Z_PRIMARYKEY SET Z_MAX = \(highest) WHERE Z_NAME = 'Cage'")
+            let error = failure { _ = try store.reservePrimaryKeys(of: zoo.cage, count: count) }
+            XCTAssertEqual(error.status, .storeCorrupt)
+            XCTAssertEqual(error.entity, "Cage")
+            XCTAssertEqual(error.file, path("zoo.sqlite"))
+            XCTAssertEqual(
+                error.message,
+                "the primary keys of Cage are used up: the store says that \(highest) was handed out")
+            XCTAssertEqual(
+                try shell("zoo.sqlite", "SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_NAME = 'Cage'"), "\(highest)")
+        }
+        _ = try shell("zoo.sqlite", "UPDATE Z_PRIMARYKEY SET Z_MAX = \(most - 3) WHERE Z_NAME = 'Cage'")
+        XCTAssertEqual(try store.reservePrimaryKeys(of: zoo.cage, count: 2), most - 2)
+    }
+
+    /// The places in a batch of rows that are not as they were, and all others written.
+    func testStaleRowsAreNamedByPlace() throws {
+        let zoo = try Zoo()
+        let store = try filled(zoo)
+        var rows = Rows()
+        let legs = try slot(zoo.animal, "legs")
+        try store.save { save in
+            let updated = [(1, 1), (2, 7), (3, 1), (99, 1)].map { key, version in
+                UpdatedRow(
+                    record: rows.add(zoo.animal, Int64(key), version: 2, ["legs": .int(9)]), oldVersion: Int32(version))
+            }
+            XCTAssertEqual(try save.update(updated, slots: [legs], entity: zoo.animal), [1, 3])
+            XCTAssertEqual(try save.delete([(2, 1), (3, 1), (98, 1), (4, 1)], entity: zoo.animal), [1, 2])
+        }
+        XCTAssertEqual(
+            try shell("zoo.sqlite", "SELECT Z_PK, Z_OPT, ZLEGS, ZNAME FROM ZANIMAL"), "1|2|9|A1\n3|2|9|A3\n5|1|4|A5")
+        // A row without a version is one of version 0.
+        _ = try shell("zoo.sqlite", "UPDATE ZANIMAL SET Z_OPT = NULL WHERE Z_PK = 5")
+        try store.save { save in
+            XCTAssertTrue(try save.isCurrent(5, version: 0, entity: zoo.animal))
+            XCTAssertFalse(try save.isCurrent(5, version: 1, entity: zoo.animal))
+            XCTAssertFalse(try save.isCurrent(98, version: 1, entity: zoo.animal))
+            XCTAssertEqual(try save.delete([(5, 0)], entity: zoo.animal), [])
+        }
+        XCTAssertEqual(try shell("zoo.sqlite", "SELECT count(*) FROM ZANIMAL"), "2")
+    }
     func testManyToMany() throws {
         let zoo = try Zoo()
         let store = try filled(zoo)

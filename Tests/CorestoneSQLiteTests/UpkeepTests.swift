@@ -1,4 +1,5 @@
 import CPlatform
+import CSQLite
 import CorestoneGraph
 import CorestoneModel
 import CorestonePredicate
@@ -321,6 +322,99 @@ final class UpkeepTests: StoreTestCase {
         XCTAssertEqual(try texts(coordinator), ["x"])
     }
 
+    func testEveryKindOfCheckpoint() throws {
+        let (coordinator, store) = try opened("a.sqlite")
+        for mode in CheckpointMode.allCases {
+            try save("\(mode)", coordinator, bytes: 10)
+            let found = try XCTUnwrap(coordinator.checkpoint(store, mode))
+            XCTAssertTrue(found.isComplete, "\(mode)")
+            // A log that was cut has no frames any more.
+            XCTAssertEqual(found.logFrames > 0, mode != .truncate, "\(mode)")
+            let size = try FileManager.default.attributesOfItem(atPath: path("a.sqlite-wal"))[.size] as? Int
+            XCTAssertEqual(size == 0, mode == .truncate, "\(mode)")
+        }
+        XCTAssertEqual(CheckpointMode.allCases.map(\.rawValue), [0, 1, 2, 3])
+        XCTAssertFalse(CheckpointResult(logFrames: 3, checkpointedFrames: 2).isComplete)
+        // A reader of an older state keeps the log from being taken over.
+        let reader = try Connection(path("a.sqlite"), path: "a.sqlite", flags: SQLITE_OPEN_READWRITE)
+        defer { reader.close() }
+        try reader.execute("BEGIN", "test")
+        XCTAssertTrue(try reader.finds("SELECT 1 FROM ZNOTE", purpose: "test"))
+        try save("more", coordinator, bytes: 10)
+        let partial = try XCTUnwrap(coordinator.checkpoint(store, .passive))
+        XCTAssertFalse(partial.isComplete)
+        XCTAssertLessThan(partial.checkpointedFrames, partial.logFrames)
+        try reader.execute("COMMIT", "test")
+        XCTAssertEqual(try coordinator.checkpoint(store, .passive)?.isComplete, true)
+    }
+
+    func testUpkeepOfAStoreThatIsReadOnly() throws {
+        let (coordinator, store) = try opened("a.sqlite")
+        try save("x", coordinator)
+        try coordinator.remove(store)
+        let (reading, readOnly) = try opened("a.sqlite", nil, .readOnly)
+        for (purpose, change) in [
+            ("checkpoint", { _ = try reading.checkpoint(readOnly, .full) }),
+            ("optimize", { _ = try reading.optimize(readOnly) }),
+        ] as [(String, () throws -> Void)] {
+            let error = failure(change)
+            XCTAssertEqual(error.status, .storeReadOnly)
+            XCTAssertEqual(error.file, path("a.sqlite"))
+            XCTAssert(
+                error.message.hasPrefix("cannot \(purpose) \(path("a.sqlite")), which is open read-only: "),
+                error.message)
+        }
+        try reading.backup(readOnly, to: path("b.sqlite"))
+        XCTAssertEqual(try texts("b.sqlite"), ["x"])
+    }
+
+    /// The first time what there is is found out, later what has changed is.
+    func testOptimizingSetsNoLimitForGood() throws {
+        let (coordinator, store) = try opened("a.sqlite")
+        try save("x", coordinator)
+        XCTAssertEqual(try shell("a.sqlite", "SELECT count(*) FROM sqlite_schema WHERE name = 'sqlite_stat1'"), "0")
+        _ = try coordinator.optimize(store)
+        XCTAssertEqual(try shell("a.sqlite", "SELECT count(*) FROM sqlite_schema WHERE name = 'sqlite_stat1'"), "1")
+        _ = try coordinator.optimize(store)
+        let backing = try XCTUnwrap(store.backing as? SQLiteStore)
+        XCTAssertEqual(try backing.withFile { try $0.connection.integer("PRAGMA analysis_limit", "test") }, 0)
+        var options = StoreOptions()
+        options.pragmas = ["analysis_limit": "7"]
+        let (other, second) = try opened("b.sqlite", nil, options)
+        _ = try other.optimize(second)
+        let limited = try XCTUnwrap(second.backing as? SQLiteStore)
+        XCTAssertEqual(try limited.withFile { try $0.connection.integer("PRAGMA analysis_limit", "test") }, 7)
+    }
+
+    func testWhereAStoreMayNotBeMoved() throws {
+        let (coordinator, store) = try opened("a.sqlite")
+        try save("x", coordinator)
+        let other = try opened("other.sqlite").store
+        let strange = failure { try coordinator.setPath(path("other.sqlite"), of: store) }
+        XCTAssertEqual(strange.status, .invalidArgument)
+        XCTAssertEqual(strange.file, path("other.sqlite"))
+        XCTAssertEqual(
+            strange.message,
+            "\(path("other.sqlite")) is another store, with the identifier \(other.identifier); \(path("a.sqlite")), with "
+                + "\(store.identifier), is moved to a copy of its own file, else migrate it or add the other one")
+        XCTAssertEqual(failure { try coordinator.setPath(path("none.sqlite"), of: store) }.status, .storeIO)
+        XCTAssertFalse(FileManager.default.fileExists(atPath: path("none.sqlite")))
+        let nowhere = failure { try coordinator.setPath("/dev/null", of: store) }
+        XCTAssertEqual(nowhere.status, .unsupported)
+        XCTAssertEqual(
+            nowhere.message,
+            "\(path("a.sqlite")) cannot be moved to /dev/null: a store in memory has no file; migrate it")
+        // A copy that can only be read is no place for one that is written.
+        try coordinator.backup(store, to: path("b.sqlite"))
+        _ = try shell("b.sqlite", "CREATE TRIGGER t AFTER INSERT ON ZNOTE BEGIN SELECT unknown_function(); END")
+        let unwritable = failure { try coordinator.setPath(path("b.sqlite"), of: store) }
+        XCTAssertEqual(unwritable.status, .storeReadOnly)
+        XCTAssert(
+            unwritable.message.hasPrefix("\(path("b.sqlite")) can only be read: "), unwritable.message)
+        XCTAssertEqual(store.path, path("a.sqlite"))
+        try save("y", coordinator)
+        XCTAssertEqual(try texts(coordinator), ["x", "y"])
+    }
     func testAnEmptySaveWritesMetadataOnce() throws {
         let (coordinator, store) = try opened("a.sqlite")
         try coordinator.setMetadata(["note": .string("x")], of: store)

@@ -265,4 +265,209 @@ final class ContainerTests: XCTestCase {
         XCTAssertEqual(try Corestone.Context(coordinator: again.coordinator).count("Item"), 1)
         box.context = nil
     }
+
+    // MARK: Names and folders
+
+    func testNamesThatNoFileCanHave() throws {
+        for name in ["", "a/b", "/", "a\u{0}b"] {
+            let error = failure { _ = try Container(name: name, model: model()) }
+            XCTAssertEqual(error.status, .invalidArgument)
+            XCTAssertEqual(error.code, CocoaCode.persistentStoreOpen.rawValue)
+            XCTAssertEqual(error.value, .string(name))
+        }
+        set("XDG_DATA_HOME", path("data"))
+        for name in ["", ".", "..", "a/b", "a\u{0}b"] {
+            let error = failure { _ = try Container.defaultFolder(application: name) }
+            XCTAssertEqual(error.status, .invalidArgument)
+            XCTAssertEqual(error.value, .string(name))
+        }
+        XCTAssertEqual(try Container.defaultFolder(application: "..."), path("data/..."))
+        XCTAssertEqual(
+            try Container.defaultFolder(),
+            path("data/")
+                + (try XCTUnwrap(FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) as NSString)
+                .lastPathComponent)
+        for (home, wanted) in [(path("d//"), path("d/x")), ("/", "//x")] {
+            set("XDG_DATA_HOME", home)
+            XCTAssertEqual(try Container.defaultFolder(application: "x"), wanted)
+        }
+    }
+
+    func testTheFirstFolderWithTheModelIsTaken() throws {
+        func make(_ place: String, _ entity: String) throws {
+            let folder = (path(place) as NSString).deletingLastPathComponent
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            let model = Model()
+            try model.addEntity(named: entity).addAttribute(named: "name", type: .string)
+            try model.write(to: path(place))
+        }
+        func found(_ folders: [String] = []) throws -> String? {
+            try Container(name: "Shop", application: "app", modelFolders: folders.map(path)).model.entities.first?.name
+        }
+        set("CORESTONE_MODEL_PATH", path("p") + ":" + path("q"))
+        set("XDG_DATA_HOME", path("home"))
+        set("XDG_DATA_DIRS", "relative:" + path("d1") + ":" + path("d2"))
+        // From the last place to the first.
+        try make("d2/app/Shop.mom", "InSecondDataDirectory")
+        XCTAssertEqual(try found(), "InSecondDataDirectory")
+        try make("d1/app/Shop.mom", "InFirstDataDirectory")
+        XCTAssertEqual(try found(), "InFirstDataDirectory")
+        try make("home/app/Shop.mom", "InDataFolder")
+        XCTAssertEqual(try found(), "InDataFolder")
+        try make("q/Shop.mom", "InSecondOfPath")
+        XCTAssertEqual(try found(), "InSecondOfPath")
+        try make("p/Shop.mom", "InFirstOfPath")
+        XCTAssertEqual(try found(), "InFirstOfPath")
+        try make("n/Shop.mom", "Named")
+        XCTAssertEqual(try found(["m", "n"]), "Named")
+        try make("m/Shop.xcdatamodel", "Source")
+        XCTAssertEqual(try found(["m", "n"]), "Source")
+        try make("m/Shop.mom", "Compiled")
+        XCTAssertEqual(try found(["m", "n"]), "Compiled", "before the source of the same folder")
+        let error = failure { _ = try Container(name: "Nothing", application: "app", modelFolders: [path("m")]) }
+        XCTAssertEqual(error.status, .model)
+        XCTAssertEqual(error.value, .string("Nothing"))
+        XCTAssertTrue(
+            error.message.contains(
+                "there is no model Nothing (.momd, .mom, .xcdatamodeld, .xcdatamodel) in "
+                    + [path("m"), path("p"), path("q")].joined(separator: ", ")), error.message)
+    }
+
+    func testWhatAStoreIsCalledByItself() throws {
+        set("XDG_DATA_HOME", path("data"))
+        let container = try Container(name: "Shop", model: model(), application: "app")
+        XCTAssertEqual(container.storeDescriptions.map(\.path), [nil])
+        container.storeDescriptions = [
+            StoreDescription(), StoreDescription(type: .xml), StoreDescription(type: .binary),
+            StoreDescription(type: .inMemory),
+        ]
+        try container.loadStores()
+        XCTAssertEqual(
+            container.coordinator.stores.map(\.path),
+            [path("data/app/Shop.sqlite"), path("data/app/Shop.xml"), path("data/app/Shop.binary"), "Shop"])
+        try container.close()
+    }
+
+    /// No folder is made for a store that has to be there, or that is not written.
+    func testFoldersAreMadeForNewStoresOnly() throws {
+        func load(_ change: (inout StoreDescription) -> Void) throws -> CoreError {
+            let container = try container()
+            var description = StoreDescription(path: path("new/deep/a.sqlite"))
+            change(&description)
+            container.storeDescriptions = [description]
+            return failure { try container.loadStores() }
+        }
+        for change: (inout StoreDescription) -> Void in [
+            { $0.options.mustExist = true }, { $0.isReadOnly = true }, { $0.shouldMakeFolder = false },
+        ] {
+            XCTAssertEqual(try load(change).status, .storeIO)
+            XCTAssertFalse(FileManager.default.fileExists(atPath: path("new")))
+        }
+        try "x".write(toFile: path("new"), atomically: true, encoding: .utf8)
+        let error = try load { _ in }
+        XCTAssertEqual(error.status, .storeIO)
+        XCTAssertEqual(error.file, path("new/deep/a.sqlite"))
+    }
+
+    // MARK: Descriptions
+
+    func testADescriptionIsOfItsOptions() {
+        var description = StoreDescription(path: "p", type: .xml)
+        XCTAssertEqual(description.timeout, 5)
+        XCTAssertFalse(description.isReadOnly)
+        XCTAssertNil(description.configuration)
+        XCTAssertFalse(description.shouldAddStoreAsynchronously)
+        XCTAssertTrue(description.shouldMakeFolder)
+        description.configuration = "Local"
+        description.isReadOnly = true
+        description.pragmas = ["cache_size": "5"]
+        XCTAssertEqual(description.options.configuration, "Local")
+        XCTAssertTrue(description.options.isReadOnly)
+        XCTAssertEqual(description.options.pragmas, ["cache_size": "5"])
+        description.options.configuration = "Other"
+        description.options.pragmas = [:]
+        XCTAssertEqual(description.configuration, "Other")
+        XCTAssertEqual(description.pragmas, [:])
+        for (seconds, milliseconds) in [
+            (0, 0), (0.25, 250), (2, 2000), (-1, 0), (.nan, 0), (2_000_000, 2_000_000_000), (1e300, 2_000_000_000),
+        ] as [(Double, Int)] {
+            description.timeout = seconds
+            XCTAssertEqual(description.options.busyTimeoutMilliseconds, milliseconds)
+            XCTAssertEqual(description.timeout, Double(milliseconds) / 1000)
+        }
+    }
+
+    /// Those that are open stay so when others are described.
+    func testDescriptionsMayChangeWhileStoresAreOpen() throws {
+        let container = try container()
+        try container.loadStores()
+        let store = container.coordinator.stores[0]
+        var same = StoreDescription(path: path("a.sqlite"))
+        same.isReadOnly = true
+        container.storeDescriptions = [StoreDescription(path: path("b.sqlite")), same]
+        let told = Told()
+        try container.loadStores(told.add)
+        XCTAssertEqual(told.calls.map(\.path), [path("b.sqlite")])
+        XCTAssertEqual(told.calls.map(\.index), [0])
+        XCTAssertTrue(container.coordinator.stores[0] === store)
+        XCTAssertEqual(container.coordinator.stores.count, 2)
+        XCTAssertEqual(container.storeDescriptions.map(\.isReadOnly), [false, true])
+        // One that was removed is opened again, as described.
+        try container.coordinator.remove(store)
+        try container.loadStores()
+        XCTAssertEqual(container.coordinator.stores.map(\.isReadOnly), [false, true])
+    }
+
+    func testAContainerOfAStoreThatIsThere() throws {
+        let first = try container()
+        try first.loadStores()
+        try first.viewContext.insert("Item", ["name": "a"])
+        try first.close(.save)
+        let opened = try Container.open(path("a.sqlite"))
+        XCTAssertEqual(opened.name, "a.sqlite")
+        XCTAssertEqual(opened.storeDescriptions.map(\.path), [path("a.sqlite")])
+        XCTAssertEqual(opened.storeDescriptions.map(\.type), [.sqlite])
+        XCTAssertTrue(opened.coordinator.stores[0].isReadOnly)
+        XCTAssertEqual(try Corestone.Context(coordinator: opened.coordinator).count("Item"), 1)
+        let told = Told()
+        try opened.loadStores(told.add)
+        XCTAssertTrue(told.calls.isEmpty, "it is open")
+        try opened.close()
+        XCTAssertEqual(failure { _ = try Container.open(path("none")) }.status, .storeIO)
+    }
+
+    // MARK: Work
+
+    func testHowABackgroundTaskEnded() throws {
+        let container = try container()
+        try container.loadStores()
+        func ended(_ body: @escaping @Sendable (Corestone.Context) throws -> Int) -> Result<Int, any Error>? {
+            final class Box: @unchecked Sendable { var result: Result<Int, any Error>? }
+            let (box, done) = (Box(), expectation(description: "ended"))
+            container.performBackgroundTask(body) {
+                box.result = $0
+                done.fulfill()
+            }
+            wait(for: [done], timeout: 60)
+            return box.result
+        }
+        XCTAssertEqual(
+            try ended { context in
+                try context.insert("Item", ["name": "a"])
+                try context.save()
+                return 7
+            }?.get(), 7)
+        XCTAssertThrowsError(
+            try ended { context in
+                try context.insert("Item", ["name": "b"])
+                throw CoreError(.callback, "no")
+            }?.get()
+        ) { XCTAssertEqual(($0 as? CoreError)?.status, .callback) }
+        XCTAssertEqual(try container.newBackgroundContext().performAndWait { try $0.count("Item") }, 1)
+        XCTAssertTrue(container.unsavedChanges.isEmpty, "what a body that throws did is rolled back")
+        try container.close()
+        XCTAssertThrowsError(try ended { _ in 1 }?.get()) { XCTAssertEqual(($0 as? CoreError)?.status, .invalidHandle) }
+        XCTAssertEqual(failure { try container.performBackgroundTask { _ in } }.status, .invalidHandle)
+        XCTAssertEqual(failure { try container.loadStores { _, _, _ in } }.status, .invalidHandle)
+    }
 }

@@ -309,4 +309,109 @@ final class DocumentTests: XCTestCase {
         try document.close(.save)
         XCTAssertEqual(try names(path("children.sqlite")), ["below"])
     }
+
+    // MARK: How it stands
+
+    func testStatesOfASaveThatFailsAndOfOneThatDoesNot() throws {
+        for type in DocumentTests.types {
+            let document = try Document(model: model(), type: type)
+            try document.saveAs(path("a.\(type.rawValue)"))
+            let states = Locker<[Document.State]>([])
+            let observation = document.observe { state in states.with { $0.append(state) } }
+            try document.context.performAndWait { _ = try $0.insert("Item") }
+            XCTAssertEqual(failure { try document.save() }.status, .validation)
+            XCTAssertEqual(document.state, [.edited, .failed])
+            XCTAssertEqual(document.lastError?.status, .validation)
+            try document.context.performAndWait { try $0.fetch("Item").first?.set("name", "a") }
+            try document.save()
+            XCTAssertEqual(document.state, [])
+            XCTAssertNil(document.lastError)
+            XCTAssertEqual(
+                states.with { $0 },
+                [.edited, [.edited, .saving], [.edited, .failed], [.edited, .failed, .saving], []])
+            observation.cancel()
+            try add("b", to: document)
+            XCTAssertEqual(states.with { $0.last }, [], "nobody observes it any more")
+            try document.close(.discard)
+        }
+    }
+
+    func testAConflictShowsInTheState() throws {
+        for type in DocumentTests.types {
+            let file = path("a.\(type.rawValue)")
+            let document = try Document(model: model(), type: type)
+            try add("a", to: document)
+            try document.saveAs(file)
+            let item = try document.context.performAndWait { try $0.fetch("Item").first?.objectID }
+            var options = StoreOptions()
+            options.mustExist = true
+            let other = try Document.open(file, model: model(), options: options)
+            try other.context.performAndWait { try $0.fetch("Item").first?.set("name", "theirs") }
+            try other.close(.save)
+            try document.context.performAndWait { try $0.object(with: XCTUnwrap(item)).set("name", "mine") }
+            XCTAssertEqual(failure { try document.save() }.status, .conflict)
+            XCTAssertTrue(document.state.isSuperset(of: [.edited, .failed, .conflict]), "\(document.state)")
+            XCTAssertEqual(document.lastError?.status, .conflict)
+            try document.revert()
+            XCTAssertEqual(document.state, [])
+            XCTAssertNil(document.lastError)
+            XCTAssertEqual(try names(document), ["theirs"])
+            XCTAssertFalse(try document.context.performAndWait { $0.undoManager?.canUndo ?? true })
+            try document.close()
+        }
+    }
+
+    func testWhereADocumentIsNotSavedTo() throws {
+        let document = try Document(model: model(), type: .xml)
+        try add("a", to: document)
+        try document.saveAs(path("a.xml"))
+        try document.saveAs(path("b.xml"))
+        try FileManager.default.createSymbolicLink(atPath: path("same"), withDestinationPath: "b.xml")
+        try FileManager.default.createSymbolicLink(atPath: path("nowhere"), withDestinationPath: "none")
+        for (place, words) in [
+            ("b.xml", "is where the document is"), ("same", "is where the document is"),
+            ("nowhere", "is a symbolic link that leads nowhere"), ("a.xml", "there is something at"),
+        ] {
+            let error = failure { try document.saveAs(path(place)) }
+            XCTAssertEqual(error.status, .invalidArgument)
+            XCTAssertEqual(error.code, CocoaCode.persistentStoreOperation.rawValue)
+            XCTAssertEqual(error.file, path(place))
+            XCTAssertTrue(error.message.contains(words), error.message)
+            XCTAssertEqual(document.path, path("b.xml"))
+        }
+        let memory = failure { try document.saveAs(path("m"), type: .inMemory) }
+        XCTAssertEqual(memory.status, .invalidArgument)
+        XCTAssertEqual(memory.code, CocoaCode.persistentStoreInvalidType.rawValue)
+        try add("b", to: document)
+        try document.saveAs(path("a.xml"), replaces: true)
+        XCTAssertEqual(document.path, path("a.xml"))
+        XCTAssertEqual(try names(path("a.xml")), ["a", "b"])
+        XCTAssertEqual(try names(path("b.xml")), ["a"])
+        try document.close()
+        XCTAssertEqual(failure { try document.saveAs(path("c.xml")) }.status, .invalidHandle)
+        XCTAssertEqual(failure { try document.revert() }.status, .invalidHandle)
+        try document.close()
+    }
+
+    /// The folder of a document without a place is the user's alone, in the folder for such files, and goes with it.
+    func testTheFolderOfADocumentWithoutAPlace() throws {
+        let former = getenv("TMPDIR").map { String(cString: $0) }
+        defer { if let former { setenv("TMPDIR", former, 1) } else { unsetenv("TMPDIR") } }
+        setenv("TMPDIR", folder, 1)
+        let document = try Document(model: model())
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+        XCTAssertEqual(names.count, 1)
+        XCTAssertTrue(names[0].hasPrefix("corestone-document-"))
+        var facts = stat()
+        XCTAssertEqual(stat(path(names[0]), &facts), 0)
+        XCTAssertEqual(facts.st_mode & 0o777, 0o700)
+        XCTAssertEqual(document.store.path, path(names[0]) + "/Untitled")
+        try document.close()
+        XCTAssertEqual(try FileManager.default.contentsOfDirectory(atPath: folder), [])
+        setenv("TMPDIR", path("none"), 1)
+        let error = failure { _ = try Document(model: model()) }
+        XCTAssertEqual(error.status, .storeIO)
+        XCTAssertEqual(error.code, CocoaCode.persistentStoreOpen.rawValue)
+        XCTAssertTrue(error.file?.hasPrefix(path("none/corestone-document-")) == true)
+    }
 }

@@ -179,4 +179,162 @@ final class RecordTests: XCTestCase {
         XCTAssertEqual(failure { try places.insert("Town", [["@entity": .int(3)]]) }.status, .typeMismatch)
         XCTAssertEqual(try places.read("Place").count, 1)
     }
+
+    // MARK: Relationships
+
+    private func things() throws -> Container {
+        let model = Model()
+        let (node, leaf) = (try model.addEntity(named: "Node"), try model.addEntity(named: "Leaf"))
+        try node.addAttribute(named: "name", type: .string)
+        try leaf.addAttribute(named: "name", type: .string)
+        let next = try node.addRelationship(named: "next", destination: node)
+        let former = try node.addRelationship(named: "former", destination: node)
+        try next.setInverse(former)
+        let leaves = try node.addRelationship(named: "leaves", destination: leaf, isToMany: true, isOrdered: true)
+        let owner = try leaf.addRelationship(named: "owner", destination: node)
+        try leaves.setInverse(owner)
+        let template = FetchRequestTemplate(entityName: "Leaf")
+        try node.addFetchedProperty(named: "all", fetchRequest: template)
+        let container = try Container(name: "Things", model: model, application: "x")
+        container.storeDescriptions = [StoreDescription(type: .inMemory)]
+        try container.loadStores()
+        return container
+    }
+
+    private func nested(_ depth: Int) -> Container.Record {
+        (1..<depth).reduce(["name": "1"]) { inner, level in
+            ["name": .string("\(level + 1)"), "next": .dictionary(inner)]
+        }
+    }
+
+    func testRecordsAreNestedSixtyFourDeep() throws {
+        let things = try things()
+        try things.insert("Node", [nested(64)])
+        XCTAssertEqual(try things.read("Node").count, 64)
+        let error = failure { try things.insert("Node", [nested(65)]) }
+        XCTAssertEqual(error.status, .invalidArgument)
+        XCTAssertEqual(error.entity, "Node")
+        XCTAssertTrue(error.message.contains("more than 64 deep"), error.message)
+        XCTAssertEqual(try things.read("Node").count, 64)
+    }
+
+    func testMembersComeInTheOrderOfTheList() throws {
+        let things = try things()
+        let leaves = try things.insert("Leaf", ["a", "b", "c"].map { ["name": $0] })
+        let ids = try leaves.map { try XCTUnwrap($0["@id"]) }
+        let node = try things.insert("Node", [["leaves": .array([ids[2], ids[0], .dictionary(["name": "d"])])]])[0]
+        guard case .array(let members)? = node["leaves"] else { return XCTFail() }
+        XCTAssertEqual(Array(members.prefix(2)), [ids[2], ids[0]])
+        XCTAssertEqual(
+            try things.read("Leaf", where: "owner != nil", sort: ["name"]).map { $0["name"] }, ["a", "c", "d"])
+        XCTAssertEqual(try things.read("Leaf", where: "name == 'a'")[0]["owner"], node["@id"])
+        // Others in their place, and none at all.
+        XCTAssertEqual(
+            try things.update("Node", where: nil, ["leaves": .array([ids[1], ids[2]])])[0]["leaves"],
+            .array([ids[1], ids[2]]))
+        XCTAssertEqual(try things.update("Node", where: nil, ["name": "n"])[0]["leaves"], .array([ids[1], ids[2]]))
+        XCTAssertEqual(try things.update("Node", where: nil, ["leaves": .null])[0]["leaves"], .array([]))
+        XCTAssertEqual(try things.read("Leaf").count, 4)
+    }
+
+    func testWhatARelationshipTakes() throws {
+        let things = try things()
+        let first = try things.insert("Node", [["name": "first"]])[0]
+        let id = try XCTUnwrap(first["@id"])
+        guard case .text(let uri) = id else { return XCTFail() }
+        let objectID = try things.coordinator.objectID(forURI: uri.string)
+        for value in [id, .uri(uri), objectID.propertyValue, .dictionary(["@id": id])] {
+            XCTAssertEqual(try things.insert("Node", [["next": value]])[0]["next"], id)
+        }
+        let leaf = try XCTUnwrap(try things.insert("Leaf", [["name": "l"]])[0]["@id"])
+        for (key, value, status, words) in [
+            (
+                "next", .array([id]), .typeMismatch,
+                "Node.next leads to Node and takes the URI of an object, or a record"
+            ),
+            ("next", .bool(true), .typeMismatch, "Node.next leads to Node and takes the URI of an object, or a record"),
+            ("leaves", leaf, .typeMismatch, "Node.leaves leads to Leaf and takes a list of URIs or records"),
+            ("leaves", .dictionary([:]), .typeMismatch, "takes a list of URIs or records"),
+            ("leaves", .array([.int(1)]), .typeMismatch, "takes the URI of an object, or a record"),
+            ("next", .dictionary(["@id": .int(1)]), .typeMismatch, "takes an @id that is a URI"),
+            ("next", "nowhere", .invalidArgument, "Node.next: \"nowhere\" is the URI of no object in an open store"),
+            ("all", .array([]), .invalidArgument, "all"),
+        ] as [(String, PropertyValue, Status, String)] {
+            let error = failure { try things.insert("Node", [[key: value]]) }
+            XCTAssertEqual(error.status, status, error.message)
+            XCTAssertEqual(error.entity, "Node")
+            XCTAssertEqual(error.key, key)
+            XCTAssertTrue(error.message.contains(words), error.message)
+        }
+        // An object that is gone.
+        try things.delete("Leaf", where: "name == 'l'")
+        let gone = failure { try things.insert("Node", [["leaves": .array([leaf])]]) }
+        XCTAssertEqual(gone.status, .invalidArgument)
+        XCTAssertEqual([gone.entity, gone.key], ["Node", "leaves"])
+        XCTAssertEqual(gone.value, leaf)
+        XCTAssertTrue(gone.message.contains("is not there any more"), gone.message)
+        XCTAssertNil(first["all"])
+        let unknown = failure { _ = try things.predicate(forObjectAt: "nowhere") }
+        XCTAssertEqual(unknown.status, .invalidArgument)
+        XCTAssertEqual(unknown.value, "nowhere")
+    }
+
+    /// What a record that was read has is taken back, but for what says which object it is.
+    func testARecordThatWasReadIsWrittenBack() throws {
+        let things = try things()
+        let node = try things.insert("Node", [["name": "n", "leaves": .array([.dictionary(["name": "a"])])]])[0]
+        XCTAssertEqual(try things.update("Node", where: "name == 'n'", values: node), [node])
+        var other = node
+        other["@id"] = "anything"
+        other["@entity"] = "anything"
+        other["name"] = "m"
+        let changed = try things.update("Node", where: nil, other)[0]
+        XCTAssertEqual(changed["name"], "m")
+        XCTAssertEqual(changed["@id"], node["@id"])
+        XCTAssertEqual(changed["leaves"], node["leaves"])
+        XCTAssertEqual(try things.insert("Node", [["@id": .null, "@entity": .null, "name": "x"]])[0]["name"], "x")
+        XCTAssertEqual(try things.update("Node", where: "name == 'none'", values: ["name": "y"]), [])
+    }
+
+    func testKeysOfASortMayBeginWithAPlus() throws {
+        try container.insert("Item", ["b", "a", "c"].map { ["name": $0] })
+        func names(_ sort: [String], _ ascending: Bool = true) throws -> [PropertyValue?] {
+            try container.read("Item", sort: sort, ascending: ascending).map { $0["name"] }
+        }
+        XCTAssertEqual(try names(["+name"]), ["a", "b", "c"])
+        XCTAssertEqual(try names(["-name"]), ["c", "b", "a"])
+        XCTAssertEqual(try names(["+name"], false), ["c", "b", "a"])
+        XCTAssertEqual(try names(["-name"], false), ["a", "b", "c"])
+    }
+
+    // MARK: JSON
+
+    func testWhatJSONHasNoTypeForIsText() throws {
+        let uuid = UUIDValue.random()
+        for (value, json) in try [
+            (.null, .null), (.bool(true), true), (.int(3), 3), (.string("x"), "x"), (.double(1.5), 1.5),
+            (.double(.nan), "NaN"), (.double(.infinity), "Infinity"), (.double(-.infinity), "-Infinity"),
+            (.decimal(DecimalNumber("12.50")), .string(DecimalNumber("12.50").description)),
+            (.uuid(uuid), .string(uuid.description)), (.uri("a:b"), "a:b"), (.bytes(Bytes([1, 2])), "AQI="),
+            (.bytes(Bytes([])), ""), (.array([.double(.nan), .int(1)]), .array(["NaN", 1])),
+            (.dictionary(["a": .uri("b:c")]), .dictionary(["a": "b:c"])),
+            (.date(0), "2001-01-01T00:00:00Z"), (.date(86400), "2001-01-02T00:00:00Z"),
+            // Seconds where text would not be the very date, or where others do not read it.
+            (.date(0.1234567), 0.1234567), (.date(1e15), 1e15), (.date(-1e15), -1e15), (.date(.infinity), "Infinity"),
+            (.date(.nan), "NaN"),
+        ] as [(PropertyValue, PropertyValue)] {
+            XCTAssertEqual(value.asPlainJSON, json, "\(value)")
+        }
+        let half = PropertyValue.date(0.5).asPlainJSON
+        XCTAssertEqual(half, .string(ReferenceDate.description(0.5)))
+        // The first and the last year of four digits.
+        for (text, isText) in [
+            ("0001-01-01T00:00:00Z", true), ("9999-12-31T23:59:59Z", true),
+        ] {
+            let seconds = try ReferenceDate.parse(text)
+            XCTAssertEqual(PropertyValue.date(seconds).asPlainJSON == .string(text), isText, text)
+        }
+        let beyond = try ReferenceDate.parse("9999-12-31T23:59:59Z") + 1
+        XCTAssertEqual(PropertyValue.date(beyond).asPlainJSON, .double(beyond))
+    }
 }

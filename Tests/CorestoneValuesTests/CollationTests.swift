@@ -1,5 +1,6 @@
-import CorestoneValues
 import XCTest
+
+@testable import CorestoneValues
 
 /// The order of strings for people, by ICU and without it.
 final class CollationTests: XCTestCase {
@@ -100,5 +101,57 @@ final class CollationTests: XCTestCase {
         XCTAssertEqual(Collation.current.locale, "sv_SE")
         Collation.use(locale: nil)
         XCTAssertEqual(Collation.current.locale, before)
+    }
+
+    func testLocalesOfTheEnvironmentAreSpeltAsICUDoes() {
+        for (posix, name) in [
+            ("de_DE.UTF-8@euro", "de_DE"), ("sv_SE@x", "sv_SE"), ("en", "en"), ("C", ""), ("POSIX", ""),
+            ("C.UTF-8", ""),
+            ("Cy", "Cy"), ("", ""),
+        ] { XCTAssertEqual(Collation.localeName(ofPOSIX: posix), name, posix) }
+    }
+
+    func testCollationsTellWhoseRulesTheyFollow() {
+        XCTAssertEqual(Collation(locale: "de", usesICU: false).identity, "de/fallback")
+        XCTAssertEqual(Collation(locale: "", usesICU: false).identity, "/fallback")
+        let other = Collation(locale: "sv", usesICU: true)
+        XCTAssertEqual(other.identity.hasPrefix("sv/ICU "), other.usesICU)
+    }
+
+    func testTheFallbackPutsSymbolsBeforeDigitsAndLettersBehind() {
+        let collation = Collation(locale: "", usesICU: false)
+        let ordered = ["\u{1}", " ", "$", "–", "€", "0", "9", "a", "z", "ω", "я", "日"]
+        for (i, a) in ordered.enumerated() {
+            for (j, b) in ordered.enumerated() {
+                XCTAssertEqual(compare(a, b, collation), (i - j).signum(), "\(a) \(b)")
+                XCTAssertEqual(compareNames("x" + a, "x" + b, collation), (i - j).signum(), "\(a) \(b)")
+            }
+        }
+    }
+
+    func testTheFallbackTellsAccentsBeforeCase() {
+        let collation = Collation(locale: "", usesICU: false)
+        // The first difference of letters decides, then of accents, then of case.
+        for (a, b) in [("áz", "bA"), ("aZ", "Áz"), ("ab", "aB"), ("ab", "abc"), ("ABC", "abcd"), ("", "a")] {
+            XCTAssertEqual(compare(a, b, collation), -1, "\(a) \(b)")
+            XCTAssertEqual(compare(b, a, collation), 1, "\(b) \(a)")
+        }
+        XCTAssertEqual(compare("aB", "ab", collation, .caseInsensitive), 0)
+        XCTAssertEqual(compare("áB", "ab", collation, .caseInsensitive), 1)
+        XCTAssertEqual(compare("aB", "áb", collation, .diacriticInsensitive), 1)
+        XCTAssertEqual(compare("ÁB", "ac", collation, [.caseInsensitive, .diacriticInsensitive]), -1)
+    }
+
+    func testNumbersWithinNamesEndWhereTheirDigitsDo() {
+        for collation in both {
+            for (a, b) in [
+                ("9", "10"), ("a9b", "a10a"), ("a1", "a1b"), ("1.2", "1.10"), ("a0", "a00"), ("a", "a0"), ("7", "0010"),
+                ("a2z", "a10"),
+            ] {
+                XCTAssertEqual(compareNames(a, b, collation), -1, "\(a) \(b) ICU \(collation.usesICU)")
+                XCTAssertEqual(compareNames(b, a, collation), 1, "\(b) \(a) ICU \(collation.usesICU)")
+            }
+            XCTAssertEqual(compare("9", "10", collation), 1, "without numbers digit by digit")
+        }
     }
 }

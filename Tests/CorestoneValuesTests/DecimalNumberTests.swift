@@ -1,5 +1,6 @@
-import CorestoneValues
 import XCTest
+
+@testable import CorestoneValues
 
 final class DecimalNumberTests: XCTestCase {
     private var generator = SeededGenerator(state: 20_011_031)
@@ -110,8 +111,6 @@ final class DecimalNumberTests: XCTestCase {
         XCTAssertEqual(try DecimalNumber("5e-129").description, try DecimalNumber("1e-128").description)
     }
 
-    private func powerOfTen(_ power: Int) -> UInt128 { (0..<power).reduce(1) { product, _ in product * 10 } }
-
     func testDoubles() throws {
         for (value, text) in [
             (0.0, "0"), (-0.0, "0"), (0.1, "0.1"), (1e22, "1\(String(repeating: "0", count: 22))"),
@@ -168,6 +167,106 @@ final class DecimalNumberTests: XCTestCase {
         }
         XCTAssertThrowsError(try large.divided(by: .zero)) { error in
             XCTAssertTrue(String(describing: error).contains("divided by zero"))
+        }
+    }
+
+    func testFaultsAreTold() throws {
+        func fault(_ words: String, value: PropertyValue? = nil, _ body: () throws -> DecimalNumber) {
+            XCTAssertThrowsError(try body(), words) {
+                let error = $0 as? CoreError
+                XCTAssertEqual(error?.status, .invalidArgument)
+                XCTAssertEqual(error?.message, words)
+                XCTAssertEqual(error?.value, value, words)
+            }
+        }
+        let (large, small) = (try DecimalNumber("9e164"), try DecimalNumber("1e-128"))
+        let tail = "does not fit a decimal, which has 38 digits and exponents -128 to 127"
+        let two = DecimalNumber(mantissa: 2)
+        let five = DecimalNumber(mantissa: 5)
+        fault("the sum of \(large) and \(large) \(tail)") { try large.adding(large) }
+        fault("the difference of \(large) and \(large.negated) \(tail)") { try large.subtracting(large.negated) }
+        fault("the product of \(large) and 2 \(tail)") { try large.multiplied(by: two) }
+        fault("the product of \(small) and 0.4 \(tail)") { try small.multiplied(by: try DecimalNumber("0.4")) }
+        fault("the quotient of \(large) and 0.5 \(tail)") { try large.divided(by: try DecimalNumber("0.5")) }
+        fault("5 was divided by zero", value: .decimal(five)) { try five.divided(by: .zero) }
+        fault("0 was divided by zero", value: .decimal(.zero)) { try DecimalNumber.zero.divided(by: .zero) }
+        fault(
+            "\"1,5\" is no decimal number; write digits, at most one point and an exponent, such as -12.5 or 3e8",
+            value: .string("1,5")
+        ) { try DecimalNumber("1,5") }
+        fault("1e165 does not fit a decimal, which has exponents -128 to 127", value: .string("1e165")) {
+            try DecimalNumber("1e165")
+        }
+        // The smallest numbers round to the nearest one, halves up.
+        XCTAssertEqual(try small.multiplied(by: try DecimalNumber("0.5")), small)
+    }
+
+    func testQuotientsRoundTheirLastDigit() throws {
+        let table = [
+            ("2", "3", "0.66666666666666666666666666666666666667"),
+            ("1", "3", "0.33333333333333333333333333333333333333"),
+            ("-2", "3", "-0.66666666666666666666666666666666666667"),
+            ("-2", "-3", "0.66666666666666666666666666666666666667"), ("1", "8", "0.125"), ("0", "5", "0"),
+            ("-0", "-5", "0"), ("10", "4", "2.5"), ("1200", "-3", "-400"), ("1", "1e-127", "1e127"),
+        ]
+        for (a, b, expected) in table {
+            let quotient = try DecimalNumber(a).divided(by: try DecimalNumber(b))
+            XCTAssertEqual(quotient.description, try DecimalNumber(expected).description, "\(a) / \(b)")
+        }
+    }
+
+    func testSumsOfNumbersFarApartRound() throws {
+        let ones = String(repeating: "1", count: 38)
+        let table = [
+            (ones, "0.4", ones), (ones, "0.5", String(repeating: "1", count: 37) + "2"),
+            ("-" + ones, "-0.5", "-" + String(repeating: "1", count: 37) + "2"), (ones, "-0.5", ones),
+            (ones, "-0.6", String(repeating: "1", count: 37) + "0"), ("1e100", "-1e-100", "1e100"),
+            ("1e100", "1e-100", "1e100"), ("1e-100", "-1e100", "-1e100"), ("5", "-5", "0"), ("0", "-3", "-3"),
+            ("-3", "0", "-3"), ("0.1", "-1", "-0.9"), ("1", "-0.1", "0.9"),
+        ]
+        for (a, b, expected) in table {
+            let sum = try DecimalNumber(a).adding(try DecimalNumber(b))
+            XCTAssertEqual(sum.description, try DecimalNumber(expected).description, "\(a) + \(b)")
+        }
+    }
+
+    func testNormalForms() {
+        func parts(_ number: DecimalNumber) -> String {
+            "\(number.isNegative ? "-" : "")\(number.mantissa)e\(number.exponent)"
+        }
+        func normal(_ mantissa: UInt128, _ exponent: Int8, _ isNegative: Bool = false) -> String {
+            parts(DecimalNumber(mantissa: mantissa, exponent: exponent, isNegative: isNegative).normalized)
+        }
+        XCTAssertEqual(normal(0, 5, true), "0e0")
+        XCTAssertEqual(normal(1500, -3), "15e-1")
+        XCTAssertEqual(normal(1500, 0, true), "-15e2")
+        XCTAssertEqual(normal(1000, 126), "100e127")
+        XCTAssertEqual(normal(10, 127), "10e127")
+        XCTAssertEqual(parts(DecimalNumber(mantissa: 0, exponent: 2).negated), "0e2")
+        XCTAssertEqual(parts(DecimalNumber(mantissa: 7, exponent: 2).negated), "-7e2")
+        XCTAssertEqual(parts(DecimalNumber(mantissa: 7, exponent: 2, isNegative: true).negated), "7e2")
+        XCTAssertEqual(parts(DecimalNumber(Int64.min)), "-9223372036854775808e0")
+    }
+
+    func testExactNumbersAreReadOrNone() {
+        let digits = "12345678901234567890123456789012345678"
+        for text in [
+            "0", "-1.50", digits, digits + "000", "0.000\(digits)", digits + "." + String(repeating: "0", count: 40),
+            "1e-128",
+            "1e164",
+        ] { XCTAssertEqual(DecimalNumber(exactly: text), try DecimalNumber(text), text) }
+        for text in [
+            "", "x", digits + "9", digits + ".1", digits + String(repeating: "0", count: 30) + "1", "5e-129", "1e165",
+        ] { XCTAssertNil(DecimalNumber(exactly: text), text) }
+    }
+
+    func testWholeNumbersAtTheirBounds() throws {
+        for (text, integer) in [
+            ("9223372036854775807", Int64.max), ("-9223372036854775808", .min), ("1e18", 1_000_000_000_000_000_000),
+            ("9223372036854775807.0", .max), ("-20", -20), ("-0", 0), ("9e18", 9_000_000_000_000_000_000),
+        ] { XCTAssertEqual(try DecimalNumber(text).integer, integer, text) }
+        for text in ["1e20", "-1e19", "1.5", "9223372036854775807.5"] {
+            XCTAssertNil(try DecimalNumber(text).integer, text)
         }
     }
 }

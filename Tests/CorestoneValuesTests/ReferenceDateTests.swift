@@ -87,8 +87,118 @@ final class ReferenceDateTests: XCTestCase {
         ] { XCTAssertNil(ReferenceDate.date(time)) }
     }
 
+    func testMistakesNameThePlace() {
+        let day = "2024-02-29"
+        let zone = "a time zone: append Z for UTC or an offset such as +02:00"
+        for (text, offset, expected) in [
+            ("", 0, "a year of four digits"), ("24-02-29", 0, "a year of four digits"),
+            ("2024/02", 4, "\"-\" and a month"),
+            ("2024-13-01", 5, "a month of two digits"), ("2024-00-01", 5, "a month of two digits"),
+            ("2024-02/29", 7, "\"-\" and a day"), ("2024-02-32", 8, "a day of two digits"),
+            ("2024-02-00", 8, "a day of two digits"), ("2023-02-29T00:00Z", 10, "a day of that month"),
+            (day, 10, zone), ("\(day)T24:00Z", 11, "an hour of two digits"), ("\(day)T12.00Z", 13, "\":\" and minutes"),
+            ("\(day)T12:60Z", 14, "minutes of two digits"), ("\(day)T12:00:61Z", 17, "seconds of two digits"),
+            ("\(day)T12:00:00.Z", 20, "digits of the fraction"), ("\(day)T12:00:00", 19, zone),
+            ("\(day)T12:00:00 ", 19, zone), ("\(day)T12:00:00+2", 20, "the offset's hours, two digits"),
+            ("\(day)T12:00:00+24", 20, "the offset's hours, two digits"),
+            ("\(day)T12:00:00-02:6", 23, "the offset's minutes, two digits"),
+            ("\(day)T12:00:00+02:", 23, "the offset's minutes, two digits"),
+            ("\(day)T12:00:00+0260", 22, "the offset's minutes, two digits"), ("\(day)T12:00:00Zx", 20, "nothing more"),
+            ("+202-01-01T00:00Z", 4, "a year of four to eight digits"),
+            ("+31000001-01-01T00:00Z", 9, "a year of four to eight digits"),
+        ] {
+            XCTAssertThrowsError(try ReferenceDate.parse(text), text) {
+                let error = $0 as? CoreError
+                XCTAssertEqual(error?.status, .invalidArgument)
+                XCTAssertEqual(error?.message, "\"\(text)\" is no date: at byte \(offset), expected \(expected)")
+                XCTAssertEqual(error?.offset, offset, text)
+                XCTAssertEqual(error?.value, .string(text))
+            }
+        }
+        XCTAssertThrowsError(try ReferenceDate.parse("2024-02-29 ", assumingUTC: true)) {
+            XCTAssertEqual(($0 as? CoreError)?.offset, 10)
+        }
+    }
+
+    func testFractionsAndOffsetsAreAdded() throws {
+        let second = try ReferenceDate.parse("2001-01-01T00:00:01Z")
+        XCTAssertEqual(second, 1)
+        for (text, expected) in [
+            ("2001-01-01T00:00:00.25Z", 0.25), ("2001-01-01T00:00:00,5Z", 0.5), ("2000-12-31T23:59:60Z", 0),
+            ("2000-12-31T23:59:60.5Z", 0.5), ("2001-01-01T00:00:00.1234567890123456789999Z", 0.123_456_789_012_345_678),
+            ("2001-01-01T00:00:00+00:01", -60), ("2001-01-01T00:00:00-00:01", 60), ("2001-01-01T00:00:00+01", -3600),
+            ("2001-01-01T00:00:00-0130", 5400), ("2001-01-01T00:00:00 Z", 0), ("2001-01-01T00:00:00 +23:59", -86340),
+            ("2001-01-01T01:00Z", 3600), ("2001-01-01T00:01-23", 82860), ("+2001-01-01T00:00:00Z", 0),
+        ] { XCTAssertEqual(try ReferenceDate.parse(text), expected, text) }
+        XCTAssertEqual(try ReferenceDate.parse("2001-01-02T00:00:00+01:00", assumingUTC: true), 82800)
+        XCTAssertNoThrow(try ReferenceDate.parse("+31000000-12-31T00:00Z"))
+        XCTAssertNoThrow(try ReferenceDate.parse("-31000000-01-01T00:00Z"))
+        XCTAssertEqual(try ReferenceDate.parse("-0001-01-01T00:00Z"), -63_177_062_400)
+    }
+
+    func testTextHasAsManyDigitsAsReadingBackNeeds() {
+        for (date, text) in [
+            (0.1, "00:00:00.1"), (0.25, "00:00:00.25"), (0.123_456_789, "00:00:00.123456789"),
+            (1e-9, "00:00:00.000000001"),
+            (4e-10, "00:00:00"), (0.999_999_999_6, "00:00:01"), (0.95, "00:00:00.95"), (59.5, "00:00:59.5"),
+            (3599, "00:59:59"), (86399.75, "23:59:59.75"),
+        ] { XCTAssertEqual(ReferenceDate.text(date), "2001-01-01T\(text)Z", "\(date)") }
+        XCTAssertEqual(ReferenceDate.text(-0.5), "2000-12-31T23:59:59.5Z")
+        XCTAssertEqual(ReferenceDate.description(.infinity), "inf seconds after 2001-01-01T00:00:00Z")
+        XCTAssertEqual(ReferenceDate.description(1.5e15), "1500000000000000.0 seconds after 2001-01-01T00:00:00Z")
+        XCTAssertNil(ReferenceDate.text(.nan))
+        XCTAssertNil(ReferenceDate.text((-1e15).nextDown))
+        XCTAssertEqual(ReferenceDate(secondsSinceReference: 0.5).description, "2001-01-01T00:00:00.5Z")
+    }
+
+    func testEachFieldOfACalendarTimeHasItsRange() throws {
+        let last = CivilTime(year: 2000, month: 12, day: 31, hour: 23, minute: 59, second: 59, nanosecond: 999_999_999)
+        XCTAssertEqual(ReferenceDate.date(last), -1 + 0.999_999_999)
+        XCTAssertEqual(ReferenceDate(last)?.civil, CivilTime(year: 2001, month: 1, day: 1).before(nanoseconds: 1))
+        func change(_ change: (inout CivilTime) -> Void) -> CivilTime {
+            var time = last
+            change(&time)
+            return time
+        }
+        for wrong in [
+            change { $0.month = 0 }, change { $0.month = 13 }, change { $0.day = 0 }, change { $0.day = 32 },
+            change { ($0.month, $0.day) = (4, 31) }, change { ($0.month, $0.day) = (2, 30) }, change { $0.hour = -1 },
+            change { $0.hour = 24 }, change { $0.minute = -1 }, change { $0.minute = 60 }, change { $0.second = -1 },
+            change { $0.second = 60 }, change { $0.nanosecond = 1_000_000_000 }, change { $0.year = 31_000_001 },
+            change { $0.year = -31_000_001 },
+        ] {
+            XCTAssertNil(ReferenceDate.date(wrong), "\(wrong)")
+            XCTAssertNil(ReferenceDate(wrong), "\(wrong)")
+        }
+        XCTAssertNotNil(ReferenceDate.date(change { ($0.month, $0.day) = (2, 29) }))
+        XCTAssertEqual(
+            (0...13).map { ReferenceDate.daysInMonth($0, year: 2023) },
+            [0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31, 0])
+        XCTAssertEqual(
+            [-400, -100, -4, 0, 1900, 2000, 2023, 2024, 2100].map { ReferenceDate.isLeap(year: $0) },
+            [true, false, true, true, false, true, false, true, false])
+    }
+
+    func testDatesAreOrderedByInstant() throws {
+        let (early, late) = (try ReferenceDate("2000-12-31T23:00:00Z"), try ReferenceDate("2000-12-31T23:00:00-01:00"))
+        XCTAssertLessThan(early, late)
+        XCTAssertFalse(late < early)
+        XCTAssertEqual(late.secondsSinceReference, 0)
+        XCTAssertEqual(early.secondsSinceReference, -3600)
+        XCTAssertThrowsError(try ReferenceDate("2000-12-31"))
+    }
+
     func testNow() {
         let now = ReferenceDate.now.secondsSinceReference
         XCTAssertEqual(now, Date().timeIntervalSinceReferenceDate, accuracy: 5)
+    }
+}
+
+extension CivilTime {
+    /// The moment so many nanoseconds before this one, the first of a year.
+    fileprivate func before(nanoseconds: Int) -> CivilTime {
+        CivilTime(
+            year: year - 1, month: 12, day: 31, hour: 23, minute: 59, second: 59,
+            nanosecond: 1_000_000_000 - nanoseconds)
     }
 }

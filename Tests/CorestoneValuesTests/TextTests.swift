@@ -69,6 +69,11 @@ final class TextTests: XCTestCase {
         XCTAssertEqual(compare("é", "e", "d"), 0)
         XCTAssertEqual(compare("Straße", "STRASSE", "c"), 0)
         XCTAssertEqual(compare("[", "a", "c"), -1)
+        XCTAssertEqual(compare("[", "A", "c"), -1)
+        XCTAssertEqual(compare("`", "@", "c"), 1)
+        XCTAssertEqual(compare("abc", "ab", "c"), 1)
+        XCTAssertEqual(compare("", "", "c"), 0)
+        XCTAssertEqual(compare("éa", "eb", "d"), -1)
         XCTAssertEqual(compare("@Z", "@z", "c"), 0)
     }
 
@@ -121,6 +126,93 @@ final class TextTests: XCTestCase {
         XCTAssertTrue(isValidUTF8(UnsafeRawBufferPointer(start: nil, count: 0)))
     }
 
+    func testEverySequenceOfUTF8AtItsBounds() {
+        let valid: [[UInt8]] = [
+            [0xC2, 0x80], [0xDF, 0xBF], [0xE0, 0xA0, 0x80], [0xE1, 0x80, 0x80], [0xEC, 0xBF, 0xBF], [0xED, 0x9F, 0xBF],
+            [0xEE, 0x80, 0x80], [0xEF, 0xBF, 0xBF], [0xF0, 0x90, 0x80, 0x80], [0xF1, 0x80, 0x80, 0x80],
+            [0xF3, 0xBF, 0xBF, 0xBF], [0xF4, 0x8F, 0xBF, 0xBF],
+        ]
+        let invalid: [[UInt8]] = [
+            [0x80], [0xBF], [0xC1, 0xBF], [0xC2], [0xC2, 0x7F], [0xC2, 0xC0], [0xE0, 0x9F, 0xBF], [0xE0, 0xA0, 0x7F],
+            [0xE1, 0x80], [0xE1, 0x7F, 0x80], [0xE1, 0x80, 0xC0], [0xED, 0xA0, 0x80], [0xED, 0x9F, 0x41],
+            [0xF0, 0x8F, 0xBF, 0xBF], [0xF0, 0x90, 0x80], [0xF0, 0x90, 0x80, 0x41], [0xF1, 0x80, 0x41, 0x80],
+            [0xF1, 0x80, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xF4, 0x8F, 0xBF, 0x7F], [0xF5, 0x80, 0x80, 0x80], [0xFF],
+        ]
+        for length in 0...17 {
+            let ascii = [UInt8](repeating: 0x7F, count: length)
+            for bytes in valid {
+                XCTAssertNil((ascii + bytes + [0x41]).withUnsafeBytes(firstInvalidUTF8), "\(bytes)")
+                XCTAssertTrue((ascii + bytes).withUnsafeBytes(isValidUTF8), "\(bytes)")
+            }
+            for bytes in invalid {
+                XCTAssertEqual((ascii + bytes).withUnsafeBytes(firstInvalidUTF8), length, "\(bytes)")
+                XCTAssertFalse((ascii + bytes).withUnsafeBytes(isValidUTF8), "\(bytes)")
+            }
+        }
+    }
+
+    func testURIReferences() {
+        let marks = "-._~:/?#[]@!$&'()*+,;="
+        for text in ["", "a", "Z", "09", "http://x.y/z?q=1#f", "%20", "%aF%09", "a%41b"] + marks.map({ String($0) }) {
+            XCTAssertTrue(isURIReference(text.utf8), text)
+        }
+        let others = " \"<>\\^`{|}\u{7F}\n\t\0é".map { String($0) }
+        for text in ["%", "a%", "%2", "%2g", "%g2", "%/0", "%:0", "%@0", "%G0", "%`0", "%2%20", "a b"] + others {
+            XCTAssertFalse(isURIReference(text.utf8), text)
+        }
+    }
+
+    func testWhatATerminalTakesForACommandIsShown() {
+        for (text, line, indented, all) in [
+            ("plain ~", "plain ~", "plain ~", "plain ~"), ("a\nb", "a⏎b", "a⏎b", "a\nb"),
+            ("a\n  b", "a⏎  b", "a\n  b", "a\n  b"), ("a\n b\n", "a⏎ b⏎", "a⏎ b⏎", "a\n b\n"),
+            ("a\tb", "a b", "a\tb", "a\tb"),
+            ("\0\u{1B}\u{1F}\r", "␀␛␟␍", "␀␛␟␍", "␀␛␟␍"), ("\u{7F}", "␡", "␡", "␡"),
+        ] {
+            XCTAssertEqual(text.visible(), line)
+            XCTAssertEqual(text.visible(.indented), indented)
+            XCTAssertEqual(text.visible(.all), all)
+        }
+        for value: UInt32 in [
+            0x80, 0x9F, 0x61C, 0x200E, 0x200F, 0x2028, 0x202E, 0x2066, 0x206F, 0xFFF9, 0xFFFB,
+        ] {
+            let text = Unicode.Scalar(value).map { String(Character($0)) } ?? ""
+            XCTAssertEqual(text.visible(.all), "\\u{\(String(value, radix: 16, uppercase: true))}")
+        }
+        for value: UInt32 in [0xA0, 0x61B, 0x61D, 0x200D, 0x2010, 0x2027, 0x202F, 0x2065, 0x2070, 0xFFF8, 0xFFFC] {
+            let text = Unicode.Scalar(value).map { String(Character($0)) } ?? ""
+            XCTAssertEqual(text.visible(), text, String(value, radix: 16))
+        }
+    }
+
+    func testLongTextsLoseTheirMiddle() {
+        for (text, limit, expected) in [
+            ("abcdef", 6, "abcdef"), ("abcdefgh", 4, "abc … (4 bytes left out) … h"), ("", 0, ""),
+            ("ééééé", 8, "ééé … (2 bytes left out) … é"), ("ééééé", 4, "é … (6 bytes left out) … é"),
+            ("ééééé", 10, "ééééé"), ("abcdefgh", 7, "abcde … (2 bytes left out) … h"),
+        ] { XCTAssertEqual(text.shortened(to: limit), expected) }
+    }
+
+    func testStringsOfJSON() throws {
+        let text = String(String.UnicodeScalarView((0...0x2FF).compactMap(Unicode.Scalar.init))) + "漢\u{1F600}\r\n"
+        var json = "["
+        json.appendJSON(text)
+        json += ","
+        json.appendJSON("")
+        json += "]"
+        let read = try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String]
+        XCTAssertEqual(read?.first.map { Array($0.utf8) }, Array(text.utf8))
+        XCTAssertEqual(read?.last, "")
+        XCTAssertFalse(json.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F })
+    }
+
+    func testJSONStringsEscapeWhatTheyMust() {
+        var json = ""
+        json.appendJSON("a\"b\\c/ ~\n\r\t\u{1}\u{1B}\u{7F}\u{9F}\u{A0}\u{202E}é😀")
+        XCTAssertEqual(
+            json, #""a\"b\\c/ ~\n\r\t\u0001\u001b\u007f\u009f"# + "\u{A0}" + #"\u202eé😀""#)
+    }
+
     func testUUIDs() throws {
         let text = "0F1E2D3C-4B5A-6978-8796-A5B4C3D2E1F0"
         let uuid = try XCTUnwrap(UUIDValue(text))
@@ -128,6 +220,8 @@ final class TextTests: XCTestCase {
         XCTAssertEqual(UUIDValue(text.lowercased()), uuid)
         XCTAssertEqual(uuid.bytes.prefix(3), [0x0F, 0x1E, 0x2D])
         XCTAssertEqual(uuid.bytes.withUnsafeBytes { UUIDValue(bytes: $0) }, uuid)
+        XCTAssertNil([UInt8](repeating: 0, count: 17).withUnsafeBytes { UUIDValue(bytes: $0) })
+        XCTAssertEqual([uuid.high, uuid.low], [0x0F1E_2D3C_4B5A_6978, 0x8796_A5B4_C3D2_E1F0])
         XCTAssertNil([UInt8](repeating: 0, count: 15).withUnsafeBytes { UUIDValue(bytes: $0) })
         for junk in [
             "", text + "0", String(text.dropLast()), text.replacing("-", with: "0"), text.replacing("F", with: "G"),
@@ -149,6 +243,14 @@ final class TextTests: XCTestCase {
             ("DEPARTMENT", "department"), ("ID", "id"), ("nubmer", "number"),
         ] { XCTAssertEqual(nearestName(to: wrong, among: names), right) }
         for far in ["x", "zzzzzz", "", "employment"] { XCTAssertNil(nearestName(to: far, among: names), far) }
+        for (wrong, names, right) in [
+            ("abcdef", ["abcdxy"], "abcdxy"), ("abcdef", ["abcxyz"], nil), ("abcde", ["abcxy"], nil),
+            ("abcde", ["abcdexy"], "abcdexy"), ("abcde", ["abcdexyz"], nil), ("badcef", ["abcdef"], "abcdef"),
+            ("rat", ["cat", "bat"], "bat"), ("rat", ["bat", "cat"], "bat"), ("name", ["nam", "NAME"], "NAME"),
+            ("names", ["nam", "name"], "name"), ("ab", ["cb"], "cb"), ("", ["a"], nil), ("abc", ["acb"], "acb"),
+        ] as [(String, [String], String?)] {
+            XCTAssertEqual(nearestName(to: wrong, among: names), right, "\(wrong) \(names)")
+        }
         XCTAssertNil(nearestName(to: "a", among: ["b"]))
         XCTAssertNil(nearestName(to: "name", among: []))
     }
@@ -157,18 +259,5 @@ final class TextTests: XCTestCase {
 extension Text {
     fileprivate func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         withExtendedLifetime(self) { body(utf8) }
-    }
-
-    func testStringsOfJSON() throws {
-        let text = String(String.UnicodeScalarView((0...0x2FF).compactMap(Unicode.Scalar.init))) + "漢\u{1F600}\r\n"
-        var json = "["
-        json.appendJSON(text)
-        json += ","
-        json.appendJSON("")
-        json += "]"
-        let read = try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String]
-        XCTAssertEqual(read?.first.map { Array($0.utf8) }, Array(text.utf8))
-        XCTAssertEqual(read?.last, "")
-        XCTAssertFalse(json.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F })
     }
 }

@@ -423,3 +423,140 @@ def test_marks_with_accents_in_csv(tmp_path: Path) -> None:
     assert run("load", tmp_path / "back.sqlite", file, "--model", tmp_path / "notes.sqlite").returncode == 0
     with Container(model, tmp_path / "back.sqlite") as container:
         assert sorted(each.text for each in container.context().fetch("Note")) == sorted(texts)
+
+
+def test_lines_of_a_dump(zoo: Path) -> None:
+    keepers = [
+        {
+            "@id": "Keeper/p1", "@entity": "Keeper", "badge": "12345678-1234-5678-1234-567812345678",
+            "name": 'Ada "the eagle" Lovelace, head keeper', "page": "https://zoo.example/ada", "photo": "AAECAwQFBgc=",
+            "steps": 2**53 + 1, "wage": "4200.5", "weight": 61.5, "years": 12, "animals": ["Bird/p1", "Bird/p2"],
+        },
+        {
+            "@id": "Keeper/p2", "@entity": "Keeper", "badge": None, "name": "Bøb\nΩ 漢字", "page": None, "photo": "",
+            "steps": None, "wage": None, "weight": None, "years": -1, "animals": ["Fish/p4"],
+        },
+    ]  # fmt: skip
+    shared = [
+        ("Bird/p1", "eagle", "2024-01-01T00:00:00Z", "Keeper/p1", ["Bird/p2", "Fish/p3"]),
+        ("Bird/p2", "emu", None, "Keeper/p1", ["Bird/p1"]),
+        ("Fish/p3", "carp", "1969-03-29T23:59:59.75Z", None, ["Bird/p1", "Fish/p4"]),
+        ("Fish/p4", "", None, "Keeper/p2", ["Fish/p3"]),
+    ]
+    own: list[dict[str, Any]] = [
+        {"canFly": True, "wingspan": None},
+        {"canFly": False, "wingspan": "Infinity"},
+        {"depth": -3, "freshwater": True},
+        {"depth": None, "freshwater": False},
+    ]
+    animals = [
+        {"@id": name, "@entity": name[:4], "born": born, "name": title, **more, "keeper": keeper, "friends": friends}
+        for (name, title, born, keeper, friends), more in zip(shared, own)
+    ]
+    whole = run("dump", zoo).stdout
+    assert [json.loads(line) for line in whole.splitlines()] == [*keepers, *animals]
+    assert list(json.loads(whole.splitlines()[2])) == list(animals[0])
+    assert json.loads(run("dump", zoo, "--format", "json").stdout) == [*keepers, *animals]
+    assert json.loads(run("dump", zoo, "Animal", "name != ''", "--format", "json").stdout) == animals[:3]
+    assert json.loads(run("dump", zoo, "Fish", "--format", "json").stdout) == animals[2:]
+    assert run("dump", zoo, "Keeper", "years == 100", "--format", "json").stdout == "[]\n"
+    assert run("dump", zoo, "Keeper", "years == 100").stdout == ""
+    assert run("dump", zoo, "Keeper", "years == 100", "--format", "csv").stdout == (
+        "@id,@entity,badge,name,page,photo,steps,wage,weight,years,animals\n"
+    )
+
+
+def test_a_table_of_several_entities_has_a_column_for_each_property(zoo: Path) -> None:
+    assert run("dump", zoo, "Animal", "--format", "csv").stdout == (
+        "@id,@entity,born,name,canFly,wingspan,keeper,friends,depth,freshwater\n"
+        "Bird/p1,Bird,2024-01-01T00:00:00Z,eagle,true,,Keeper/p1,Bird/p2 Fish/p3,,\n"
+        "Bird/p2,Bird,,emu,false,Infinity,Keeper/p1,Bird/p1,,\n"
+        "Fish/p3,Fish,1969-03-29T23:59:59.75Z,carp,,,,Bird/p1 Fish/p4,-3,true\n"
+        'Fish/p4,Fish,,"",,,Keeper/p2,Fish/p3,,false\n'
+    )
+
+
+def test_the_name_of_the_file_tells_the_format(zoo: Path, tmp_path: Path) -> None:
+    whole = {form: run("dump", zoo, "Fish", "--format", form).stdout for form in ("jsonl", "json", "csv")}
+    for name, form in (("a.JSON", "json"), ("a.csv", "csv"), ("a.jsonl", "jsonl"), ("a", "jsonl"), ("a.txt", "jsonl")):
+        done = run("dump", zoo, "Fish", "-o", tmp_path / name)
+        assert (done.returncode, done.stdout) == (0, f"{tmp_path / name} has 2 objects of {zoo}\n")
+        assert (tmp_path / name).read_text(encoding="utf-8") == whole[form]
+        assert (tmp_path / name).stat().st_mode & 0o777 == 0o644
+    assert run("dump", zoo, "Fish", "--format=jsonl", f"--output={tmp_path / 'b.csv'}").returncode == 0
+    assert (tmp_path / "b.csv").read_text(encoding="utf-8") == whole["jsonl"]
+    one = run("dump", zoo, "Fish", "name == 'carp'", "-o", tmp_path / "a")
+    assert one.stdout == f"{tmp_path / 'a'} has 1 object of {zoo}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["--format", "xml"], 2, '--format is jsonl, json or csv, not "xml"'),
+        (["Keeper", "nme == 1"], 2, 'did you mean "name"?'),
+        (["Keeper", "name =="], 2, "name =="),
+        (["Keeper", "TRUEPREDICATE", "more"], 2, "one word too many"),
+        (["-o", "none/a.jsonl"], 3, "none/a.jsonl cannot be written: No such file or directory"),
+        (["-o", "none/tables", "--format", "csv"], 3, "none/tables cannot be written: No such file or directory"),
+        (["-o"], 2, "-o needs a value: FILE"),
+    ],
+)
+def test_dumps_that_are_refused(zoo: Path, tmp_path: Path, words: list[str], code: int, message: str) -> None:
+    done = run("dump", zoo, *words, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert message in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_entities_come_behind_those_that_they_lead_to(tmp_path: Path) -> None:
+    """Required relationships count more than optional ones, and of equal entities the name decides."""
+    model = Model(
+        {
+            "A": {"b": "to-one B", "c": "to-one C?"},
+            "B": {"a": "to-one A?", "d": "to-one D?"},
+            "C": {"self": "to-one C?"},
+            "D": {},
+            "E": {"many": "to-many D"},
+        }
+    )
+    with Container(model, tmp_path / "order.sqlite") as container:
+        context = container.context()
+        b = context.insert("B")
+        context.insert("A", b=b, c=context.insert("C"))
+        context.insert("E", many=[context.insert("D")])
+        context.save()
+    found = [json.loads(line)["@entity"] for line in run("dump", tmp_path / "order.sqlite").stdout.splitlines()]
+    assert found == ["C", "D", "E", "B", "A"]
+
+
+def test_one_side_of_relationships_that_tell_the_same(tmp_path: Path) -> None:
+    model = Model(
+        {
+            "A": {
+                "ones": "to-many B inverse one", "sets": "to-many B inverse set", "lists": "to-many B inverse list",
+                "alone": "to-many B", "both": "to-many ordered B inverse both",
+            },
+            "B": {
+                "one": "to-one A? inverse ones", "set": "to-many A inverse sets",
+                "list": "to-many ordered A inverse lists", "both": "to-many ordered A inverse both",
+            },
+        }
+    )  # fmt: skip
+    path = tmp_path / "sides.sqlite"
+    with Container(model, path) as container:
+        context = container.context()
+        one, two = context.insert("B"), context.insert("B")
+        context.insert("A", ones=[one], sets=[one], lists=[two], alone=[one], both=[two, one])
+        context.save()
+    dumped = {each["@id"]: each for each in map(json.loads, run("dump", path).stdout.splitlines())}
+    assert {key: value for key, value in dumped["A/p1"].items() if not key.startswith("@")} == {
+        "alone": ["B/p1"], "both": ["B/p2", "B/p1"], "sets": ["B/p1"],
+    }  # fmt: skip
+    assert {key: value for key, value in dumped["B/p1"].items() if not key.startswith("@")} == {
+        "one": "A/p1", "both": ["A/p1"], "list": [],
+    }  # fmt: skip
+    # Of one entity alone all that its inverse to-one relationships do not tell.
+    (alone,) = map(json.loads, run("dump", path, "A").stdout.splitlines())
+    assert set(alone) == {"@id", "@entity", "sets", "lists", "alone", "both"}
+    second = json.loads(run("dump", path, "B").stdout.splitlines()[1])
+    assert (second["one"], second["set"], second["list"], second["both"]) == (None, [], ["A/p1"], ["A/p1"])

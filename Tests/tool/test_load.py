@@ -464,3 +464,251 @@ def test_digits_that_no_double_has(tmp_path: Path) -> None:
     with Container(Model(spec), copy, type="XML") as container:
         got = {(each.price, each.size, each.text) for each in container.fetch("N")}
     assert got == {(Decimal(each), float(each), each) for each in numbers}
+
+
+# What a file says, as an attribute holds it
+
+KINDS: dict[str, dict[str, Any]] = {
+    "A": {
+        "name": "string?", "b": "bool?", "i": "int16?", "l": "int64?", "d": "decimal?", "f": "float?", "r": "double?",
+        "t": "date?", "x": "binary?", "u": "uuid?", "h": "uri?", "req": "string = dflt", "tr": "string? transient",
+        "w": {"lat": "double?", "town": "string?"},
+    },
+    "B": {"@parent": "A", "more": "int32?"},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return store(tmp_path_factory.mktemp("kinds") / "kinds.sqlite", KINDS)
+
+
+def taken(kinds: Path, folder: Path, text: str, key: str, *words: str) -> tuple[Any, str]:
+    """What a line gives an attribute, and what is said instead where it is refused."""
+    path = folder / "new.xml"
+    path.unlink(missing_ok=True)
+    done = run("load", path, "--type", "XML", "--model", kinds, "--entity", "A", *words, input=text)
+    if done.returncode != 0:
+        assert done.returncode == 1 and not path.exists()
+        return None, done.stderr
+    columns = key if key != "w" else "w.lat,w.town"
+    found = run("fetch", path, "A", "--model", kinds, "--columns", columns, "--format", "json")
+    (row,) = json.loads(found.stdout, parse_float=Decimal)
+    return (row[key] if key != "w" else (row["w.lat"], row["w.town"])), done.stderr
+
+
+NO_TEXT_FOR = "and the text given for it is none"
+NO_NUMBER = "which is no number that every store can keep"
+ID = "12345678-1234-5678-1234-567812345678"
+CELLS: list[tuple[str, str, Any]] = [
+    ("b", "true", True), ("b", "TRUE", True), ("b", "yes", True), ("b", "1", True),
+    ("b", "false", False), ("b", "No", False), ("b", "0", False),
+    ("i", "32767", 32767), ("i", "-32768", -32768), ("i", "+5", 5), ("l", "9223372036854775807", 2**63 - 1),
+    ("d", "1.10", Decimal("1.1")), ("d", "1e3", 1000), ("f", "0.1", Decimal("0.10000000149011612")),
+    ("r", "1.5e3", 1500),
+    ("t", "2024-02-29", "2024-02-29T00:00:00Z"), ("t", "2024-02-29T12:34:56.5Z", "2024-02-29T12:34:56.5Z"),
+    ("t", "2024-02-29T12:34:56+02:00", "2024-02-29T10:34:56Z"), ("t", "2024-02-29T12:34:56", "2024-02-29T12:34:56Z"),
+    ("t", "1.0", "2001-01-01T00:00:01Z"), ("t", "-1e3", "2000-12-31T23:43:20Z"),
+    ("t", "+.5", "2001-01-01T00:00:00.5Z"), ("t", "1E1", "2001-01-01T00:00:10Z"), ("t", "", None),
+    ("x", "AAEC", "AAEC"), ("x", "", None), ("x", '""', ""), ("u", ID, ID), ("h", "https://a", "https://a"),
+    ("req", "", "dflt"), ("req", '""', ""), ("name", '""', ""), ("name", "", None), ("name", " a ", " a "),
+    ("w.lat", "1.5", Decimal("1.5")), ("w.town", "x", "x"),
+]  # fmt: skip
+REFUSED_CELLS = [
+    ("b", "maybe", f'A.b is Boolean, {NO_TEXT_FOR} (the value is "maybe")'), ("b", '""', NO_TEXT_FOR),
+    ("b", "2", NO_TEXT_FOR), ("i", "32768", "32768 is too large"), ("i", "1.0", NO_TEXT_FOR),
+    ("i", " 5", NO_TEXT_FOR), ("l", "9223372036854775808", NO_TEXT_FOR), ("d", "abc", NO_TEXT_FOR),
+    ("f", "1e40", NO_NUMBER), ("f", "NaN", NO_NUMBER), ("r", "NaN", NO_NUMBER), ("r", "Infinity", NO_NUMBER),
+    ("r", "-Infinity", NO_NUMBER), ("r", "0X10", "A.r: 0X10 is no decimal number"),
+    ("r", "0x10", "A.r: 0x10 is no decimal number"), ("t", "2024-02-30", "expected a day of that month"),
+    ("t", "1e", "is no date"), ("t", "--1.0", "is no date"), ("t", "NaN", "A.t is no date (nan)"),
+    ("t", "inf", "A.t is no date (inf)"), ("t", "-Infinity", "A.t is no date (-inf)"), ("x", "AAE", NO_TEXT_FOR),
+    ("u", "123", NO_TEXT_FOR), ("w.lat", "east", NO_TEXT_FOR),
+]  # fmt: skip
+MEMBERS: list[tuple[str, str, Any]] = [
+    ("b", '"true"', True), ("b", '"YES"', True), ("b", "1", True), ("b", "0", False), ("b", "true", True),
+    ("b", "null", None), ("i", '"7"', 7), ("i", "7.0", 7), ("l", "9223372036854775807", 2**63 - 1), ("l", "1e3", 1000),
+    ("d", "1.10", Decimal("1.1")), ("d", '"1.10"', Decimal("1.1")), ("r", "1", 1), ("r", '"1.5"', Decimal("1.5")),
+    ("t", "1.5", "2001-01-01T00:00:01.5Z"), ("t", "2", "2001-01-01T00:00:02Z"),
+    ("t", '"2024-02-29"', "2024-02-29T00:00:00Z"), ("x", '"AAEC"', "AAEC"), ("name", "1", "1"),
+    ("name", "true", "true"), ("name", "null", None), ("h", '"https://a"', "https://a"), ("u", f'"{ID}"', ID),
+    ("w", '{"lat": 1.5, "town": "x"}', (Decimal("1.5"), "x")), ("w", '{"town": "x"}', (None, "x")),
+    ("w", "null", (None, None)), ("w.town", '"x"', "x"),
+]  # fmt: skip
+REFUSED_MEMBERS = [
+    ("b", "2", "A.b is Boolean and takes no integer (2)"), ("b", "1.0", "takes no floating-point number"),
+    ("b", '""', NO_TEXT_FOR), ("i", "7.5", "A.i is Integer 16 and takes no floating-point number (7.5)"),
+    ("i", '"x"', NO_TEXT_FOR), ("r", '"NaN"', NO_NUMBER), ("t", '"1.5"', "is no date"),
+    ("t", '"NaN"', "A.t is no date (nan)"), ("t", "true", "A.t is Date and takes no boolean"),
+    ("x", "1", "A.x is Binary Data and takes no integer (1)"), ("u", "1", "A.u is UUID and takes no integer (1)"),
+    ("req", "null", "A.req is required"), ("w", '{"lot": 1}', 'A has no property "w.lot"; did you mean "w.lat"?'),
+]  # fmt: skip
+
+
+def test_cells_of_csv_as_values(kinds: Path, tmp_path: Path) -> None:
+    for key, cell, expected in CELLS:
+        found = taken(kinds, tmp_path, f"{key},@id\n{cell},q\n", key, "--format", "csv")
+        assert found == (expected, ""), (key, cell)
+
+
+def test_cells_of_csv_that_are_no_values(kinds: Path, tmp_path: Path) -> None:
+    for key, cell, words in REFUSED_CELLS:
+        _, told = taken(kinds, tmp_path, f"{key},@id\n{cell},q\n", key, "--format", "csv")
+        assert told.startswith("corestone: standard input:2: ") and words in told, (key, cell, told)
+
+
+def test_members_of_json_as_values(kinds: Path, tmp_path: Path) -> None:
+    for key, member, expected in MEMBERS:
+        found = taken(kinds, tmp_path, f'{{"{key}": {member}}}\n', key)
+        assert found == (expected, ""), (key, member)
+
+
+def test_members_of_json_that_are_no_values(kinds: Path, tmp_path: Path) -> None:
+    for key, member, words in REFUSED_MEMBERS:
+        _, told = taken(kinds, tmp_path, f'{{"{key}": {member}}}\n', key)
+        assert told.startswith("corestone: standard input:1: ") and words in told, (key, member, told)
+
+
+def test_transient_attributes_are_passed_over(kinds: Path, tmp_path: Path) -> None:
+    assert taken(kinds, tmp_path, '{"tr": 5, "name": "a"}\n', "name") == ("a", "")
+
+
+def test_a_new_store_has_the_type_that_is_asked_for(kinds: Path, tmp_path: Path) -> None:
+    for words, kind in (([], "SQLite"), (["--type", "binary"], "Binary"), (["--type", "xml"], "XML")):
+        path = tmp_path / f"new.{kind}"
+        done = run("load", path, "--model", kinds, "--entity", "A", *words, input='{"name": "a"}\n')
+        assert (done.returncode, done.stdout) == (0, f"loaded 1 object into {path}\n")
+        assert json.loads(run("metadata", path, "--format", "json").stdout)["NSStoreType"] == kind
+    refused = run("load", tmp_path / "x", "--model", kinds, "--type", "parquet", input="")
+    assert refused.returncode == 2 and "no store type" in refused.stderr
+
+
+def test_unknown_properties_are_passed_over_when_asked(kinds: Path, tmp_path: Path) -> None:
+    for text, words in (
+        ('{"name": "a", "colour": 1, "w": {"lot": 2, "town": "x"}}\n', []),
+        ("name,colour,w.lot,w.town\na,1,2,x\n", ["--format", "csv"]),
+    ):
+        _, told = taken(kinds, tmp_path, text, "name", *words)
+        assert told.count("standard input:") == 1 and 'A has no property "colour"' in told
+        _, told = taken(kinds, tmp_path, text.replace("colour", "tr"), "name", *words)
+        assert told.count("standard input:") == 1 and 'A has no property "w.lot"' in told
+        assert taken(kinds, tmp_path, text, "name", *words, "--skip-unknown") == ("a", "")
+        assert taken(kinds, tmp_path, text, "w", *words, "--skip-unknown") == ((None, "x"), "")
+
+
+def test_an_empty_cell_of_another_entity_of_the_family_is_no_mistake(kinds: Path, tmp_path: Path) -> None:
+    assert taken(kinds, tmp_path, "name,more\na,\n", "name", "--format", "csv") == ("a", "")
+    _, told = taken(kinds, tmp_path, "name,more\na,1\n", "name", "--format", "csv")
+    assert 'A has no property "more"' in told
+    _, told = taken(kinds, tmp_path, "name,mre\na,\n", "name", "--format", "csv")
+    assert 'A has no property "mre"' in told
+
+
+def test_separators(kinds: Path, tmp_path: Path) -> None:
+    for mark, word in ((";", ";"), ("\t", "tab"), ("|", "|")):
+        text = f'name{mark}i\n"a{mark}b,c"{mark}5\n'
+        assert taken(kinds, tmp_path, text, "name", "--format", "csv", "--separator", word) == (f"a{mark}b,c", "")
+        assert taken(kinds, tmp_path, text, "i", "--format", "csv", "--separator", word) == (5, "")
+    for wrong in ('"', "ab", "", "é", "\n"):
+        refused = run("load", kinds, "--separator", wrong, input="")
+        assert refused.returncode == 2 and "--separator is one character" in refused.stderr
+
+
+def test_columns_are_mapped(kinds: Path, tmp_path: Path) -> None:
+    assert taken(kinds, tmp_path, "a,i\nx,1\n", "name", "--format", "csv", "--map", "a=name") == ("x", "")
+    assert taken(kinds, tmp_path, "a,i\nx,y\n", "name", "--format", "csv", "--map", "a=name", "--map", "i=") == (
+        "x",
+        "",
+    )
+    for maps, message in (
+        (["name"], '--map takes COLUMN=KEY, not "name"'),
+        (["=name"], '--map takes COLUMN=KEY, not "=name"'),
+        (["a=name", "a=i"], '--map says twice what "a" is'),
+        (["nam=i"], 'standard input has no column "nam"; did you mean "name"?'),
+        (["a=name"], 'standard input:1: two columns are "name"; --map "name=" leaves one out'),
+    ):
+        words = [word for each in maps for word in ("--map", each)]
+        refused = run("load", kinds, "--entity", "A", "--format", "csv", *words, input="name,a\n1,2\n")
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert message in refused.stderr
+    refused = run("load", kinds, "--entity", "A", "--map", "a=b", input="")
+    assert (
+        refused.returncode == 2 and "--map is for columns of csv, and standard input is read as json" in refused.stderr
+    )
+
+
+def test_the_entity_of_a_line(kinds: Path, tmp_path: Path) -> None:
+    """@entity says it, else --entity, else the name of the file, whatever case it has."""
+    path = tmp_path / "new.sqlite"
+    file = tmp_path / "b.part.csv"
+    file.write_text("@entity,name\n,one\nA,two\n")
+    assert run("load", path, file, "--model", kinds).returncode == 0
+    assert run("load", path, file, "--entity", "A").returncode == 0
+    found = run("fetch", path, "A", "--columns", "@entity,name", "--sort", "name", "--format", "csv").stdout
+    assert sorted(found.splitlines()[1:]) == ["A,one", "A,two", "A,two", "B,one"]
+    (tmp_path / "other.csv").write_text("name\none\n")
+    refused = run("load", path, tmp_path / "other.csv")
+    assert refused.returncode == 1 and "other.csv:2: says not of which entity it is" in refused.stderr
+    refused = run("load", path, file, "--entity", "C")
+    assert (refused.returncode, refused.stdout) == (2, "")
+
+
+def test_several_files_and_standard_input_among_them(kinds: Path, tmp_path: Path) -> None:
+    (tmp_path / "A.csv").write_text("name\none\n")
+    (tmp_path / "two.json").write_text('[{"@entity": "A", "name": "two"}]')
+    path = tmp_path / "new.sqlite"
+    done = run(
+        "load", path, tmp_path / "A.csv", "-", tmp_path / "two.json", "--model", kinds,
+        input='{"@entity": "B", "name": "three"}',
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, f"loaded 3 objects into {path}\n")
+    found = run("fetch", path, "A", "--columns", "name,@entity", "--sort", "name", "--format", "csv")
+    assert found.stdout.splitlines()[1:] == ["one,A", "three,B", "two,A"]
+    folder = run("load", path, tmp_path)
+    assert folder.returncode == 3 and f"{tmp_path} is a folder; name the files in it" in folder.stderr
+    missing = run("load", path, tmp_path / "none.jsonl")
+    assert missing.returncode == 3 and "cannot be read" in missing.stderr
+
+
+def test_a_trial_says_what_would_be_and_saves_nothing(kinds: Path, tmp_path: Path) -> None:
+    path = tmp_path / "new.sqlite"
+    text = '{"name": "a"}\n{"name": "b"}\n'
+    done = run("load", path, "--model", kinds, "--entity", "A", "--dry-run", input=text)
+    assert (done.returncode, done.stdout) == (0, f"would load 2 objects into {path}\n")
+    assert not path.exists()
+    wrong = run("load", path, "--model", kinds, "--entity", "A", "--dry-run", input=text + '{"i": "x"}\n')
+    assert wrong.returncode == 1 and wrong.stdout.startswith(f"nothing would be loaded into {path}: ")
+    before = kinds.read_bytes()
+    done = run("load", kinds, "--entity", "A", "--dry-run", "--batch", "1", input=text)
+    assert (done.returncode, done.stdout) == (0, f"would load 2 objects into {kinds}\n")
+    assert kinds.read_bytes() == before
+
+
+def test_names_that_are_taken_or_of_another_entity(tmp_path: Path) -> None:
+    spec = folders("nullify")
+    path = store(tmp_path / "notes.sqlite", spec)
+    text = lines(
+        {"@id": "f", "@entity": "Folder", "name": "f"},
+        {"@id": "f", "@entity": "Note", "body": "twice"},
+        {"@id": "t", "@entity": "Tag", "name": "t"},
+        {"@entity": "Note", "body": "x", "folder": "t"},
+        {"@entity": "Note", "body": "y", "folder": True},
+        {"@id": ["f"], "@entity": "Note"},
+        {"@entity": 5, "body": "z"},
+        {"@entity": "Note", "body": "good", "folder": "f"},
+    )
+    done = run("load", path, "--keep-going", input=text)
+    told = [line.removeprefix("corestone: standard input:") for line in done.stderr.splitlines()]
+    assert [line[0] for line in told] == ["2", "4", "5", "6", "7"], done.stderr
+    assert "the name f is that of an object before it; give each @id once" in told[0]
+    assert "Note.folder leads to Folder, and not to Tag" in told[1]
+    assert "Note.folder takes the name of an object, its @id" in told[2]
+    assert "has an @id that is no text" in told[3]
+    assert "; 5 mistakes" in done.stdout
+    assert rows(path, spec, "Note", "body") == ["good"]
+
+
+def test_an_abstract_entity_has_no_objects_of_its_own(zoo: Path, tmp_path: Path) -> None:
+    done = run("load", tmp_path / "new.sqlite", "--model", zoo, input='{"@entity": "Animal", "name": "x"}\n')
+    assert done.returncode == 1
+    assert "standard input:1: Animal is abstract, so there are no objects of it" in done.stderr

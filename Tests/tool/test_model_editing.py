@@ -250,3 +250,406 @@ def test_mistakes(notes: Path, arguments: list[str], words: str) -> None:
     assert found.returncode in (2, 3), found.stderr
     assert words in found.stderr
     assert contents(notes).read_bytes() == before
+
+
+# ---- every key of every part
+
+
+@pytest.fixture(scope="module")
+def every_part(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model with a property of each kind, a fetch request and a configuration."""
+    bundle = tmp_path_factory.mktemp("parts") / "N.xcdatamodeld"
+    edit(bundle, "new")
+    edit(bundle, "add", "entity", "Note")
+    edit(bundle, "add", "entity", "Tag")
+    for name, kind in (
+        ("title", "String"), ("rank", "Integer 16"), ("day", "Date"), ("data", "Binary"), ("box", "Transformable"),
+    ):  # fmt: skip
+        edit(bundle, "add", "attribute", f"Note.{name}", kind)
+    edit(bundle, "add", "relationship", "Note.tags", "Tag", *MANY, "--inverse", "notes", "--inverse-to-many")
+    edit(bundle, "add", "fetched", "Note.twins", "Note", "title == $FETCH_SOURCE.title")
+    edit(bundle, "add", "template", "ranked", "Note", "rank > 1")
+    edit(bundle, "add", "configuration", "Local", "Note")
+    return bundle
+
+
+def changed_lines(bundle: Path, command: str, *words: str) -> tuple[list[str], list[str]]:
+    """The lines of the source that an edit takes away and those that it adds; the model is what it was then."""
+    file = contents(bundle)
+    before = file.read_bytes()
+    try:
+        edit(bundle, command, *words)
+        old, new = before.decode().splitlines(), file.read_text(encoding="utf-8").splitlines()
+        return [line.strip() for line in old if line not in new], [line.strip() for line in new if line not in old]
+    finally:
+        file.write_bytes(before)
+
+
+ENTITY = '<entity name="Note" representedClassName="Note" syncable="YES" codeGenerationType="class">'
+ATTRIBUTE = '<attribute name="title" optional="YES" attributeType="String"/>'
+RANK = (
+    '<attribute name="rank" optional="YES" attributeType="Integer 16" defaultValueString="0" '
+    'usesScalarValueType="YES"/>'
+)
+DAY = '<attribute name="day" optional="YES" attributeType="Date" usesScalarValueType="NO"/>'
+TAGS = (
+    '<relationship name="tags" optional="YES" toMany="YES" deletionRule="Nullify" destinationEntity="Tag" '
+    'inverseName="notes" inverseEntity="Tag"/>'
+)
+TEMPLATE = '<fetchRequest name="ranked" entity="Note" predicateString="rank &gt; 1"/>'
+FETCHED = (
+    '<fetchRequest name="fetchedPropertyFetchRequest" entity="Note" predicateString="title == $FETCH_SOURCE.title"/>'
+)
+TWINS = '<fetchedProperty name="twins" optional="YES">'
+LOCAL = '<configuration name="Local">'
+HEAD = 'minimumToolsVersion="Automatic" sourceLanguage="Swift" userDefinedModelVersionIdentifier=""'
+
+# The part, what is set, the line, and in it what becomes of what.
+KEYS = [
+    ("Note", "representedClassName=Foo", ENTITY, 'representedClassName="Note"', 'representedClassName="Foo"'),
+    ("Note", "representedClassName=", ENTITY, 'representedClassName="Note" ', ""),
+    ("Note", "representedClassName=NSManagedObject", ENTITY, '"Note" syncable', '"NSManagedObject" syncable'),
+    ("Note", "isAbstract=yes", ENTITY, " syncable", ' isAbstract="YES" syncable'),
+    ("Note", "parentEntity=Tag", ENTITY, " syncable", ' parentEntity="Tag" syncable'),
+    ("Note", "elementID=Old", ENTITY, " syncable", ' elementID="Old" syncable'),
+    ("Note", "versionHashModifier=v2", ENTITY, " syncable", ' versionHashModifier="v2" syncable'),
+    ("Note", "syncable=NO", ENTITY, 'syncable="YES"', 'syncable="NO"'),
+    ("Note", "codeGenerationType=category", ENTITY, '"class"', '"category"'),
+    ("Note", "codeGenerationType=none", ENTITY, ' codeGenerationType="class"', ""),
+    ("Note", "codeGenerationType=", ENTITY, ' codeGenerationType="class"', ""),
+    ("Note.title", "optional=NO", ATTRIBUTE, ' optional="YES"', ""),
+    ("Note.title", "transient=1", ATTRIBUTE, " attributeType", ' transient="YES" attributeType'),
+    ("Note.title", "spotlightIndexingEnabled=TRUE", ATTRIBUTE, "/>", ' spotlightIndexingEnabled="YES"/>'),
+    ("Note.title", "storedInTruthFile=YES", ATTRIBUTE, "/>", ' storedInTruthFile="YES"/>'),
+    ("Note.title", "elementID=x", ATTRIBUTE, "/>", ' elementID="x"/>'),
+    ("Note.title", "versionHashModifier=m", ATTRIBUTE, "/>", ' versionHashModifier="m"/>'),
+    ("Note.title", "syncable=YES", ATTRIBUTE, "/>", ' syncable="YES"/>'),
+    ("Note.title", "syncable=NO", ATTRIBUTE, "/>", ' syncable="NO"/>'),
+    ("Note.title", "attributeType=uri", ATTRIBUTE, '"String"', '"URI"'),
+    ("Note.title", "defaultValueString=abc", ATTRIBUTE, "/>", ' defaultValueString="abc"/>'),
+    ("Note.title", "minValueString=2", ATTRIBUTE, "/>", ' minValueString="2"/>'),
+    ("Note.title", "maxValueString=9", ATTRIBUTE, "/>", ' maxValueString="9"/>'),
+    ("Note.title", "regularExpressionString=a+", ATTRIBUTE, "/>", ' regularExpressionString="a+"/>'),
+    ("Note.title", "derivationExpression=rank", ATTRIBUTE, "/>", ' derived="YES" derivationExpression="rank"/>'),
+    ("Note.title", "indexed=YES", ATTRIBUTE, "/>", ' indexed="YES"/>'),
+    ("Note.title", "usesScalarValueType=YES", ATTRIBUTE, "/>", ' usesScalarValueType="YES"/>'),
+    ("Note.title", "usesScalarValueType=NO", ATTRIBUTE, "/>", ' usesScalarValueType="NO"/>'),
+    ("Note.title", "allowsCloudEncryption=YES", ATTRIBUTE, "/>", ' allowsCloudEncryption="YES"/>'),
+    ("Note.title", "preserveAfterDeletion=true", ATTRIBUTE, "/>", ' preserveAfterDeletion="YES"/>'),
+    ("Note.title", "customClassName=X", ATTRIBUTE, "/>", ' customClassName="X"/>'),
+    ("Note.rank", "defaultValueString=7", RANK, '"0"', '"7"'),
+    ("Note.rank", "defaultValueString=", RANK, ' defaultValueString="0"', ""),
+    ("Note.rank", "usesScalarValueType=", RANK, ' usesScalarValueType="YES"', ""),
+    ("Note.rank", "minValueString=-1", RANK, " default", ' minValueString="-1" default'),
+    ("Note.rank", "maxValueString=9", RANK, " default", ' maxValueString="9" default'),
+    ("Note.rank", "attributeType=Integer 64", RANK, "Integer 16", "Integer 64"),
+    ("Note.day", "defaultDateTimeInterval=3600", DAY, " uses", ' defaultDateTimeInterval="3600" uses'),
+    ("Note.day", "minDateTimeInterval=0", DAY, " uses", ' minDateTimeInterval="0" uses'),
+    ("Note.day", "maxDateTimeInterval=86400", DAY, " uses", ' maxDateTimeInterval="86400" uses'),
+    ("Note.tags", "toMany=NO", TAGS, 'toMany="YES"', 'maxCount="1"'),
+    ("Note.tags", "ordered=YES", TAGS, " destination", ' ordered="YES" destination'),
+    ("Note.tags", "minCount=2", TAGS, " deletion", ' minCount="2" deletion'),
+    ("Note.tags", "maxCount=5", TAGS, " deletion", ' maxCount="5" deletion'),
+    ("Note.tags", "deletionRule=Cascade", TAGS, "Nullify", "Cascade"),
+    ("Note.tags", "deletionRule=deny", TAGS, "Nullify", "Deny"),
+    ("Note.tags", "deletionRule=No Action", TAGS, "Nullify", "No Action"),
+    ("Note.twins", "optional=NO", TWINS, ' optional="YES"', ""),
+    ("Note.twins", "elementID=y", TWINS, ">", ' elementID="y">'),
+    ("configuration:Local", "usedWithCloudKit=1", LOCAL, ">", ' usedWithCloudKit="YES">'),
+    (".", "userDefinedModelVersionIdentifier=a,b", HEAD, '=""', '="a,b"'),
+    (".", "minimumToolsVersion=Xcode 9", HEAD, "Automatic", "Xcode 9"),
+    (".", "sourceLanguage=Objective-C", HEAD, "Swift", "Objective-C"),
+    (".", "usedWithCloudKit=YES", HEAD, " userDefined", ' usedWithCloudKit="YES" userDefined'),
+    (".", "usedWithSwiftData=YES", HEAD, " userDefined", ' usedWithSwiftData="YES" userDefined'),
+    *(
+        (part, f"{key}={value}", line, "/>", f' {key}="{value}"/>')
+        for part, line in (("template:ranked", TEMPLATE), ("Note.twins", FETCHED))
+        for key, value in (
+            ("fetchLimit", "1"), ("fetchOffset", "2"), ("fetchBatchSize", "3"), ("resultType", "1"),
+            ("resultType", "2"), ("resultType", "4"), ("includeSubentities", "NO"), ("includePropertyValues", "NO"),
+            ("returnObjectsAsFaults", "NO"), ("returnDistinctResults", "YES"),
+        )
+    ),
+    ("template:ranked", "entity=Tag", TEMPLATE, '"Note"', '"Tag"'),
+    ("template:ranked", "predicateString=rank < 9", TEMPLATE, "rank &gt; 1", "rank &lt; 9"),
+    ("template:ranked", "predicateString=", TEMPLATE, ' predicateString="rank &gt; 1"', ""),
+    ("Note.twins", "entity=Tag", FETCHED, '"Note"', '"Tag"'),
+    ("Note.twins", "predicateString=", FETCHED, ' predicateString="title == $FETCH_SOURCE.title"', ""),
+]  # fmt: skip
+
+
+def test_each_key_changes_its_own_attribute_of_the_source(every_part: Path) -> None:
+    for part, word, line, old, new in KEYS:
+        assert line.count(old) == 1, word
+        gone, came = changed_lines(every_part, "set", part, word)
+        (before,), (after,) = gone, came
+        assert line in before, word
+        assert after == before.replace(line, line.replace(old, new)), word
+
+
+def test_keys_for_binary_and_transformable_attributes(every_part: Path) -> None:
+    for name, word in (
+        ("data", "allowsExternalBinaryDataStorage=YES"),
+        ("box", "valueTransformerName=T"),
+        ("box", "customClassName=NSArray"),
+    ):
+        _, (after,) = changed_lines(every_part, "set", f"Note.{name}", word)
+        key, _, value = word.partition("=")
+        assert after.endswith(f' {key}="{value}"/>') and f'name="{name}"' in after
+
+
+def test_a_value_that_is_taken_away_again_leaves_the_file_as_it_was(every_part: Path) -> None:
+    before = contents(every_part).read_bytes()
+    for part, word, *_ in KEYS:
+        key, _, value = word.partition("=")
+        if not value or part == "." or key in (
+            "representedClassName", "codeGenerationType", "attributeType", "deletionRule", "syncable", "toMany",
+            "entity", "predicateString", "optional", "resultType",
+        ) or (part, key) in (("Note.rank", "defaultValueString"), ("Note.rank", "usesScalarValueType")):  # fmt: skip
+            continue
+        is_yes_at_first = key in ("includeSubentities", "includePropertyValues", "returnObjectsAsFaults")
+        edit(every_part, "set", part, word)
+        assert contents(every_part).read_bytes() != before, word
+        edit(every_part, "set", part, f"{key}=YES" if is_yes_at_first else f"{key}=")
+        assert contents(every_part).read_bytes() == before, word
+
+
+def test_several_keys_at_once_and_one_that_is_wrong(every_part: Path) -> None:
+    gone, came = changed_lines(every_part, "set", "Note.rank", "minValueString=1", "maxValueString=5", "optional=NO")
+    assert (gone, came) == (
+        [RANK],
+        [
+            '<attribute name="rank" attributeType="Integer 16" minValueString="1" maxValueString="5" '
+            'defaultValueString="0" usesScalarValueType="YES"/>'
+        ],
+    )
+    before = contents(every_part).read_bytes()
+    for words, code, message in (
+        (["Note.rank", "optional=NO", "minValueString=x"], 2, 'minValueString of Note.rank is Integer 16, not "x"'),
+        (["Note.rank", "minValueString=5", "maxValueString=4"], 3, "the least value is above the greatest"),
+        (["Note.title", "minValueString=x"], 2, 'minValueString of Note.title is Integer 64, not "x"'),
+        (["Note.tags", "minCount=-1"], 2, 'minCount is a whole number, not "-1"'),
+        (["Note.tags", "inverseName=none"], 2, 'Tag has no property "none"'),
+        (["template:ranked", "resultType=3"], 2, 'resultType is 0, 1, 2 or 4, not "3"'),
+        (["template:ranked", "entity=Tg"], 2, 'did you mean "Tag"'),
+        (["template:ranked", "fetchLimt=1"], 2, "did you mean fetchLimit"),
+        (["configuration:Local", "name=x"], 2, "it has entities, usedWithCloudKit"),
+        (["configuration:Lcal", "usedWithCloudKit=1"], 2, 'did you mean "Local"'),
+        (["index:Note.i", "a=b"], 2, "removed and added anew"),
+        (["constraint:Note.i", "a=b"], 2, "removed and added anew"),
+        (["version:N", "a=b"], 2, "removed and added anew"),
+        ([".", "currentVersion=N", "sourceLanguage=x"], 2, "currentVersion is set by itself"),
+        (["Note", "=x"], 2, "sets nothing"),
+        (["Note.", "a=1"], 2, "names nothing"),
+        ([".title", "a=1"], 2, "names nothing"),
+    ):
+        found = run("model", "set", every_part, *words)
+        assert (found.returncode, found.stdout) == (code, ""), words
+        assert message in found.stderr, words
+        assert contents(every_part).read_bytes() == before
+
+
+def test_user_info_of_each_part(every_part: Path) -> None:
+    for part in ("Note", "Note.title", "Note.tags", "Note.twins"):
+        _, came = changed_lines(every_part, "set", part, "userInfo.a.b=c=d", "userInfo.empty=")
+        assert [line for line in came if "entry" in line] == ['<entry key="a.b" value="c=d"/>'], part
+    before = contents(every_part).read_bytes()
+    edit(every_part, "set", "Note.tags", "userInfo.k=v")
+    edit(every_part, "set", "Note.tags", "userInfo.k=")
+    assert contents(every_part).read_bytes() == before
+
+
+def test_members_of_a_configuration(every_part: Path) -> None:
+    _, came = changed_lines(every_part, "set", "configuration:Local", "entities=Tag,Note")
+    assert came == ['<memberEntity name="Tag"/>']
+    _, came = changed_lines(every_part, "set", "configuration:Local", "entities=")
+    assert came == ['<configuration name="Local"/>']
+
+
+def test_destinations_and_inverses(every_part: Path) -> None:
+    alone = ' inverseName="notes" inverseEntity="Tag"'
+    _, came = changed_lines(every_part, "set", "Note.tags", "inverseName=")
+    assert came == [
+        TAGS.replace(alone, ""),
+        '<relationship name="notes" optional="YES" toMany="YES" deletionRule="Nullify" destinationEntity="Note"/>',
+    ]
+    _, came = changed_lines(every_part, "set", "Note.tags", "destinationEntity=Note")
+    assert came[0] == TAGS.replace(alone, "").replace('"Tag"', '"Note"')
+
+
+# What each kind of attribute has at first, as in Xcode.
+FRESH = {
+    "Integer 16": ' defaultValueString="0" usesScalarValueType="YES"',
+    "Integer 32": ' defaultValueString="0" usesScalarValueType="YES"',
+    "Integer 64": ' defaultValueString="0" usesScalarValueType="YES"',
+    "Decimal": ' defaultValueString="0.0"',
+    "Double": ' defaultValueString="0.0" usesScalarValueType="YES"',
+    "Float": ' defaultValueString="0.0" usesScalarValueType="YES"',
+    "Boolean": ' usesScalarValueType="YES"',
+    "Date": ' usesScalarValueType="NO"',
+    "String": "",
+    "Binary": "",
+    "UUID": ' usesScalarValueType="NO"',
+    "URI": "",
+    "Transformable": "",
+}
+
+
+def test_a_new_attribute_of_each_type(every_part: Path) -> None:
+    for kind, more in FRESH.items():
+        gone, came = changed_lines(every_part, "add", "attribute", "Note.new", kind)
+        assert (gone, came) == ([], [f'<attribute name="new" optional="YES" attributeType="{kind}"{more}/>'])
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (
+            ["relationship", "Note.r", "Tag"],
+            ['<relationship name="r" optional="YES" maxCount="1" deletionRule="Nullify" destinationEntity="Tag"/>'],
+        ),
+        (
+            ["relationship", "Note.r", "Tag", "--ordered", "--delete", "no-action"],
+            [
+                '<relationship name="r" optional="YES" toMany="YES" deletionRule="No Action" ordered="YES" '
+                'destinationEntity="Tag"/>'
+            ],
+        ),
+        (
+            ["relationship", "Note.r", "Tag", "--inverse", "back"],
+            [
+                '<relationship name="r" optional="YES" maxCount="1" deletionRule="Nullify" destinationEntity="Tag" '
+                'inverseName="back" inverseEntity="Tag"/>',
+                '<relationship name="back" optional="YES" maxCount="1" deletionRule="Nullify" '
+                'destinationEntity="Note" inverseName="r" inverseEntity="Note"/>',
+            ],
+        ),
+        (
+            [
+                *("relationship", "Note.r", "Tag", "--to-many", "--delete", "deny", "--inverse", "back"),
+                *("--inverse-ordered", "--inverse-delete", "cascade"),
+            ],
+            [
+                '<relationship name="r" optional="YES" toMany="YES" deletionRule="Deny" destinationEntity="Tag" '
+                'inverseName="back" inverseEntity="Tag"/>',
+                '<relationship name="back" optional="YES" toMany="YES" deletionRule="Cascade" ordered="YES" '
+                'destinationEntity="Note" inverseName="r" inverseEntity="Note"/>',
+            ],
+        ),
+        (
+            ["relationship", "Note.r", "Note", "--inverse", "r"],
+            [
+                '<relationship name="r" optional="YES" maxCount="1" deletionRule="Nullify" destinationEntity="Note" '
+                'inverseName="r" inverseEntity="Note"/>'
+            ],
+        ),
+        (
+            ["index", "Note.i", "rank", "--rtree"],
+            [
+                '<fetchIndex name="i">',
+                '<fetchIndexElement property="rank" type="RTree" order="ascending"/>',
+                "</fetchIndex>",
+            ],
+        ),
+        (
+            ["index", "Note.i", "title:descending", "rank", "--where", "rank > 2"],
+            [
+                '<fetchIndex name="i" partialIndexPredicate="rank &gt; 2">',
+                '<fetchIndexElement property="title" type="Binary" order="descending"/>',
+                '<fetchIndexElement property="rank" type="Binary" order="ascending"/>',
+                "</fetchIndex>",
+            ],
+        ),
+        (["template", "u", "Tag"], ['<fetchRequest name="u" entity="Tag"/>']),
+        (
+            ["template", "u", "Note", "rank == 1", "fetchBatchSize=4"],
+            ['<fetchRequest name="u" entity="Note" predicateString="rank == 1" fetchBatchSize="4"/>'],
+        ),
+        (["configuration", "Empty"], ['<configuration name="Empty"/>']),
+        (
+            ["entity", "Draft", "parentEntity=Note", "isAbstract=YES"],
+            [
+                '<entity name="Draft" representedClassName="Draft" isAbstract="YES" parentEntity="Note" '
+                'syncable="YES" codeGenerationType="class"/>'
+            ],
+        ),
+    ],
+    ids=lambda value: " ".join(value[:4]) if value[0].isalpha() else "",
+)
+def test_what_is_added_is_what_the_options_say(every_part: Path, words: list[str], expected: list[str]) -> None:
+    gone, came = changed_lines(every_part, "add", *words)
+    assert gone == []
+    assert came == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["template", "ranked", "Note"], 2, "model set template:ranked changes it"),
+        (["configuration", "Local", "Note"], 2, "model set configuration:Local changes it"),
+        (["entity", "E", "x"], 2, '"x" is one word too many: entity NAME'),
+        (["index", "Note.i"], 2, "model add needs more words: index ENTITY.NAME KEY…"),
+        (["attribute", "Note.title", "String"], 3, "Note has a property title already"),
+        (["version", "N"], 2, 'there is a version "N" already'),
+        (["version", "V", "extra"], 2, '"extra" is one word too many: version NAME'),
+        (["relationship", "Tag.q", "Note", "--inverse", "title"], 2, "Note.title is no relationship"),
+        (["attribute", "Note.c", "Composite"], 3, "Note.c is composite and has no elements"),
+        (["fetched", "Note.f", "Note", "TRUEPREDICATE", "again"], 2, '"again" is one word too many'),
+        (["constraint", "Note"], 2, "model add needs more words: constraint ENTITY ATTRIBUTE…"),
+    ],
+)
+def test_additions_that_are_refused(every_part: Path, words: list[str], code: int, message: str) -> None:
+    before = contents(every_part).read_bytes()
+    found = run("model", "add", every_part, *words)
+    assert (found.returncode, found.stdout) == (code, "")
+    assert message in found.stderr
+    assert contents(every_part).read_bytes() == before
+
+
+def test_renaming_with_and_without_the_former_name(notes: Path) -> None:
+    edit(notes, "rename", "Note.rank", "grade")
+    edit(notes, "rename", "Note", "Entry", "--keep-identity")
+    edit(notes, "set", "Tag", "representedClassName=MyTag")
+    edit(notes, "rename", "Tag", "Label")
+    told = {entity["name"]: entity for entity in Model.load(notes).describe()["entities"]}
+    assert set(told) == {"Entry", "Label"}
+    assert (told["Entry"]["className"], told["Entry"]["renamingIdentifier"]) == ("Entry", "Note")
+    assert told["Label"]["className"] == "MyTag" and "renamingIdentifier" not in told["Label"]
+    assert ["renamingIdentifier" in each for each in told["Entry"]["attributes"]] == [False, False]
+    # The first name of all stays.
+    edit(notes, "rename", "Entry", "Page", "--keep-identity")
+    edit(notes, "rename", "Page.grade", "rank", "--keep-identity")
+    edit(notes, "rename", "Page.rank", "order", "--keep-identity")
+    (page,) = [each for each in Model.load(notes).describe()["entities"] if each["name"] == "Page"]
+    assert page["renamingIdentifier"] == "Note"
+    assert [each["renamingIdentifier"] for each in page["attributes"] if each["name"] == "order"] == ["grade"]
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        (["template:none"], 'the model has no fetch request "none"'),
+        (["template:rankd"], 'did you mean "ranked"'),
+        (["configuration:none"], 'the model has no configuration "none"'),
+        (["constraint:Note.rank"], 'Note has no unique constraint "rank"'),
+        (["index:Note"], 'Note has no index ""'),
+        (["."], "the whole model is removed by removing its file"),
+        (["Tag", "Nothing"], "Nothing"),
+        (["Note.title", "colour:red"], 'there is no kind of part "colour"; there is template, configuration'),
+    ],
+)
+def test_removals_that_are_refused_remove_nothing(every_part: Path, parts: list[str], message: str) -> None:
+    before = contents(every_part).read_bytes()
+    found = run("model", "remove", every_part, *parts)
+    assert (found.returncode, found.stdout) == (2, "")
+    assert message in found.stderr
+    assert contents(every_part).read_bytes() == before
+
+
+def test_a_single_model_has_no_versions(tmp_path: Path) -> None:
+    model = tmp_path / "One.xcdatamodel"
+    edit(model, "new")
+    edit(model, "add", "entity", "A")
+    found = run("model", "add", model, "version", "2")
+    assert found.returncode == 2 and "only an .xcdatamodeld has versions" in found.stderr
+    assert list(Model.load(model)) == ["A"]

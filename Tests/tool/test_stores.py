@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import pty
@@ -386,3 +387,168 @@ def test_converting_pairs_of_rows_that_are_gone(tmp_path: Path, kind: str) -> No
         found = {each.name: [to.name for to in each.to] for each in container.fetch("A")}
         assert found == {"a": ["y"]}
         assert [each.name for each in container.fetch("B")[0]["from"]] == ["a"]
+
+
+# Every option of every command
+
+
+def told(*words: str | Path) -> str:
+    done = run(*words)
+    assert (done.returncode, done.stderr) == (0, ""), words
+    return done.stdout
+
+
+def test_values_of_each_type_in_the_metadata(store: Path) -> None:
+    settings = {
+        "n:int=9223372036854775807": 2**63 - 1, "r:real=1e3": 1000.0, "t:bool=true": True, "y:bool=yes": True,
+        "one:bool=1": True, "f:bool=false": False, "no:bool=no": False, "zero:bool=0": False,
+        "day:date=2024-02-29": "2024-02-29T00:00:00Z", "time:date=2024-02-29T12:00:00+01:00": "2024-02-29T11:00:00Z",
+        "raw:data=AAEC": "AAEC", "s:string=x:int": "x:int", "empty=": "",
+        'j:json=[1, 2.5, true, "x", {"a": []}]': [1, 2.5, True, "x", {"a": []}],
+    }  # fmt: skip
+    words = [word for each in settings for word in ("--set", each)]
+    found = json.loads(told("metadata", store, *words, "--format", "json"))
+    assert {each.partition("=")[0].rpartition(":")[0] or "empty": value for each, value in settings.items()} == {
+        key: value for key, value in found.items() if not key.startswith(("NS", "_NS"))
+    }
+    assert type(found["r"]) is float and found["t"] is True and found["zero"] is False
+    # The last of one name counts.
+    assert json.loads(told("metadata", store, "--set", "s=1", "--set", "s=2", "--format", "json"))["s"] == "2"
+
+
+def test_lines_of_metadata(store: Path) -> None:
+    blob = {64: "AAAA" * 21 + "AA==", 65: "65 bytes"}
+    words = ["--set", "b=x", "--set", "a:int=1", "--set", "tags:json=[1]"]
+    for size in blob:
+        words += ["--set", f"blob{size}:data={base64.b64encode(bytes(size)).decode()}"]
+    lines = told("metadata", store, *words).splitlines()
+    names = [line.split(" ")[0] for line in lines if not line.startswith("  ")]
+    own = ["a", "b", "blob64", "blob65", "tags"]
+    assert names[:8] == ["NSStoreType", "NSStoreUUID", "NSPersistenceFrameworkVersion", *own]
+    assert names[8:] == sorted(names[8:]) and all(name.startswith(("NS", "_NS")) for name in names[8:])
+    # What stands behind the names begins in one column.
+    width = max(map(len, names)) + 2
+    assert {line[width - 1] for line in lines if not line.startswith("  ")} == {" "}
+    values = {line.split(" ")[0]: line[width:] for line in lines}
+    assert (values["a"], values["b"], values["tags"], values["NSStoreType"]) == ("1", "x", "[1]", "SQLite")
+    assert (values["blob64"], values["blob65"]) == (blob[64], blob[65])
+    place = names.index("NSStoreModelVersionHashes")
+    assert lines[place].endswith("  4 entities")
+    hashes = {name: Model(ZOO)[name].version_hash.hex() for name in sorted(ZOO)}
+    assert lines[place + 1 : place + 5] == [f"  {name}: {digits}" for name, digits in hashes.items()]
+    long = told("metadata", store, "--set", "n" * 60 + "=1").splitlines()
+    assert "n" * 60 + "  1" in long and long[0] == "NSStoreType" + " " * 37 + "  SQLite"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["metadata", "{}", "--set", "n:json=null"], "no value of the type json"),
+        (["metadata", "{}", "--set", ":int=1"], 'there is no type "int"; string, int, real, bool, date, data and json'),
+        (["metadata", "{}", "--set", "=1"], "--set takes KEY=VALUE or KEY:TYPE=VALUE"),
+        (["metadata", "{}", "--set", "x:data=A?"], '"A?" is no value of the type data'),
+        (["metadata", "{}", "--set", "x:date=2024-13-01"], "expected a month of two digits"),
+        (["metadata", "{}", "--set", "x:real=y"], "no value of the type real"),
+        (["metadata", "{}", "--set", "x:bool=YES"], "no value of the type bool"),
+        (["metadata", "{}", "--set", "x:int=1.5"], "no value of the type int"),
+        (["metadata", "{}", "--remove", "NSStoreUUD"], 'did you mean "NSStoreUUID"?'),
+        (["metadata", "{}", "--remove", "x", "--set", "x=1"], 'has no entry "x"'),
+        (["metadata", "{}", "--format", "csv"], '--format is table or json, not "csv"'),
+        (["copy", "{}", "{}.copy", "--timeout", "x"], '--timeout takes a number of seconds, not "x"'),
+        (["copy", "{}", "{}.copy", "--timeout", "-1"], '--timeout takes a number of seconds, not "-1"'),
+        (["copy", "{}", "{}.copy", "--timeout", "1e6"], '--timeout takes a number of seconds, not "1e6"'),
+        (["backup", "{}", "{}.copy", "--timeout", "nan"], '--timeout takes a number of seconds, not "nan"'),
+        (["destroy", "{}", "--yes", "--timeout", "soon"], '--timeout takes a number of seconds, not "soon"'),
+        (["views", "{}", "--replace"], "--replace goes with --into"),
+        (["views", "{}", "--dates", "iso"], '--dates is text, unix or reference, not "iso"'),
+        (["convert", "{}", "new.txt"], "the name of new.txt does not tell the type of the new store"),
+        (["convert", "{}", ".xml"], "the name of .xml does not tell the type of the new store"),
+        (["convert", "{}", "new.xml", "--through", "Parquet"], "Parquet"),
+    ],
+)
+def test_words_that_are_refused_leave_the_store(store: Path, words: list[str], message: str) -> None:
+    before = store.read_bytes()
+    done = run(*[word.replace("{}", str(store)) for word in words], cwd=store.parent)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+    assert store.read_bytes() == before
+    assert [path.name for path in store.parent.iterdir()] == ["zoo.sqlite"]
+
+
+def test_the_name_of_a_new_store_tells_its_type(store: Path) -> None:
+    for name, kind in (
+        ("a.xml", "XML"), ("a.binary", "Binary"), ("a.bin", "Binary"), ("a.sqlite", "SQLite"), ("a.SQLITE3", "SQLite"),
+        ("a.db", "SQLite"),
+    ):  # fmt: skip
+        path = store.parent / name
+        assert told("convert", store, path) == f"{path} was made of {store} as a store of type {kind}: 6 objects\n"
+        assert json.loads(told("metadata", path, "--format", "json"))["NSStoreType"] == kind
+    # What --type says counts more.
+    told("convert", store, store.parent / "b.xml", "--type", "sqlite")
+    assert json.loads(told("metadata", store.parent / "b.xml", "--format", "json"))["NSStoreType"] == "SQLite"
+    line = f"a store in memory was made of {store} as a store of type InMemory: 6 objects\n"
+    assert told("convert", store, store.parent / "c", "--type", "Memory") == line
+    assert not (store.parent / "c").exists()
+
+
+def test_what_the_commands_say_that_they_did(store: Path) -> None:
+    uuid = corestone.metadata(store)["NSStoreUUID"]
+    copy, backup = store.parent / "copy.sqlite", store.parent / "backup.sqlite"
+    assert told("copy", store, copy) == f"{copy} is a copy of {store}, {uuid}\n"
+    assert told("backup", store, backup) == (
+        f"{backup} is a backup of {store}, {uuid}, {backup.stat().st_size} bytes\n"
+    )
+    readable = store.parent / "readable.sqlite"
+    names = ["Animal", "Bird", "Fish", "Keeper", "Animal_friends"]
+    assert told("views", store, "--list").splitlines() == names
+    assert told("views", store, "--into", readable) == f"{readable} is a copy of {store} with 5 views\n"
+    assert told("views", store, "--into", readable, "--replace", "--list").splitlines() == names
+    told("convert", store, store.parent / "zoo.xml")
+    xml_backup = store.parent / "backup.xml"
+    line = told("backup", store.parent / "zoo.xml", xml_backup, "--model", store)
+    assert line == (
+        f"{xml_backup} is a backup of {store.parent / 'zoo.xml'}, {corestone.metadata(xml_backup)['NSStoreUUID']}\n"
+    )
+    assert told("destroy", copy, "--yes") == f"{copy} is empty now; its file stays, without tables\n"
+    assert told("destroy", xml_backup, "--yes") == f"{xml_backup} is removed\n"
+    assert copy.exists() and not xml_backup.exists()
+    refused = run("views", store.parent / "zoo.xml")
+    assert refused.returncode == 2 and "is a store of type XML, of which there can be no views" in refused.stderr
+
+
+def test_dates_of_views(store: Path) -> None:
+    query = "SELECT born FROM Animal WHERE name = 'carp'"
+    for form, value in (
+        ("text", "1969-03-29T23:59:59.750Z"),
+        ("unix", -23932800.25),
+        ("reference", -23932800.25 - 978307200),
+    ):
+        script = told("views", store, "--dates", form)
+        assert rows(store, script, query) == [(value,)], form
+    assert told("views", store, "--dates", "text") == told("views", store)
+
+
+def test_an_empty_file_is_no_store_and_is_taken(store: Path) -> None:
+    for command in ("copy", "views"):
+        target = store.parent / f"{command}.sqlite"
+        target.touch()
+        words = ["--into", target] if command == "views" else [target]
+        told(command, store, *words)
+        assert target.stat().st_size > 0
+    (store.parent / "link.sqlite").symlink_to("nowhere")
+    refused = run("copy", store, store.parent / "link.sqlite")
+    assert refused.returncode == 2 and "is there already and stays as it is" in refused.stderr
+
+
+def test_a_copy_of_a_store_that_nobody_may_write_can_be_written(store: Path) -> None:
+    store.chmod(0o440)
+    told("views", store, "--into", store.parent / "readable.sqlite")
+    assert (store.parent / "readable.sqlite").stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize(("answer", "code"), [("yes\n", 0), ("Y\n", 0), ("\n", 1), ("no\n", 1), ("yess\n", 1)])
+def test_answers_to_the_question(store: Path, answer: str, code: int) -> None:
+    found, text = answered(answer, "destroy", store)
+    assert found == code
+    assert f"{store} is a store of type SQLite with 4 entities. Remove all that it holds?" in text
+    assert (f"{store} stays as it is" in text) == (code == 1)

@@ -166,3 +166,99 @@ def test_output_that_cannot_be_written(zoo: Path) -> None:
         )
     assert found.returncode == 3
     assert "cannot write" in found.stderr
+
+
+def names_of(*arguments: str | Path) -> list[str]:
+    """The lines of a table of names."""
+    found = run(*arguments)
+    assert (found.returncode, found.stderr) == (0, ""), arguments
+    return found.stdout.splitlines()
+
+
+def test_spellings_of_options(zoo: Path) -> None:
+    expected = ["name", "eagle"]
+    spellings: list[list[str | Path]] = [
+        ["fetch", zoo, "Bird", "--columns", "name", "--limit", "1", "--sort", "name"],
+        ["fetch", zoo, "Bird", "--columns=name", "--limit=1", "--sort=name"],
+        ["fetch", "--limit", "1", zoo, "--columns", "name", "Bird", "--sort=name"],
+        ["fetch", "--limit=1", "--sort=name", "--columns=name", "--", zoo, "Bird"],
+        ["--file-limit", "value_limit=70000", "fetch", zoo, "Bird", "--limit=1", "--columns=name", "--sort=name"],
+        ["fetch", zoo, "Bird", "--file-limit=memory_limit=70000000", "--limit=1", "--columns=name", "--sort=name"],
+    ]
+    for words in spellings:
+        assert names_of(*words) == expected, words
+    assert names_of("fetch", zoo, "Bird", "--columns=name", "--limit=0", "--sort=name") == ["name", "eagle", "emu"]
+    assert names_of("fetch", zoo, "Bird", "--columns=name", "--offset=1", "--sort=name") == ["name", "emu"]
+    assert names_of("fetch", zoo, "Bird", "--columns=name", "--offset=2", "--sort=name") == ["name"]
+    assert names_of("fetch", zoo, "Bird", "--columns=name", "--", "name == 'emu'") == ["name", "emu"]
+    # The first key counts most.
+    for keys, names in (
+        (["canFly", "-name"], ["emu", "eagle"]),
+        (["-canFly", "name"], ["eagle", "emu"]),
+        (["-name"], ["emu", "eagle"]),
+    ):
+        sort = [word for key in keys for word in ("--sort", key)]
+        assert names_of("fetch", zoo, "Bird", "--columns=name", *sort) == ["name", *names]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["fetch", "{zoo}", "Bird", "--raw=1"], "--raw takes no value"),
+        (["fetch", "{zoo}", "Bird", "--explain=yes"], "--explain takes no value"),
+        (["fetch", "{zoo}", "Bird", "--format", "json", "--format", "csv"], "--format can be given once"),
+        (["fetch", "{zoo}", "Bird", "--raw", "--raw"], "--raw can be given once"),
+        (["fetch", "{zoo}", "Bird", "name != ''", "more"], '"more" is one word too many'),
+        (["fetch", "{zoo}", "Bird", "--", "--limit", "1"], '"1" is one word too many'),
+        (["fetch"], "fetch needs STORE: a store of Core Data"),
+        (["fetch", "{zoo}"], "fetch needs ENTITY: the entity"),
+        (["fetch", "{zoo}", "Bird", "--offset", "1.5"], "--offset takes a whole number that is not negative"),
+        (["fetch", "{zoo}", "Bird", "-o", "x"], "fetch has no option -o"),
+        (["fetch", "{zoo}", "Bird", "--spreadsheet-safe"], "--spreadsheet-safe needs a value: yes|no"),
+        (["--file-limit"], "--file-limit takes NAME=NUMBER"),
+        (["show", "{zoo}", "--file-limit", "size=1"], "value_limit, memory_limit, step_limit, external_limit"),
+        (["show", "{zoo}", "--file-limit", "value_limit=0"], "--file-limit takes NAME=NUMBER"),
+        (["show", "{zoo}", "--file-limit", "value_limit=1=2"], "--file-limit takes NAME=NUMBER"),
+        (["show", "{zoo}", "--file-limit=value_limit=9"], "the value_limit for the store is 9; it takes 65536 to"),
+    ],
+)
+def test_options_that_are_wrong(zoo: Path, arguments: list[str], words: str) -> None:
+    found = run(*[argument.replace("{zoo}", str(zoo)) for argument in arguments])
+    assert (found.returncode, found.stdout) == (2, "")
+    assert found.stderr.startswith("corestone: ")
+    assert words in found.stderr
+
+
+def test_a_limit_of_a_file_holds_for_the_command(tmp_path: Path) -> None:
+    from corestone import Container, Model
+
+    path = tmp_path / "large.sqlite"
+    with Container(Model({"Note": {"text": "string"}}), path) as container:
+        context = container.context()
+        context.insert("Note", text="x" * 100_000)
+        context.save()
+    assert run("fetch", path, "Note", "--format", "json").returncode == 0
+    refused = run("fetch", path, "Note", "--format", "json", "--file-limit", "value_limit=70000")
+    assert refused.returncode == 3
+    assert "value_limit" in refused.stderr
+    assert "70000" in refused.stderr
+    # After -- it is an operand.
+    operand = run("fetch", path, "--", "Note", "--file-limit=value_limit=70000")
+    assert operand.returncode == 2
+    assert "--file-limit=value_limit=70000" in operand.stderr
+
+
+def test_help_where_it_stands(zoo: Path) -> None:
+    whole = run("help", "fetch").stdout
+    for words in (
+        ["fetch", "--help"],
+        ["fetch", "-h"],
+        ["fetch", "a", "b", "c", "d", "-h"],
+        ["fetch", "--limit", "1", "-h"],
+    ):
+        found = run(*words)
+        assert (found.returncode, found.stdout, found.stderr) == (0, whole, "")
+    group = run("help", "model").stdout
+    assert (run("model", "-h").stdout, run("model").stdout, run("model").stderr) == (group, "", group)
+    assert run("model").returncode == 2
+    assert run("help", "model", "show").stdout == run("model", "show", "-h").stdout

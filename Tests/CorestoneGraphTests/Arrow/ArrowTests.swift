@@ -472,4 +472,172 @@ final class ArrowTests: XCTestCase {
         XCTAssertEqual(try table("name")["name"].count, 4)
         XCTAssertEqual(try ArrowTable(other.fetchArrow(request(), keyPaths: ["name"]))["name"].count, 5)
     }
+
+    // MARK: Schemas and errors
+
+    func testOnlyTheObjectItselfIsNeverNull() throws {
+        try staff()
+        let stream = try context.fetchArrow(
+            request(), keyPaths: ["objectID", "name", "department", "department.objectID", "projects"])
+        var schema = platform_arrow_schema()
+        try stream.exportSchema(to: &schema)
+        defer { schema.release(&schema) }
+        XCTAssertEqual((0..<5).map { schema.children[$0]!.pointee.flags }, [0, 2, 2, 2, 2])
+        XCTAssertEqual(schema.flags, 0)
+        XCTAssertEqual(String(cString: schema.format), "+s")
+    }
+
+    func testMetadataOfEachKindOfColumn() throws {
+        try items()
+        let stream = try context.fetchArrow(request("Item", sort: nil))
+        XCTAssertEqual(
+            try ArrowTable.metadata(stream, of: "id"),
+            [
+                "corestone.entity": "Item", "corestone.type": "UUID", "corestone.optional": "true",
+                "ARROW:extension:name": "arrow.uuid", "ARROW:extension:metadata": "",
+            ])
+        try open(GraphTestCase.company())
+        let people = try context.fetchArrow(request(), keyPaths: ["objectID", "name", "projects", "department.name"])
+        XCTAssertEqual(try ArrowTable.metadata(people, of: "objectID"), [:])
+        XCTAssertEqual(
+            try ArrowTable.metadata(people, of: "name"),
+            ["corestone.entity": "Employee", "corestone.type": "String", "corestone.optional": "false"])
+        XCTAssertEqual(
+            try ArrowTable.metadata(people, of: "projects"),
+            [
+                "corestone.entity": "Employee", "corestone.type": "Relationship", "corestone.optional": "true",
+                "corestone.destination": "Project",
+            ])
+        XCTAssertEqual(try ArrowTable.metadata(people, of: "department.name")["corestone.entity"], "Department")
+    }
+
+    func testTheSchemaNamesTheEntityOfTheRows() throws {
+        try staff()
+        for (stream, name) in [
+            (try context.fetchArrow(request()), "Employee"),
+            (try ArrowStream(context.fetch(request("Manager"))), "Manager"),
+        ] {
+            var schema = platform_arrow_schema()
+            try stream.exportSchema(to: &schema)
+            defer { schema.release(&schema) }
+            // A count, then sizes and bytes of keys and values.
+            var expected: [UInt8] = []
+            for part in [1, 16] { withUnsafeBytes(of: Int32(part)) { expected += $0 } }
+            expected += "corestone.entity".utf8
+            withUnsafeBytes(of: Int32(name.utf8.count)) { expected += $0 }
+            expected += name.utf8
+            XCTAssertEqual(Array(UnsafeRawBufferPointer(start: schema.metadata, count: expected.count)), expected)
+        }
+    }
+
+    /// A call that fails has its message until the next one that does not; what failed ends the stream.
+    func testErrorsOfAnExportedStream() throws {
+        try staff()
+        ArrowBuilder.largestOffset = 7
+        defer { ArrowBuilder.largestOffset = Int(Int32.max) }
+        var exported = platform_arrow_stream()
+        try context.fetchArrow(request(), keyPaths: ["name"]).export(to: &exported)
+        var array = platform_arrow_array()
+        XCTAssertNil(exported.get_last_error(&exported))
+        XCTAssertEqual(exported.get_next(&exported, &array), EINVAL)
+        XCTAssertTrue(try String(cString: XCTUnwrap(exported.get_last_error(&exported))).contains("smaller batches"))
+        XCTAssertEqual(exported.get_next(&exported, nil), EINVAL)
+        XCTAssertEqual(exported.get_next(&exported, &array), 0)
+        XCTAssertNil(array.release, "the end")
+        XCTAssertNil(exported.get_last_error(&exported))
+        XCTAssertEqual(exported.get_schema(&exported, nil), EINVAL)
+        exported.release(&exported)
+        XCTAssertEqual(exported.get_next?(nil, &array), EINVAL)
+        try context.fetchArrow(request(), keyPaths: ["name"]).export(to: &exported)
+        try coordinator.remove(store)
+        XCTAssertEqual(exported.get_next(&exported, &array), EIO)
+        exported.release(&exported)
+    }
+
+    func testKeysOfMembersAndOfTargetsBehindPaths() throws {
+        try staff()
+        let employees = try context.fetch(request())
+        let labs = try XCTUnwrap(context.fetch(request("Department")).first)
+        let options = ArrowOptions(showsKeys: true)
+        for objects in [true, false] {
+            func table(_ entity: String, _ path: String) throws -> ArrowTable {
+                let found = try request(entity)
+                return try ArrowTable(
+                    objects
+                        ? ArrowStream(context.fetch(found), keyPaths: [path], options: options)
+                        : context.fetchArrow(found, keyPaths: [path], options: options))
+            }
+            let members = try table("Department", "employees")
+            let listed = try XCTUnwrap(members["employees"][0]).dropFirst().dropLast().components(separatedBy: ", ")
+            XCTAssertEqual(
+                Set(listed), Set(try labs.members("employees").map { "\($0.primaryKey)" }), "\(objects)")
+            let spouses = try table("Employee", "spouse.objectID")
+            XCTAssertEqual(spouses.formats, ["l"])
+            XCTAssertEqual(
+                spouses["spouse.objectID"],
+                ["\(employees[1].primaryKey)", "\(employees[0].primaryKey)", nil, nil])
+        }
+    }
+
+    // MARK: Heirs
+
+    /// Two heirs of one entity, with properties of the same name.
+    private func shapes(_ second: AttributeType) throws {
+        let model = Model()
+        let shape = try model.addEntity(named: "Shape")
+        try shape.addAttribute(named: "rank", type: .integer16)
+        let (circle, square) = (try model.addEntity(named: "Circle"), try model.addEntity(named: "Square"))
+        try circle.addAttribute(named: "size", type: .integer32)
+        try square.addAttribute(named: "size", type: second)
+        for heir in [circle, square] { try heir.setParent(shape) }
+        let tag = try model.addEntity(named: "Tag")
+        let tags = try circle.addRelationship(named: "tags", destination: tag, isToMany: true)
+        let of = try tag.addRelationship(named: "circle", destination: circle)
+        try tags.setInverse(of)
+        try open(model)
+        _ = try context.insert("Shape", ["rank": 1])
+        let round = try context.insert("Circle", ["rank": 2, "size": 7])
+        _ = try context.insert("Square", ["rank": 3])
+        try context.insert("Tag", ["circle": round])
+        try context.save()
+    }
+
+    func testPropertiesOfTheSameNameOfTwoHeirs() throws {
+        try shapes(.integer32)
+        try context.fetch(request("Square", sort: nil))[0].set("size", 8)
+        let all = try request("Shape", sort: "rank")
+        XCTAssertEqual(try table("size", request: all)["size"], [nil, "7", "8"], "with what is unsaved")
+        try context.save()
+        XCTAssertEqual(try table("size", request: all)["size"], [nil, "7", "8"])
+        try shapes(.string)
+        XCTAssertThrowsError(try table("size", request: request("Shape", sort: "rank"))) { error in
+            XCTAssertEqual((error as? CoreError)?.status, .invalidArgument)
+            XCTAssertEqual((error as? CoreError)?.key, "size")
+            XCTAssertTrue("\(error)".contains("another property in Circle and Square"), "\(error)")
+        }
+    }
+
+    func testMembersThatOnlyAnHeirHasAreNullForOthers() throws {
+        try shapes(.integer32)
+        let all = try request("Shape", sort: "rank")
+        let tag = try XCTUnwrap(context.fetch(request("Tag", sort: nil)).first).objectID.uri
+        XCTAssertEqual(try table("tags", request: all)["tags"], [nil, "[\(tag)]", nil])
+        XCTAssertEqual(
+            try ArrowTable(ArrowStream(context.fetch(all), of: all.entity, keyPaths: ["tags"]))["tags"],
+            [nil, "[\(tag)]", nil])
+    }
+
+    func testColumnsOfDictionariesOfAGroup() throws {
+        try staff()
+        let request = try request(sort: nil)
+        request.resultType = .dictionaries
+        request.propertiesToGroupBy = ["department.name"]
+        request.propertiesToFetch = [
+            "department.name",
+            .expression(ExpressionDescription(name: "n", expression: try Expression.parse("count:(name)"))),
+        ]
+        let table = try ArrowTable(context.fetchArrow(request))
+        XCTAssertEqual(table.names, ["department.name", "n"])
+        XCTAssertEqual(table.rows, [[nil, "1"], ["Labs", "3"]])
+    }
 }

@@ -1,6 +1,8 @@
 import Corestone
 import XCTest
 
+@testable import CorestoneGraph
+
 /// Batch updates and deletions, in SQLite and in a store that leaves them to memory.
 final class BatchChangeTests: BatchTestCase {
     /// Runs `body` over each kind of store.
@@ -248,5 +250,144 @@ final class BatchChangeTests: BatchTestCase {
                 "SELECT group_concat(DISTINCT ZNAME) FROM ATRANSACTION t JOIN ATRANSACTIONSTRING s ON s.Z_PK = t.ZAUTHORTS"
             ),
             "importer")
+    }
+
+    // MARK: Many rows
+
+    /// More rows than are in memory at a time, in each way of changing them.
+    func testMoreRowsThanGoThroughMemoryAtATime() throws {
+        try eachStore { _ in
+            try hire((1...1100).map { ("n\($0)", Int64($0)) })
+            XCTAssertEqual(try update("age > 50", ["age": try Expression.parse("age + 10000")]), 1050)
+            XCTAssertEqual(try fresh().count("Employee", "age > 10050"), 1050)
+            XCTAssertEqual(try fresh().count("Employee", "age <= 50"), 50)
+            XCTAssertEqual(try update(nil, ["salary": .constant(.double(5))]), 1100)
+            XCTAssertEqual(try fresh().count("Employee", "salary == 5"), 1100)
+            let ids = try fresh().fetch("Employee", "age > 10050").map(\.objectID)
+            let request = try BatchDeleteRequest(objectIDs: Array(ids[..<1040]))
+            request.resultType = .objectIDs
+            let result: BatchResult = try context.execute(request)
+            XCTAssertEqual(Set(result.objectIDs), Set(ids[..<1040]))
+            XCTAssertEqual(result.count, 1040)
+            XCTAssertEqual(try fresh().count("Employee"), 60)
+            XCTAssertEqual(try delete("Employee", nil), 60)
+        }
+    }
+
+    /// The owner of many members lets go of all of them, and the members of a deleted owner of it.
+    func testManyMembersOfWhatIsDeleted() throws {
+        try eachStore { _ in
+            let writer = fresh()
+            let home = try writer.insert("Department", ["name": "R&D"])
+            let project = try writer.insert("Project", ["title": "big"])
+            for number in 0..<600 {
+                _ = try writer.insert("Employee", ["name": "n\(number)", "department": home])
+                _ = try writer.insert("Task", ["title": "t\(number)", "project": project])
+            }
+            try writer.save()
+            XCTAssertEqual(try delete("Project", nil), 601, "with its tasks")
+            XCTAssertEqual(try fresh().count("Task"), 0)
+            let fetch = FetchRequest(entity: try entity("Department"))
+            let request = BatchDeleteRequest(fetchRequest: fetch)
+            request.resultType = .objectIDs
+            let result: BatchResult = try context.execute(request)
+            XCTAssertEqual(result.changes.deleted, [home.objectID])
+            XCTAssertEqual(result.changes.refreshed.count, 600)
+            XCTAssertEqual(Set(result.changes.refreshed.map(\.entity.name)), ["Employee"])
+            XCTAssertEqual(try fresh().count("Employee", "department == nil"), 600)
+        }
+    }
+
+    // MARK: Results and refusals
+
+    func testWhatAResultTells() throws {
+        try eachStore { _ in
+            try hire([("Ada", 1), ("Bea", 2)])
+            let request = BatchUpdateRequest(entity: try entity("Employee"), propertiesToUpdate: ["age": .integer(3)])
+            XCTAssertEqual(request.resultType, .statusOnly)
+            XCTAssertTrue(request.includesSubentities && request.mergesIntoContexts)
+            XCTAssertNil(request.predicate)
+            for type in BatchRequest.ResultType.allCases {
+                request.resultType = type
+                let result: BatchResult = try context.execute(request)
+                XCTAssertEqual(result.resultType, type)
+                XCTAssertEqual(result.count, 2)
+                XCTAssertEqual(result.objectIDs.count, type == .objectIDs ? 2 : 0)
+                XCTAssertEqual(result.changes.updated, result.objectIDs)
+                XCTAssertEqual(result.changes.inserted + result.changes.deleted + result.changes.refreshed, [])
+                switch try context.execute(request as PersistentStoreRequest) {
+                case .objectIDs(let ids): XCTAssertEqual([type == .objectIDs ? 2 : -1], [ids.count])
+                case .count(let count): XCTAssertEqual([type == .objectIDs ? -1 : 2], [count])
+                default: XCTFail("another kind of result")
+                }
+            }
+            let insertion = BatchInsertRequest(entity: try entity("Employee"), rows: [["name": .string("Cleo")]])
+            insertion.resultType = .objectIDs
+            let inserted: BatchResult = try context.execute(insertion)
+            XCTAssertEqual(inserted.changes, ChangedIDs(inserted: inserted.objectIDs))
+            XCTAssertEqual(inserted.objectIDs.count, 1)
+            let deletion = try BatchDeleteRequest(objectIDs: inserted.objectIDs)
+            deletion.resultType = .objectIDs
+            let deleted: BatchResult = try context.execute(deletion)
+            XCTAssertEqual(deleted.changes, ChangedIDs(deleted: inserted.objectIDs))
+            XCTAssertEqual([insertion, request, deletion].map(\.requestType), [5, 6, 7])
+        }
+    }
+
+    func testRequestsThatAreRefused() throws {
+        let others = try GraphTestCase.company()
+        let foreign = BatchUpdateRequest(
+            entity: try others.requireEntity(named: "Employee"), propertiesToUpdate: ["age": .integer(1)])
+        let error = failure { _ = try context.execute(foreign) }
+        XCTAssertEqual(error.status, .invalidArgument)
+        XCTAssertEqual(error.entity, "Employee")
+        let named = BatchDeleteRequest(fetchRequest: FetchRequest(entityName: "Emplyee"))
+        XCTAssertNil(named.entity)
+        XCTAssertEqual(failure { _ = try context.execute(named) }.status, .invalidArgument)
+        let byName = BatchDeleteRequest(fetchRequest: FetchRequest(entityName: "Employee"))
+        let none: BatchResult = try context.execute(byName)
+        XCTAssertEqual(none.count, 0)
+        XCTAssertEqual(byName.entity?.name, "Employee")
+        let worker = Context(coordinator: coordinator, queue: .privateQueue)
+        XCTAssertEqual(failure { _ = try worker.execute(byName) }.status, .wrongThread)
+    }
+
+    func testACancelledRequestLeavesNothing() throws {
+        try eachStore { _ in
+            try hire([("Ada", 1)])
+            context.interruptCheck = { true }
+            let requests: [BatchRequest] = [
+                BatchInsertRequest(entity: try entity("Employee"), rows: [["name": .string("Bea")]]),
+                BatchUpdateRequest(entity: try entity("Employee"), propertiesToUpdate: ["age": .integer(2)]),
+                BatchDeleteRequest(fetchRequest: FetchRequest(entity: try entity("Employee"))),
+            ]
+            for request in requests {
+                let error = failure { _ = try context.execute(request) }
+                XCTAssertEqual(error.status, .cancelled, error.message)
+            }
+            context.interruptCheck = nil
+            XCTAssertEqual(try people(), ["Ada 1"])
+            XCTAssertEqual(try update(nil, ["age": .integer(2)]), 1)
+        }
+    }
+
+    /// Where a request comes from within a hook, it is refused, and the save goes on.
+    func testAHookMayRunNone() throws {
+        let model = try GraphTestCase.company()
+        let told = Locked<[Status]>([])
+        var hooks = LifecycleHooks()
+        hooks.willSave = { object in
+            guard let context = object.context else { return }
+            let request = BatchDeleteRequest(fetchRequest: FetchRequest(entity: object.entity))
+            do { _ = try context.execute(request) as BatchResult } catch let error as CoreError {
+                told.withLock { $0.append(error.status) }
+            }
+        }
+        try model.requireEntity(named: "Department").setLifecycle(hooks)
+        try open(model)
+        try context.insert("Department", ["name": "R&D"])
+        try context.save()
+        XCTAssertEqual(told.withLock { $0 }, [.invalidArgument])
+        XCTAssertEqual(try fresh().count("Department"), 1)
     }
 }

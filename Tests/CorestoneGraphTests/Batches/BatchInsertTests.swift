@@ -318,4 +318,86 @@ final class BatchInsertTests: BatchTestCase {
         try worker.unlock()
         XCTAssertEqual(try people().count, 1)
     }
+
+    /// Values that the attribute's type has, but not every store can keep.
+    func testValuesThatNoRowCanHave() throws {
+        let model = Model()
+        let place = try model.addEntity(named: "Place")
+        try place.addAttribute(named: "when", type: .date)
+        try place.addAttribute(named: "size", type: .double)
+        try place.addAttribute(named: "link", type: .uri)
+        try place.addAttribute(named: "tags", type: .transformable).setValueTransformerName("NobodyKnowsIt")
+        for isMemory in [false, true] {
+            try isMemory ? openMemory(model) : open(model)
+            let cases: [(String, PropertyValue)] = [
+                ("when", .date(.infinity)), ("when", .date(.nan)), ("size", .double(-.infinity)),
+                ("link", .string("no uri at all")), ("tags", .array([])),
+            ]
+            for (key, value) in cases {
+                let error = failure {
+                    _ = try context.execute(BatchInsertRequest(entity: place, rows: [[:], [key: value]]))
+                }
+                XCTAssertEqual(error.status, .validation, error.message)
+                XCTAssertEqual(error.code, 1550)
+                XCTAssertEqual(error.key, key)
+                XCTAssertEqual(error.entity, "Place")
+                XCTAssertTrue(error.message.hasPrefix("row 2 of the batch: Place.\(key) "), error.message)
+            }
+            _ = try context.execute(
+                BatchInsertRequest(entity: place, rows: [["tags": .bytes(Bytes([1]))], ["tags": .null]]))
+            XCTAssertEqual(try context.count("Place"), 2, "bytes and nothing need no transformer")
+        }
+    }
+
+    func testAnAbstractEntityHasNoRows() throws {
+        let model = Model()
+        let shape = try model.addEntity(named: "Shape")
+        try shape.setAbstract(true)
+        let circle = try model.addEntity(named: "Circle")
+        try circle.setParent(shape)
+        for isMemory in [false, true] {
+            try isMemory ? openMemory(model) : open(model)
+            let error = failure { _ = try context.execute(BatchInsertRequest(entity: shape, rows: [[:]])) }
+            XCTAssertEqual(error.status, .invalidArgument)
+            XCTAssertEqual(error.entity, "Shape")
+            _ = try context.execute(BatchInsertRequest(entity: circle, rows: [[:]]))
+            XCTAssertEqual(try context.count("Shape"), 1)
+        }
+    }
+
+    /// More rows than are asked for at a time, with defaults, nulls and values in turn.
+    func testEachRowOfManyHasItsOwnValues() throws {
+        for isMemory in [false, true] {
+            if isMemory { try openMemory(GraphTestCase.company()) }
+            let rows: [[String: PropertyValue]] = (0..<700).map { number in
+                var row: [String: PropertyValue] = ["name": .string("n\(number)")]
+                if number % 3 == 1 { row["salary"] = .null }
+                if number % 3 == 2 { row["salary"] = .double(Double(number)) }
+                if number % 2 == 0 { row["age"] = .int(Int64(number)) }
+                return row
+            }
+            let request = BatchInsertRequest(entity: try entity("Employee"), rows: rows)
+            request.resultType = .objectIDs
+            let result: BatchResult = try context.execute(request)
+            XCTAssertEqual(result.objectIDs.count, 700)
+            let reader = fresh()
+            for (number, id) in result.objectIDs.enumerated() {
+                let object = try reader.object(with: id)
+                XCTAssertEqual(try object.get("name"), "n\(number)")
+                XCTAssertEqual(
+                    try object.value(forKey: "salary"),
+                    [.double(1000), .null, .double(Double(number))][number % 3])
+                XCTAssertEqual(try object.value(forKey: "age"), number % 2 == 0 ? .int(Int64(number)) : .null)
+            }
+        }
+    }
+
+    func testASecondExecutionBeginsAnew() throws {
+        let request = BatchInsertRequest(entity: try entity("Employee"), rows: [["name": .string("Ada")]])
+        request.resultType = .count
+        for count in 1...3 {
+            XCTAssertEqual(try (context.execute(request) as BatchResult).count, 1)
+            XCTAssertEqual(try people().count, count)
+        }
+    }
 }

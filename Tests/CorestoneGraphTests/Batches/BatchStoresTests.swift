@@ -1,6 +1,8 @@
 import Corestone
 import XCTest
 
+@testable import CorestoneGraph
+
 /// Batch requests over several stores.
 final class BatchStoresTests: BatchTestCase {
     private var second: Store!
@@ -96,5 +98,41 @@ final class BatchStoresTests: BatchTestCase {
         let request = FetchRequest(entity: entity)
         request.affectedStores = stores
         return request
+    }
+
+    func testAnInsertionGoesIntoTheFirstStoreThatIsNamed() throws {
+        let employee = try entity("Employee")
+        func insert(_ name: String, into stores: [Store]?) throws -> Store? {
+            let request = BatchInsertRequest(entity: employee, rows: [["name": .string(name)]])
+            request.affectedStores = stores
+            request.resultType = .objectIDs
+            let result: BatchResult = try context.execute(request)
+            return result.objectIDs[0].store
+        }
+        let first = coordinator.stores[0]
+        XCTAssertTrue(try insert("g", into: nil) === first)
+        XCTAssertTrue(try insert("h", into: [second]) === second)
+        XCTAssertTrue(try insert("i", into: [second, first]) === first, "in the order of the coordinator")
+        var options = StoreOptions()
+        options.isReadOnly = true
+        let made = try Coordinator(model: coordinator.model)
+        try made.addSQLiteStore(at: folder + "/third.sqlite")
+        let readOnly = try coordinator.addSQLiteStore(at: folder + "/third.sqlite", options: options)
+        XCTAssertTrue(try insert("j", into: [readOnly, second]) === second, "the first that can be written")
+        XCTAssertEqual(failure { _ = try insert("k", into: [readOnly]) }.status, .storeReadOnly)
+        XCTAssertEqual(try names(), "abcdefghij")
+    }
+
+    func testRowsByTheirIDsAreOfTheirStores() throws {
+        let ids = try fresh().fetch("Employee", sort: ["name"]).map(\.objectID)
+        XCTAssertEqual(ids[0].reference, ids[3].reference, "one key in both stores")
+        XCTAssertEqual(try run(BatchDeleteRequest(objectIDs: [ids[3]])), 1)
+        XCTAssertEqual(try names(), "abcef")
+        XCTAssertEqual(try run(BatchDeleteRequest(objectIDs: [ids[0], ids[5]])), 2)
+        XCTAssertEqual(try names(), "bce")
+        let request = try BatchDeleteRequest(objectIDs: [ids[1], ids[4]])
+        request.affectedStores = [second]
+        XCTAssertEqual(try run(request), 1)
+        XCTAssertEqual(try names(), "bc")
     }
 }

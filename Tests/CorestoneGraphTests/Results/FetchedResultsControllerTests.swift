@@ -587,4 +587,141 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
         fputs(text, file)
         fclose(file)
     }
+
+    // MARK: Section indexes and places
+
+    func testTitlesOfSections() throws {
+        final class Titles: FetchedResultsControllerDelegate {
+            func controller(
+                _ controller: FetchedResultsController, sectionIndexTitleForSectionName name: String
+            ) -> String? { name == "Sales" ? nil : name.lowercased() }
+        }
+        try save([("Alice", "engineering"), ("Bob", "Energy"), ("Cid", "Sales")])
+        let controller = try controller()
+        XCTAssertEqual(controller.sectionIndexTitles, [], "nothing was fetched")
+        try controller.performFetch()
+        XCTAssertEqual(controller.sections?.map(\.name), ["Energy", "Sales", "engineering"])
+        XCTAssertEqual(controller.sectionIndexTitles, ["E", "S"], "each once")
+        XCTAssertEqual(try controller.section(forSectionIndexTitle: "E", at: 0), 0, "the first with that title")
+        XCTAssertEqual(try controller.section(forSectionIndexTitle: "S", at: 1), 1)
+        for (title, index) in [("E", 1), ("S", 2), ("S", -1), ("X", 0)] {
+            XCTAssertThrowsError(try controller.section(forSectionIndexTitle: title, at: index)) {
+                XCTAssertEqual(($0 as? CoreError)?.status, .invalidArgument)
+            }
+        }
+        let titles = Titles()
+        controller.delegate = titles
+        XCTAssertEqual(controller.sectionIndexTitles, ["energy", "engineering"])
+        XCTAssertEqual(controller.sections?.map(\.indexTitle), ["energy", nil, "engineering"])
+        XCTAssertEqual(controller.sectionIndexTitle(forSectionName: "Sales"), nil)
+        controller.delegate = nil
+        XCTAssertEqual(controller.sectionIndexTitle(forSectionName: "élan"), "É")
+        XCTAssertNil(controller.sectionIndexTitle(forSectionName: ""))
+        XCTAssertEqual(FetchedResultsController.defaultIndexTitle(ofSection: "ß"), "SS")
+        let undivided = try self.controller(sort: ["name"], sections: nil)
+        try undivided.performFetch()
+        XCTAssertEqual(undivided.sectionIndexTitles, [])
+        XCTAssertEqual(undivided.sections?.map(\.name), [""])
+        XCTAssertEqual(undivided.sections?.map(\.numberOfObjects), [3])
+    }
+
+    func testWhatWasAskedFor() throws {
+        let controller = try controller(cache: "staff")
+        XCTAssertEqual(controller.sectionNameKeyPath, "department.name")
+        XCTAssertEqual(controller.cacheName, "staff")
+        XCTAssertTrue(controller.managedObjectContext === context)
+        XCTAssertEqual(controller.dependencyKeyPaths, [])
+        XCTAssertNil(controller.snapshot)
+        let named = FetchedResultsController(
+            fetchRequest: controller.fetchRequest, managedObjectContext: context, sectionName: { _ in nil })
+        XCTAssertNil(named.sectionNameKeyPath)
+        XCTAssertNil(named.cacheName)
+        XCTAssertNil(named.delegate)
+    }
+
+    /// With a batch size, rows come a batch at a time, and places are those of all results.
+    func testPlacesWithABatchSize() throws {
+        try save((10..<25).map { ("n\($0)", $0 < 18 ? "A" : "B") })
+        try beginAnew()
+        let controller = try controller()
+        controller.fetchRequest.batchSize = 4
+        try controller.performFetch()
+        XCTAssertEqual(controller.sections?.map(\.numberOfObjects), [8, 7])
+        for (section, first, count) in [(0, 10, 8), (1, 18, 7)] {
+            for row in 0..<count {
+                let path = ResultsIndexPath(row: row, section: section)
+                let object = try controller.object(at: path)
+                XCTAssertEqual(try object.get("name"), "n\(first + row)")
+                XCTAssertEqual(try controller.indexPath(for: object), path)
+            }
+        }
+        XCTAssertThrowsError(try controller.object(at: ResultsIndexPath(row: 8, section: 0))) {
+            XCTAssertEqual(($0 as? CoreError)?.status, .invalidArgument)
+            XCTAssertEqual(($0 as? CoreError)?.entity, "Employee")
+        }
+        let foreign = try XCTUnwrap(try other().fetch("Employee").first)
+        XCTAssertNil(try controller.indexPath(for: foreign), "of another context")
+    }
+
+    /// Whatever lies before the window shifts it.
+    func testAWindowWithAnOffset() throws {
+        try save([("Alice", "E"), ("Bob", "E"), ("Cid", "E"), ("Dan", "E")])
+        let controller = try controller(sort: ["name"], sections: nil)
+        (controller.fetchRequest.offset, controller.fetchRequest.limit) = (1, 2)
+        _ = try fetched(controller)
+        XCTAssertEqual(list.rows.joined().count, 2)
+        _ = try employee("Aaron")
+        try context.processPendingChanges()
+        XCTAssertEqual(list.take(), ["will", "delete Cid (0, 1) -", "insert Alice - (0, 0)", "did"])
+        try one("Dan").set("name", "Abe")
+        try context.processPendingChanges()
+        XCTAssertEqual(list.take(), ["will", "delete Bob (0, 1) -", "insert Abe - (0, 0)", "did"])
+        try one("Cid").set("age", 7)
+        try context.processPendingChanges()
+        XCTAssertEqual(list.take(), [], "it is beyond the window")
+    }
+
+    func testHeirsAndOnlyTheEntityItself() throws {
+        try save([("Alice", "E")])
+        let (all, alone) = (
+            try controller(sort: ["name"], sections: nil), try controller(sort: ["name"], sections: nil)
+        )
+        alone.fetchRequest.includesSubentities = false
+        let other = ListModel()
+        alone.delegate = other
+        _ = try fetched(all)
+        try alone.performFetch()
+        try other.load(alone)
+        _ = try context.insert("Manager", ["name": "Bea"])
+        try context.processPendingChanges()
+        XCTAssertEqual(list.take(), ["will", "insert Bea - (0, 1)", "did"])
+        XCTAssertEqual(other.take(), [])
+        XCTAssertEqual([all, alone].map { $0.fetchedObjects?.count }, [2, 1])
+    }
+
+    /// More than a few changes at once take another way, which has to come to the same.
+    func testManyChangesAtOnce() throws {
+        try save((100..<200).map { ("n\($0)", $0 % 2 == 0 ? "A" : "B") })
+        let controller = try fetched(controller())
+        let all = try XCTUnwrap(controller.fetchedObjects)
+        let sales = try department("0")
+        for (place, object) in all.enumerated() {
+            switch place % 5 {
+            case 0: try object.set("department", sales)
+            case 1: try context.delete(object)
+            case 2: try object.set("name", "z\(place)")
+            case 3: try object.set("age", 3)
+            default: break
+            }
+        }
+        for number in 0..<30 { _ = try employee("m\(number + 10)", in: sales) }
+        try context.processPendingChanges()
+        XCTAssertEqual(list.names, ["0", "A", "B"])
+        XCTAssertEqual(list.rows.map(\.count), [50, 30, 30])
+        let shown = try list.rows.joined().map { try $0.get("name", as: String.self) }
+        let fresh = try self.controller()
+        fresh.delegate = nil
+        try fresh.performFetch()
+        XCTAssertEqual(shown, try XCTUnwrap(fresh.fetchedObjects).map { try $0.get("name", as: String.self) })
+    }
 }

@@ -157,4 +157,136 @@ final class CustomStoreTests: XCTestCase {
         XCTAssertEqual(store.notices.map(\.count), [40, 40, 40, 40])
         XCTAssertEqual(found?.count, 40)
     }
+
+    // MARK: What a store may leave out
+
+    /// A store that only fetches and saves: its references are the library's, and its relationships lead nowhere.
+    private final class Plain: IncrementalStore, @unchecked Sendable {
+        static let saved = Locked<[SavedRow]>([])
+        let opening: StoreOpening
+        init(_ opening: StoreOpening) throws { self.opening = opening }
+        var metadata: [String: PropertyListValue] { opening.metadata.dictionary }
+        func fetch(_ request: FetchRequest) throws -> FetchAnswer { FetchAnswer([]) }
+        func nodes(for rows: [RowReference]) throws -> [StoreNode] { [] }
+        func save(_ request: SaveChangesRequest) throws -> [StoreNode] {
+            Plain.saved.withLock { $0 = request.inserted }
+            XCTAssertEqual(request.requestType, 2)
+            do { try request.forEachRow { _, _ in } } catch let error as CoreError {
+                XCTAssertEqual(error.status, .invalidArgument)
+                XCTAssertEqual(error.code, CocoaCode.persistentStoreSave.rawValue)
+            }
+            return []
+        }
+    }
+
+    func testWhatAStoreLeavesToTheLibrary() throws {
+        let name = "Plain \(UUIDValue.random())"
+        try StoreTypes.register(name, Plain.self)
+        defer { _ = try? StoreTypes.unregister(name) }
+        XCTAssertFalse(Plain.hearsRegistrations)
+        XCTAssertEqual(Plain.abilities, [])
+        let model = Model()
+        person = try model.addEntity(named: "Person")
+        try person.addAttribute(named: "name", type: .string)
+        let reports = try person.addRelationship(named: "reports", destination: person, isToMany: true)
+        let boss = try person.addRelationship(named: "boss", destination: person)
+        try boss.setInverse(reports)
+        let coordinator = try Coordinator(model: model)
+        let store = try coordinator.addStore(StoreType(rawValue: name), at: "x")
+        XCTAssertFalse(store.isReadOnly)
+        let context = Context(coordinator: coordinator)
+        let (ada, bea) = (try context.insert("Person", ["name": "Ada"]), try context.insert("Person", ["name": "Bea"]))
+        try bea.set("boss", ada)
+        try context.save()
+        let saved = Plain.saved.withLock { $0 }
+        let rows = Dictionary(uniqueKeysWithValues: saved.map { ($0.values["name"], $0) })
+        let (first, second) = (try XCTUnwrap(rows[.string("Ada")]), try XCTUnwrap(rows[.string("Bea")]))
+        guard case .text(let text) = first.row.reference else { return XCTFail("a made reference is text") }
+        XCTAssertNotNil(UUIDValue(text))
+        XCTAssertEqual(first.version, 1)
+        XCTAssertNil(first.oldVersion)
+        XCTAssertEqual(first.changed, [])
+        XCTAssertEqual(first.values, ["name": .string("Ada"), "boss": .null])
+        XCTAssertEqual(first.targets, [:])
+        XCTAssertEqual(second.values, ["name": .string("Bea"), "boss": first.row.reference.value])
+        XCTAssertEqual(second.targets, ["boss": first.row])
+        let other = Context(coordinator: coordinator)
+        XCTAssertEqual(try other.object(with: ada.objectID).members("reports").count, 0)
+    }
+
+    func testNodesAndRequestsOfOnesOwn() throws {
+        _ = try open()
+        let node = StoreNode(person, .integer(1))
+        XCTAssertEqual(node.version, 0)
+        XCTAssertEqual(node.values, [:])
+        XCTAssertNil(node.value(of: "name"))
+        node.update(["name": .string("Ada"), "unknown": .int(1)], version: 3)
+        XCTAssertEqual(node.version, 3)
+        XCTAssertEqual(node.value(of: "name"), .string("Ada"))
+        XCTAssertEqual(node.row, RowReference(person, .integer(1)))
+        let row = SavedRow(node.row, version: 2)
+        XCTAssertNil(row.oldVersion)
+        XCTAssertEqual([row.values.count, row.targets.count, row.changed.count], [0, 0, 0])
+        let request = SaveChangesRequest(updated: [row])
+        XCTAssertEqual(
+            [request.inserted, request.updated, request.deleted, request.locked].map(\.count), [0, 1, 0, 0])
+        XCTAssertTrue(request.memberChanges.isEmpty)
+        XCTAssertNil(request.metadata)
+        XCTAssertNoThrow(try request.addConflict(node.row))
+        XCTAssertThrowsError(try request.forEachRow { _, _ in }) {
+            XCTAssertEqual(($0 as? CoreError)?.status, .invalidArgument)
+        }
+        let answer = FetchAnswer([node])
+        XCTAssertEqual(answer.done, [])
+        XCTAssertEqual(answer.count, 0)
+    }
+
+    func testAbilitiesAreTakenOneByOne() {
+        for (abilities, stores) in [
+            ([], []), (.parallelReads, .parallelReads), (.uniqueConstraints, .uniqueConstraints),
+            (.derivedAttributes, .derivedAttributes),
+            ([.parallelReads, .derivedAttributes], [.parallelReads, .derivedAttributes]),
+        ] as [(HostStoreAbilities, StoreAbilities)] {
+            XCTAssertEqual(abilities.stores, stores)
+        }
+        XCTAssertEqual(
+            [HostStoreAbilities.parallelReads, .uniqueConstraints, .derivedAttributes].map(\.rawValue), [1, 2, 4])
+    }
+
+    /// What the object has; null for what it has not, or is no attribute.
+    func testAStoreMayNameNewObjectsByTheirValues() throws {
+        let model = Model()
+        let item = try model.addEntity(named: "Item")
+        try item.addAttribute(named: "name", type: .string)
+        try item.addAttribute(named: "other", type: .string)
+        try item.addRelationship(named: "next", destination: item)
+        try model.freeze()
+        let store = MemStore(model: model)
+        var seen: [PropertyValue] = []
+        store.naming = { object, _ in
+            seen += ["name", "other", "next", "nothing"].map { object.value(of: $0) }
+            XCTAssertEqual(object.entity.name, "Item")
+            guard case .text(let text) = object.value(of: "name") else { return nil }
+            return .text("item-" + text.string)
+        }
+        let coordinator = try Coordinator(model: model)
+        _ = try store.added(to: coordinator)
+        let context = Context(coordinator: coordinator)
+        try context.insert("Item", ["name": "a"])
+        try context.save()
+        XCTAssertEqual(seen, [.string("a"), .null, .null, .null])
+        XCTAssertEqual(Array(store.rows.keys), [.text("item-a")])
+        try context.insert("Item")
+        let error = failure { try context.save() }
+        XCTAssertEqual(error.status, .callback)
+        XCTAssertEqual(error.code, CocoaCode.persistentStoreSave.rawValue)
+        XCTAssertEqual(error.entity, "Item")
+        XCTAssertTrue(error.message.contains("gave no reference for the new Item that is 1 of 1"), error.message)
+        try context.rollback()
+        for _ in 0..<2 { try context.insert("Item", ["name": "b"]) }
+        let twice = failure { try context.save() }
+        XCTAssertEqual(twice.status, .callback)
+        XCTAssertEqual(twice.value, .string("item-b"))
+        XCTAssertEqual(store.rows.count, 1)
+    }
 }

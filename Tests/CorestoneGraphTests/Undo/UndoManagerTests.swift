@@ -225,4 +225,184 @@ final class UndoManagerTests: XCTestCase {
         }
         XCTAssertNil(kept)
     }
+
+    private func step(_ value: Int, _ name: String? = nil) throws { try manager.group(name) { set(value) } }
+
+    func testSettingsAtFirst() {
+        XCTAssertTrue(manager.groupsByEvent && manager.isRegistrationEnabled)
+        XCTAssertEqual([manager.levelsOfUndo, manager.groupingLevel], [0, 0])
+        XCTAssertFalse(manager.canUndo || manager.canRedo || manager.isUndoing || manager.isRedoing)
+        XCTAssertEqual([manager.undoActionName, manager.redoActionName], ["", ""])
+        XCTAssertEqual([manager.undoMenuItemTitle, manager.redoMenuItemTitle], ["Undo", "Redo"])
+    }
+
+    func testNothingToUndoOrRedo() throws {
+        XCTAssertFalse(try manager.undo())
+        XCTAssertFalse(try manager.redo())
+        XCTAssertFalse(try manager.undoNestedGroup())
+        try step(1)
+        XCTAssertFalse(try manager.redo())
+        XCTAssertTrue(try manager.undo())
+        XCTAssertFalse(try manager.undo())
+        XCTAssertTrue(try manager.redo())
+        XCTAssertFalse(try manager.redo())
+        XCTAssertEqual(number, 1)
+    }
+
+    func testStepsBeyondTheLevelsAreForgottenAsTheyCome() throws {
+        manager.levelsOfUndo = 2
+        for value in 1...4 { try step(value) }
+        for _ in 0..<5 { try manager.undo() }
+        XCTAssertEqual(number, 2)
+        manager.levelsOfUndo = 1
+        for _ in 0..<5 { try manager.redo() }
+        XCTAssertEqual(number, 3, "of the steps to redo the oldest goes, which is the last one to be redone")
+    }
+
+    func testLevelsBelowZeroAreAllOfThem() throws {
+        manager.levelsOfUndo = -3
+        XCTAssertEqual(manager.levelsOfUndo, 0)
+        for value in 1...4 { try step(value) }
+        for _ in 0..<4 { try manager.undo() }
+        XCTAssertEqual(number, 0)
+    }
+
+    func testAnUndoSaysThatItRuns() throws {
+        var told: [[Bool]] = []
+        try manager.registerUndo { [unowned self] in
+            told.append([manager.isUndoing, manager.isRedoing, manager.canUndo, manager.canRedo])
+            try manager.registerUndo { [unowned self] in
+                told.append([manager.isUndoing, manager.isRedoing, manager.canUndo, manager.canRedo])
+            }
+        }
+        try manager.undo()
+        try manager.redo()
+        XCTAssertEqual(told, [[true, false, false, false], [false, true, false, false]])
+        XCTAssertFalse(manager.isUndoing || manager.isRedoing)
+    }
+
+    func testAnOpenGroupKeepsARedoAway() throws {
+        try step(1)
+        try manager.undo()
+        try manager.beginUndoGrouping()
+        XCTAssertThrowsError(try manager.redo()) { XCTAssertEqual(($0 as? CoreError)?.status, .invalidArgument) }
+        XCTAssertTrue(manager.canRedo, "nothing was registered")
+        try manager.endUndoGrouping()
+        try manager.redo()
+        XCTAssertEqual(number, 1)
+    }
+
+    func testAnOpenGroupCanBeUndoneOnceItHasAnAction() throws {
+        try manager.beginUndoGrouping()
+        XCTAssertFalse(manager.canUndo)
+        try manager.beginUndoGrouping()
+        XCTAssertFalse(manager.canUndo)
+        set(1)
+        XCTAssertTrue(manager.canUndo)
+        try manager.endUndoGrouping()
+        XCTAssertTrue(manager.canUndo)
+        XCTAssertTrue(try manager.undo(), "it closes first")
+        XCTAssertEqual([number, manager.groupingLevel], [0, 0])
+    }
+
+    func testANameIsThatOfTheOutermostGroup() throws {
+        try step(1, "First")
+        XCTAssertEqual(manager.undoActionName, "First")
+        try manager.beginUndoGrouping()
+        XCTAssertEqual(manager.undoActionName, "First", "the open group has nothing to undo")
+        try manager.beginUndoGrouping()
+        manager.setActionName("Second")
+        set(2)
+        try manager.endUndoGrouping()
+        XCTAssertEqual(manager.undoActionName, "Second")
+        try manager.endUndoGrouping()
+        XCTAssertEqual(manager.undoActionName, "Second")
+        try manager.undo()
+        XCTAssertEqual([manager.undoActionName, manager.redoActionName], ["First", "Second"])
+        XCTAssertEqual([manager.undoMenuItemTitle, manager.redoMenuItemTitle], ["Undo First", "Redo Second"])
+    }
+
+    func testANameOpensAGroupOnlyWhereThatOpensByItself() throws {
+        manager.disableUndoRegistration()
+        manager.setActionName("x")
+        XCTAssertEqual(manager.groupingLevel, 0)
+        try manager.enableUndoRegistration()
+        manager.groupsByEvent = false
+        manager.setActionName("x")
+        XCTAssertEqual(manager.groupingLevel, 0)
+        manager.groupsByEvent = true
+        manager.setActionName("x")
+        XCTAssertEqual(manager.groupingLevel, 1)
+    }
+
+    func testABodyThatThrowsIsAStepAllTheSame() throws {
+        struct Failure: Error {}
+        XCTAssertThrowsError(
+            try manager.group("Half") {
+                set(1)
+                throw Failure()
+            }
+        ) { XCTAssertTrue($0 is Failure) }
+        XCTAssertEqual(manager.groupingLevel, 0)
+        XCTAssertEqual(manager.undoActionName, "Half")
+        XCTAssertEqual(try manager.group { number + 1 }, 2)
+        try manager.undo()
+        XCTAssertEqual(number, 0)
+    }
+
+    /// Wherever the actions are: done and undone, in closed groups, and in the one that is open.
+    func testActionsAboutATargetAreForgottenEverywhere() throws {
+        let other = NSObject()
+        var undone: [String] = []
+        func register(_ what: String) throws {
+            try manager.registerUndo(target: other) {
+                undone.append(what)
+                try self.manager.registerUndo(target: other) { undone.append("again " + what) }
+            }
+        }
+        try manager.group { try register("redo") }
+        try manager.undo()
+        XCTAssertEqual(undone, ["redo"])
+        manager.removeAllActions(for: other)
+        XCTAssertFalse(manager.canRedo)
+        try manager.group { try register("done") }
+        try manager.beginUndoGrouping()
+        set(1)
+        try register("open")
+        try manager.group { try register("nested") }
+        manager.removeAllActions(for: other)
+        set(2)
+        try manager.endUndoGrouping()
+        XCTAssertTrue(try manager.undo())
+        XCTAssertEqual(number, 0)
+        XCTAssertFalse(try manager.undo(), "a step without actions is none")
+        XCTAssertEqual(undone, ["redo"])
+    }
+
+    func testAllIsForgottenInAGroupThatStaysOpen() throws {
+        try step(1)
+        try manager.undo()
+        try manager.beginUndoGrouping()
+        set(2)
+        manager.removeAllActions()
+        XCTAssertEqual(manager.groupingLevel, 1)
+        XCTAssertFalse(manager.canUndo || manager.canRedo)
+        set(3)
+        try manager.endUndoGrouping()
+        try manager.undo()
+        XCTAssertEqual(number, 2)
+    }
+
+    func testAnActionThatFailedIsGoneAndTheOthersCanBeRedone() throws {
+        struct Failure: Error {}
+        try manager.group("Three") {
+            set(1)
+            try manager.registerUndo { throw Failure() }
+            set(2)
+        }
+        XCTAssertThrowsError(try manager.undo()) { XCTAssertTrue($0 is Failure) }
+        XCTAssertEqual([manager.undoActionName, manager.redoActionName], ["Three", "Three"])
+        XCTAssertFalse(manager.isUndoing)
+        XCTAssertEqual(manager.groupingLevel, 0)
+    }
 }

@@ -10,15 +10,25 @@ import pytest
 from conftest import ROOT
 
 from corestone import (
+    Aggregate,
     AttributeType,
     CompareOptions,
+    ConflictKind,
+    ContextNotification,
+    CoordinatorNotification,
     CoreDataCode,
     DeleteRule,
     ExpressionType,
+    MergePolicyType,
     Modifier,
     Operator,
     PredicateKind,
+    ProblemKind,
+    SnapshotEvents,
     Status,
+    StoreFile,
+    UndoNotification,
+    ValueChangeKind,
     _abi,
 )
 
@@ -140,6 +150,35 @@ def enumerators(prefix: str) -> dict[str, int]:
 )
 def test_constants(kind: Any, prefix: str) -> None:
     assert {each.name: each.value for each in kind} == enumerators(prefix)
+
+
+@pytest.mark.parametrize(
+    ("kind", "prefix"),
+    [
+        (ProblemKind, "CST_PROBLEM_"),
+        (SnapshotEvents, "CST_SNAPSHOT_"),
+        (ContextNotification, "CST_NOTIFICATION_"),
+        (CoordinatorNotification, "CST_COORDINATOR_"),
+        (StoreFile, "CST_STORE_FILE_"),
+        (ValueChangeKind, "CST_CHANGE_"),
+        (UndoNotification, "CST_UNDO_"),
+        (Aggregate, "CST_AGGREGATE_"),
+        (ConflictKind, "CST_CONFLICT_"),
+        (MergePolicyType, "CST_MERGE_"),
+    ],
+)
+def test_numbers_of_kinds(kind: Any, prefix: str) -> None:
+    """Each member has its number in the header; some prefixes have other constants too."""
+    known = enumerators(prefix)
+    assert {each.name: known.get(each.name) for each in kind} == {each.name: each.value for each in kind}
+
+
+def test_plain_constants() -> None:
+    known = {name: getattr(_abi, name, None) for name in enumerators("CST_")}
+    own = {name: value for name, value in known.items() if type(value) is int}
+    assert len(own) > 60
+    header = enumerators("CST_")
+    assert own == {name: header[name] for name in own}
 
 
 def test_value_types() -> None:

@@ -337,3 +337,119 @@ def test_nothing_is_left_behind(container: Container, context: Context) -> None:
             context.batch_insert("Item", [{"name": None}])
     gc.collect()
     assert handle_count() == before
+
+
+KINDS = {"Base": {"name": "string", "rank": "int32? = 5"}, "Sub": {"@parent": "Base", "more": "string?"}}
+
+
+@pytest.fixture
+def kinds(tmp_path: Path) -> Iterator[Context]:
+    with Container(Model(KINDS), tmp_path / "kinds.sqlite", unsaved="discard") as container:
+        ctx = container.context()
+        for number in range(4):
+            ctx.insert("Sub" if number % 2 else "Base", name=f"n{number}", rank=number)
+        ctx.save()
+        yield ctx
+
+
+def test_what_each_kind_of_result_is(kinds: Context) -> None:
+    everyone = {each.name: each.id for each in kinds.fetch("Base")}
+
+    def update(kind: str, **more: Any) -> Any:
+        return kinds.execute(BatchUpdateRequest("Base", {"rank": 9}, "rank >= %d", 2, result_type=kind, **more))
+
+    assert update("status") is True
+    assert update("count") == 2
+    assert set(update("ids")) == {everyone["n2"], everyone["n3"]}
+    changes = update("changes")
+    assert set(changes) == {"inserted", "updated", "deleted", "refreshed"}
+    assert set(changes["updated"]) == {everyone["n2"], everyone["n3"]}
+    assert changes["inserted"] == changes["deleted"] == []
+    rows: list[dict[str, Any]] = [{"name": "x"}, {"name": "y", "rank": None}]
+    inserted = kinds.execute(BatchInsertRequest("Sub", rows, result_type="changes"))
+    assert sorted((kinds.get(each).name, kinds.get(each).rank) for each in inserted["inserted"]) == [
+        ("x", 5),
+        ("y", None),
+    ]
+    gone = kinds.execute(BatchDeleteRequest(FetchRequest("Base", "name IN {'x', 'n0'}"), result_type="changes"))
+    assert len(gone["deleted"]) == 2
+    assert everyone["n0"] in gone["deleted"]
+    for wrong in ("id", 3, None):
+        with pytest.raises(UnsupportedError, match=r"but can be status, ids, count, changes") as caught:
+            update(wrong)  # type: ignore[arg-type]
+        assert caught.value.code == 134091
+
+
+@pytest.mark.parametrize(("include", "ranks"), [(True, [9, 9, 9, 9]), (False, [9, 1, 9, 3])])
+def test_an_update_with_and_without_subentities(kinds: Context, include: bool, ranks: list[int]) -> None:
+    count = kinds.execute(BatchUpdateRequest("Base", {"rank": 9}, include_subentities=include, result_type="count"))
+    assert count == ranks.count(9)
+    kinds.refresh_all()
+    assert [each.rank for each in kinds.fetch("Base", sort="name")] == ranks
+
+
+def test_windows_of_a_deletion(kinds: Context) -> None:
+    request = FetchRequest("Base", sort="-name", offset=1, limit=2)
+    assert kinds.execute(BatchDeleteRequest(request, result_type="count")) == 2
+    assert [each.name for each in kinds.fetch("Base", sort="name")] == ["n0", "n3"]
+    ids = kinds.fetch_ids("Base", "name == 'n0'")
+    assert kinds.execute(BatchDeleteRequest(iter(ids), result_type="ids")) == ids
+    with pytest.raises(InvalidArgumentError, match="a batch deletion needs the ID of an object at least"):
+        kinds.execute(BatchDeleteRequest([]))
+    assert kinds.batch_delete("Base", "name == %@", "n3") == 1
+    assert kinds.count("Base") == 0
+
+
+def test_contexts_learn_of_a_change_unless_told_not_to(kinds: Context) -> None:
+    first = kinds.first("Base", "name == 'n0'")
+    assert first.rank == 0
+    kinds.execute(BatchUpdateRequest("Base", {"rank": Expression("rank + 10")}, "name == 'n0'", merge=False))
+    assert first.rank == 0
+    kinds.refresh(first)
+    assert first.rank == 10
+    kinds.execute(BatchUpdateRequest("Base", {"rank": Expression("rank + 10")}, "name == 'n0'"))
+    assert first.rank == 20
+    assert kinds.execute(BatchUpdateRequest("Base", {"rank": 1}, stores=[], result_type="count")) == 0
+    assert (
+        kinds.execute(BatchUpdateRequest("Base", {"rank": 1}, stores=[kinds.container.store], result_type="count")) == 4
+    )
+
+
+def test_rows_by_a_function_end_when_it_says_so(kinds: Context) -> None:
+    listed: list[dict[str, Any]] = [{"name": "a"}, {"name": "b", "rank": 1}]
+    rows = iter(listed)
+
+    def fill(row: dict[str, Any]) -> bool:
+        found = next(rows, None)
+        row.update(found or {})
+        return found is None
+
+    assert kinds.execute(BatchInsertRequest("Base", handler=fill, result_type="count")) == 2
+    names = iter(["c", "d"])
+
+    def set_up(item: Any) -> bool:
+        name = next(names, None)
+        if name is not None:
+            item.name = name
+        return name is None
+
+    assert kinds.execute(BatchInsertRequest("Base", objects=set_up, result_type="count")) == 2
+    found = kinds.fetch("Base", "name IN {'a', 'b', 'c', 'd'}", sort="name")
+    assert [(each.name, each.rank) for each in found] == [("a", 5), ("b", 1), ("c", 5), ("d", 5)]
+
+
+def test_requests_that_say_too_much_or_too_little(kinds: Context) -> None:
+    wrong: list[dict[str, Any]] = [{}, {"rows": [], "handler": bool}, {"handler": bool, "objects": bool}]
+    for given in wrong:
+        with pytest.raises(
+            InvalidArgumentError, match="Give a BatchInsertRequest rows, or a handler, or one for objects"
+        ):
+            BatchInsertRequest("Base", **given)
+    with pytest.raises(InvalidArgumentError, match="Arguments belong to the text of a predicate"):
+        BatchUpdateRequest("Base", {"rank": 1}, None, 5)
+    mixed: list[Any] = [{"name": "a"}, ("b",)]
+    with pytest.raises(CorestoneError, match="Row 2 is no dictionary"):
+        kinds.batch_insert("Base", mixed)
+    with pytest.raises(CorestoneError, match="Row 2 has 1 values for 2 columns"):
+        kinds.batch_insert("Base", [("a", 1), ("b",)], columns=("name", "rank"))
+    assert kinds.count("Base") == 4

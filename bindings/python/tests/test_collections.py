@@ -236,3 +236,109 @@ def test_self_inverse(ctx: Context) -> None:
 def test_repr(apollo: Any, ada: Any) -> None:
     assert repr(apollo.members).startswith("{<Employee p")
     assert repr(ada.tasks).startswith("[<Task p")
+
+
+def test_places_of_a_list(staff: Context, ada: Any) -> None:
+    think, write, prove = ada.tasks
+    assert ada.tasks[-3] is think
+    for wrong in (3, -4):
+        with pytest.raises(IndexError):
+            _ = ada.tasks[wrong]
+    ada.tasks[-1] = think  # changes places
+    assert titles(ada.tasks) == ["prove", "write", "think"]
+    ada.tasks[1] = write
+    assert titles(ada.tasks) == ["prove", "write", "think"]
+    ada.tasks[0:2] = [write, prove, write]
+    assert titles(ada.tasks) == ["write", "prove", "think"]
+    del ada.tasks[-1]
+    assert titles(ada.tasks) == ["write", "prove"]
+    assert think.owner is None
+    del ada.tasks[:]
+    assert titles(ada.tasks) == []
+    with pytest.raises(IndexError):
+        ada.tasks.pop()
+    assert [write.owner, prove.owner] == [None, None]
+
+
+def test_orders_of_a_list(ada: Any) -> None:
+    ada.tasks.sort(key=lambda task: task.title, reverse=True)
+    assert titles(ada.tasks) == ["write", "think", "prove"]
+    ada.tasks.reverse()
+    assert titles(ada.tasks) == ["prove", "think", "write"]
+    ada.tasks += [ada.tasks[0]]
+    assert titles(ada.tasks) == ["prove", "think", "write"]
+    ada.tasks.extend(reversed(list(ada.tasks)))
+    assert titles(ada.tasks) == ["prove", "think", "write"]
+
+
+def test_equality_of_collections(staff: Context, apollo: Any, ada: Any) -> None:
+    tasks = list(ada.tasks)
+    assert ada.tasks == tasks
+    assert ada.tasks == tuple(tasks)
+    assert ada.tasks == ada.tasks.snapshot()
+    assert ada.tasks != tasks[::-1]
+    assert ada.tasks != set(tasks)
+    assert ada.tasks != "abc"
+    members = set(apollo.members)
+    assert apollo.members == frozenset(members)
+    assert apollo.members != list(members)
+    cobalt = staff.first("Project", "title == 'Cobalt'")
+    assert cobalt.members == set()
+    assert cobalt.members != apollo.members
+    cobalt.members = members
+    assert cobalt.members == apollo.members
+    for collection in (apollo.members, ada.tasks):
+        with pytest.raises(TypeError):
+            hash(collection)
+
+
+def test_what_sets_give(staff: Context, apollo: Any, ada: Any) -> None:
+    elena = staff.first("Employee", "name == 'Elena'")
+    assert apollo.members ^ {ada, elena} == (set(apollo.members) - {ada}) | {elena}
+    assert apollo.members.isdisjoint({elena})
+    assert {elena, *apollo.members} > apollo.members
+    apollo.members &= {ada, elena}
+    assert names(apollo.members) == ["Ada"]
+    apollo.members ^= {ada, elena}
+    assert names(apollo.members) == ["Elena"]
+    apollo.members.update()
+    apollo.members.update((ada,), [elena, ada])
+    assert names(apollo.members) == ["Ada", "Elena"]
+    assert apollo.members.pop() in (ada, elena)
+    apollo.members.clear()
+    with pytest.raises(KeyError):
+        apollo.members.pop()
+    assert apollo.members.discard("Ada") is None
+    with pytest.raises(KeyError, match=r"'Ada' is not among Project\.members"):
+        apollo.members.remove("Ada")
+
+
+@pytest.mark.parametrize("count", [0, 5, 6, 7])
+def test_shown_members(staff: Context, ada: Any, count: int) -> None:
+    ada.tasks = [staff.insert("Task", title=str(at)) for at in range(count)]
+    ada.projects = [staff.insert("Project", title=str(at)) for at in range(count)]
+    for shown, brackets in ((repr(ada.tasks), "[]"), (repr(ada.projects), "{}")):
+        assert (shown[0], shown[-1]) == tuple(brackets)
+        assert shown.count("new") == min(count, 6)
+        assert shown.endswith(f", … 7 in all{brackets[1]}") == (count == 7)
+
+
+@pytest.mark.parametrize("wrong", [7, "x", None])
+def test_wrong_members_of_a_list_change_nothing(ada: Any, wrong: Any) -> None:
+    before = list(ada.tasks)
+    bodies: list[Any] = [
+        lambda: ada.tasks.append(wrong),
+        lambda: ada.tasks.insert(0, wrong),
+        lambda: ada.tasks.extend([before[0], wrong]),
+        lambda: ada.tasks.__setitem__(0, wrong),
+        lambda: ada.tasks.__setitem__(slice(0, 1), [wrong]),
+        lambda: setattr(ada, "tasks", [*before, wrong]),
+    ]
+    for body in bodies:
+        with pytest.raises(TypeMismatchError) as caught:
+            body()
+        assert (caught.value.entity, caught.value.key) == ("Employee", "tasks")
+        assert list(ada.tasks) == before
+    assert wrong not in ada.tasks
+    with pytest.raises(ValueError, match=r"is not among Employee\.tasks"):
+        ada.tasks.remove(wrong)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from corestone import (
+    Aggregate,
     ConflictError,
     Container,
     Context,
@@ -14,6 +15,8 @@ from corestone import (
     CorestoneError,
     InvalidArgumentError,
     InvalidHandleError,
+    MergePolicy,
+    MergePolicyType,
     Model,
     ModelError,
     ObjectGoneError,
@@ -287,3 +290,159 @@ def test_closing(staff: Context) -> None:
     with staff.container.context() as again:
         assert again.count("Employee") == 6
     assert again.is_closed
+
+
+def test_names_authors_and_what_is_at_hand(staff: Context) -> None:
+    assert (staff.name, staff.transaction_author, staff.user_info, staff.parent) == (None, None, None, None)
+    staff.name, staff.transaction_author = "editor", "Ada"
+    assert (staff.name, staff.transaction_author) == ("editor", "Ada")
+    staff.name = staff.transaction_author = None
+    assert (staff.name, staff.transaction_author) == (None, None)
+    assert repr(staff) == f"<Context of {staff.container.path}, caller-confined>"
+    child = staff.child()
+    assert child.parent is staff
+    assert repr(staff.container.background_context()).endswith(", private queue>")
+    child.close()
+    assert repr(child) == f"<Context of {staff.container.path}, caller-confined, closed>"
+    with pytest.raises(InvalidArgumentError, match=r"'side' is no kind of queue\. Use 'caller', 'private' or 'main'"):
+        staff.child("side")  # type: ignore[arg-type]
+
+
+OPTIONS: dict[str, tuple[Any, list[Any]]] = {
+    "fault_policy": ("batch", ["warn", "error", "batch"]),
+    "fault_batch_size": (256, [1, 7, 256]),
+    "counts_single_faults": (False, [True, False]),
+    "staleness_interval": (None, [0.0, 1.5, 0.001, None]),
+    "retains_registered_objects": (False, [True, False]),
+    "should_delete_inaccessible_faults": (True, [False, True]),
+    "propagates_deletes_at_end_of_event": (True, [False, True]),
+    "merges_batches": (True, [False, True]),
+    "automatically_merges": (False, [True, False]),
+    "merge_policy": (MergePolicy.ERROR, [MergePolicy.OVERWRITE, MergePolicy.ERROR]),
+}
+
+
+def test_options_of_a_context_are_each_their_own(staff: Context) -> None:
+    assert {name: getattr(staff, name) for name in OPTIONS} == {name: first for name, (first, _) in OPTIONS.items()}
+    for name, (_, values) in OPTIONS.items():
+        for value in values:
+            setattr(staff, name, value)
+            found = getattr(staff, name)
+            assert (found, type(found)) == (value, type(value)), name
+            others = {other: first for other, (first, _) in OPTIONS.items() if other != name}
+            assert {other: getattr(staff, other) for other in others} == others
+    staff.staleness_interval = -1
+    assert staff.staleness_interval is None
+
+
+def test_a_policy_for_one_save_is_no_other_ones(staff: Context) -> None:
+    staff.merge_policy = MergePolicy.ROLLBACK
+    ada = staff.first("Employee", "name == 'Ada'")
+    other = staff.container.context()
+    for age, policy in ((41, MergePolicyType.OBJECT_TRUMP), (42, MergePolicy.OVERWRITE)):
+        theirs = other.get(ada.id)
+        other.refresh(theirs)
+        assert ada.age != age
+        theirs.age = age + 100
+        other.save()
+        ada.age = age
+        staff.save(merge_policy=policy)
+        assert staff.merge_policy is MergePolicy.ROLLBACK
+        other.refresh(theirs)
+        assert theirs.age == age
+    theirs.age = 7
+    other.save()
+    ada.age = 8
+    with pytest.raises(ConflictError):
+        staff.save(merge_policy=MergePolicy.ERROR)
+    assert staff.merge_policy is MergePolicy.ROLLBACK
+    staff.save()
+    assert ada.age == 7
+
+
+def test_an_object_outside_goes_into_another_context(staff: Context) -> None:
+    other = staff.container.context()
+    project = staff.new("Project", title="x", members=[])
+    assert (project.title, staff.has_changes) == ("x", False)
+    other.insert_object(project)
+    assert other.has_changes
+    assert not staff.has_changes
+    assert project.context is other
+    other.save()
+    assert staff.count("Project", "title == 'x'") == 1
+
+
+def test_what_is_inserted_updated_and_deleted(staff: Context) -> None:
+    staff.reset()
+    ada, boris = (staff.first("Employee", f"name == '{name}'") for name in ("Ada", "Boris"))
+    assert [len(each) for each in (staff.inserted, staff.updated, staff.deleted)] == [0, 0, 0]
+    assert set(staff.known) == {ada, boris}
+    new = staff.insert("Project", title="n")
+    ada.age = 1
+    staff.delete(boris)
+    staff.process_pending_changes()
+    assert list(staff.inserted) == [new]
+    assert ada in staff.updated
+    assert boris not in staff.updated
+    assert list(staff.deleted) == [boris]
+    staff.rollback()
+    assert not staff.has_changes
+    assert not staff.has_persistent_changes
+    assert (ada.age, staff.count("Employee", "name == 'Boris'")) == (36, 1)
+
+
+def test_tracking_is_off_for_a_block_only(staff: Context) -> None:
+    ada = staff.first("Employee", "name == 'Ada'")
+
+    def change() -> None:
+        with staff.without_tracking():
+            ada.age = 40
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        change()
+    assert not staff.has_changes
+    assert ada.age == 40
+    ada.nickname = "x"
+    assert staff.has_changes
+    staff.save()
+    fresh = staff.container.context().get(ada.id)
+    assert (fresh.age, fresh.nickname) == (40, "x")
+
+
+def test_windows_and_subentities_of_each_call(staff: Context) -> None:
+    """Fetches of objects, IDs, rows and streams, and counts, take the same words."""
+    words: dict[str, Any] = {"sort": "name", "limit": 2, "offset": 1}
+    expected = ["Boris", "Chloé"]
+    assert [each.name for each in staff.fetch("Employee", "age > %d", 20, **words)] == expected
+    assert [each.name for each in staff.stream("Employee", "age > %d", 20, batch=1, **words)] == expected
+    assert [staff.get(each).name for each in staff.fetch_ids("Employee", "age > %d", 20, **words)] == expected
+    rows = staff.fetch_rows("Employee", "age > %d", 20, columns="name", **words)
+    assert rows == [{"name": name} for name in expected]
+    assert [each.name for each in staff.container.fetch("Employee", "age > %d", 20, **words)] == expected
+    for include, count in ((True, 6), (False, 5)):
+        assert len(staff.fetch("Employee", include_subentities=include)) == count
+        assert len(list(staff.stream("Employee", include_subentities=include))) == count
+        assert len(staff.fetch_ids("Employee", include_subentities=include)) == count
+        assert len(staff.fetch_rows("Employee", columns="name", include_subentities=include)) == count
+        assert staff.count("Employee", include_subentities=include) == count
+        assert staff.aggregate(Aggregate.COUNT, "Employee", "name", include_subentities=include) == count
+    staff.insert("Employee", name="New")
+    for pending, count in ((True, 7), (False, 6)):
+        assert len(staff.fetch("Employee", include_pending_changes=pending)) == count
+        assert len(list(staff.stream("Employee", include_pending_changes=pending))) == count
+        assert staff.count("Employee", include_pending_changes=pending) == count
+    for nulls, names in (("memory", ["Ada", "Boris"]), ("database", [])):
+        condition = "nickname != 'x' AND name < 'C'"
+        assert [each.name for each in staff.fetch("Employee", condition, sort="name", nulls=nulls)] == names
+        assert staff.count("Employee", condition, nulls=nulls) == len(names)
+        assert len(staff.fetch_ids("Employee", condition, nulls=nulls)) == len(names)
+    with pytest.raises(InvalidArgumentError, match="nulls is 'none', but can be"):
+        staff.fetch("Employee", nulls="none")
+
+
+def test_the_first_of_an_order(staff: Context) -> None:
+    assert staff.first("Employee", sort="-age").name == "Grace"
+    assert staff.first("Employee", sort="age").name == "Chloé"
+    assert staff.first("Employee", "age > %d", 100) is None
+    assert staff.first("Employee", "age < %d", 36, sort=Sort("age", descending=True)).name == "Elena"

@@ -99,3 +99,178 @@ def test_what_is_no_property() -> None:
     assert (caught.value.entity, caught.value.key) == ("Item", "data")
     with pytest.raises(ModelError, match=r"^Item\.others: 'indexed' is not understood\. There are: .*inverse, "):
         Model({"Item": {"others": {"to_many": "Item", "indexed": True}}})
+
+
+NAMES_OF_TYPES = {
+    AttributeType.UNDEFINED: ["undefined"],
+    AttributeType.INTEGER_16: ["int16", "integer16", "Integer 16"],
+    AttributeType.INTEGER_32: ["int32", "integer32", "Integer 32"],
+    AttributeType.INTEGER_64: ["int", "integer", "int64", "integer64", "Integer 64"],
+    AttributeType.DECIMAL: ["decimal", "Decimal"],
+    AttributeType.DOUBLE: ["double"],
+    AttributeType.FLOAT: ["float"],
+    AttributeType.STRING: ["string", "str"],
+    AttributeType.BOOLEAN: ["bool", "boolean"],
+    AttributeType.DATE: ["date", "datetime"],
+    AttributeType.BINARY: ["binary", "bytes", "Binary Data", "binary_data"],
+    AttributeType.UUID: ["uuid", "UUID"],
+    AttributeType.URI: ["uri"],
+    AttributeType.TRANSFORMABLE: ["transformable"],
+    AttributeType.COMPOSITE: ["composite"],
+    AttributeType.OBJECT_ID: ["object-id", "objectID"],
+}
+
+
+def test_every_name_of_a_type() -> None:
+    assert set(NAMES_OF_TYPES) == set(AttributeType)
+    for kind, names in NAMES_OF_TYPES.items():
+        assert attribute_type(int(kind)) is kind
+        for name in names:
+            assert attribute_type(name) is kind, name
+
+
+def test_every_name_of_a_delete_rule() -> None:
+    for rule, names in {
+        DeleteRule.NO_ACTION: ["no-action", "noaction", "No Action", "no_action"],
+        DeleteRule.NULLIFY: ["nullify", "Nullify"],
+        DeleteRule.CASCADE: ["cascade"],
+        DeleteRule.DENY: ["deny", "DENY"],
+    }.items():
+        assert delete_rule(int(rule)) is rule
+        for name in names:
+            assert delete_rule(name) is rule, name
+    with pytest.raises(ModelError, match="7 is no delete rule"):
+        delete_rule(7)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("string? transient preserved", ("attribute", "string",
+            {"optional": True, "transient": True, "preserved": True})),
+        ("STRING Indexed", ("attribute", "STRING", {"optional": False, "indexed": True})),
+        ("string min 2 max 8 match [a-z]+", ("attribute", "string",
+            {"optional": False, "minimum": 2, "maximum": 8, "pattern": "[a-z]+"})),
+        ("int16 min -1 max 5 = 3", ("attribute", "int16",
+            {"optional": False, "minimum": -1, "maximum": 5, "default": 3})),
+        ("double? min 0.5", ("attribute", "double", {"optional": True, "minimum": 0.5})),
+        ("decimal max 1.10", ("attribute", "decimal", {"optional": False, "maximum": Decimal("1.10")})),
+        ("date? min 2001-01-01T00:00:00Z", ("attribute", "date",
+            {"optional": True, "minimum": datetime(2001, 1, 1, tzinfo=timezone.utc)})),
+        ("transformable? transformer Colours", ("attribute", "transformable",
+            {"optional": True, "transformer": "Colours"})),
+        ("derived int64? = articles.@count", ("attribute", "int64",
+            {"optional": True, "derived": "articles.@count"})),
+        ("derived string = a = b", ("attribute", "string", {"optional": False, "derived": "a = b"})),
+        ("string =", ("attribute", "string", {"optional": False, "default": ""})),
+        ("to-many T inverse i delete cascade ordered", ("to_many", "T",
+            {"inverse": "i", "delete": "cascade", "ordered": True})),
+        ("to-many T? max 3", ("to_many", "T", {"maximum": 3})),
+        ("to-many T min 0", ("to_many", "T", {"minimum": 0})),
+        ("to_one T?", ("to_one", "T", {"optional": True})),
+        ("TO-ONE T", ("to_one", "T", {"optional": False})),
+    ],
+)  # fmt: skip
+def test_words_of_lines(text: str, line: tuple[str, str, dict[str, Any]]) -> None:
+    found = parse_line(text, "E.p")
+    assert found == Line(*line)
+    for name, value in line[2].items():
+        assert type(found.options[name]) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        *(("bool", text, True) for text in ("true", "TRUE", "yes", "1")),
+        *(("bool", text, False) for text in ("false", "No", "0")),
+        ("int16", "-7", -7),
+        ("int32", "7", 7),
+        ("double", "1e3", 1000.0),
+        ("string", '"a b"', "a b"),
+        ("string", "'a'", "a"),
+        ("string", "''", ""),
+        ("string", '"', '"'),
+        ("string", "\"a'", "\"a'"),
+        ("string", "abba", "abba"),
+        ("date", "2001-01-01T02:00:00+02:00", datetime(2001, 1, 1, tzinfo=timezone.utc)),
+    ],
+)
+def test_defaults_as_they_are_written(kind: str, text: str, value: Any) -> None:
+    found = parse_default(attribute_type(kind), text, "E.p")
+    assert (found, type(found)) == (value, type(value))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("bool = maybe", r"^E\.p: 'maybe' is no default for an attribute of type BOOLEAN\.$"),
+        ("decimal = x", "'x' is no default for an attribute of type DECIMAL"),
+        ("uuid = 7", "'7' is no default for an attribute of type UUID"),
+        ("date = soon", "'soon' is no default for an attribute of type DATE"),
+        ("transformable = x", "an attribute of type TRANSFORMABLE cannot have its default written here"),
+        ("string min", "'min' needs a value behind it"),
+        ("string match", "'match' needs a value behind it"),
+        ("string max many", "'max' needs a number behind it"),
+        ("int16 max 1.5", "'1.5' is no default for an attribute of type INTEGER_16"),
+        ("transformable transformer", "'transformer' is not understood"),
+        ("derived", "does not name a type"),
+        ("derived int64", "does not say from what the attribute is derived"),
+        ("derived int64 = ", "does not say from what the attribute is derived"),
+        ("to-one T min 1", "'min' is not understood"),
+        ("to-many ordered", "does not name the entity to which it leads"),
+        ("to-many T max", "'max' needs a number behind it"),
+    ],
+)
+def test_lines_that_say_too_little(text: str, words: str) -> None:
+    with pytest.raises(ModelError, match=words):
+        parse_line(text, "E.p")
+
+
+def test_what_lines_make_of_a_model() -> None:
+    model = Model(
+        {
+            "A": {
+                "@unique": ["code", ["n", "m"]],
+                "@indexes": {"byN": ["-n", "m"]},
+                "@user_info": {"k": "v"},
+                "@class_name": "Alpha",
+                "code": "string min 2 max 8 match [a-z]+ = abc",
+                "n": "int16 min -1 max 5 = 3",
+                "m": "string? preserved",
+                "bs": "to-many ordered B inverse a delete deny min 1 max 3",
+                "place": {"x": "double? = 1.5", "y": {"type": "double", "default": 2.0}},
+            },
+            "B": {"@abstract": True, "a": "to-one A inverse bs delete no-action"},
+        }
+    )
+    a, b = model["A"], model["B"]
+    assert (a.class_name, a.all_user_info(), a.is_abstract, b.is_abstract) == ("Alpha", {"k": "v"}, False, True)
+    assert a.describe()["uniqueConstraints"] == [["code"], ["n", "m"]]
+    assert a.describe()["indexes"] == [
+        {"name": "byN", "elements": [{"property": "n", "ascending": False}, {"property": "m", "ascending": True}]}
+    ]
+    assert [each["predicate"] for each in a.describe("code")["validation"]] == [
+        "length >= 2", "length <= 8", 'SELF MATCHES "[a-z]+"',
+    ]  # fmt: skip
+    assert [each["predicate"] for each in a.describe("n")["validation"]] == ["SELF >= -1", "SELF <= 5"]
+    assert (a.describe("code")["default"], a.describe("n")["default"]) == ("abc", 3)
+    members, owner = a.properties["bs"], b.properties["a"]
+    assert (members.is_optional, members.minimum, members.maximum) == (False, 1, 3)
+    assert (members.delete_rule, members.is_ordered, members.inverse) == (DeleteRule.DENY, True, "a")
+    assert (owner.is_optional, owner.is_to_many, owner.delete_rule) == (False, False, DeleteRule.NO_ACTION)
+    assert a.properties["m"].is_optional
+    assert not a.properties["code"].is_optional
+    assert [(each.name, each.path, each.is_optional) for each in a.properties["place"].elements] == [
+        ("x", "place.x", True), ("y", "place.y", False),
+    ]  # fmt: skip
+
+
+def test_elements_that_cannot_be() -> None:
+    with pytest.raises(ModelError, match=r"A\.place\.b is an element and cannot be a relationship") as caught:
+        Model({"A": {"place": {"b": "to-one A"}}})
+    assert (caught.value.entity, caught.value.key) == ("A", "place.b")
+    with pytest.raises(ModelError, match=r"A\.place\.b: .*indexed") as caught:
+        Model({"A": {"place": {"b": "string indexed"}}})
+    assert (caught.value.entity, caught.value.key) == ("A", "place.b")
+    with pytest.raises(ModelError, match=r"A\.place: \{\} is no property"):
+        Model({"A": {"place": {}}})

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
-from corestone import AttributeType, DeleteRule, InvalidHandleError, Model, ModelError
+from corestone import AttributeType, Container, DeleteRule, InvalidHandleError, Model, ModelError, Predicate
 
 
 @pytest.fixture
@@ -120,3 +123,235 @@ def test_mistakes(shop: Model) -> None:
     shop.freeze()
     with pytest.raises(ModelError, match="cannot change"):
         shop["Order"].rename("X")
+
+
+def test_a_parent_that_is_given_afterwards(shop: Model, tmp_path: Path) -> None:
+    """Objects of the new child are found by the parent, and are of the child's class."""
+    shop.entity("Parcel").attribute("weight", "double", optional=True)
+    parcel, item, gift = shop["Parcel"], shop["Item"], shop["Gift"]
+    assert parcel.parent is None
+    parcel.parent = item
+    assert parcel.parent is item
+    assert [each.name for each in item.children] == ["Gift", "Parcel"]
+    gift.parent = None
+    assert (gift.parent, item.children) == (None, [parcel])
+    assert list(parcel.properties) == ["label", "order", "weight"]
+    assert list(gift.properties) == ["wrapped"]
+    assert parcel.is_kind_of(item)
+    assert not gift.is_kind_of(item)
+    with Container(shop, tmp_path / "shop.store", unsaved="discard") as container:
+        ctx = container.context()
+        ctx.insert("Parcel", label="p", weight=1.5)
+        ctx.insert("Item", label="i")
+        ctx.insert("Gift", wrapped=True)
+        ctx.save()
+        found = ctx.fetch("Item", sort="label")
+        assert [(each.label, each.entity_name) for each in found] == [("i", "Item"), ("p", "Parcel")]
+        assert found[1].weight == 1.5
+        assert isinstance(found[1], item.object_class)
+        assert not isinstance(found[0], parcel.object_class)
+        fresh = container.context()
+        assert [each.entity_name for each in fresh.fetch("Item", sort="label")] == ["Item", "Parcel"]
+        assert [each.weight for each in fresh.fetch("Parcel")] == [1.5]
+
+
+def test_a_parent_is_taken_away_before_objects_are_made(shop: Model, tmp_path: Path) -> None:
+    shop["Gift"].parent = None
+    shop["Gift"].attribute("label", "string", optional=True)
+    with Container(shop, tmp_path / "shop.store", unsaved="discard") as container:
+        ctx = container.context()
+        ctx.insert("Gift", wrapped=True, label="g")
+        ctx.save()
+        assert len(ctx.fetch("Item")) == 0
+        assert ctx.first("Gift").label == "g"
+
+
+FLAGS = {
+    "optional": ("is_optional", True),
+    "transient": ("is_transient", False),
+    "external_storage": ("is_external", False),
+    "indexed": ("is_indexed", False),
+}
+
+
+def test_each_flag_is_changed_alone() -> None:
+    for kind, names in (("string", ("optional", "transient", "indexed")), ("binary", ("optional", "external_storage"))):
+        for name in names:
+            model = Model({"A": {"x": f"{kind}?", "y": f"{kind}?"}})
+            field, at_first = FLAGS[name]
+            assert getattr(model.copy()["A"].properties["x"], field) is at_first
+            for value in (not at_first, at_first):
+                given: dict[str, Any] = {name: value}
+                model["A"].change("x", **given)
+                seen = model.copy()["A"].properties
+                assert getattr(seen["x"], field) is value, name
+                others = [each for each, (other, _) in FLAGS.items() if each != name and getattr(seen["x"], other)]
+                assert others == (["optional"] if name != "optional" else [])
+                assert getattr(seen["y"], field) is at_first
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("preserved", "preservedInHistory"),
+        ("allows_nan", "allowsNaN"),
+        ("spotlight", "indexedBySpotlight"),
+        ("external_record", "storedInExternalRecord"),
+        ("cloud_encryption", "cloudEncryption"),
+    ],
+)
+def test_flags_that_a_description_says(word: str, said: str) -> None:
+    item = Model({"A": {"x": "double?"}})["A"]
+    plain = item.describe("x")
+    on: dict[str, Any] = {word: True}
+    off: dict[str, Any] = {word: False}
+    item.change("x", **on)
+    changed = item.describe("x")
+    assert {key: value for key, value in changed.items() if plain.get(key) != value} == {said: True}
+    item.change("x", **off)
+    assert item.describe("x") == plain
+
+
+def test_bounds_of_each_type() -> None:
+    model = Model(
+        {"A": {"n": "int16", "d": "decimal", "r": "double", "s": "string", "many": "to-many A"}}
+    )  # fmt: skip
+    a = model["A"]
+
+    def conditions(name: str) -> list[str]:
+        return [each["predicate"] for each in a.describe(name).get("validation", [])]
+
+    a.change("n", minimum=-1)
+    assert conditions("n") == ["SELF >= -1"]
+    a.change("n", maximum=5)  # replaces both
+    assert conditions("n") == ["SELF <= 5"]
+    a.change("n", minimum=None, maximum=None)
+    assert conditions("n") == []
+    a.change("d", minimum=1, maximum=2)
+    assert conditions("d") == ["SELF >= 1", "SELF <= 2"]
+    a.change("r", minimum=0.5)
+    assert conditions("r") == ["SELF >= 0.5"]
+    a.change("s", maximum=4)
+    assert conditions("s") == ["length <= 4"]
+    a.change("s", pattern="a+")
+    assert conditions("s") == ["length <= 4", 'SELF MATCHES "a+"']
+    a.change("s", pattern=None)
+    assert conditions("s") == ["length <= 4"]
+    a.change("many", minimum=2)
+    assert [a.describe("many").get(key) for key in ("minimumCount", "maximumCount")] == [2, None]
+    a.change("many", maximum=3)
+    assert [a.describe("many").get(key) for key in ("minimumCount", "maximumCount")] == [None, 3]
+    a.change("many", validation={"SELF.@count != 2": "Not two."})
+    assert a.describe("many")["validation"] == [{"predicate": "SELF.@count != 2", "message": "Not two."}]
+    a.change("many", validation={})
+    assert "validation" not in a.describe("many")
+
+
+def test_defaults_are_set_and_taken_away() -> None:
+    a = Model({"A": {"d": "decimal? = 1", "s": "string? = x"}})["A"]
+    assert (a.describe("d")["default"], a.describe("s")["default"]) == (1, "x")
+    a.change("d", default=2).change("s", default=None)
+    assert a.describe("d")["default"] == 2
+    assert a.describe("s").get("default") is None
+    a.change("s", default="y", optional=False)
+    assert (a.describe("s")["default"], a.describe("s").get("optional", False)) == ("y", False)
+
+
+def test_destinations_by_name_and_inverses(shop: Model) -> None:
+    order, item = shop["Order"], shop["Item"]
+
+    def inverses() -> list[str | None]:
+        return [order.describe("items").get("inverse"), item.describe("order").get("inverse")]
+
+    shop.entity("Bill")
+    order.change("items", destination="Bill")
+    assert order.describe("items")["destination"] == "Bill"
+    assert inverses() == [None, None]
+    order.change("items", destination=item, inverse="order", ordered=True)
+    assert inverses() == ["order", "items"]
+    order.change("items", inverse=None)
+    assert inverses() == [None, None]
+
+
+def test_mistakes_name_the_entity_and_the_key(shop: Model) -> None:
+    order = shop["Order"]
+    for body, key, words in (
+        (lambda: order.describe("nmber"), "nmber", "The entity Order has no property 'nmber'. Did you mean 'number'?"),
+        (lambda: order.all_user_info("itms"), "itms", "The entity Order has no property 'itms'. Did you mean 'items'?"),
+        (lambda: order.change("nmber", minimum=1), "nmber", "The entity Order has no property 'nmber'."),
+        (lambda: order.change("nmber", delete="deny"), "nmber", "The entity Order has no property 'nmber'."),
+        (lambda: order.change("items", pattern="a"), "items", "Order.items is no attribute."),
+        (lambda: order.change("items", transformer="a"), "items", "Order.items is no attribute."),
+        (lambda: order.change("number", inverse="order"), "number", "Order.number is no relationship."),
+        (lambda: order.validator("number"), "number", "There is no function to check Order.number by."),
+    ):
+        with pytest.raises(ModelError) as caught:
+            body()
+        assert (caught.value.entity, caught.value.key) == ("Order", key)
+        assert caught.value.message.startswith(words)
+    with pytest.raises(ModelError, match=r"'hash' is no kind of index\. There are: binary, rtree"):
+        order.index("x", "number", kind="hash")
+    assert not order.remove_index("none")
+
+
+def test_identifiers_and_configurations_of_a_model(shop: Model) -> None:
+    assert shop.version_identifiers == []
+    assert shop.configurations == []
+    assert shop.templates == []
+    shop.version_identifier("1").version_identifier("2")
+    assert shop.version_identifiers == ["1", "2"]
+    assert shop.remove_version_identifier("1")
+    assert not shop.remove_version_identifier("1")
+    assert shop.version_identifiers == ["2"]
+    shop.configuration("Local", shop["Item"], "Gift").configuration("Cloud")
+    assert sorted(shop.configurations) == ["Cloud", "Local"]
+    assert [each.name for each in shop.entities_of("Local")] == ["Item", "Gift"]
+    assert shop.entities_of("Cloud") == []
+    assert not shop.remove_configuration("None")
+    assert shop.remove_configuration("Cloud")
+    assert [each.name for each in shop.entities_of()] == ["Order", "Item", "Gift"]
+    shop.template("b", "Item", "label == $L").template("a", shop["Gift"])
+    assert shop.templates == ["a", "b"]
+    assert shop.fetch_request("b", L="x").predicate == Predicate("label == 'x'")
+    assert shop.fetch_request("a").entity_name == "Gift"
+
+
+def test_words_for_people(shop: Model) -> None:
+    assert (
+        shop.localize({"Entity/Item": "Ding", "Property/label/Entity/Item": "Name", "Property/number": "Nr."}) is shop
+    )
+    assert (shop["Item"].localized_name, shop["Gift"].localized_name) == ("Ding", "Gift")
+    assert shop.localization("Entity/Item") == "Ding"
+    assert shop.localization("Entity/Gift") is None
+    assert shop["Item"].localized_property_name("label") == "Name"
+    assert shop["Order"].localized_property_name("number") == "Nr."
+    assert shop["Order"].localized_property_name("items") == "items"
+    with pytest.raises(ModelError, match="has no property 'nmber'"):
+        shop["Order"].localized_property_name("nmber")
+
+
+def test_a_model_as_a_mapping(shop: Model) -> None:
+    assert len(shop) == 3
+    assert list(shop) == ["Order", "Item", "Gift"]
+    assert list(shop.values()) == [shop[name] for name in shop]
+    assert shop.get("Gift") is shop["Gift"]
+    assert shop.get("Gft") is None
+    with pytest.raises(ModelError, match=r"^The model has no entity 'Gft'\. Did you mean 'Gift'\?$") as caught:
+        shop["Gft"]
+    assert isinstance(caught.value, KeyError)
+    assert caught.value.entity == "Gft"
+    assert shop != shop.copy()
+    assert shop == shop
+    assert hash(shop) == hash(shop)
+    assert repr(Model()) == "<Model of no entities>"
+    assert repr(shop["Item"]) == "<Entity Item>"
+
+
+def test_an_inverse_that_is_not_there_names_the_nearest_relationship() -> None:
+    model = Model({"A": {"b": "to-one B inverse ass"}, "B": {"as_": "to-many A", "ass_name": "string"}})
+    with pytest.raises(
+        ModelError, match=r"names 'ass' as its inverse, but B has no such relationship\. Did you mean 'as_'"
+    ):
+        model.freeze()
+    with pytest.raises(ModelError, match=r"leads to an entity 'C', which the model does not have"):
+        Model({"A": {"b": "to-one C"}}).freeze()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from typing import Any
 
 import pytest
 
@@ -123,3 +124,35 @@ def test_a_message_has_an_end() -> None:
     assert "bytes left out" in str(caught.value)
     assert "use letters, digits and underscores" in str(caught.value)
     assert caught.value.key == "n" * 5_000_000
+
+
+FIELDS = {
+    "code": (1570, 0), "domain": ("NSCocoaErrorDomain", None), "entity": ("E", None), "key": ("k", None),
+    "value": (b"x", None), "predicate": ("a == 1", None), "object_uri": ("x-coredata:///E/p1", None),
+    "file": ("/f", None), "sqlite_code": (19, 0), "offset": (3, None),
+}  # fmt: skip
+
+
+def test_each_field_alone() -> None:
+    plain = CorestoneError("m")
+    assert {name: getattr(plain, name) for name in FIELDS} == {name: usual for name, (_, usual) in FIELDS.items()}
+    assert (plain.details, plain.conflicts, plain.status, plain.message) == ((), (), Status.INTERNAL, "m")
+    for kind in (CorestoneError, StoreError, ValidationError):
+        for name, (value, _) in FIELDS.items():
+            fields: dict[str, Any] = {name: value}
+            error = kind("m", **fields)
+            for same in (error, pickle.loads(pickle.dumps(error)), copy.copy(error)):
+                expected = {other: usual for other, (_, usual) in FIELDS.items()}
+                assert {other: getattr(same, other) for other in FIELDS} == {**expected, name: value}
+                assert same.status == kind.default_status
+    assert ValidationError("m", status=-5).status == -5
+
+
+def test_details_in_the_text() -> None:
+    inner = ValidationError("Inner.", details=[ValidationError("Deep.")])
+    assert str(ValidationError("Outer.", details=[inner])) == "Outer.\n  Inner.\n    Deep."
+    # What the message says already is not said again.
+    assert str(CorestoneError("Outer: Inner.", details=[ValidationError("Inner.")])) == "Outer: Inner."
+    error = CorestoneError("m", conflicts=["c"])
+    assert error.conflicts == ("c",)
+    assert pickle.loads(pickle.dumps(error)).conflicts == ()

@@ -7,8 +7,11 @@ import subprocess
 import sys
 import textwrap
 import threading
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
+from decimal import Decimal
+from enum import IntEnum
 from pathlib import Path
 from typing import Any, Callable
 from uuid import UUID
@@ -42,16 +45,19 @@ from corestone import (
     IncrementalStore,
     IncrementalStoreNode,
     InvalidArgumentError,
+    InvalidHandleError,
     MergePolicy,
     Model,
     ModelMismatchError,
     NotAStoreError,
+    NumberRangeError,
     RowID,
     SaveChangesRequest,
     StoreDescription,
     StoreOpening,
     TypeMismatchError,
     UnsupportedError,
+    UpdatedNode,
 )
 
 
@@ -1204,3 +1210,155 @@ def test_a_member_that_is_given_twice_is_one_where_it_is_first(tmp_path: Path) -
         person = context.fetch("P")[0]
         assert [each.n for each in person.top] == ["t5", "t6"]
         assert context.count("P", "top.@count == 2") == 1
+
+
+# -------- values of other types ------------------------------------------------------------------------------
+
+
+class Word(str):
+    __slots__ = ()
+
+
+class Level(IntEnum):
+    HIGH = 2
+
+
+KIN: dict[str, tuple[Any, Any]] = {
+    "data": (bytearray(b"a\0b"), b"a\0b"),
+    "any": (memoryview(b"xabcx")[1:4], b"abc"),
+    "text": (Word("Zoë"), "Zoë"),
+    "small": (Level.HIGH, 2),
+    "decimal": (10**30 + 1, Decimal(10**30 + 1)),
+    "double": (3, 3.0),
+    "flag": (True, True),
+    "place": (OrderedDict(name=Word("x")), {"name": "x"}),
+    "uri": (Word("https://a.b"), "https://a.b"),
+}
+
+
+def test_values_of_other_types_that_a_store_gives() -> None:
+    class Kin(MemStore):
+        pass
+
+    with Container(Model(EVERYTHING), "kin", type=known_type("Kin", recorded(Kin))) as container:
+        kept = MemStore.kept["kin"]
+        kept.put("Thing", "one", {name: given for name, (given, _) in KIN.items()})
+        kept.put("Thing", "two", {"text": "plain", "small": None})
+        ctx = container.context()
+        one, two = ctx.fetch("Thing", sort="text")
+        for name, (_, expected) in KIN.items():
+            found = corestone.raw_value(one, name) if name == "any" else getattr(one, name)
+            assert (found, type(found)) == (expected, type(expected)), name
+            assert getattr(two, name) == ("plain" if name == "text" else None)
+        assert [each.text for each in ctx.fetch("Thing", "data == %@", bytearray(b"a\0b"))] == ["Zoë"]
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "kind", "words"),
+    [
+        ("large", 2**63, NumberRangeError, r"Thing\.large: .* 64 bits"),
+        ("date", datetime(2024, 1, 1), InvalidArgumentError, r"Thing\.date: .*no time zone"),
+        ("text", object(), TypeMismatchError, r"Thing\.text: .*cannot be stored"),
+        ("place", "Berlin", TypeMismatchError, r"Thing\.place is composite, and 'Berlin' is no dictionary"),
+        ("place", {"north": object()}, TypeMismatchError, r"Thing\.place\.north: "),
+        ("next", 1.5, TypeMismatchError, r"Thing\.next: 1\.5 identifies no row"),
+        ("next", "", TypeMismatchError, r"Thing\.next: '' identifies no row"),
+        ("next", True, TypeMismatchError, r"Thing\.next: True identifies no row"),
+        ("parts", "abc", TypeMismatchError, r"Thing\.parts is a to-many relationship, and 'abc' is no list of IDs"),
+        ("parts", 5, TypeMismatchError, r"Thing\.parts is a to-many relationship, and 5 is no list of IDs"),
+        ("parts", [None, b""], TypeMismatchError, r"Thing\.parts: b'' identifies no row"),
+    ],
+)
+def test_values_that_a_store_cannot_give(name: str, given: Any, kind: type[Any], words: str) -> None:
+    class Wrong(MemStore):
+        def node(self, entity: Any, reference: str) -> IncrementalStoreNode:
+            return IncrementalStoreNode(self.row_id(entity, reference), {"text": "x", name: given}, 1)
+
+    with Container(Model(EVERYTHING), "wrong", type=known_type("Wrong", recorded(Wrong))) as container:
+        MemStore.kept["wrong"].put("Thing", "one", {})
+        with pytest.raises(CallbackError, match=words) as caught:
+            _ = [each.text for each in container.context().fetch("Thing")]
+        cause: Any = caught.value.__cause__
+        assert type(cause) is kind
+        assert cause.entity == "Thing"
+        assert cause.key == ("place.north" if isinstance(given, dict) else name)
+
+
+def test_references_of_each_kind() -> None:
+    """A number, text and bytes; and what is given by a node, an ID or the reference alone."""
+
+    class Many(MemStore):
+        def execute_fetch(self, request: Any) -> Any:
+            part, thing = self.model["Part"], self.model["Thing"]
+            if request.entity is part:
+                return [
+                    IncrementalStoreNode(RowID(part, 7), {"name": "number", "whole": "t"}),
+                    IncrementalStoreNode(RowID(part, "seven"), {"name": "text", "whole": RowID(thing, "t")}),
+                    IncrementalStoreNode(RowID(part, b"\x07\0"), {"name": "bytes", "whole": None}),
+                ]
+            return [IncrementalStoreNode(RowID(thing, "t"), {"text": "t", "parts": [7, RowID(part, "seven")]}, 3)]
+
+        def new_values(self, ids: Any) -> Any:
+            known = {
+                each.reference: each
+                for name in ("Part", "Thing")
+                for each in self.execute_fetch(_Asked(self.model[name]))
+            }
+            return [known[each.reference] for each in ids if each.reference in known]
+
+    with Container(Model(EVERYTHING), "many", type=known_type("Many", recorded(Many))) as container:
+        ctx = container.context()
+        parts = ctx.fetch("Part", sort="name")
+        assert [(each.name, each.id.reference) for each in parts] == [
+            ("bytes", b"\x07\0"), ("number", 7), ("text", "seven"),
+        ]  # fmt: skip
+        assert [each.whole and each.whole.text for each in parts] == [None, "t", "t"]
+        (thing,) = ctx.fetch("Thing")
+        assert {each.name for each in thing.parts} == {"number", "text"}
+        assert parts[1].whole is thing
+        for part in parts:
+            assert ctx.get(part.id.uri) is part
+
+
+class _Asked:
+    """What `execute_fetch` is asked for, made by hand."""
+
+    def __init__(self, entity: Any) -> None:
+        self.entity = entity
+
+
+def test_nodes_made_by_hand(model: Model) -> None:
+    model.freeze()
+    employee = model["Employee"]
+    row = RowID(employee, "a")
+    node = IncrementalStoreNode(row, {"name": "Ada", "other": 1}, 4)
+    assert (node.object_id, node.reference, node.values, node.version) == (row, "a", {"name": "Ada"}, 4)
+    assert node["name"] == "Ada"
+    with pytest.raises(KeyError):
+        _ = node["other"]
+    node.update({"age": 5}, 5)
+    assert (node.values, node.version) == ({"age": 5}, 5)
+    assert repr(node) == "<IncrementalStoreNode RowID(Employee, 'a') version 5: {'age': 5}>"
+    assert IncrementalStoreNode(row).values == {}
+    for body, key in (
+        (lambda: IncrementalStoreNode("a"), "object_id"),  # type: ignore[arg-type]
+        (lambda: IncrementalStoreNode(row, ["a"]), "values"),  # type: ignore[arg-type]
+        (lambda: node.update("a", 1), "values"),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(TypeMismatchError) as caught:
+            body()
+        assert caught.value.key == key
+    changed = UpdatedNode(row, {"name": "Eve"}, 3, 2, ["name", "name"])
+    assert (changed.version, changed.old_version, changed.changed) == (3, 2, frozenset({"name"}))
+    empty = SaveChangesRequest()
+    assert (empty.is_empty, empty.request_type, set(empty.inserted_objects)) == (True, 2, set())
+    for name in ("inserted_objects", "updated_objects", "deleted_objects", "locked_objects"):
+        assert not SaveChangesRequest(**{name: [node]}).is_empty
+    empty.metadata = {}
+    assert not empty.is_empty
+    with pytest.raises(InvalidArgumentError, match=r'kind is .clash., but has to be "version" or "unique"'):
+        empty.add_conflict(node, "clash")
+    bodies: list[Callable[[], Any]] = [lambda: empty.add_conflict(node), lambda: list(empty.cache_nodes())]
+    for ask in bodies:
+        with pytest.raises(InvalidHandleError, match="The save of this request is over, or it was made by hand"):
+            ask()

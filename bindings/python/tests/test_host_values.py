@@ -52,6 +52,7 @@ from corestone import (
     unregister_transformer,
     value_for_key_path,
 )
+from corestone.sort import selector_of
 
 MOMENT = datetime(2024, 2, 29, 12, tzinfo=timezone.utc)
 
@@ -510,3 +511,279 @@ def test_objects_are_let_go_when_modules_have_no_names(monkeypatch: pytest.Monke
         del kept, given
         gc.collect()
     assert _host._held == {}
+
+
+class Word(str):
+    __slots__ = ()
+
+
+class Metre(float):
+    __slots__ = ()
+
+
+class Big(IntEnum):
+    HUGE = 2**70
+
+
+class Half:
+    def __float__(self) -> float:
+        return 0.5
+
+
+class Seven:
+    def __index__(self) -> int:
+        return 7
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (bytearray(b"a\0b"), b"a\0b"),
+        (memoryview(b"xaby")[1:3], b"ab"),
+        (memoryview(b"abcdef")[::2], b"ace"),
+        (bytearray(), b""),
+        (Word("Ada"), "Ada"),
+        (Metre(1.5), 1.5),
+        (Level.HIGH, 2),
+        (Big.HUGE, Decimal(2**70)),
+        (-(2**63) - 1, Decimal(-(2**63) - 1)),
+        (Half(), 0.5),
+        (Seven(), 7),
+        (True, True),
+        (OrderedDict(a=[1]), {"a": [1]}),
+        (Point(1, 2), {"x": 1, "y": 2}),
+        ((1, ("a", None)), [1, ["a", None]]),
+        (frozenset((1, 2)), {1, 2}),
+        (range(2), [0, 1]),
+        ({"a": 1}.keys(), {"a"}),
+        ({1: Word("one"), None: 2}, {"1": "one", "None": 2}),
+        ([-0.0, float("-inf"), 0.1], [-0.0, float("-inf"), 0.1]),
+        (["same", "same", ["same"]], ["same", "same", ["same"]]),
+        ([[], {}, [[]]], [[], {}, [[]]]),
+        ([b"", "", b"\0", "\0"], [b"", "", b"\0", "\0"]),
+    ],
+    ids=repr,
+)
+def test_values_of_other_types_as_what_they_stand_for(value: Any, expected: Any) -> None:
+    """Given, in a collection, as an argument, as a variable, and given back by a function of the host."""
+
+    def same(found: Any) -> None:
+        assert (found, type(found)) == (expected, type(expected))
+
+    same(Expression("SELF").value(value))
+    same(Expression("%@", value).value(0))
+    same(Expression("$x").value(0, {"x": value}))
+    same(Expression.constant(value).constant_value)
+    same(Expression.block(lambda *_: value).value(0))
+    same(Expression("SELF").value([0, value, "end"])[1])
+    same(Expression("a").value({"z": "z", "a": value, "b": 1}))
+    register_function("given back", lambda *_: value)
+    try:
+        same(Expression.call(0, "given back").value(1))
+    finally:
+        unregister_function("given back")
+
+
+def test_what_functions_are_given() -> None:
+    seen: list[Any] = []
+
+    def note(item: Any, arguments: list[Any], variables: dict[str, Any]) -> Any:
+        seen.append((item, arguments, variables))
+        return [item, arguments[1], variables["x"]]
+
+    expression = Expression.block(note, 1, Expression("b"), Expression("$x"))
+    assert expression.value({"b": b"2"}, {"x": "3"}) == [{"b": b"2"}, b"2", "3"]
+    assert seen == [({"b": b"2"}, [1, b"2", "3"], {"x": "3"})]
+    told: list[Any] = []
+    condition = Predicate.block(lambda item, variables: (told.append((item, variables)), item)[1])  # type: ignore[func-returns-value]
+    assert [condition.evaluate(0), condition.evaluate(2, {"y": None})] == [False, True]
+    assert told == [(0, {}), (2, {"y": None})]
+    assert (Predicate("SELF == 1") & ~condition).evaluate(1) is False
+
+
+def test_an_order_by_a_function_gets_both_values_in_turn() -> None:
+    seen: set[tuple[Any, Any]] = set()
+
+    def compare(first: Any, second: Any) -> int:
+        seen.add((first, second))
+        return (len(first) - len(second)) * 1000
+
+    words = ["ccc", "a", "bb", "d"]
+    longest = SortDescriptor(None, ascending=False, selector=compare)
+    assert SortDescriptor(None, selector=compare).sorted(words) == ["a", "d", "bb", "ccc"]
+    assert longest.sorted(words) == ["ccc", "bb", "a", "d"]
+    assert all(first in words and second in words and first != second for first, second in seen)
+    assert longest.reversed == SortDescriptor(None, selector=compare)
+    # The second descriptor has a function of its own.
+    by_last = SortDescriptor(None, selector=lambda first, second: ord(second[-1]) - ord(first[-1]))
+    assert sort(words, [SortDescriptor(None, selector=compare), by_last]) == ["d", "a", "bb", "ccc"]
+    assert sort(words, []) == words
+    assert sort([], by_last) == []
+
+
+@pytest.mark.parametrize(
+    ("selector", "expected"),
+    [
+        ("compare:", ["B", "a", "a10", "a2", "É"]),
+        ("caseInsensitiveCompare:", ["a", "a10", "a2", "B", "É"]),
+        ("localizedStandardCompare:", ["a", "a2", "a10", "B", "É"]),
+        ("localizedCompare:", ["a", "a10", "a2", "B", "É"]),
+        ("localizedCaseInsensitiveCompare:", ["a", "a10", "a2", "B", "É"]),
+    ],
+)
+def test_selectors_of_orders(selector: str, expected: list[str]) -> None:
+    set_sort_locale("en_US")
+    try:
+        assert sort_locale() == "en_US"
+        descriptor = SortDescriptor("t", selector=selector)
+        items = [{"t": text} for text in ("a10", "É", "B", "a2", "a")]
+        assert [each["t"] for each in descriptor.sorted(items)] == expected
+        assert [each["t"] for each in descriptor.reversed.sorted(items)] == expected[::-1]
+        assert repr(descriptor) == f"SortDescriptor('t', ascending=True, selector='{selector}')"
+    finally:
+        set_sort_locale(None)
+    with pytest.raises(UnsupportedError, match="unsupported NSSortDescriptor selector: lexically"):
+        SortDescriptor("t", selector="lexically:")
+
+
+def test_numbers_of_the_kinds() -> None:
+    """They are Core Data's, and stay so."""
+    assert {each.name: int(each) for each in Operator} == {
+        "LESS_THAN": 0, "LESS_THAN_OR_EQUAL": 1, "GREATER_THAN": 2, "GREATER_THAN_OR_EQUAL": 3, "EQUAL": 4,
+        "NOT_EQUAL": 5, "MATCHES": 6, "LIKE": 7, "BEGINS_WITH": 8, "ENDS_WITH": 9, "IN": 10, "CUSTOM_SELECTOR": 11,
+        "CONTAINS": 99, "BETWEEN": 100,
+    }  # fmt: skip
+    assert {each.name: int(each) for each in CompoundType} == {"NOT": 0, "AND": 1, "OR": 2}
+    assert {each.name: int(each) for each in Modifier} == {"DIRECT": 0, "ALL": 1, "ANY": 2}
+    assert {each.name: int(each) for each in CompareOptions if each} == {
+        "CASE_INSENSITIVE": 1, "DIACRITIC_INSENSITIVE": 2, "NORMALIZED": 4, "LOCALE_SENSITIVE": 8,
+    }  # fmt: skip
+    for text, operator in (
+        ("a < 1", Operator.LESS_THAN), ("a <= 1", Operator.LESS_THAN_OR_EQUAL), ("a > 1", Operator.GREATER_THAN),
+        ("a >= 1", Operator.GREATER_THAN_OR_EQUAL), ("a == 1", Operator.EQUAL), ("a != 1", Operator.NOT_EQUAL),
+        ("a MATCHES 'x'", Operator.MATCHES), ("a LIKE 'x'", Operator.LIKE), ("a BEGINSWITH 'x'", Operator.BEGINS_WITH),
+        ("a ENDSWITH 'x'", Operator.ENDS_WITH), ("a IN {1}", Operator.IN), ("a CONTAINS 'x'", Operator.CONTAINS),
+        ("a BETWEEN {1, 2}", Operator.BETWEEN),
+    ):  # fmt: skip
+        predicate = Predicate(text)
+        assert (predicate.operator, predicate.kind) == (operator, PredicateKind.COMPARISON)
+        again = Predicate.comparison(predicate.left, operator, predicate.right)
+        assert again == predicate
+        assert again.format == predicate.format
+
+
+def test_options_and_modifiers_of_comparisons() -> None:
+    for text, options in (
+        ("a == 'x'", CompareOptions.NONE),
+        ("a ==[c] 'x'", CompareOptions.CASE_INSENSITIVE),
+        ("a ==[d] 'x'", CompareOptions.DIACRITIC_INSENSITIVE),
+        ("a ==[cd] 'x'", CompareOptions.CASE_INSENSITIVE | CompareOptions.DIACRITIC_INSENSITIVE),
+        ("a ==[n] 'x'", CompareOptions.NORMALIZED),
+        ("a ==[l] 'x'", CompareOptions.LOCALE_SENSITIVE),
+    ):
+        assert Predicate(text).options == options, text
+    for text, modifier in (("a == 1", Modifier.DIRECT), ("ANY a == 1", Modifier.ANY), ("ALL a == 1", Modifier.ALL)):
+        assert Predicate(text).modifier == modifier
+    plain = Predicate("TRUEPREDICATE")
+    assert (plain.kind, plain.operator, plain.left, plain.right, plain.compound_type, plain.parts) == (
+        PredicateKind.TRUE, None, None, None, None, (),
+    )  # fmt: skip
+    assert Predicate("FALSEPREDICATE").kind == PredicateKind.FALSE
+    assert Predicate.block(lambda *_: True).kind == PredicateKind.BLOCK
+    either = Predicate("a == 1 OR b == 2 OR c == 3")
+    assert (either.kind, either.compound_type, [each.format for each in either.parts]) == (
+        PredicateKind.COMPOUND, CompoundType.OR, ["a == 1", "b == 2", "c == 3"],
+    )  # fmt: skip
+
+
+def test_equality_hashes_and_what_is_no_predicate() -> None:
+    one, twin, other = Predicate("a == 1"), Predicate("a == %d", 1), Predicate("a == 2")
+    assert one == twin
+    assert hash(one) == hash(twin)
+    assert one != other
+    assert one != "a == 1"
+    assert (Expression("a + 1"), hash(Expression("a + 1"))) == (Expression("a + %d", 1), hash(Expression("a + %d", 1)))
+    assert Expression("a") != "a"
+    assert str(one) == "a == 1"
+    assert repr(one) == "Predicate('a == 1')"
+    assert repr(Expression("a + 1")) == "Expression('a + 1')"
+    for wrong in (one, Expression("a"), 7, None):
+        with pytest.raises(TypeMismatchError, match=r"Predicate reads a text \(str\)") as caught:
+            Predicate(wrong)  # type: ignore[arg-type]
+        assert ("It is one already." in str(caught.value)) == (wrong is one)
+    with pytest.raises(TypeError):
+        _ = one & "b == 1"  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("count", [1, 15, 16, 17, 300])
+def test_a_filter_of_few_and_of_many_says_the_same(count: int) -> None:
+    rows = [{"n": n, "name": f"n{n}", "more": {"m": n}, "x": 1, "y": 2} for n in range(count)]
+    for text in (
+        "n > 3",
+        "more.m > 3",
+        "SELF.n > 3",
+        "n > 3 AND name != nil",
+        "FUNCTION(SELF, 'valueForKey:', 'n') > 3",
+    ):
+        predicate = Predicate(text)
+        expected = [row for row in rows if row["n"] > 3]  # type: ignore[operator]
+        assert predicate.filter(rows) == expected, text
+        assert [row for row in rows if predicate.evaluate(row)] == expected
+    assert Predicate("missing == nil AND n != nil").filter(rows) == rows
+    assert Predicate("$x == n").filter(rows, {"x": count - 1}) == rows[-1:]
+
+
+def test_set_operations_and_conditionals_are_pickled_as_they_are() -> None:
+    left, right = Expression("a"), Expression("b")
+    item = {"a": {1, 2}, "b": {2, 3}}
+    for made, kind, expected in (
+        (Expression.union(left, right), ExpressionType.UNION, {1, 2, 3}),
+        (Expression.intersect(left, right), ExpressionType.INTERSECT, {2}),
+        (Expression.minus(left, right), ExpressionType.MINUS, {1}),
+        (Expression.conditional(Predicate("a.@count == 2"), "yes", "no"), ExpressionType.CONDITIONAL, "yes"),
+        (Expression.conditional(Predicate("a.@count == 3"), "yes", "no"), ExpressionType.CONDITIONAL, "no"),
+        (Expression.subquery(left, "x", Predicate("$x > 1")), ExpressionType.SUBQUERY, [2]),
+        (Expression.aggregate([1, Expression("a.@count"), "c"]), ExpressionType.AGGREGATE, [1, 2, "c"]),
+        (Expression.function("add:to:", Expression("a.@count"), 5), ExpressionType.FUNCTION, 7),
+        (Expression.constant(b"x"), ExpressionType.CONSTANT, b"x"),
+        (Expression.variable("v"), ExpressionType.VARIABLE, "w"),
+        (Expression.key_path("@count", Expression("a")), ExpressionType.KEY_PATH, 2),
+        (Expression.evaluated_object(), ExpressionType.SELF, item),
+    ):
+        assert made.type == kind
+        again = pickle.loads(pickle.dumps(made))
+        assert (again, again.format, again.type) == (made, made.format, kind)
+        for each in (made, again):
+            found = each.value(item, {"v": "w"})
+            assert (list(found) if isinstance(expected, list) else found) == expected, made.format
+        assert copy.deepcopy(made) is made
+
+
+def test_functions_of_orders_are_let_go_after_use() -> None:
+    before = set(_host._functions)
+    by_length = SortDescriptor(None, selector=lambda first, second: len(first) - len(second))
+    assert by_length.sorted(["bb", "a"]) == ["a", "bb"]
+
+    def fails(first: Any, second: Any) -> int:
+        raise KeyError("no order")
+
+    with pytest.raises(CallbackError, match="no order"):
+        SortDescriptor(None, selector=fails).sorted(["bb", "a"])
+    assert set(_host._functions) == before
+
+
+def test_selectors_of_flags() -> None:
+    """What a store of the host's own is told of an order."""
+    for name in (
+        "compare:",
+        "caseInsensitiveCompare:",
+        "localizedCompare:",
+        "localizedCaseInsensitiveCompare:",
+        "localizedStandardCompare:",
+    ):
+        for ascending in (True, False):
+            assert selector_of(SortDescriptor("t", ascending, name)._sort().flags) == name
+    only = selector_of(SortDescriptor("t", selector=lambda *_: 0)._sort().flags)
+    assert callable(only)
+    with pytest.raises(UnsupportedError, match="leave sorting by it to the library"):
+        only(1, 2)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import pickle
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from corestone import Context, InvalidHandleError, Model, ModelError, ObjectGoneError, TypeMismatchError
+from corestone import Container, Context, InvalidHandleError, Model, ModelError, ObjectGoneError, TypeMismatchError
 from corestone.object import context_of, object_id, state
 
 
@@ -211,8 +214,6 @@ def test_entities_classes(staff: Context) -> None:
 
 def test_a_property_may_hide_a_method(ctx: Context) -> None:
     model = Model({"Thing": {"id": "int = 7", "context": "string?", "get": "string?", "is_fault": "bool = true"}})
-    from corestone import Container
-
     with Container(model, f"{ctx.container.path}.things") as container:
         things = container.context()
         thing = things.insert("Thing", context="c", get="g")
@@ -274,3 +275,181 @@ def test_a_cascade_spares_a_member_that_moved(staff: Context, elsewhere: bool, i
     check = staff.container.context()
     assert [task.title for task in check.fetch("Task", "owner.name == 'Gus'")] == ["moves"]
     assert check.count("Task", "title == 'stays'") == 0
+
+
+def test_shown_values(staff: Context) -> None:
+    ada = staff.first("Employee", "name == 'Ada'")
+    ada.nickname = "x" * 38
+    _ = ada.age
+    assert repr(ada) == f"<Employee {ada.id.uri.rsplit('/', 1)[1]} name='Ada' nickname={'x' * 38!r} age=36 badge=None>"
+    ada.nickname = "x" * 39
+    assert f" nickname='{'x' * 38}… age=36" in repr(ada)
+    staff.delete(ada)
+    assert repr(ada).startswith(f"<Employee {ada.id.uri.rsplit('/', 1)[1]} deleted name='Ada'")
+    task = staff.insert("Task", title="t")
+    assert repr(task) == "<Task new title='t'>"
+
+
+def test_documentation_of_properties(staff: Context) -> None:
+    employee = staff.model["Employee"].object_class
+    names = ("name", "age", "nickname", "department", "tasks", "projects")
+    assert {name: vars(employee)[name].__doc__ for name in names} == {
+        "name": "string",
+        "age": "integer 16",
+        "nickname": "optional string",
+        "department": "optional to-one Department, inverse employees, delete rule nullify",
+        "tasks": "optional ordered to-many Task, inverse owner, delete rule cascade",
+        "projects": "optional to-many Project, inverse members, delete rule nullify",
+    }  # fmt: skip
+    assert employee.__doc__ == "Objects of the entity Employee."
+    assert employee.__module__ == "corestone.entities"
+
+
+def test_values_by_names_that_are_wrong(staff: Context) -> None:
+    ada = staff.first("Employee", "name == 'Ada'")
+    with pytest.raises(
+        TypeMismatchError, match=r"Employee\.tasks: A to-many relationship is read as an attribute"
+    ) as caught:
+        ada.get("name", "tasks")
+    assert (caught.value.entity, caught.value.key) == ("Employee", "tasks")
+    assert ada.get() == ()
+    bodies: list[Any] = [
+        lambda: ada.get("nmae"),
+        lambda: ada.is_changed("nmae"),
+        lambda: ada.committed_value("nmae"),
+        lambda: ada.validate_value("nmae", 1),
+        lambda: ada.set_primitive("nmae", 1),
+        lambda: ada.has_fault("nmae"),
+        lambda: ada.object_ids("nmae"),
+    ]
+    for body in bodies:
+        with pytest.raises(
+            ModelError, match=r"The entity Employee has no property 'nmae'\. Did you mean 'name'"
+        ) as told:
+            body()
+        assert (told.value.entity, told.value.key) == ("Employee", "nmae")
+
+
+def test_each_state_alone(staff: Context) -> None:
+    def states(item: Any) -> list[str]:
+        names = ("is_fault", "is_inserted", "is_updated", "is_deleted", "has_changes")
+        return [name for name in names if getattr(item, name)]
+
+    new = staff.insert("Task", title="t")
+    assert states(new) == ["is_inserted", "has_changes"]
+    staff.save()
+    assert states(new) == []
+    new.title = "u"
+    assert states(new) == ["is_updated", "has_changes"]
+    assert (new.faulting_state, new.changed_values(), new.committed_values("title")) == (
+        0,
+        {"title": "u"},
+        {"title": "t"},
+    )
+    staff.refresh(new, merge=False)
+    assert (states(new), new.faulting_state) == (["is_fault"], 1)
+    assert new.title == "t"
+    staff.delete(new)
+    assert "is_deleted" in states(new)
+    assert "is_updated" not in states(new)
+
+
+def test_ids_that_relationships_lead_to(staff: Context) -> None:
+    ada = staff.first("Employee", "name == 'Ada'")
+    elena = staff.first("Employee", "name == 'Elena'")
+    assert ada.object_ids("department") == [ada.department.id]
+    assert elena.object_ids("department") == []
+    assert ada.object_ids("tasks") == [task.id for task in ada.tasks]
+    ada.tasks.reverse()
+    assert ada.object_ids("tasks") == [task.id for task in ada.tasks]
+    assert elena.object_ids("tasks") == []
+
+
+def test_clones(staff: Context) -> None:
+    ada = staff.first("Employee", "name == 'Ada'")
+    plain = ada.clone()
+    assert (plain.name, plain.age, plain.department, plain.is_inserted) == ("Ada", 36, ada.department, True)
+    assert plain != ada
+    # Tasks have one owner, and are not taken away.
+    assert (len(plain.tasks), len(ada.tasks)) == (0, 3)
+    deep = ada.clone(depth=1)
+    assert [task.title for task in deep.tasks] == ["think", "write", "prove"]
+    assert not set(deep.tasks) & set(ada.tasks)
+    assert deep.department not in (None, ada.department)
+    some = ada.clone(depth=1, including=["tasks"])
+    assert len(some.tasks) == 3
+    assert some.department is ada.department
+    none = ada.clone(depth=1, including=[])
+    assert (len(none.tasks), none.department) == (0, ada.department)
+
+
+def test_clones_and_unique_values(tmp_path: Path) -> None:
+    model = Model({"A": {"@unique": ["code"], "code": "string?", "note": "string?"}})
+    with Container(model, tmp_path / "a.store", unsaved="discard") as container:
+        ctx = container.context()
+        item = ctx.insert("A", code="x", note="n")
+        ctx.save()
+        assert (item.clone().code, item.clone().note) == (None, "n")
+        assert item.clone(keeps_unique=True).code == "x"
+
+
+def test_members_as_primitive_values(staff: Context) -> None:
+    fresh = staff.container.context()
+    ada = fresh.first("Employee", "name == 'Ada'")
+    assert ada.get_primitive("tasks") is None
+    think, write, prove = ada.tasks
+    assert ada.get_primitive("tasks") == [think, write, prove]
+    ada.set_primitive("tasks", [prove])
+    assert list(ada.tasks) == [prove]
+    assert write.owner is ada
+    ada.set_primitive("tasks", None)
+    assert ada.get_primitive("tasks") == []
+    assert not fresh.has_changes
+    fresh.refresh(ada, merge=False)
+    assert list(ada.tasks) == [think, write, prove]
+    with ada.changing("tasks"):
+        ada.set_primitive("tasks", [write])
+    assert think.owner is None
+    assert write.owner is ada
+    assert fresh.has_changes
+    with pytest.raises(TypeMismatchError, match=r"Employee\.tasks"):
+        ada.set_primitive("tasks", ["x"])
+    assert list(ada.tasks) == [write]
+
+
+@pytest.mark.parametrize(
+    ("mutation", "expected"), [("union", "abc"), ("minus", "a"), ("intersect", "b"), ("set", "bc")]
+)
+def test_changes_of_members_that_are_told(staff: Context, mutation: str, expected: str) -> None:
+    """Inverses follow what is told."""
+    a, b, c = (staff.insert("Employee", name=name) for name in "abc")
+    project = staff.insert("Project", title="p", members=[a, b])
+    staff.save()
+    members = {"union": [b, c], "minus": [b], "intersect": [b, c], "set": [b, c]}[mutation]
+    now = {each.name: each for each in (a, b, c)}
+    project.will_change("members", mutation, members)
+    project.set_primitive("members", [now[name] for name in expected])
+    project.did_change("members", mutation, members)
+    assert "".join(sorted(each.name for each in project.members)) == expected
+    for person in (a, b, c):
+        assert (project in person.projects) == (person.name in expected), person.name
+    staff.save()
+    other = staff.container.context().get(project.id)
+    assert "".join(sorted(each.name for each in other.members)) == expected
+
+
+def test_plans_of_many_sets_of_names(staff: Context) -> None:
+    """More sets of names than plans are kept for, each of them right."""
+    ada = staff.first("Employee", "name == 'Ada'")
+    names = ["name", "age", "nickname", "badge", "steps", "height", "active"]
+    values = dict(zip(names, ada.get(*names)))
+    seen = 0
+    for length in range(1, 5):
+        for chosen in itertools.permutations(names, length):
+            assert ada.get(*chosen) == tuple(values[name] for name in chosen)
+            seen += 1
+    assert seen > 256
+    for number, chosen in enumerate(itertools.permutations(names[1:3] + names[3:6], 4)):
+        new = {name: "x" if name == "nickname" else number for name in chosen}
+        ada.set(**new)
+        assert ada.to_dict(*chosen) == new

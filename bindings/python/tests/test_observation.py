@@ -381,3 +381,87 @@ def test_stores_of_a_coordinator(tmp_path: Path) -> None:
     assert len(heard) == 3
     with pytest.raises(KeyError):
         coordinator.observe("stores_will_change", hear)
+
+
+def test_all_that_a_save_tells(ctx: Any) -> None:
+    ada, bob, eve = (ctx.insert("Person", name=name) for name in ("Ada", "Bob", "Eve"))
+    ctx.save()
+    heard: list[Any] = []
+    token = ctx.observe("did_save", lambda own, changes: heard.append((own, changes)))
+    ids = ctx.observe(ContextNotification.DID_SAVE_OBJECT_IDS, lambda own, changes: heard.append((own, changes)))
+    new = ctx.insert("Person", name="New")
+    ada.age = 5
+    gone = bob.id
+    ctx.delete(bob)
+    ctx.save()
+    (own, told), (other, only_ids) = heard
+    assert own is other is ctx
+    assert (told.inserted, told.updated) == ([new], [ada])
+    assert (told.refreshed, told.invalidated, told.invalidated_all) == ([], [], False)
+    for each in (told, only_ids):
+        assert (each.inserted_ids, each.updated_ids, each.deleted_ids) == ([new.id], [ada.id], [gone])
+        assert (each.refreshed_ids, each.invalidated_ids, each.query_generation) == ([], [], None)
+        assert (each.ids.inserted, each.ids.updated, each.ids.deleted) == ([new.id], [ada.id], [gone])
+        assert repr(each) == "<ContextChanges: 1 inserted, 1 updated, 1 deleted>"
+    assert (only_ids.inserted, only_ids.updated, only_ids.deleted) == ([], [], [])
+    assert eve.id not in told.updated_ids
+    del token, ids
+
+
+def test_a_reset_tells_that_all_is_invalid(ctx: Any) -> None:
+    ctx.insert("Person", name="Ada")
+    ctx.save()
+    heard: list[Any] = []
+    with ctx.observe("objects_did_change", lambda _, changes: heard.append(changes)):
+        ctx.reset()
+    (told,) = heard
+    assert told.invalidated_all
+    assert told.ids.invalidated_all
+    assert repr(told) in ("<ContextChanges: all invalidated>", "<ContextChanges: 1 invalidated>")
+
+
+def test_an_observer_reads_what_is_there_now(ctx: Any) -> None:
+    """What was read ahead is not shown to it, nor after it."""
+    for name in ("a", "b", "c"):
+        ctx.insert("Person", name=name, age=1)
+    ctx.save()
+    people = ctx.fetch("Person", sort="name")
+    seen: list[list[int]] = []
+
+    def look(own: Any, _: Any) -> None:
+        seen.append([each.age for each in people])
+        people[2].age = 7
+
+    with ctx.observe("will_save", look):
+        assert [each.age for each in people] == [1, 1, 1]
+        people[0].age = 5
+        ctx.save()
+    assert seen[0] == [5, 1, 1]
+    assert [each.age for each in people] == [5, 1, 7]
+
+
+def test_prior_and_initial_changes(ctx: Any) -> None:
+    told: list[tuple[bool, Any, Any]] = []
+    ada = ctx.insert("Person", name="Ada")
+    with ada.observe("name", lambda _, change: told.append((change.is_prior, change.old, change.new)), prior=True):
+        ada.name = "Eve"
+    assert told == [(True, "Ada", None), (False, "Ada", "Eve")]
+    told.clear()
+    both = ada.observe(
+        "name", lambda _, change: told.append((change.is_prior, change.old, change.new)), prior=True, initial=True
+    )
+    ada.name = "Zoe"
+    assert told == [(False, None, "Eve"), (True, "Eve", None), (False, "Eve", "Zoe")]
+    both.cancel()
+
+
+def test_names_of_notifications(ctx: Any) -> None:
+    for name in ContextNotification:
+        for given in (name, name.name, name.name.lower()):
+            ctx.observe(given, lambda *_: None).cancel()
+    for wrong in ("did_sav", "stores_did_change", ""):
+        with pytest.raises(corestone.InvalidArgumentError, match="notification is") as caught:
+            ctx.observe(wrong, print)
+        assert isinstance(caught.value, KeyError)
+    with pytest.raises(corestone.InvalidArgumentError, match="There is no function to call"):
+        ctx.observe("did_save", None)

@@ -7,7 +7,17 @@ from typing import Any
 
 import pytest
 
-from corestone import Container, Context, InvalidArgumentError, ManagedObject, Model, Predicate, SortDescriptor, key
+from corestone import (
+    Container,
+    Context,
+    InvalidArgumentError,
+    ManagedObject,
+    Model,
+    Predicate,
+    SortDescriptor,
+    UnsupportedError,
+    key,
+)
 
 
 def names(found: Any) -> list[str]:
@@ -152,3 +162,88 @@ def test_over_plain_values() -> None:
     assert key("tags").contains("x").filter(people) == people[:1]
     assert (key("tags").count() == 0).filter(people) == people[1:]
     assert key("name").desc().sorted(people) == people[::-1]
+
+
+OPTIONS: list[tuple[dict[str, Any], str]] = [
+    ({}, ""),
+    ({"case_insensitive": True}, "[c]"),
+    ({"diacritic_insensitive": True}, "[d]"),
+    ({"case_insensitive": True, "diacritic_insensitive": True}, "[cd]"),
+    ({"case_insensitive": False, "diacritic_insensitive": False}, ""),
+]
+
+
+@pytest.mark.parametrize(("options", "brackets"), OPTIONS)
+def test_options_of_comparisons_of_text(options: dict[str, Any], brackets: str) -> None:
+    name = key("name")
+    for predicate, word in (
+        (name.equals("é", **options), "=="), (name.contains("é", **options), "CONTAINS"),
+        (name.begins_with("é", **options), "BEGINSWITH"), (name.ends_with("é", **options), "ENDSWITH"),
+        (name.like("é", **options), "LIKE"), (name.matches("é", **options), "MATCHES"),
+    ):  # fmt: skip
+        assert predicate.format == f'name {word}{brackets} "é"'
+        assert predicate.evaluate({"name": "é"})
+        assert predicate.evaluate({"name": "É"}) == ("c" in brackets)
+        assert predicate.evaluate({"name": "e"}) == ("d" in brackets)
+        assert predicate.evaluate({"name": "E"}) == (brackets == "[cd]")
+
+
+def test_comparisons_and_both_their_sides() -> None:
+    n = key("n")
+    for predicate, format_, holds in (
+        (n == 5, "n == 5", [5]),
+        (n != 5, "n != 5", [4, 6]),
+        (n < 5, "n < 5", [4]),
+        (n <= 5, "n <= 5", [4, 5]),
+        (n > 5, "n > 5", [6]),
+        (n >= 5, "n >= 5", [5, 6]),
+        (5 < n, "n > 5", [6]),  # noqa: SIM300
+        (5 >= n, "n <= 5", [4, 5]),  # noqa: SIM300
+        (n.between(4, 5), "n BETWEEN {4, 5}", [4, 5]),
+        (n.in_([4, 6]), "n IN {4, 6}", [4, 6]),
+        (n.in_(range(5)), "n IN {0, 1, 2, 3, 4}", [4]),
+        (n.in_(key("many")), "n IN many", [6]),
+        (n + 1 == 5, "n + 1 == 5", [4]),
+        (10 - n == 5, "10 - n == 5", [5]),
+        (n - 1 == 5, "n - 1 == 5", [6]),
+        (2 * n == 8, "2 * n == 8", [4]),
+        (30 / n == 5, "30 / n == 5", [6]),
+        (n / 2 == 3, "n / 2 == 3", [6]),
+    ):
+        assert predicate.format == format_
+        items = [{"n": number, "many": [6, 7]} for number in (4, 5, 6)]
+        assert [item["n"] for item in predicate.filter(items)] == holds, format_
+
+
+def test_conditions_on_members() -> None:
+    numbers = {"a": [1, 2], "b": [2, 3], "c": []}
+    items: list[dict[str, Any]] = [{"name": name, "tags": [{"n": n} for n in numbers[name]]} for name in numbers]
+    tags, n = key("tags"), key("n")
+    for predicate, expected in (
+        (tags.any(n == 2), "ab"), (tags.any(n > 2), "b"), (tags.none(n == 2), "c"), (tags.none(n > 2), "ac"),
+        (tags.all(n < 3), "ac"), (tags.all(n == 2), "c"), (tags.any(n != 2), "ab"), (tags.none(n != 2), "c"),
+        (tags.any((n == 1) | (n == 3)), "ab"), (tags.none((n == 1) & (n == 3)), "abc"), (tags.any(~(n == 2)), "ab"),
+        (tags.count() == 0, "c"), (tags.sum("n") == 5, "b"), (tags.max(n) == 2, "a"), (tags.min("n") == 1, "a"),
+        (tags.avg(n) == 2.5, "b"), (tags.any(n.in_([3, 4])), "b"), (tags.any(n.between(0, 1)), "a"),
+        (tags.any(n + 1 == 2), "a"), (tags.any(Predicate("n == 2 AND NOT (n == 3)")), "ab"),
+    ):  # fmt: skip
+        assert "".join(item["name"] for item in predicate.filter(items)) == expected, predicate.format
+
+
+def test_parts_that_begin_at_a_member() -> None:
+    for text, expected in (
+        ("TERNARY(n == 1, a, b) == 2", "TERNARY($each.n == 1, $each.a, $each.b) == 2"),
+        ("n UNION m == {1}", "$each.n UNION $each.m == {1}"),
+        ("n INTERSECT m == {1}", "$each.n INTERSECT $each.m == {1}"),
+        ("n MINUS m == {1}", "$each.n MINUS $each.m == {1}"),
+        ("{n, 2} CONTAINS $x", "{$each.n, 2} CONTAINS $x"),
+        ("SELF == n", "$each == $each.n"),
+        ("FUNCTION(n, 'f', m) == 1", 'FUNCTION($each.n, "f" , $each.m) == 1'),
+        ("list[SIZE] == n", "($each.list)[SIZE] == $each.n"),
+        ("TRUEPREDICATE", "TRUEPREDICATE"),
+        ("ANY a.b == n", "ANY $each.a.b == $each.n"),
+    ):
+        found = key("m").any(Predicate(text))
+        assert found.format == f"SUBQUERY(m, $each, {expected}).@count > 0"
+    with pytest.raises(UnsupportedError, match="A block predicate has no keys that could begin at a member"):
+        key("m").any(Predicate.block(lambda *_: True))

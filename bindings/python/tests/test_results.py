@@ -10,7 +10,7 @@ from uuid import UUID
 
 import pytest
 
-from corestone import Context, InternalError, ModelError, ObjectGoneError
+from corestone import Context, InternalError, ModelError, ObjectGoneError, Predicate, SortDescriptor, _host
 from corestone._columns import unpack
 from corestone.results import BLOCK
 
@@ -189,3 +189,97 @@ def test_unpacking() -> None:
     assert unpack(packed(words(0), words(1), words(4), b"", words(0), words(0))) == [(4, None, [])]
     with pytest.raises(InternalError):
         unpack(packed(words(0), words(1), words(9)))
+
+
+def test_bounds_of_places_and_slices(staff: Context) -> None:
+    people = staff.fetch("Employee", sort="name")
+    assert people[5] is people[-1]
+    assert people[-6] is people[0]
+    assert [each.name for each in people[4:99]] == ["Elena", "Grace"]
+    assert [each.name for each in people[-2:]] == ["Elena", "Grace"]
+    assert [each.name for each in people[:-5]] == ["Ada"]
+    assert [each.name for each in people[4:1:-2]] == ["Elena", "Chloé"]
+    assert [each.name for each in people[::3]] == ["Ada", "Dmitri"]
+    assert people[6:] == people[3:3] == []
+    assert people[:1][0] is people.first
+    assert list(reversed(people)) == people[::-1]
+
+
+@pytest.mark.parametrize("count", [1, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK, 2 * BLOCK + 1])
+def test_paths_and_targets_of_whole_blocks(staff: Context, count: int) -> None:
+    owner = staff.first("Employee", "name == 'Ada'")
+    staff.insert_many("Task", [{"title": f"t{at:04}", "owner": owner} for at in range(count)])
+    staff.save()
+    found = staff.fetch("Task", "title BEGINSWITH 't0'", sort="title")
+    assert len(list(found)) == len(found) == count
+    assert found.column("owner") == [owner] * count
+    assert found.column("owner.name") == ["Ada"] * count
+    assert found.columns("title", "owner.age") == [[f"t{at:04}" for at in range(count)], [36] * count]
+
+
+def test_values_are_not_read_of_other_rows(staff: Context) -> None:
+    """What is read ahead for a block belongs to its own rows."""
+    staff.insert_many("Project", [{"title": f"{at:05}"} for at in range(BLOCK + 3)])
+    staff.save()
+    fresh = staff.container.context()
+    found = fresh.fetch("Project", "title BEGINSWITH '0'", sort="title")
+    everyone = list(found)
+    assert [each.title for each in everyone] == [each.title for each in everyone] == found.column("title")
+    assert everyone[BLOCK].title == f"{BLOCK:05}"
+    part = found[BLOCK - 1 : BLOCK + 1]
+    assert [each.title for each in part for _ in range(2)] == [f"{at:05}" for at in (BLOCK - 1,) * 2 + (BLOCK,) * 2]
+    assert part[0] is everyone[BLOCK - 1]
+
+
+def test_filtered_and_ordered_are_results_of_their_own(staff: Context) -> None:
+    people = staff.fetch("Employee", sort="name")
+    old = people.filtered("age > $least", least=40)
+    assert [each.name for each in old] == ["Boris", "Dmitri", "Grace"]
+    assert (old.entity, len(people)) == (people.entity, 6)
+    assert [each.name for each in people.filtered(Predicate("age < %d", 34))] == ["Chloé", "Elena"]
+    assert [each.name for each in people.filtered("age == %d OR name == %@", 36, "Grace")] == ["Ada", "Grace"]
+    assert [each.name for each in people.ordered("department.name", "-age")] == [
+        "Elena", "Grace", "Boris", "Ada", "Dmitri", "Chloé",
+    ]  # fmt: skip
+    by_length = SortDescriptor("name", selector=lambda first, second: len(first) - len(second))
+    assert [each.name for each in people.ordered(by_length, "name")] == [
+        "Ada", "Boris", "Chloé", "Elena", "Grace", "Dmitri",
+    ]  # fmt: skip
+    assert [each.name for each in people.ordered()] == [each.name for each in people]
+
+
+def test_pages_for_notebooks(staff: Context) -> None:
+    staff.insert_many("Project", [{"title": str(at)} for at in range(17)])
+    page = staff.fetch("Project")._repr_html_()
+    assert page.count("<tr>") == 21
+    assert "20 Project objects</caption>" in page
+    staff.insert("Project", title="last")
+    page = staff.fetch("Project")._repr_html_()
+    assert page.count("<tr>") == 21
+    assert "21 Project objects, the first 20 shown</caption>" in page
+    heads = staff.fetch("Employee", "name == 'Elena'")._repr_html_()
+    assert heads.count("<th>") == 12
+    assert heads.count("<td>") == 12
+    assert "<td></td>" in heads
+    assert "None" not in heads
+
+
+def test_shown_objects(staff: Context) -> None:
+    for limit, more in ((4, False), (5, False), (6, True)):
+        shown = repr(staff.fetch("Employee", sort="name", limit=limit))
+        assert shown.startswith(f"<Results: {limit} Employee objects: <Employee p")
+        assert (", …>" in shown) == more
+        assert shown.count("<Employee") == min(limit, 5)
+    staff.insert("Project", title="x")
+    assert repr(staff.inserted).startswith("<Results: 1 managed objects: <Project new")
+    assert staff.inserted.entity is None
+    assert staff.fetch("Employee").entity is staff.model["Employee"]
+    assert staff.fetch("Employee").batch_size == 0
+
+
+def test_the_function_of_an_order_is_let_go(staff: Context) -> None:
+    before = set(_host._functions)
+    people = staff.fetch("Employee")
+    by_length = SortDescriptor("name", selector=lambda first, second: len(first) - len(second))
+    assert people.ordered(by_length)[0].name == "Ada"
+    assert set(_host._functions) == before

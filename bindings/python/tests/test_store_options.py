@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from corestone import Container, InvalidArgumentError, Model, ModelMismatchError, TypeMismatchError
+from corestone import Container, InvalidArgumentError, Model, ModelMismatchError, TypeMismatchError, _abi
+from corestone._store_options import store_options
+from corestone.values import decode_value
 
 
 def setting(path: Path, name: str) -> Any:
@@ -148,3 +150,100 @@ def test_a_store_in_memory(model: Model) -> None:
         ctx.save()
         assert container.context().count("Employee") == 1
         assert other.context().count("Employee") == 0
+
+
+def told(**options: Any) -> dict[str, Any]:
+    """What the library is told, but for what is as it is without options."""
+
+    def plain(given: Any) -> dict[str, Any]:
+        names = [each[0] for each in given._fields_ if each[0] != "host_option_values"]  # an address
+        return {name: getattr(given, name) for name in names if isinstance(getattr(given, name), int)}
+
+    usual = plain(store_options())
+    return {name: value for name, value in plain(store_options(**options)).items() if usual[name] != value}
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"read_only": True}, {"flags": _abi.STORE_READ_ONLY}),
+        ({"must_exist": True}, {"flags": _abi.STORE_MUST_EXIST}),
+        ({"history": True}, {"flags": _abi.STORE_HISTORY}),
+        ({"posts_own_changes": True}, {"flags": _abi.STORE_POSTS_OWN_CHANGES}),
+        ({"sync": "normal"}, {"flags": _abi.STORE_NORMAL_SYNC}),
+        ({"journal": "rollback"}, {"flags": _abi.STORE_ROLLBACK_JOURNAL}),
+        ({"analyze": True}, {"flags": _abi.STORE_ANALYZE}),
+        ({"vacuum": True}, {"flags": _abi.STORE_VACUUM}),
+        ({"ignore_versioning": True}, {"flags": _abi.STORE_IGNORE_VERSIONING}),
+        ({"flags": _abi.STORE_WRITABLE, "history": True}, {"flags": _abi.STORE_WRITABLE | _abi.STORE_HISTORY}),
+        ({"busy_timeout": 1.5}, {"busy_timeout_ms": 1500}),
+        ({"busy_timeout": 0}, {"busy_timeout_ms": 1}),
+        ({"busy_timeout": 0.0001}, {"busy_timeout_ms": 1}),
+        ({"cache_kb": 512}, {"cache_kb": 512}),
+        ({"max_connections": 3}, {"max_connections": 3}),
+        ({"watch_interval": 0.25}, {"watch_interval_ms": 250}),
+        ({"watch_interval": 0.0001}, {"watch_interval_ms": 1}),
+        ({"file_mode": 0o640}, {"file_mode": 0o640}),
+        ({"external_threshold": 7}, {"external_threshold": 7}),
+        ({"external_threshold": 0}, {"external_threshold": 1}),
+        ({"value_limit": 70_000}, {"value_limit": 70_000}),
+        ({"memory_limit": 80_000}, {"memory_limit": 80_000}),
+        ({"step_limit": 90_000}, {"step_limit": 90_000}),
+        ({"external_limit": 95_000}, {"external_limit": 95_000}),
+        ({"pragmas": {"a": 1, "b": "c"}}, {"pragma_count": 2}),
+        ({"foreign_options": ["a", "b", "c"]}, {"foreign_option_count": 3}),
+        ({"sync": "full", "journal": "wal", "busy_timeout": 5, "cache_kb": 0, "file_mode": None}, {}),
+    ],
+)
+def test_each_option_tells_the_library_its_own_field(options: dict[str, Any], expected: dict[str, Any]) -> None:
+    assert told(**options) == expected
+
+
+def test_options_of_a_host_and_pragmas_in_their_order() -> None:
+    given = store_options(pragmas={"a": 1, "b": "c"}, options={"n": 5, "flag": True, "text": "Zoë", "none": None})
+    names = [_abi.decode(given.host_option_names[place]) for place in range(given.host_option_count)]
+    assert names == ["n", "flag", "text", "none"]
+    cells = (_abi.Value * 4).from_address(given.host_option_values)
+    assert [decode_value(cell) for cell in cells] == [5, True, "Zoë", None]
+    assert [(_abi.decode(each.name), _abi.decode(each.value)) for each in given.pragmas[:2]] == [("a", "1"), ("b", "c")]
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "key", "words"),
+    [
+        ({"sync": "off"}, InvalidArgumentError, None, 'sync is "full" or "normal", not \'off\''),
+        ({"journal": "off"}, InvalidArgumentError, None, 'journal is "wal" or "rollback", not \'off\''),
+        ({"busy_timeout": -0.1}, InvalidArgumentError, "busy_timeout", "busy_timeout is -0.1, but cannot be negative"),
+        ({"busy_timeout": float("nan")}, TypeMismatchError, "busy_timeout", "has to be a number of seconds"),
+        ({"busy_timeout": "5"}, TypeMismatchError, "busy_timeout", "has to be a number of seconds"),
+        ({"busy_timeout": 2**31 / 1000}, InvalidArgumentError, "busy_timeout", "at most 2147483 seconds"),
+        ({"watch_interval": -1}, InvalidArgumentError, "watch_interval", "cannot be negative"),
+        (
+            {"cache_kb": 2**31},
+            InvalidArgumentError,
+            "cache_kb",
+            "cache_kb is 2147483648, but can be at most 2147483647",
+        ),
+        ({"max_connections": -1}, InvalidArgumentError, "max_connections", "cannot be negative"),
+        ({"file_mode": 0}, InvalidArgumentError, "file_mode", "file_mode is 0, but has to be at least 1"),
+        ({"value_limit": 0}, InvalidArgumentError, "value_limit", "value_limit is 0, but has to be at least 1"),
+        ({"external_limit": 0}, InvalidArgumentError, "external_limit", "has to be at least 1"),
+        ({"vacuum": 2.0}, TypeMismatchError, "vacuum", "vacuum is 2.0, but has to be True or False"),
+        ({"pragmas": {"a": None}}, TypeMismatchError, "a", "The pragma a is None, but has to be a text or a number"),
+        ({"options": ["a"]}, TypeMismatchError, "options", "has to be a dictionary"),
+        ({"options": {1: 2}}, TypeMismatchError, "options", "options is 1, but has to be a str"),
+    ],
+)
+def test_options_that_are_refused_by_name(options: dict[str, Any], kind: type[Any], key: str, words: str) -> None:
+    with pytest.raises(kind) as caught:
+        store_options(**options)
+    assert words in str(caught.value)
+    assert caught.value.key == key
+
+
+def test_milliseconds_and_bounds() -> None:
+    assert store_options(busy_timeout=2147483.647).busy_timeout_ms == 2**31 - 1
+    assert store_options(cache_kb=2**31 - 1).cache_kb == 2**31 - 1
+    assert store_options(busy_timeout=0.0015).busy_timeout_ms == 2
+    numbers: dict[str, Any] = {"analyze": 1, "vacuum": 0}
+    assert store_options(**numbers).flags == _abi.STORE_ANALYZE

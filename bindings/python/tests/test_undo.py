@@ -176,3 +176,70 @@ def test_actions_end_with_the_manager() -> None:
     del payload, manager
     gc.collect()
     assert known() is None
+
+
+def test_levels_that_keep_all_or_some(ctx: Any) -> None:
+    manager = ctx.undo_manager
+    assert manager.levels_of_undo == 0
+    book = ctx.insert("Book", title="0")
+    ctx.process_pending_changes()
+    manager.remove_all_actions()
+    for levels, steps in ((0, 5), (3, 3), (-2, 5)):
+        manager.levels_of_undo = levels
+        assert manager.levels_of_undo == max(levels, 0)
+        for title in "12345":
+            book.title = title
+            ctx.process_pending_changes()
+        count = 0
+        while manager.undo():
+            count += 1
+        assert (count, book.title) == (steps, str(5 - steps) if steps < 5 else book.title)
+        manager.remove_all_actions()
+
+
+def test_titles_and_names_of_steps(ctx: Any) -> None:
+    manager = ctx.undo_manager
+
+    def titles() -> tuple[str, str, str, str]:
+        return (
+            manager.undo_action_name, manager.redo_action_name, manager.undo_menu_item_title,
+            manager.redo_menu_item_title,
+        )  # fmt: skip
+
+    assert titles() == ("", "", "Undo", "Redo")
+    assert (manager.can_undo, manager.can_redo, manager.is_undoing, manager.is_redoing) == (False,) * 4
+    seen: list[tuple[bool, bool]] = []
+
+    def note() -> None:
+        seen.append((manager.is_undoing, manager.is_redoing))
+        manager.register_undo(note)
+
+    with manager.group("Paste") as same:
+        assert same is manager
+        manager.register_undo(note)
+    assert titles() == ("Paste", "", "Undo Paste", "Redo")
+    assert (manager.can_undo, manager.can_redo) == (True, False)
+    assert manager.undo()
+    assert titles() == ("", "Paste", "Undo", "Redo Paste")
+    assert (manager.can_undo, manager.can_redo) == (False, True)
+    assert manager.redo()
+    assert titles() == ("Paste", "", "Undo Paste", "Redo")
+    assert seen == [(True, False), (False, True)]
+    assert not manager.redo()
+
+
+def test_what_was_read_before_a_step_is_not_shown_after_it(ctx: Any) -> None:
+    for title in "abc":
+        ctx.insert("Book", title=title, pages=1)
+    ctx.save()
+    books = ctx.fetch("Book", sort="title")
+    for step in (ctx.undo, ctx.undo_manager.undo):
+        assert [book.pages for book in books] == [book.pages for book in books] == [1, 1, 1]
+        for number, book in enumerate(books):
+            book.pages = number
+        assert [book.pages for book in books] == [0, 1, 2]
+        assert step()
+        assert [book.pages for book in books] == [1, 1, 1]
+        assert ctx.redo()
+        assert [book.pages for book in books] == [0, 1, 2]
+        assert ctx.undo()

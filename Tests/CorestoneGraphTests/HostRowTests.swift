@@ -1,0 +1,505 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+import XCTest
+
+@testable import CorestoneHosting
+
+/// What becomes of the rows that a program's own store gives, one by one: what is taken, what is refused and how, what is asked later.
+final class HostRowTests: XCTestCase {
+    private var model: Model!
+    private var names: RowNames!
+    private var place: HostPlace!
+
+    override func setUpWithError() throws {
+        model = Model()
+        let being = try model.addEntity(named: "Being")
+        try being.setAbstract(true)
+        try being.addAttribute(named: "name", type: .string)
+        let (person, manager, team) = (
+            try model.addEntity(named: "Person"), try model.addEntity(named: "Manager"),
+            try model.addEntity(named: "Team")
+        )
+        try person.setParent(being)
+        try manager.setParent(person)
+        try person.addAttribute(named: "age", type: .integer32, isOptional: false).setDefaultValue(.int(7))
+        try person.addAttribute(named: "nick", type: .string).setDefaultValue(.string("x"))
+        try person.addAttribute(named: "mood", type: .string, isTransient: true)
+        let at = try person.addAttribute(named: "at", type: .composite)
+        try at.addElement(named: "x", type: .double)
+        try at.addElement(named: "town", type: .string)
+        let boss = try person.addRelationship(named: "boss", destination: person)
+        let reports = try person.addRelationship(named: "reports", destination: person, isToMany: true)
+        try boss.setInverse(reports)
+        let home = try person.addRelationship(named: "team", destination: team)
+        let members = try team.addRelationship(
+            named: "members", destination: person, isToMany: true, isOrdered: true)
+        try home.setInverse(members)
+        let friends = try person.addRelationship(named: "friends", destination: person, isToMany: true)
+        try friends.setInverse(friends)
+        try model.freeze()
+        let identifier = UUIDValue.random().description
+        names = RowNames(model, ReferenceTable.of(identifier))
+        place = HostPlace(type: StoreType(rawValue: "Desk"), path: "desk", identifier: identifier)
+    }
+
+    private func entity(_ name: String) -> Entity { model.entity(named: name)! }
+    private func relationship(_ entity: String, _ name: String) -> Relationship {
+        self.entity(entity).property(named: name) as! Relationship
+    }
+    private var fetch: RowSink.Purpose { .fetch(StoreFetch(entity: entity("Person"))) }
+    private func sink(_ purpose: RowSink.Purpose) -> RowSink { RowSink(purpose, names, place) }
+
+    private func row(
+        _ name: String?, _ reference: Int64, _ values: [String: PropertyValue] = [:], version: Int64 = 1,
+        targets: [String: String] = [:]
+    ) -> PushedRow {
+        let known = name.map { entity($0) }
+        return PushedRow(
+            known, .integer(reference), version: version,
+            values.sorted { $0.key < $1.key }.map { key, value in
+                ((known ?? entity("Person")).property(named: key)!.key, value, targets[key].map { entity($0) })
+            })
+    }
+
+    private func value(_ sink: RowSink, _ place: Int, _ name: String) -> PropertyValue? {
+        let row = sink.rows[place]
+        guard let record = row.record, let property = row.entity.property(named: name) else { return nil }
+        let slot = Int(property.slot)
+        return record.hasValue(slot) ? record.view(slot, row.entity.layout.slots[slot]).propertyValue : .null
+    }
+
+    private func target(_ sink: RowSink, _ place: Int, _ name: String) -> String? {
+        let row = sink.rows[place]
+        let slot = Int(row.entity.property(named: name)!.slot)
+        return row.record?.target(slot, row.entity.layout.slots[slot]).map {
+            "\(model.entities[Int($0.entity)].name) \($0.primaryKey)"
+        }
+    }
+
+    private func failure(_ body: () throws -> Void, line: UInt = #line) -> CoreError {
+        do { try body() } catch let error as CoreError { return error } catch { XCTFail("\(error)", line: line) }
+        XCTFail("nothing failed", line: line)
+        return CoreError(.internal, "")
+    }
+
+    // MARK: Rows
+
+    func testARowWithoutAnEntityIsOfTheOneAskedFor() throws {
+        let sink = sink(fetch)
+        try sink.push([row("Manager", 2), row(nil, 1), row(nil, 2)])
+        XCTAssertEqual(sink.rows.map(\.entity.name), ["Manager", "Person", "Manager"])
+        XCTAssertEqual(sink.rows.map(\.key), [2, 1, 2])
+    }
+
+    func testWhatIsNoRowOfTheStore() throws {
+        let other = try model.copy()
+        try other.freeze()
+        let stranger = PushedRow(other.entity(named: "Person"), .integer(1), version: 1)
+        for (purpose, row, entity, words) in [
+            (.load, row(nil, 1), nil, "a row 1: it has no entity; name that of each row"),
+            (fetch, stranger, "Person", "Person 1: Person is no entity of this store's model"),
+            (.load, row("Being", 1), "Being", "Being 1: Being is abstract, and has no rows; name the row's own entity"),
+            (fetch, row("Team", 1), "Team", "Team 1: Person was asked for, which Team does not inherit from"),
+            (
+                .fetch(StoreFetch(entity: self.entity("Manager"))), row("Person", 1), "Person",
+                "Person 1: Manager was asked for, which Person does not inherit from"
+            ),
+            (
+                .members(relationship("Team", "members"), owners: [1]), row("Team", 1), "Team",
+                "Team 1: Person was asked for, which Team does not inherit from"
+            ),
+            (
+                .values(root: self.entity("Being"), wanted: [2]), row("Person", 1), "Person",
+                "Person 1: nobody asked for it; push the rows of the references that are given"
+            ),
+            (
+                fetch, row("Person", 1, version: -1), "Person",
+                "Person 1: its version is -1, and versions are 0 to 2147483647"
+            ),
+            (
+                fetch, row("Person", 1, version: 2_147_483_648), "Person",
+                "Person 1: its version is 2147483648, and versions are 0 to 2147483647"
+            ),
+        ] as [(RowSink.Purpose, PushedRow, String?, String)] {
+            let sink = sink(purpose)
+            let error = failure { try sink.push([row]) }
+            XCTAssertEqual(error.status, .invalidArgument, words)
+            XCTAssertEqual(error.code, CocoaCode.persistentStoreOperation.rawValue)
+            XCTAssertEqual(error.entity, entity)
+            XCTAssertEqual(error.value, .int(1))
+            XCTAssertEqual(error.file, "desk")
+            XCTAssertEqual(error.message, "desk cannot push \(words)")
+            XCTAssertTrue(sink.rows.isEmpty)
+        }
+    }
+
+    func testVersionsUpToTheHighest() throws {
+        let sink = sink(fetch)
+        sink.versionOf = { key, root in
+            XCTAssertEqual(root.root.name, "Being")
+            return Int32(key) * 10
+        }
+        try sink.push([row("Person", 1, ["age": .int(1)], version: 0)])
+        XCTAssertFalse(sink.sawVersions)
+        try sink.push([row("Person", 2, ["age": .int(1)], version: 2_147_483_647), row("Person", 3, ["age": .int(1)])])
+        XCTAssertTrue(sink.sawVersions)
+        XCTAssertEqual(sink.rows.map { $0.record?.version }, [10, .max, 1])
+    }
+
+    /// All of one call, or none, and nothing that it said of entities.
+    func testARefusedCallLeavesNothing() throws {
+        let sink = sink(fetch)
+        try sink.push([row("Person", 1, ["age": .int(1), "boss": .int(9), "team": .null])])
+        let guesses = sink.guesses.count
+        let error = failure {
+            try sink.push([
+                row("Manager", 2, ["age": .int(1), "boss": .int(8), "friends": .array([.int(3)])]), row("Person", 1),
+                row("Manager", 1),
+            ])
+        }
+        XCTAssertTrue(error.message.contains("this is a Person already"), error.message)
+        XCTAssertEqual(sink.rows.count, 1)
+        XCTAssertEqual(sink.guesses.count, guesses)
+        XCTAssertTrue(sink.embedded.isEmpty)
+        XCTAssertEqual(sink.omitted.flatMap(\.rows), [])
+        XCTAssertNil(names.entity(of: 2, entity("Person")))
+        XCTAssertEqual(names.entity(of: 1, entity("Person"))?.name, "Person")
+        try sink.push([row("Person", 2)])
+        XCTAssertEqual(sink.rows.map(\.key), [1, 2])
+    }
+
+    /// During a save each row stands for itself, since it is saved by then.
+    func testDuringASaveTheOthersStay() throws {
+        let before = sink(.load)
+        try before.push([row("Person", 1, ["age": .int(1), "nick": .string("a")], version: 4)])
+        let record = try XCTUnwrap(before.rows[0].record)
+        let saved = sink(.saved([Int(entity("Person").rootIndex): [1: record]]))
+        try saved.push([row("Person", 1, ["age": .int(2)], version: 9), row("Person", 5), row("Person", 1, version: 0)])
+        XCTAssertEqual(saved.rows.map(\.key), [1, 1])
+        XCTAssertTrue(saved.hasRefused)
+        XCTAssertEqual(
+            saved.rows.map { $0.record?.version }, [9, 4], "without one it is the version that was to be written")
+        XCTAssertEqual(value(saved, 0, "age"), .int(2))
+        XCTAssertEqual(value(saved, 0, "nick"), .string("a"), "what the store does not name is as it was to be written")
+        XCTAssertEqual(value(saved, 1, "age"), .int(1))
+    }
+
+    func testARowMayComeAsItsReferenceAlone() throws {
+        for (purpose, isReference) in [
+            (fetch, true), (.members(relationship("Team", "members"), owners: [1]), true), (.load, false),
+            (.values(root: entity("Being"), wanted: [1]), false),
+        ] as [(RowSink.Purpose, Bool)] {
+            let sink = sink(purpose)
+            try sink.push([row("Person", 1)])
+            XCTAssertEqual(sink.rows[0].record == nil, isReference)
+        }
+    }
+
+    func testWhatARowLeavesOut() throws {
+        let sink = sink(fetch)
+        try sink.push([
+            row("Person", 1, ["name": .string("a"), "team": .null]), row("Person", 2, ["age": .null, "nick": .null]),
+        ])
+        XCTAssertEqual(value(sink, 0, "age"), .int(7), "a required one has its default")
+        XCTAssertEqual(value(sink, 0, "nick"), .null, "an optional one is null")
+        XCTAssertEqual(value(sink, 1, "age"), .null, "null is null")
+        XCTAssertEqual(sink.omitted.map(\.relationship.name).sorted(), ["boss", "team"])
+        for each in sink.omitted { XCTAssertEqual(each.rows, each.relationship.name == "boss" ? [0, 1] : [1]) }
+        XCTAssertEqual(sink.unfinished(tellsRelationships: true), [0, 1])
+        XCTAssertEqual(sink.unfinished(tellsRelationships: false), [])
+        let all = self.sink(.load)
+        try all.push([row("Person", 1, ["name": .string("a")])])
+        XCTAssertTrue(all.omitted.isEmpty, "nobody can be asked")
+    }
+
+    func testAValueThatIsGivenTwice() throws {
+        let age = try XCTUnwrap(entity("Person").property(named: "age"))
+        let title = try XCTUnwrap(entity("Team").property(named: "members"))
+        let sink = sink(fetch)
+        let error = failure {
+            try sink.push([
+                PushedRow(
+                    entity("Person"), .integer(1), version: 1, [(age.key, .int(1), nil), (age.key, .int(1), nil)])
+            ])
+        }
+        XCTAssertEqual(error.status, .invalidArgument)
+        XCTAssertEqual([error.entity, error.key, error.file], ["Person", "age", "desk"])
+        // What the entity does not have is left out.
+        try sink.push([
+            PushedRow(entity("Person"), .integer(1), version: 1, [(title.key, .int(1), nil), (age.key, .int(3), nil)])
+        ])
+        XCTAssertEqual(value(sink, 0, "age"), .int(3))
+    }
+
+    func testTransientAndCompositeValues() throws {
+        let sink = sink(fetch)
+        try sink.push([
+            row("Person", 1, ["mood": .string("good"), "at": .dictionary(["x": .double(1.5), "nothing": .int(1)])]),
+            row("Person", 2, ["at": .null]),
+        ])
+        XCTAssertEqual(value(sink, 0, "at.x"), .double(1.5))
+        XCTAssertEqual(value(sink, 0, "at.town"), .null)
+        XCTAssertEqual(value(sink, 1, "at.x"), .null)
+    }
+
+    // MARK: Relationships
+
+    func testATargetsEntity() throws {
+        let sink = sink(fetch)
+        try sink.push([
+            row("Person", 1, ["boss": .int(5), "team": .int(6)]),
+            row("Person", 2, ["boss": .int(7), "team": .null], targets: ["boss": "Manager"]), row("Manager", 8),
+            row("Person", 3, ["boss": .int(8), "team": .null]),
+        ])
+        XCTAssertEqual(target(sink, 0, "boss"), "Person 5")
+        XCTAssertEqual(target(sink, 0, "team"), "Team 6")
+        XCTAssertEqual(target(sink, 1, "boss"), "Manager 7")
+        XCTAssertNil(target(sink, 1, "team"))
+        XCTAssertEqual(target(sink, 3, "boss"), "Manager 8")
+        // Which entity 5 is of, nobody said; a Team has no heirs.
+        XCTAssertEqual(sink.guesses.map(\.key), [5])
+        XCTAssertEqual(sink.unfinished(tellsRelationships: false), [0])
+        names.note(entity("Manager"), 5)
+        sink.settleGuesses()
+        XCTAssertEqual(target(sink, 0, "boss"), "Manager 5")
+        XCTAssertEqual(sink.unfinished(tellsRelationships: false), [])
+    }
+
+    func testATargetOfAnotherEntityOrStore() throws {
+        let wrong = failure { try sink(fetch).push([row("Person", 1, ["boss": .int(2)], targets: ["boss": "Team"])]) }
+        XCTAssertEqual(wrong.status, .invalidArgument)
+        XCTAssertEqual([wrong.entity, wrong.key, wrong.file], ["Person", "boss", "desk"])
+        XCTAssertEqual(wrong.message, "Person.boss leads to Person, which Team does not inherit from")
+        let id = ObjectID(store: nil, entity: entity("Person"), reference: 3)
+        let unsaved = failure { try sink(fetch).push([row("Person", 1, ["boss": .object(ObjectIDReference(id))])]) }
+        XCTAssertEqual(unsaved.status, .invalidArgument)
+        XCTAssertEqual(unsaved.code, CocoaCode.managedObjectExternalRelationship.rawValue)
+        XCTAssertEqual([unsaved.entity, unsaved.key, unsaved.file], ["Person", "boss", "desk"])
+        XCTAssertEqual(unsaved.objectURI, id.uri)
+    }
+
+    func testValuesThatLeadNowhere() throws {
+        for (name, value, words) in [
+            ("boss", .bool(true), "a to-one relationship and takes no"), ("boss", .double(1), "give a reference"),
+            ("friends", .int(3), "a to-many relationship and takes no"),
+            ("friends", .string("x"), "give an array of references"),
+            ("friends", .array([.int(1), .null]), "takes no"),
+        ] as [(String, PropertyValue, String)] {
+            let error = failure { try sink(fetch).push([row("Person", 1, [name: value])]) }
+            XCTAssertEqual(error.status, .typeMismatch)
+            XCTAssertEqual(error.code, CocoaCode.persistentStoreOperation.rawValue)
+            XCTAssertEqual([error.entity, error.key, error.file], ["Person", name, "desk"])
+            XCTAssertTrue(error.message.contains(words), error.message)
+        }
+    }
+
+    func testMembersThatComeWithARow() throws {
+        let sink = sink(.load)
+        try sink.push([
+            row("Team", 1, ["members": .array([.int(3), .int(2), .int(3)])]), row("Team", 2, ["members": .null]),
+            row("Person", 3, ["friends": .set([.int(4)])]),
+        ])
+        XCTAssertEqual(sink.embedded.map(\.owner), [1, 2, 3])
+        XCTAssertEqual(sink.embedded.map(\.row), [0, 1, 2])
+        XCTAssertEqual(sink.embedded.map(\.members), [[3, 2], [], [4]], "each once, where it is first")
+        XCTAssertEqual(sink.embedded.map(\.relationship.name), ["members", "members", "friends"])
+    }
+
+    func testMembersOfOwners() throws {
+        let members = relationship("Team", "members")
+        let sink = sink(.members(members, owners: [10, 11]))
+        try sink.push([row("Person", 1), row("Manager", 2)], ofOwner: 1)
+        try sink.push([row(nil, 3)], ofOwner: 1)
+        try sink.push([row(nil, 1)], ofOwner: 0)
+        XCTAssertEqual(sink.members, [[1], [1, 2, 3]])
+        for owner in [-1, 2] {
+            let error = failure { try sink.push([row(nil, 4)], ofOwner: owner) }
+            XCTAssertEqual(error.status, .invalidArgument)
+            XCTAssertEqual([error.entity, error.key, error.file], ["Team", "members", "desk"])
+            XCTAssertEqual(error.message, "desk: there are 2 owners, and none has the index \(owner)")
+        }
+        let elsewhere = failure { try self.sink(fetch).push([row(nil, 4)], ofOwner: 0) }
+        XCTAssertEqual(elsewhere.status, .invalidArgument)
+        XCTAssertNil(elsewhere.entity)
+        XCTAssertTrue(elsewhere.message.contains("members are pushed where a relationship is asked for"))
+        let one = self.sink(.members(relationship("Person", "boss"), owners: [1]))
+        try one.push([], ofOwner: 0)
+        try one.push([row(nil, 5)], ofOwner: 0)
+        let many = failure { try one.push([row(nil, 6)], ofOwner: 0) }
+        XCTAssertEqual([many.entity, many.key], ["Person", "boss"])
+        XCTAssertTrue(many.message.contains("is a to-one relationship, and 2 rows were pushed"), many.message)
+        XCTAssertEqual(one.members, [[5]])
+        // A call that is refused leaves its owner as it was.
+        XCTAssertEqual(failure { try sink.push([row(nil, 7), row("Team", 8)], ofOwner: 0) }.entity, "Team")
+        XCTAssertEqual(sink.members, [[1], [1, 2, 3]])
+    }
+
+    // MARK: Names
+
+    func testWhatIsKnownOfEntities() {
+        let (being, person, manager, team) = (entity("Being"), entity("Person"), entity("Manager"), entity("Team"))
+        XCTAssertTrue(names.entity(of: 1, team) === team, "a tree of one entity has no others")
+        XCTAssertTrue(names.isCertain(1, team))
+        XCTAssertNil(names.entity(of: 1, person))
+        XCTAssertFalse(names.isCertain(1, person))
+        XCTAssertTrue(names.row(1, person).entity === person)
+        // Who believes is told by who knows, not the other way round.
+        names.guess(person, 1)
+        names.guess(manager, 1)
+        XCTAssertTrue(names.entity(of: 1, being) === person)
+        XCTAssertFalse(names.isCertain(1, being))
+        XCTAssertNil(names.note(manager, 1))
+        XCTAssertTrue(names.isCertain(1, being))
+        names.guess(person, 1)
+        XCTAssertTrue(names.entity(of: 1, being) === manager)
+        XCTAssertTrue(names.row(1, person).entity === manager)
+        XCTAssertTrue(names.note(person, 1) === manager)
+        XCTAssertTrue(names.entity(of: 1, being) === manager)
+        XCTAssertNil(names.note(manager, 1))
+        names.restore(1, person, nil)
+        XCTAssertNil(names.entity(of: 1, being))
+        names.note(person, 1)
+        names.forget(1, manager)
+        XCTAssertNil(names.entity(of: 1, being))
+    }
+
+    func testReferencesAreComparedWithTheirEntities() {
+        let (person, manager) = (entity("Person"), entity("Manager"))
+        XCTAssertEqual(RowReference(person, .integer(1)), RowReference(person, .integer(1)))
+        XCTAssertNotEqual(RowReference(person, .integer(1)), RowReference(manager, .integer(1)))
+        XCTAssertNotEqual(RowReference(person, .integer(1)), RowReference(person, .integer(2)))
+        XCTAssertNotEqual(RowReference(person, .integer(1)), RowReference(person, .text("1")))
+        XCTAssertEqual(FetchWork.all, [.predicate, .order, .window])
+        XCTAssertEqual([FetchWork.predicate, .order, .window, .count].map(\.rawValue), [1, 2, 4, 8])
+        XCTAssertEqual([RowConflict.version, .unique].map(\.rawValue), [1, 2])
+    }
+
+    // MARK: What a save hands over
+
+    func testMembersThatASaveChanges() throws {
+        let changes = HostChanges(SaveAuthor(), names)
+        let (friends, members) = (relationship("Person", "friends"), relationship("Team", "members"))
+        func told() -> [String] {
+            changes.memberChanges.map { change in
+                func list(_ rows: [RowReference]) -> String { rows.map { "\($0.reference)" }.joined(separator: ",") }
+                return
+                    "\(change.owner.reference) \(change.relationship.name) +\(list(change.added)) -\(list(change.removed))"
+                    + (change.members.map { " =\(list($0))" } ?? "")
+            }
+        }
+        changes.link(friends, [Link(owner: 1, member: 2), Link(owner: 1, member: 2)], [Link(owner: 1, member: 3)])
+        XCTAssertEqual(told(), ["1 friends +2 -3", "3 friends + -1", "2 friends +1 -"])
+        changes.setOrder(members, [(owner: 7, members: [5, 4])])
+        XCTAssertEqual(told().last, "7 members + - =5,4")
+        // Of what is deleted nobody has members, and nobody gets it; that it goes is told.
+        changes.delete([(primaryKey: 2, version: 1), (primaryKey: 3, version: 1)], entity("Person"))
+        XCTAssertEqual(told(), ["1 friends + -3", "7 members + - =5,4"])
+        XCTAssertEqual(changes.deleted.map(\.row), [2, 3].map { RowReference(entity("Person"), .integer($0)) })
+        XCTAssertTrue(changes.firstEntity === entity("Person"))
+    }
+
+    func testConflictsAreOfRowsOfTheSave() throws {
+        let changes = HostChanges(SaveAuthor(author: "me"), names)
+        XCTAssertNil(changes.firstEntity)
+        changes.delete([(primaryKey: 1, version: 3)], entity("Person"))
+        changes.lock(2, 4, entity("Team"))
+        XCTAssertEqual(changes.deleted.map(\.version), [3])
+        XCTAssertEqual(changes.locked.map(\.version), [4])
+        XCTAssertEqual(changes.author.author, "me")
+        XCTAssertNoThrow(try changes.throwConflicts(in: "desk"))
+        for row in [RowReference(entity("Person"), .integer(2)), RowReference(entity("Team"), .integer(1))] {
+            let error = failure { try changes.addConflict(.version, row) }
+            XCTAssertEqual(error.status, .invalidArgument)
+            XCTAssertEqual(error.code, CocoaCode.persistentStoreSave.rawValue)
+            XCTAssertEqual(error.entity, row.entity.name)
+            XCTAssertEqual(error.value, row.reference.value)
+        }
+        XCTAssertTrue(changes.conflicts.isEmpty)
+        try changes.addConflict(.unique, RowReference(entity("Person"), .integer(1)))
+        try changes.addConflict(.version, RowReference(entity("Team"), .integer(2)))
+        XCTAssertThrowsError(try changes.throwConflicts(in: "desk")) {
+            guard case .reported(let reported)? = $0 as? SaveObstacle else { return XCTFail("\($0)") }
+            XCTAssertEqual(reported.rows.map(\.key), [2])
+            XCTAssertEqual(reported.taken?.status, .conflict)
+            XCTAssertEqual(reported.taken?.code, CocoaCode.managedObjectConstraintMerge.rawValue)
+            XCTAssertEqual(reported.taken?.entity, "Person")
+            XCTAssertEqual(reported.taken?.file, "desk")
+        }
+    }
+
+    // MARK: Calls
+
+    private struct Full: Error {}
+
+    func testWhatTheHostThrowsIsWithinWhatIsSaid() {
+        let calls = HostCalls(place)
+        let wrapped = failure { try calls.run("fetch X", entity("Team")) { throw Full() } }
+        XCTAssertEqual(wrapped.status, .callback)
+        XCTAssertEqual(wrapped.code, CocoaCode.persistentStoreOperation.rawValue)
+        XCTAssertEqual([wrapped.entity, wrapped.key, wrapped.file], ["Team", nil, "desk"])
+        XCTAssertEqual(wrapped.message, "the Desk store desk could not fetch X: Full()")
+        XCTAssertEqual(wrapped.children.map(\.status), [.callback])
+        XCTAssertEqual(wrapped.children.map(\.domain), ["Host"])
+        let own = CoreError(.storeIO, "no disk", entity: "Person", key: "age", value: .int(1))
+        let kept = failure { try calls.run("save", code: .persistentStoreSave) { throw own } }
+        XCTAssertEqual(kept.code, CocoaCode.persistentStoreSave.rawValue)
+        XCTAssertEqual([kept.entity, kept.key], ["Person", "age"])
+        XCTAssertEqual(kept.value, .int(1))
+        XCTAssertEqual(kept.children.map(\.status), [.storeIO])
+        // What was wrapped already is not wrapped once more.
+        let edge = CoreError(.callback, "outer", children: [CoreError(.storeIO, "inner")])
+        XCTAssertEqual(failure { try calls.run("save") { throw edge } }.children.map(\.message), ["inner"])
+    }
+
+    func testAStoreDoesNotUseItselfWithinACall() throws {
+        let calls = HostCalls(place)
+        XCTAssertNoThrow(try calls.refuseReentry())
+        try calls.run("x") {
+            let error = failure { try calls.refuseReentry() }
+            XCTAssertEqual(error.status, .invalidArgument)
+            XCTAssertEqual(error.file, "desk")
+            calls.notify {}
+            XCTAssertThrowsError(try calls.refuseReentry(), "it is still within the outer call")
+        }
+        XCTAssertNoThrow(try calls.refuseReentry())
+        XCTAssertThrowsError(try calls.run("x") { throw Full() })
+        XCTAssertNoThrow(try calls.refuseReentry(), "also after a call that failed")
+        XCTAssertEqual(try calls.run("x") { 7 }, 7)
+    }
+
+    func testAfterTheEndNothingIsCalled() {
+        let calls = HostCalls(place)
+        var called: [String] = []
+        calls.notify { called.append("notice") }
+        calls.close { called.append("close") }
+        calls.close { called.append("close") }
+        calls.notify { called.append("notice") }
+        let error = failure { try calls.run("x") { called.append("x") } }
+        XCTAssertEqual(called, ["notice", "close"])
+        XCTAssertEqual(error.status, .objectGone)
+        XCTAssertEqual(error.code, CocoaCode.managedObjectReferentialIntegrity.rawValue)
+        XCTAssertEqual(error.file, "desk")
+    }
+
+    // MARK: Requests
+
+    func testARequestAsAStoreGetsIt() throws {
+        let person = entity("Person")
+        for (result, isForDictionaries, wanted) in [
+            (.rows, false, .objects), (.rows, true, .dictionaries), (.identifiers, false, .objectIDs),
+            (.count, false, .count),
+        ] as [(StoreFetch.Result, Bool, FetchRequestTemplate.ResultType)] {
+            var fetch = StoreFetch(
+                entity: person, includesSubentities: result == .rows, predicate: nil,
+                sortDescriptors: [.init("-age")], limit: 3, offset: 2, result: result)
+            fetch.isForDictionaries = isForDictionaries
+            let request = FetchRequest(fetch)
+            XCTAssertEqual(request.resultType, wanted)
+            XCTAssertEqual(request.includesSubentities, result == .rows)
+            XCTAssertEqual([request.limit, request.offset], [3, 2])
+            XCTAssertEqual(request.sortDescriptors.map(\.ascending), [false])
+            XCTAssertTrue(request.entity === person)
+        }
+    }
+}

@@ -1,0 +1,345 @@
+import CorestonePredicate
+import CorestoneValues
+import XCTest
+
+@testable import CorestoneModel
+
+/// What a model refuses: when it is built, when it is edited, when it is frozen.
+final class ModelMistakeTests: XCTestCase {
+    private func failure(_ body: () throws -> Void) -> CoreError? {
+        do { try body() } catch { return error as? CoreError }
+        return nil
+    }
+
+    /// The refusal of a model with the entity `E`, built or frozen.
+    private func refusal(_ build: (Model, Entity) throws -> Void) -> CoreError? {
+        let model = Model()
+        return failure {
+            let entity = try model.addEntity(named: "E")
+            try entity.addAttribute(named: "a", type: .string)
+            try build(model, entity)
+            try model.freeze()
+        }
+    }
+
+    private func check(
+        _ message: String, entity: String? = "E", key: String? = nil, line: UInt = #line,
+        _ build: (Model, Entity) throws -> Void
+    ) {
+        let error = refusal(build)
+        XCTAssertEqual(error?.message, message, line: line)
+        XCTAssertEqual(error?.status, .model, line: line)
+        XCTAssertEqual(error?.code, 134_060, line: line)
+        XCTAssertEqual(error?.entity, entity, line: line)
+        XCTAssertEqual(error?.key, key, line: line)
+    }
+
+    func testNames() {
+        for name in ["a", "_", "_1", "é", "名", "a1", "A_b", String(repeating: "x", count: 255)] {
+            XCTAssertTrue(isIdentifier(name), name)
+        }
+        for name in ["", "1", "1a", "a b", "a-b", "a.b", "a;", "\u{0}", String(repeating: "x", count: 256)] {
+            XCTAssertFalse(isIdentifier(name), name)
+        }
+        check(
+            "\"1a\" cannot name a property: use letters, digits and underscores, no digit first", key: "1a"
+        ) { try $1.addAttribute(named: "1a", type: .string) }
+        check(
+            "\"b c\" cannot name an entity: use letters, digits and underscores, no digit first", entity: nil,
+            key: "b c"
+        ) { model, _ in try model.addEntity(named: "b c") }
+        check("the model has an entity E already; give this one another name") { model, _ in
+            try model.addEntity(named: "E")
+        }
+        for add: (Entity) throws -> Void in [
+            { try $0.addAttribute(named: "a", type: .date) }, { try $0.addRelationship(named: "a", destination: $0) },
+            { try $0.addFetchedProperty(named: "a", fetchRequest: FetchRequestTemplate(entityName: "E")) },
+        ] { check("E has a property a already", key: "a") { try add($1) } }
+    }
+
+    func testRelationshipsThatCannotBe() {
+        check("E.r is to-one and cannot be ordered; make it to-many", key: "r") {
+            try $1.addRelationship(named: "r", destination: $1, isOrdered: true)
+        }
+        check("E.r would need at least 3 members and at most 2", key: "r") {
+            try $1.addRelationship(named: "r", destination: $1, isToMany: true).setCounts(minimum: 3, maximum: 2)
+        }
+        check("E.r is ordered and cannot be limited to one member", key: "r") {
+            try $1.addRelationship(named: "r", destination: $1, isToMany: true, isOrdered: true)
+                .setCounts(minimum: 0, maximum: 1)
+        }
+        let other = Model()
+        check("F, the destination of E.r, does not belong to this model", key: "r") {
+            try $1.addRelationship(named: "r", destination: try other.addEntity(named: "F"))
+        }
+        check("F.s does not belong to the model of E.r", key: "r") {
+            let foreign = try other.requireEntity(named: "F")
+            let stranger = try foreign.addRelationship(named: "s", destination: foreign)
+            try $1.addRelationship(named: "r", destination: $1).setInverse(stranger)
+        }
+        check("F does not belong to the model of E") { try $1.setParent(try other.requireEntity(named: "F")) }
+        check("E cannot inherit from E, which inherits from it") { try $1.setParent($1) }
+        check("E.r has the inverse F.s, which leads to F instead of E", key: "r") { model, entity in
+            let f = try model.addEntity(named: "F")
+            let back = try f.addRelationship(named: "s", destination: f)
+            try entity.addRelationship(named: "r", destination: f).setInverse(back)
+        }
+        check("E.r leads to E, but its inverse s belongs to F", key: "r") { model, entity in
+            let f = try model.addEntity(named: "F")
+            let back = try f.addRelationship(named: "s", destination: entity)
+            try entity.addRelationship(named: "r", destination: entity).setInverse(back)
+        }
+    }
+
+    func testAnInverseMayBelongToAKin() throws {
+        let model = Model()
+        let (base, child) = (try model.addEntity(named: "Base"), try model.addEntity(named: "Child"))
+        let other = try model.addEntity(named: "Other")
+        try child.setParent(base)
+        let there = try base.addRelationship(named: "there", destination: other)
+        try there.setInverse(try other.addRelationship(named: "back", destination: child))
+        try model.freeze()
+        XCTAssertEqual(there.inverse?.name, "back")
+        XCTAssertEqual([base.isKind(of: child), child.isKind(of: base), child.isKind(of: child)], [false, true, true])
+        XCTAssertEqual([there.leads(to: other), there.leads(to: base)], [true, false])
+        XCTAssertEqual(child.relationships(to: other).map(\.name), ["there"])
+        XCTAssertEqual(other.relationships(to: base).map(\.name), [], "it leads to the child itself")
+    }
+
+    func testANewInverseLeavesNoFormerOneBehind() throws {
+        let model = Model()
+        let entity = try model.addEntity(named: "E")
+        let all = try ["a", "b", "c", "d"].map { try entity.addRelationship(named: $0, destination: entity) }
+        try all[0].setInverse(all[1])
+        try all[2].setInverse(all[3])
+        try all[0].setInverse(all[2])
+        XCTAssertEqual(all.map { $0.inverse?.name }, ["c", nil, "a", nil])
+        try all[1].setInverse(all[1])
+        XCTAssertEqual(all[1].inverse?.name, "b")
+        try all[0].setInverse(nil)
+        XCTAssertEqual(all.map { $0.inverse?.name }, [nil, "b", nil, nil])
+        try all[1].setInverse(nil)
+        XCTAssertNil(all[1].inverse)
+    }
+
+    func testIndexesThatCannotBe() {
+        func add(_ elements: [FetchIndex.Element], _ name: String = "i") -> (Model, Entity) throws -> Void {
+            { try $1.addIndex(FetchIndex(name: name, elements: elements)) }
+        }
+        check("the index i of E names \"b\", which is no property of it", key: "b", add([.init(property: "b")]))
+        check(
+            "the index i of E names \"t\", which has no column: it is transient or to-many", key: "t"
+        ) {
+            try $1.addAttribute(named: "t", type: .string, isTransient: true)
+            try $1.addIndex(FetchIndex(name: "i", elements: [.init(property: "a"), .init(property: "t")]))
+        }
+        check(
+            "the index i of E names \"place\", which is composite; name elements of it: place.x, place.y", key: "place"
+        ) {
+            let place = try $1.addAttribute(named: "place", type: .composite)
+            for name in ["x", "y"] { try place.addElement(named: name, type: .double) }
+            try $1.addIndex(FetchIndex(name: "i", elements: [.init(property: "place")]))
+        }
+        check(
+            "the index i of E mixes R-tree elements with others; make two indexes",
+            add([.init(property: "a"), .init(property: "a", collation: .rTree)]))
+        check("E has an index i already; give this one another name", key: "i") {
+            for _ in 0..<2 { try $1.addIndex(FetchIndex(name: "i", elements: [.init(property: "a")])) }
+        }
+        check(
+            "\"a b\" cannot name an R-tree index: use letters, digits and underscores, no digit first", key: "a b",
+            add([.init(property: "a", collation: .rTree)], "a b"))
+        check(
+            "the R-tree index i of E is over E.a, which is String; an R-tree holds numbers, Booleans and dates: use a "
+                + "binary index", key: "a", add([.init(property: "a", collation: .rTree)]))
+        for (name, isRefused) in [
+            ("", true), (String(repeating: "x", count: 1000), false), (String(repeating: "x", count: 1001), true),
+            ("a\u{1F}", true), ("a b", false),
+        ] {
+            XCTAssertEqual(refusal(add([.init(property: "a")], name)) != nil, isRefused, name)
+        }
+    }
+
+    func testConstraintsThatCannotBe() {
+        check("a unique constraint of E names no attribute") { try $1.addUniqueConstraint([]) }
+        check("a unique constraint of E names \"b\", which is no property of it", key: "b") {
+            try $1.addUniqueConstraint(["a"])
+            try $1.addUniqueConstraint(["a", "b"])
+        }
+        check("a unique constraint of E names \"r\", which has no column: it is transient or to-many", key: "r") {
+            try $1.addRelationship(named: "r", destination: $1, isToMany: true)
+            try $1.addUniqueConstraint(["r"])
+        }
+        XCTAssertNil(
+            refusal {
+                try $1.addRelationship(named: "r", destination: $1)
+                try $1.addUniqueConstraint(["r", "a"])
+            }, "a to-one relationship has a column")
+    }
+
+    func testAttributesThatCannotBe() {
+        check("E.u has no type, which only a transient attribute may have", key: "u") {
+            try $1.addAttribute(named: "u", type: .undefined)
+        }
+        check("E.o has the type Object ID, which only a transient attribute may have", key: "o") {
+            try $1.addAttribute(named: "o", type: .objectID)
+        }
+        XCTAssertNil(
+            refusal {
+                try $1.addAttribute(named: "u", type: .undefined, isTransient: true)
+                try $1.addAttribute(named: "o", type: .objectID, isTransient: true).setIgnoresChanges(true)
+            })
+        check(
+            "E.s is saved, so its changes cannot be ignored; only those of a transient attribute can", key: "s"
+        ) { try $1.addAttribute(named: "s", type: .string).setIgnoresChanges(true) }
+        check("E.p.x is an element of a composite attribute and cannot be derived", key: "p.x") {
+            let element = try $1.addAttribute(named: "p", type: .composite).addElement(named: "x", type: .string)
+            try element.setDerivation(Derivation(ExpressionText("a")))
+        }
+        check("E.p.q is composite and has no elements", key: "p.q") {
+            try $1.addAttribute(named: "p", type: .composite).addElement(named: "q", type: .composite)
+        }
+        for kind in 0..<3 {
+            check("Child.a repeats a property that Child inherits; remove one of them", entity: "Child", key: "a") {
+                let child = try $0.addEntity(named: "Child")
+                try child.setParent($1)
+                switch kind {
+                case 0: try child.addAttribute(named: "a", type: .date)
+                case 1: try child.addRelationship(named: "a", destination: child)
+                default:
+                    try child.addFetchedProperty(named: "a", fetchRequest: FetchRequestTemplate(entityName: "E"))
+                }
+            }
+        }
+    }
+
+    func testTheNameOfTheWholeModelIsNoConfigurations() {
+        check(
+            "\"Default\" is how the whole model is called, which has every entity; give the configuration another name",
+            entity: nil
+        ) { model, _ in try model.setConfiguration(ModelConfiguration(name: "Default", entityNames: ["E"])) }
+    }
+
+    func testMistakesSayWhatWasMeant() throws {
+        let model = Model()
+        let (base, child) = (try model.addEntity(named: "Person"), try model.addEntity(named: "Manager"))
+        try child.setParent(base)
+        try base.addAttribute(named: "salary", type: .decimal)
+        try child.addAttribute(named: "bonus", type: .decimal)
+        try model.freeze()
+        let cases: [(CoreError?, String, String?, String?)] = [
+            (
+                failure { _ = try model.requireEntity(named: "Preson") },
+                "the model has no entity \"Preson\"; did you mean \"Person\"?", "Preson", nil
+            ),
+            (
+                failure { _ = try child.requireProperty(named: "salry") },
+                "Manager has no property \"salry\"; did you mean \"salary\"?", "Manager", "salry"
+            ),
+            (
+                failure { _ = try child.requireProperty(named: "zzzzzzzz") }, "Manager has no property \"zzzzzzzz\"",
+                "Manager", "zzzzzzzz"
+            ),
+            (
+                failure { _ = try child.requireOwnProperty(named: "salary") },
+                "Manager has no property \"salary\" of its own; Person declares it", "Manager", "salary"
+            ),
+            (
+                failure { _ = try child.requireOwnProperty(named: "bonsu") },
+                "Manager has no property \"bonsu\"; did you mean \"bonus\"?", "Manager", "bonsu"
+            ),
+        ]
+        for (error, message, entity, key) in cases {
+            XCTAssertEqual(error?.status, .invalidArgument)
+            XCTAssertEqual(error?.message, message)
+            XCTAssertEqual(error?.entity, entity)
+            XCTAssertEqual(error?.key, key)
+        }
+    }
+
+    // MARK: - Mistakes that stick, and edits that are forgotten
+
+    func testTheFirstMistakeSticks() throws {
+        let model = Model()
+        let entity = try model.addEntity(named: "E")
+        XCTAssertNotNil(failure { try model.addEntity(named: "1") })
+        let first = failure { try entity.setAbstract(true) }
+        XCTAssertEqual(first?.message.hasPrefix("\"1\" cannot name an entity"), true)
+        XCTAssertFalse(entity.isAbstract)
+        model.remember(CoreError(.invalidArgument, "later"))
+        XCTAssertEqual(failure { try model.freeze() }?.message, first?.message)
+        XCTAssertFalse(model.isFrozen)
+        let second = Model()
+        second.remember(CoreError(.invalidArgument, "earlier"))
+        second.remember(CoreError(.invalidArgument, "later"))
+        XCTAssertEqual(failure { try second.addEntity(named: "E") }?.message, "earlier")
+    }
+
+    func testARefusedEditLeavesTheModelSound() throws {
+        let model = Model()
+        let entity = try model.addEntity(named: "E")
+        let attribute = try entity.addAttribute(named: "a", type: .string)
+        try entity.addAttribute(named: "b", type: .string)
+        try model.addEntity(named: "F")
+        XCTAssertEqual(failure { try attribute.rename(to: "b") }?.message, "E has a property b already")
+        XCTAssertEqual(failure { try entity.rename(to: "F") }?.status, .model)
+        XCTAssertEqual(failure { try entity.rename(to: "1") }?.status, .model)
+        XCTAssertEqual(
+            failure { try model.requireEntity(named: "F").remove(attribute) }?.message, "E.a is no property of F itself"
+        )
+        let stranger = try Model().copy()
+        XCTAssertEqual(
+            failure { try stranger.remove(entity) }?.message, "E belongs to another model")
+        XCTAssertEqual([entity.name, attribute.name], ["E", "a"])
+        XCTAssertFalse(try entity.removeIndex(named: "none"))
+        XCTAssertFalse(try entity.removeUniqueConstraint(["a"]))
+        XCTAssertFalse(try model.removeConfiguration(named: "none"))
+        XCTAssertFalse(try model.removeVersionIdentifier("none"))
+        try attribute.rename(to: "a")
+        try entity.rename(to: "E")
+        try model.freeze()
+    }
+
+    func testAModelThatIsInUseDoesNotChange() throws {
+        let model = Model()
+        let entity = try model.addEntity(named: "E")
+        let attribute = try entity.addAttribute(named: "a", type: .string)
+        let fetched = try entity.addFetchedProperty(named: "f", fetchRequest: FetchRequestTemplate(entityName: "E"))
+        try model.freeze()
+        try model.freeze()
+        for change: () throws -> Void in [
+            { try model.addEntity(named: "F") }, { try entity.setAbstract(true) }, { try attribute.setOptional(false) },
+            { try attribute.rename(to: "b") }, { try model.setLocalization("x", forKey: "Entity/E") },
+            { try attribute.setUserInfo("x", forKey: "k") }, { try fetched.setOptional(false) },
+        ] {
+            XCTAssertEqual(
+                failure(change)?.message, "the model is in use and cannot change; change a copy of it")
+        }
+        XCTAssertEqual(fetched.userInfoChanges, 0)
+        try fetched.setUserInfo("x", forKey: "k")
+        XCTAssertEqual(fetched.userInfo, ["k": "x"], "nothing depends on it")
+        XCTAssertEqual(fetched.userInfoChanges, 1)
+        let copy = try model.copy()
+        XCTAssertFalse(copy.isFrozen)
+        try copy.entities[0].setAbstract(true)
+        XCTAssertFalse(entity.isAbstract)
+    }
+
+    func testConfigurationsOfTheSameNameAreReplacedInTheirPlace() throws {
+        let model = Model()
+        for name in ["A", "B", "C"] { try model.setConfiguration(ModelConfiguration(name: name, entityNames: [])) }
+        try model.setConfiguration(ModelConfiguration(name: "B", entityNames: ["E"]))
+        XCTAssertEqual(model.configurations.map(\.name), ["A", "B", "C"])
+        XCTAssertEqual(model.configuration(named: "B")?.entityNames, ["E"])
+        XCTAssertTrue(try model.removeConfiguration(named: "A"))
+        XCTAssertNil(model.configuration(named: "A"))
+        XCTAssertEqual(model.configuration(named: "C")?.name, "C")
+        try model.setConfiguration(ModelConfiguration(name: "C", entityNames: ["F"]))
+        XCTAssertEqual(model.configurations.map(\.entityNames), [["E"], ["F"]])
+        for identifier in ["2", "1", "2"] { try model.addVersionIdentifier(identifier) }
+        XCTAssertEqual(model.versionIdentifiers, ["2", "1"])
+        XCTAssertTrue(try model.removeVersionIdentifier("2"))
+        try model.addVersionIdentifier("2")
+        XCTAssertEqual(model.versionIdentifiers, ["1", "2"])
+    }
+}

@@ -1,0 +1,291 @@
+import XCTest
+
+/// Comparisons of columns, constants, texts and lists in SQL.
+final class ComparisonTests: CompilerTestCase {
+    func testEveryOperatorBothWaysRound() throws {
+        try check([
+            ("Employee", "3 <= age", "ZEMPLOYEE t0 WHERE t0.ZAGE >= ?", ["3"]),
+            ("Employee", "3 > age", "ZEMPLOYEE t0 WHERE t0.ZAGE < ?", ["3"]),
+            ("Employee", "3 >= age", "ZEMPLOYEE t0 WHERE t0.ZAGE <= ?", ["3"]),
+            ("Employee", "3 == age", "ZEMPLOYEE t0 WHERE t0.ZAGE = ?", ["3"]),
+            ("Employee", "3 != age", "ZEMPLOYEE t0 WHERE t0.ZAGE IS NOT ?", ["3"]),
+            ("Employee", "age < 3", "ZEMPLOYEE t0 WHERE t0.ZAGE < ?", ["3"]),
+            ("Employee", "age <= 3", "ZEMPLOYEE t0 WHERE t0.ZAGE <= ?", ["3"]),
+            ("Employee", "age >= 3", "ZEMPLOYEE t0 WHERE t0.ZAGE >= ?", ["3"]),
+            ("Employee", "age > salary", "ZEMPLOYEE t0 WHERE t0.ZAGE > t0.ZSALARY", []),
+            (
+                "Employee", "age >= salary",
+                "ZEMPLOYEE t0 WHERE (t0.ZAGE >= t0.ZSALARY OR (t0.ZAGE IS NULL AND t0.ZSALARY IS NULL))",
+                []
+            ),
+            ("Employee", "age >= nil", "ZEMPLOYEE t0 WHERE t0.ZAGE IS NULL", []),
+            ("Employee", "age > nil", "ZEMPLOYEE t0 WHERE 0", []),
+            ("Employee", "age == nil", "ZEMPLOYEE t0 WHERE t0.ZAGE IS NULL", []),
+            ("Employee", "nil == name", "ZEMPLOYEE t0 WHERE t0.ZNAME IS NULL", []),
+            ("Employee", "nil != name", "ZEMPLOYEE t0 WHERE t0.ZNAME IS NOT NULL", []),
+            ("Employee", "nil == nil", "ZEMPLOYEE t0", []),
+            ("Employee", "age == {1}", "ZEMPLOYEE t0 WHERE 0", []),
+            ("Employee", "age != {1}", "ZEMPLOYEE t0", []),
+            ("Employee", "department == 3", "ZEMPLOYEE t0 WHERE 0", []),
+            ("Employee", "badge == badge", "ZEMPLOYEE t0 WHERE t0.ZBADGE IS t0.ZBADGE", []),
+            ("Employee", "name == homepage", "ZEMPLOYEE t0 WHERE t0.ZNAME IS t0.ZHOMEPAGE", []),
+            ("Employee", "active == 3", "ZEMPLOYEE t0 WHERE t0.ZACTIVE = ?", ["3"]),
+            ("Employee", "thing == nil", "ZEMPLOYEE t0 WHERE t0.ZTHING IS NULL", []),
+            ("Employee", "photo == nil", "ZEMPLOYEE t0 WHERE t0.ZPHOTO IS NULL", []),
+            ("Employee", "rate == 0.1", "ZEMPLOYEE t0 WHERE t0.ZRATE = ?", ["0.1"]),
+            ("Employee", "NOT TRUEPREDICATE", "ZEMPLOYEE t0 WHERE 0", []),
+            ("Employee", "NOT (name == email)", "ZEMPLOYEE t0 WHERE NOT (t0.ZNAME IS t0.ZEMAIL)", []),
+            ("Employee", "NOT (name != 'x')", "ZEMPLOYEE t0 WHERE NOT (t0.ZNAME IS NOT ?)", ["'x'"]),
+            ("Employee", "NOT (NOT (name == 'x'))", "ZEMPLOYEE t0 WHERE NOT ((t0.ZNAME = ?) IS NOT TRUE)", ["'x'"]),
+            ("Employee", "NOT (name == age)", "ZEMPLOYEE t0 WHERE NOT (t0.ZNAME IS NULL AND t0.ZAGE IS NULL)", []),
+            ("Employee", "age == 1 OR TRUEPREDICATE", "ZEMPLOYEE t0", []),
+            ("Employee", "age == 1 OR FALSEPREDICATE", "ZEMPLOYEE t0 WHERE t0.ZAGE = ?", ["1"]),
+            ("Employee", "age == 1 AND FALSEPREDICATE", "ZEMPLOYEE t0 WHERE 0", []),
+            ("Employee", "age == 1 AND TRUEPREDICATE", "ZEMPLOYEE t0 WHERE t0.ZAGE = ?", ["1"]),
+        ])
+    }
+
+    func testOptionsOfTexts() throws {
+        try check([
+            (
+                "Employee", "name ==[c] email",
+                "ZEMPLOYEE t0 WHERE (cst_compare(t0.ZNAME, t0.ZEMAIL, 1) = 0 OR (t0.ZNAME IS NULL AND t0.ZEMAIL "
+                    + "IS NULL))",
+                []
+            ),
+            (
+                "Employee", "name !=[c] email",
+                "ZEMPLOYEE t0 WHERE (cst_compare(t0.ZNAME, t0.ZEMAIL, 1) = 0 OR (t0.ZNAME IS NULL AND t0.ZEMAIL "
+                    + "IS NULL)) IS NOT TRUE",
+                []
+            ),
+            ("Employee", "name >[c] email", "ZEMPLOYEE t0 WHERE cst_compare(t0.ZNAME, t0.ZEMAIL, 1) > 0", []),
+            (
+                "Employee", "name <=[c] email",
+                "ZEMPLOYEE t0 WHERE (cst_compare(t0.ZNAME, t0.ZEMAIL, 1) <= 0 OR (t0.ZNAME IS NULL AND t0.ZEMAIL "
+                    + "IS NULL))",
+                []
+            ),
+            (
+                "Employee", "name >=[c] email",
+                "ZEMPLOYEE t0 WHERE (cst_compare(t0.ZNAME, t0.ZEMAIL, 1) >= 0 OR (t0.ZNAME IS NULL AND t0.ZEMAIL "
+                    + "IS NULL))",
+                []
+            ),
+            ("Employee", "name <=[c] 'x'", "ZEMPLOYEE t0 WHERE cst_compare(t0.ZNAME, ?, 1) <= 0", ["'x'"]),
+            ("Employee", "name >[d] 'x'", "ZEMPLOYEE t0 WHERE cst_compare(t0.ZNAME, ?, 2) > 0", ["'x'"]),
+            ("Employee", "name ==[n] 'x'", "ZEMPLOYEE t0 WHERE t0.ZNAME = ?", ["'x'"]),
+            ("Employee", "name ==[l] 'x'", "ZEMPLOYEE t0 WHERE cst_compare(t0.ZNAME, ?, 8) = 0", ["'x'"]),
+            ("Employee", "name <[cdl] 'x'", "ZEMPLOYEE t0 WHERE cst_compare(t0.ZNAME, ?, 11) < 0", ["'x'"]),
+            (
+                "Employee", "homepage ==[c] name",
+                "ZEMPLOYEE t0 WHERE (cst_compare(t0.ZHOMEPAGE, t0.ZNAME, 1) = 0 OR (t0.ZHOMEPAGE IS NULL AND "
+                    + "t0.ZNAME IS NULL))",
+                []
+            ),
+            (
+                "Employee", "name BETWEEN[c] {'a', 'b'}",
+                "ZEMPLOYEE t0 WHERE (cst_compare(t0.ZNAME, ?, 1) >= 0 AND cst_compare(t0.ZNAME, ?, 1) <= 0)",
+                ["'a'", "'b'"]
+            ),
+        ])
+    }
+
+    func testTextOperators() throws {
+        try check([
+            ("Employee", "name LIKE 'a\\\\\\\\*'", "ZEMPLOYEE t0 WHERE cst_like(t0.ZNAME, ?, 0)", ["'a\\\\*'"]),
+            ("Employee", "name LIKE 'An*n*'", "ZEMPLOYEE t0 WHERE cst_like(t0.ZNAME, ?, 0)", ["'An*n*'"]),
+            ("Employee", "name LIKE 'An*?'", "ZEMPLOYEE t0 WHERE cst_like(t0.ZNAME, ?, 0)", ["'An*?'"]),
+            ("Employee", "name LIKE '*a'", "ZEMPLOYEE t0 WHERE cst_like(t0.ZNAME, ?, 0)", ["'*a'"]),
+            ("Employee", "name LIKE ''", "ZEMPLOYEE t0 WHERE t0.ZNAME = ?", ["''"]),
+            ("Employee", "name LIKE[c] 'Ann'", "ZEMPLOYEE t0 WHERE cst_like(t0.ZNAME, ?, 1)", ["'Ann'"]),
+            ("Employee", "name LIKE[n] 'A*'", "ZEMPLOYEE t0 WHERE t0.ZNAME >= ? AND t0.ZNAME < ?", ["'A'", "'B'"]),
+            ("Employee", "name LIKE nil", "ZEMPLOYEE t0 WHERE 0", []),
+            ("Employee", "nil LIKE 'a'", "ZEMPLOYEE t0 WHERE 0", []),
+            ("Employee", "name LIKE email", "ZEMPLOYEE t0 WHERE cst_like(t0.ZNAME, t0.ZEMAIL, 0)", []),
+            ("Employee", "name MATCHES ''", "ZEMPLOYEE t0 WHERE 0", []),
+            ("Employee", "name MATCHES email", "ZEMPLOYEE t0 WHERE cst_matches(t0.ZNAME, t0.ZEMAIL, 0)", []),
+            ("Employee", "name ENDSWITH ''", "ZEMPLOYEE t0 WHERE 0", []),
+            ("Employee", "name ENDSWITH[cd] 'x'", "ZEMPLOYEE t0 WHERE cst_ends(t0.ZNAME, ?, 3)", ["'x'"]),
+            ("Employee", "name BEGINSWITH ''", "ZEMPLOYEE t0 WHERE 0", []),
+            ("Employee", "name BEGINSWITH[n] ''", "ZEMPLOYEE t0 WHERE 0", []),
+            ("Employee", "name BEGINSWITH email", "ZEMPLOYEE t0 WHERE cst_begins(t0.ZNAME, t0.ZEMAIL, 0)", []),
+            ("Employee", "name BEGINSWITH nil", "ZEMPLOYEE t0 WHERE 0", []),
+            (
+                "Employee", "name UTI-EQUALS 'public.text'",
+                "ZEMPLOYEE t0 WHERE cst_compare(t0.ZNAME, ?, 1) = 0",
+                ["'public.text'"]
+            ),
+            ("Employee", "'abc' BEGINSWITH 'a'", "ZEMPLOYEE t0", []),
+            ("Employee", "'abc' BEGINSWITH 'b'", "ZEMPLOYEE t0 WHERE 0", []),
+            ("Employee", "name CONTAINS email", "ZEMPLOYEE t0 WHERE cst_contains(t0.ZNAME, t0.ZEMAIL, 0)", []),
+            ("Employee", "name CONTAINS nil", "ZEMPLOYEE t0 WHERE 0", []),
+            ("Employee", "nil CONTAINS name", "ZEMPLOYEE t0 WHERE 0", []),
+            ("Employee", "'abc' CONTAINS 'b'", "ZEMPLOYEE t0", []),
+            ("Employee", "'abc' CONTAINS 'B'", "ZEMPLOYEE t0 WHERE 0", []),
+            ("Employee", "'abc' CONTAINS[c] 'B'", "ZEMPLOYEE t0", []),
+            ("Employee", "name CONTAINS[d] 'b'", "ZEMPLOYEE t0 WHERE cst_contains(t0.ZNAME, ?, 2)", ["'b'"]),
+            ("Employee", "name CONTAINS[cn] 'b'", "ZEMPLOYEE t0 WHERE instr(t0.ZNAME, ?) > 0", ["'b'"]),
+        ])
+    }
+
+    func testListsAndRanges() throws {
+        try check([
+            (
+                "Employee", "age IN {1, 2, 3, 4, 5, 6, 7, 8}",
+                "ZEMPLOYEE t0 WHERE t0.ZAGE IN (?, ?, ?, ?, ?, ?, ?, ?)",
+                ["1", "2", "3", "4", "5", "6", "7", "8"]
+            ),
+            (
+                "Employee", "age IN {1, 2, 3, 4, 5, 6, 7, 8, 9}",
+                "ZEMPLOYEE t0 WHERE t0.ZAGE IN (SELECT value FROM json_each(?))",
+                ["'[1,2,3,4,5,6,7,8,9]'"]
+            ),
+            (
+                "Employee", "salary IN {1.5, 2, 3, 4, 5, 6, 7, 8, 9}",
+                "ZEMPLOYEE t0 WHERE t0.ZSALARY IN (SELECT cst_unpack(value) FROM json_each(?))",
+                ["'[\"r3ff8000000000000\",2,3,4,5,6,7,8,9]'"]
+            ),
+            (
+                "Employee", "name IN {'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i\"'}",
+                "ZEMPLOYEE t0 WHERE t0.ZNAME IN (SELECT value FROM json_each(?))",
+                ["'[\"a\",\"b\",\"c\",\"d\",\"e\",\"f\",\"g\",\"h\",\"i\\\"\"]'"]
+            ),
+            (
+                "Employee", "age IN {1, 2, 3, 4, 5, 6, 7, 8, salary}",
+                "ZEMPLOYEE t0 WHERE t0.ZAGE IN (?, ?, ?, ?, ?, ?, ?, ?, t0.ZSALARY)",
+                ["1", "2", "3", "4", "5", "6", "7", "8"]
+            ),
+            ("Employee", "3 IN {3, 4}", "ZEMPLOYEE t0", []),
+            ("Employee", "5 IN {3, 4}", "ZEMPLOYEE t0 WHERE 0", []),
+            ("Employee", "5 IN {age, 3}", "ZEMPLOYEE t0 WHERE ? IN (t0.ZAGE, ?)", ["5", "3"]),
+            ("Employee", "nil IN {age, nil}", "ZEMPLOYEE t0 WHERE 0", []),
+            ("Employee", "age IN {age}", "ZEMPLOYEE t0 WHERE t0.ZAGE = t0.ZAGE", []),
+            ("Employee", "age IN {'a', 3, 'b'}", "ZEMPLOYEE t0 WHERE t0.ZAGE = ?", ["3"]),
+            (
+                "Employee", "name IN {projects.name, 'x'}",
+                "ZEMPLOYEE t0 WHERE (t0.ZNAME = ? OR EXISTS (SELECT 1 FROM Z_1PROJECTS t2 JOIN ZPROJECT t1 ON "
+                    + "t1.Z_PK = t2.Z_2PROJECTS WHERE t2.Z_1MEMBERS = t0.Z_PK AND t1.ZNAME = t0.ZNAME))",
+                ["'x'"]
+            ),
+            (
+                "Employee", "name IN {projects.name}",
+                "ZEMPLOYEE t0 WHERE EXISTS (SELECT 1 FROM Z_1PROJECTS t2 JOIN ZPROJECT t1 ON t1.Z_PK = "
+                    + "t2.Z_2PROJECTS WHERE t2.Z_1MEMBERS = t0.Z_PK AND t1.ZNAME = t0.ZNAME)",
+                []
+            ),
+            ("Employee", "name BETWEEN {'a', 'b'}", "ZEMPLOYEE t0 WHERE t0.ZNAME BETWEEN ? AND ?", ["'a'", "'b'"]),
+            ("Employee", "3 BETWEEN {1, 5}", "ZEMPLOYEE t0", []),
+            ("Employee", "3 BETWEEN {4, 5}", "ZEMPLOYEE t0 WHERE 0", []),
+            ("Employee", "3 BETWEEN {1, age}", "ZEMPLOYEE t0 WHERE t0.ZAGE >= ?", ["3"]),
+            ("Employee", "3 BETWEEN {4, age}", "ZEMPLOYEE t0 WHERE 0", []),
+            ("Employee", "3 BETWEEN {age, 4}", "ZEMPLOYEE t0 WHERE t0.ZAGE <= ?", ["3"]),
+            ("Employee", "age BETWEEN {salary, 5}", "ZEMPLOYEE t0 WHERE t0.ZAGE BETWEEN t0.ZSALARY AND ?", ["5"]),
+            (
+                "Employee", "age BETWEEN {salary, salary}",
+                "ZEMPLOYEE t0 WHERE t0.ZAGE BETWEEN t0.ZSALARY AND t0.ZSALARY",
+                []
+            ),
+            ("Employee", "age BETWEEN {5, nil}", "ZEMPLOYEE t0 WHERE 0", []),
+            ("Employee", "nil BETWEEN {1, age}", "ZEMPLOYEE t0 WHERE 0", []),
+        ])
+    }
+
+    func testMistakesNameEntityAndKey() {
+        checkMistakes([
+            (
+                "Employee", "length(age) > 3", nil, nil,
+                "length: takes a string, not a number"
+            ),
+            (
+                "Employee", "abs(name) > 2", nil, nil,
+                "abs: takes numbers, not a string"
+            ),
+            (
+                "Employee", "department.name + 3 > 4", nil, nil,
+                "add:to: takes numbers, not a string"
+            ),
+            (
+                "Employee", "age < {1}", "Employee", "age",
+                "age < {1} has no meaning: Employee.age is a number (Integer 16), {1} is a list, and a number "
+                    + "and a list have no order; compare it with a number"
+            ),
+            (
+                "Employee", "badge < homepage", "Employee", "badge",
+                "badge < homepage has no meaning: Employee.badge is a UUID (UUID), Employee.homepage is a URI, "
+                    + "and a UUID and a URI have no order; compare it with a UUID"
+            ),
+            (
+                "Employee", "department < manager", nil, nil,
+                "an object and an object have no order"
+            ),
+            (
+                "Employee", "hired > 3", "Employee", "hired",
+                "hired > 3 has no meaning: Employee.hired is a date (Date), 3 is a number, and a date and a "
+                    + "number have no order; compare it with a date"
+            ),
+            (
+                "Employee", "age BEGINSWITH 'b'", "Employee", "age",
+                "age BEGINSWITH \"b\" has no meaning: Employee.age is a number (Integer 16), \"b\" is a string, and "
+                    + "BEGINSWITH compares strings; compare a string, or CAST(age, \"NSString\")"
+            ),
+            (
+                "Employee", "'b' BEGINSWITH age", "Employee", "age",
+                "\"b\" BEGINSWITH age has no meaning: Employee.age is a number (Integer 16), \"b\" is a string, and "
+                    + "BEGINSWITH compares strings; compare a string, or CAST(age, \"NSString\")"
+            ),
+            (
+                "Employee", "name CONTAINS 3", nil, nil,
+                "only a string can be part of a string, not a number"
+            ),
+            (
+                "Employee", "age CONTAINS 'x'", nil, nil,
+                "CONTAINS needs a collection or a string, not a number"
+            ),
+            (
+                "Employee", "3 IN age", nil, nil,
+                "IN needs a collection or a string, not a number"
+            ),
+            (
+                "Employee", "age BETWEEN 5", nil, nil,
+                "BETWEEN takes a list of two bounds, not a number"
+            ),
+            (
+                "Employee", "age BETWEEN {1, 2, 3}", nil, nil,
+                "BETWEEN takes a list of two bounds, not of 3"
+            ),
+            (
+                "Employee", "age BETWEEN {'a', 'b'}", "Employee", "age",
+                "age BETWEEN {\"a\", \"b\"} has no meaning: Employee.age is a number (Integer 16), \"a\" is a string, "
+                    + "and a number and a string have no order; compare it with a number"
+            ),
+            (
+                "Employee", "projects < 3", "Employee", "projects",
+                "projects < 3 has no meaning: Employee.projects leads through a to-many relationship, and its "
+                    + "values as one collection have no order beside one value; write ANY projects < 3 to find objects "
+                    + "of which one value does"
+            ),
+            (
+                "Employee", "projects.hours BETWEEN {1, 2}", "Employee", "projects.hours",
+                "projects.hours BETWEEN {1, 2} has no meaning: Employee.projects.hours leads through a to-many "
+                    + "relationship, and its values as one collection have no order beside one value; write ANY "
+                    + "projects.hours BETWEEN {1, 2} to find objects of which one value does"
+            ),
+            (
+                "Employee", "3 >= projects.hours", "Employee", "projects.hours",
+                "3 >= projects.hours has no meaning: Employee.projects.hours leads through a to-many "
+                    + "relationship, and its values as one collection have no order beside one value; write ANY "
+                    + "projects.hours <= 3 to find objects of which one value does"
+            ),
+            (
+                "Employee", "department.agency == 'x'", "Department", "agency",
+                "Department has no property \"agency\""
+            ),
+            (
+                "Employee", "ALL department.name == 'x'", "Employee", "department.name",
+                "the left side of ALL must be a collection; department.name leads to one value: leave the word "
+                    + "out"
+            ),
+        ])
+    }
+}

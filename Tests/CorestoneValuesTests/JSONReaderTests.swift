@@ -1,0 +1,135 @@
+import CorestoneValues
+import XCTest
+
+/// JSON as values: what is read, as which kind, and where reading stops.
+final class JSONReaderTests: XCTestCase {
+    private func read(_ text: String, allowsTwins: Bool = true, keepsDigits: Bool = false) throws -> PropertyValue {
+        try decodeJSON(Array(text.utf8), allowsTwins: allowsTwins, keepsDigits: keepsDigits)
+    }
+
+    private func assertFails(_ bytes: [UInt8], _ words: String, at offset: Int, line: UInt = #line) {
+        let text = String(decoding: bytes.prefix(40), as: UTF8.self)
+        XCTAssertThrowsError(try decodeJSON(bytes, allowsTwins: false), text, line: line) {
+            let error = $0 as? CoreError
+            XCTAssertEqual(error?.status, .invalidArgument, text, line: line)
+            XCTAssertEqual(error?.message, "the JSON \(words) (at byte \(offset))", text, line: line)
+            XCTAssertEqual(error?.offset, offset, text, line: line)
+        }
+    }
+
+    func testWordsAndCollections() throws {
+        XCTAssertEqual(try read("null"), .null)
+        XCTAssertEqual(try read("[]"), .array([]))
+        XCTAssertEqual(try read("[ ]"), .array([]))
+        XCTAssertEqual(try read("{}"), .dictionary([:]))
+        XCTAssertEqual(try read("{ }"), .dictionary([:]))
+        XCTAssertEqual(
+            try read(" \t\r\n[ true , false,null , \"x\" ] \n").exactDescription, "[true, false, null, \"x\"]")
+        XCTAssertEqual(
+            try read("{ \"a\" : {\"b\" : [1]} , \"\" : 2 }").exactDescription, "{\"\": int 2, \"a\": {\"b\": [int 1]}}")
+    }
+
+    func testNumbersHaveTheKindThatHoldsThem() throws {
+        let digits = "12345678901234567890123456789012345678"
+        let table = [
+            ("0", "int 0"), ("-0", "int 0"), ("-7", "int -7"), ("9223372036854775807", "int 9223372036854775807"),
+            ("-9223372036854775808", "int -9223372036854775808"),
+            ("9223372036854775808", "decimal 9223372036854775808"),
+            ("-9223372036854775809", "decimal -9223372036854775809"), (digits, "decimal \(digits)"),
+            ("-\(digits)", "decimal -\(digits)"), ("1\(String(repeating: "0", count: 38))", "double 1e+38"),
+            ("1.0", "double 1.0"), ("1e2", "double 100.0"), ("1E+2", "double 100.0"), ("25e-1", "double 2.5"),
+            ("-0.5E1", "double -5.0"), ("0e0", "double 0.0"), ("0.1234567890123456789", "double 0.12345678901234568"),
+        ]
+        for (text, expected) in table { XCTAssertEqual(try read(text).exactDescription, expected, text) }
+    }
+
+    func testDigitsAreKeptWhereNoDoublePrintsThem() throws {
+        let table = [
+            ("0.1", "double 0.1"), ("0.1234567890123456789", "decimal 0.1234567890123456789"),
+            ("-0.1234567890123456789", "decimal -0.1234567890123456789"),
+            ("0.10000000000000000000", "double 0.1"), ("1.2345678901234567", "double 1.2345678901234567"),
+            ("1234567890123456789.5e1", "decimal 12345678901234567895"),
+            // More digits than a decimal has.
+            ("1.234567890123456789012345678901234567891", "double 1.2345678901234567"), ("12", "int 12"),
+        ]
+        for (text, expected) in table {
+            XCTAssertEqual(try read(text, keepsDigits: true).exactDescription, expected, text)
+        }
+    }
+
+    func testStringsAndTheirEscapes() throws {
+        let table = [
+            (#""""#, ""), (#""a\"\\\/\b\f\n\r\tz""#, "a\"\\/\u{8}\u{C}\n\r\tz"), (#""\u0041\u00e9\u00E9""#, "Aéé"),
+            (#""\u0000""#, "\0"), (#""\ud7ff\ue000""#, "\u{D7FF}\u{E000}"), (#""\ud83d\ude00""#, "😀"),
+            (#""\uD800\uDC00\uDBFF\uDFFF""#, "\u{10000}\u{10FFFF}"), ("\" \u{7F}é\u{1F600}\"", " \u{7F}é\u{1F600}"),
+        ]
+        for (text, expected) in table { XCTAssertEqual(try read(text), .string(expected), text) }
+    }
+
+    func testMistakesNameThePlace() {
+        let table: [(String, String, Int)] = [
+            ("", "has a character that begins no value", 0), ("  ", "has a character that begins no value", 2),
+            ("+1", "has a character that begins no value", 0), (".5", "has a character that begins no value", 0),
+            ("-", "has a character that begins no value", 1), ("1.", "has a character that begins no value", 2),
+            ("1e", "has a character that begins no value", 2), ("1e+", "has a character that begins no value", 3),
+            ("[1,]", "has a character that begins no value", 3), ("\u{B}1", "has a character that begins no value", 0),
+            ("01", "has a number that begins with 0", 2), ("-01", "has a number that begins with 0", 3),
+            ("1e400", "has a number that is too large", 5), ("-1e400", "has a number that is too large", 6),
+            ("nul", "has an unknown word", 0), ("trve", "has an unknown word", 0), ("[fals]", "has an unknown word", 1),
+            ("falsey", "goes on behind its end", 5), ("1 2", "goes on behind its end", 2), ("[1", "lacks a \"]\"", 2),
+            ("[1 x", "lacks a \"]\"", 3), (#"{"a" 1}"#, "lacks a \":\"", 5), (#"{"a":1"#, "lacks a \"}\"", 6),
+            ("{1}", "lacks a string", 1), (#"{"a":1,}"#, "lacks a string", 7), ("\"a", "ends within a string", 2),
+            ("\"a\\", "ends within a string", 3), (#""\q""#, "has an unknown escape", 3),
+            (#""\u12g4""#, "has an escape without four digits", 5),
+            (#""\u123"#, "has an escape without four digits", 6),
+            (#""\ud800x""#, "has half of a surrogate pair", 7), (#""\udc00\ud800""#, "has half of a surrogate pair", 7),
+            (#""\ud800\n""#, "has half of a surrogate pair", 8),
+            (#""\ud800\u0041""#, "has half of a surrogate pair", 13),
+            (#""\udbff\ue000""#, "has half of a surrogate pair", 13),
+            ("\"a\u{1}\"", "has a control character in a string", 3),
+            ("\"\u{1F}\"", "has a control character in a string", 2),
+            (#"{"a":1,"a":2}"#, "has the name \"a\" twice", 7),
+        ]
+        for (text, words, offset) in table { assertFails(Array(text.utf8), words, at: offset) }
+        assertFails([0x22, 0xFF, 0x22], "is not valid UTF-8", at: 1)
+    }
+
+    func testOfMembersOfOneNameTheLastCounts() throws {
+        XCTAssertEqual(try read(#"{"a":1,"b":3,"a":2}"#), .dictionary(["a": .int(2), "b": .int(3)]))
+        XCTAssertEqual(
+            try read(#"{"a":1,"A":2}"#, allowsTwins: false), .dictionary(["a": .int(1), "A": .int(2)]))
+    }
+
+    func testNestingEndsAtItsBound() throws {
+        func lists(_ count: Int) -> String {
+            String(repeating: "[", count: count) + String(repeating: "]", count: count)
+        }
+        func objects(_ count: Int) -> String {
+            String(repeating: "{\"a\":", count: count) + "1" + String(repeating: "}", count: count)
+        }
+        XCTAssertNoThrow(try read(lists(129)))
+        assertFails(Array(lists(130).utf8), "is nested more than 128 deep", at: 129)
+        XCTAssertNoThrow(try read(objects(128)))
+        assertFails(Array(objects(129).utf8), "is nested more than 128 deep", at: 645)
+    }
+}
+
+extension PropertyValue {
+    /// The value with the kinds of its numbers, which `==` does not tell apart.
+    var exactDescription: String {
+        switch self {
+        case .null: "null"
+        case .bool(let value): "\(value)"
+        case .int(let value): "int \(value)"
+        case .double(let value): "double \(value)"
+        case .decimal(let value): "decimal \(value)"
+        case .text(let value): "\"\(value)\""
+        case .array(let values): "[\(values.map(\.exactDescription).joined(separator: ", "))]"
+        case .dictionary(let values):
+            "{"
+                + values.sorted { $0.key < $1.key }.map { "\"\($0.key)\": \($0.value.exactDescription)" }
+                .joined(separator: ", ") + "}"
+        default: "another value"
+        }
+    }
+}
