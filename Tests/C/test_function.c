@@ -236,6 +236,11 @@ static void the_widest_numbers_keep_all_digits(void) {
     CHECK_INT(CST_INT, out.type);
     CHECK_INT(INT64_MAX, out.as.integer);
     CHECK_STATUS(CST_E_PREDICATE, evaluate("FUNCTION(SELF, 'same')", value_int(-1), &out));
+    /* Beyond INT64_MAX it is a decimal, both ways. */
+    OK(evaluate("FUNCTION(SELF, 'same')", value_decimal(UINT64_MAX, 0, false), &out));
+    CHECK_INT(CST_DECIMAL, out.type);
+    CHECK(out.as.decimal.mantissa[0] == UINT64_MAX && out.as.decimal.mantissa[1] == 0);
+    CHECK_STATUS(CST_E_PREDICATE, evaluate("FUNCTION(SELF, 'same')", value_decimal(UINT64_MAX, 1, false), &out));
     add("same", "Q()", (plain)beyond_int64);
     OK(evaluate("FUNCTION(SELF, 'same')", value_int(1), &out));
     CHECK_INT(CST_DECIMAL, out.type);
