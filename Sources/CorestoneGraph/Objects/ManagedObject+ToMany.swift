@@ -44,19 +44,28 @@ extension ManagedObject {
         return try toMany(relationship)
     }
 
-    /// The same by key, handed to `body`. One that was asked for before is found without its relationship.
+    /// The same by key, handed to `body`. One that is loaded is found without its relationship.
     @inline(__always)
     private func withToMany<Result>(key: UInt32, _ body: (ToManyRelationship) throws -> Result) throws -> Result {
         let slot = Int(key & 0xFFF)
-        if slot < Int(entity.slotCount), entity.slotKeys[slot] == key, state.isDisjoint(with: [.fault, .gone]) {
-            let layout = entity.layout.slots[slot]
-            if layout.role == .toMany, let keeper = nearToMany(ordinal: Int(layout.ordinal)),
-                keeper._withUnsafeGuaranteedRef({ $0.isLoaded })
-            {
+        if slot < Int(entity.slotCount), entity.slotKeys[slot] == key, loadedToMany(slot) != nil {
+            try fireIfNeeded(for: slot)
+            // A hook may have turned the object into a fault again.
+            if !state.contains(.fault), let keeper = loadedToMany(slot) {
                 return try keeper._withUnsafeGuaranteedRef(body)
             }
         }
         return try body(readToMany(toManyRelationship(key: key)))
+    }
+
+    /// The members' keeper when there is nothing to read.
+    @inline(__always)
+    private func loadedToMany(_ slot: Int) -> Unmanaged<ToManyRelationship>? {
+        let layout = entity.layout.slots[slot]
+        guard layout.role == .toMany, !state.contains(.gone), let keeper = nearToMany(ordinal: Int(layout.ordinal)),
+            keeper._withUnsafeGuaranteedRef({ $0.isLoaded })
+        else { return nil }
+        return keeper
     }
 
     /// The relationship of a key, which must be to-many.
