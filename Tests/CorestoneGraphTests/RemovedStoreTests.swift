@@ -298,6 +298,28 @@ final class RemovedStoreTests: GraphTestCase {
         XCTAssertEqual(try controller.fetchedObjects?.map { try $0.get("name") ?? "" }, ["Another", "New"])
     }
 
+    /// The window of a request is as far as numbers go.
+    func testControllersOfTheLastStoreKeepTheirWindow() throws {
+        let windows: [(Int, Int, [String])] = [
+            (1, 1, ["New"]), (1, .max, ["New", "Other"]), (.max, .max, []), (0, 2, ["Another", "New"]),
+        ]
+        for (offset, limit, expected) in windows {
+            try context.reset()
+            for store in coordinator.stores { try coordinator.remove(store) }
+            try coordinator.addStore(.inMemory, at: "memory")
+            for name in ["New", "Another", "Other"] { _ = try employee(name) }
+            let request = try request()
+            (request.offset, request.limit) = (offset, limit)
+            let controller = FetchedResultsController(fetchRequest: request, managedObjectContext: context)
+            let list = ListModel()
+            controller.delegate = list
+            try controller.performFetch()
+            for store in coordinator.stores { try coordinator.remove(store) }
+            try context.processPendingChanges()
+            XCTAssertEqual(try names(controller.fetchedObjects ?? []), expected, "\(offset), \(limit)")
+        }
+    }
+
     /// Nothing holds the objects of batches: one that is gone is told for each that the context does not have.
     func testControllersWithBatchesRemoveThem() throws {
         final class Gone: FetchedResultsControllerDelegate {

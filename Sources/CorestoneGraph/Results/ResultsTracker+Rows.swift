@@ -36,9 +36,9 @@ extension ResultsTracker {
         let objects = context.insertedObjects.filter { request.concerns($0.entity) }
         try add(try objects.filter(isResult), to: &found, &known)
         try sort(&found)
-        let end = request.limit > 0 ? request.offset + request.limit : found.rows.count
-        found.rows = Array(found.rows.dropFirst(request.offset).prefix(max(end - request.offset, 0)))
-        found.objects = Array(found.objects.dropFirst(request.offset).prefix(found.rows.count))
+        let count = request.limit > 0 ? request.limit : found.rows.count
+        found.rows = Array(found.rows.dropFirst(request.offset).prefix(count))
+        found.objects = Array(found.objects.dropFirst(request.offset).prefix(count))
         found.sections = try naming == nil ? SectionTable(undivided: found.rows.count) : SectionTable(of: found.rows)
         return found
     }
