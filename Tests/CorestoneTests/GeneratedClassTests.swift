@@ -92,4 +92,15 @@ final class GeneratedClassTests: XCTestCase {
         try note.setWords("some words")
         XCTAssertEqual(try note.words, "some words")
     }
+
+    func testATransformersNullIsNilOfEveryType() throws {
+        let note = try note("first")
+        try note.setPayload(PropertyValue.null)
+        XCTAssertEqual(try note.payload as? PropertyValue, .null)
+        XCTAssertNil(try note.managedObject.transformed("payload", as: String.self))
+        try context.save()
+        try context.refresh(note.managedObject, mergeChanges: false)
+        XCTAssertEqual(try note.payload as? PropertyValue, .null)
+        XCTAssertNil(try note.managedObject.transformed("payload", as: String.self))
+    }
 }

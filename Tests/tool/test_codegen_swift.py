@@ -17,3 +17,31 @@ def test_what_is_compiled_is_what_is_written(tmp_path: Path) -> None:
     assert {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()} == {
         path.name: path.read_text(encoding="utf-8") for path in GENERATED.iterdir()
     }
+
+
+def test_constants_name_what_comes_from_parents_without_a_class(tmp_path: Path) -> None:
+    model = tmp_path / "Shapes.xcdatamodel"
+    model.mkdir()
+    attribute = "<attribute name='{}' optional='YES' attributeType='String'/>"
+    (model / "contents").write_text(
+        f"<model><entity name='Shape'>{attribute.format('label')}</entity>"
+        f"<entity name='Figure' parentEntity='Shape'>{attribute.format('colour')}</entity>"
+        f"<entity name='Circle' parentEntity='Figure' codeGenerationType='class'>{attribute.format('size')}</entity>"
+        f"<entity name='Ring' parentEntity='Circle' codeGenerationType='class'>{attribute.format('gap')}</entity>"
+        "</model>"
+    )
+    folder = tmp_path / "code"
+    written = run("model", "codegen", model, "--language", "swift", "-o", folder)
+    assert written.returncode == 0, written.stderr
+    constants = {
+        path.name: [line.strip() for line in path.read_text(encoding="utf-8").splitlines() if "static let" in line]
+        for path in folder.iterdir()
+    }
+    assert constants == {
+        "_Circle.swift": [
+            'public static let label = "label"',
+            'public static let colour = "colour"',
+            'public static let size = "size"',
+        ],
+        "_Ring.swift": ['public static let gap = "gap"'],
+    }

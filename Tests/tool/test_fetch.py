@@ -188,6 +188,13 @@ def test_predicates_windows_and_columns(zoo: Path) -> None:
     assert run("fetch", zoo, "Bird", "name == 'dodo'", "--format", "csv").stdout.count("\n") == 1
 
 
+def test_a_chosen_column_that_an_object_lacks_is_null(zoo: Path) -> None:
+    assert fetched(zoo, "Animal", "--sort", "name", "--columns", "name,freshwater,canFly") == [
+        {"name": "", "freshwater": False, "canFly": None}, {"name": "carp", "freshwater": True, "canFly": None},
+        {"name": "eagle", "freshwater": None, "canFly": True}, {"name": "emu", "freshwater": None, "canFly": False},
+    ]  # fmt: skip
+
+
 def test_a_plus_before_a_sort_key_is_ascending(zoo: Path) -> None:
     for key in ("name", "+name"):
         assert [row["name"] for row in fetched(zoo, "Animal", "--sort", key)] == ["", "carp", "eagle", "emu"]

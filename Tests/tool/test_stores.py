@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import ctypes
 import json
 import os
 import pty
@@ -185,6 +186,25 @@ def test_a_backup_of_a_store_in_use(tmp_path: Path) -> None:
     refused = run("backup", path, other)
     assert refused.returncode == 3
     assert "another store" in refused.stderr
+
+
+def forgo_rights_of_root() -> None:
+    """What root may do to files that nobody may write, no program started from here may."""
+    drop_from_bounding_set, dac_override = 24, 1
+    ctypes.CDLL(None).prctl(drop_from_bounding_set, dac_override, 0, 0, 0)
+
+
+def test_a_backup_of_a_store_that_can_only_be_read(store: Path, tmp_path: Path) -> None:
+    store.chmod(0o440)
+    before, copy = store.read_bytes(), tmp_path / "backup.sqlite"
+    found = run("backup", store, copy, preexec_fn=forgo_rights_of_root)
+    assert (found.returncode, found.stderr) == (0, "")
+    identifier = corestone.metadata(store)["NSStoreUUID"]
+    assert found.stdout == f"{copy} is a backup of {store}, {identifier}, {copy.stat().st_size} bytes\n"
+    with corestone.open(copy) as backup:
+        assert sorted(animal.name for animal in backup.fetch("Animal")) == ["", "carp", "eagle", "emu"]
+    assert store.read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["backup.sqlite", "zoo.sqlite"]
 
 
 # Converting

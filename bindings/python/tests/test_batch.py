@@ -80,6 +80,14 @@ def test_rows_of_any_shape(context: Context) -> None:
     assert names(context) == ["a", "b", "c", "d", "e"]
 
 
+def test_an_empty_string_in_a_row_is_no_null(context: Context) -> None:
+    rows: list[dict[str, Any]] = [{"code": "a", "title": ""}, {"code": "b", "title": None}]
+    assert context.batch_insert("Code", rows) == 2
+    assert context.batch_insert("Code", [("c", ""), ("d", None)], columns=("code", "title")) == 2
+    assert [each.title for each in context.fetch("Code", sort="code")] == ["", None, "", None]
+    assert context.count("Code", "title == nil") == 2
+
+
 def test_rows_come_as_they_are_needed(context: Context) -> None:
     read = 0
 

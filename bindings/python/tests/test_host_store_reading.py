@@ -173,6 +173,30 @@ def test_rows_read_for_their_entity_are_read_once() -> None:
     assert calls == [3]
 
 
+def test_a_reference_by_a_parent_entity_leads_to_the_entity_that_the_store_said() -> None:
+    class Cars(IncrementalStore):
+        def execute_fetch(self, request: FetchRequest) -> Any:
+            if request.entity.name == "Car":
+                return [IncrementalStoreNode(self.row_id("Car", "c"), {"owner": self.row_id("Person", "p")}, 1)]
+            return [IncrementalStoreNode(self.row_id("Boss", "p"), {"name": "b"}, 1)]
+
+        def new_values(self, ids: Sequence[RowID]) -> Any:
+            calls.append(len(ids))
+            return [IncrementalStoreNode(self.row_id("Boss", each.reference), {"name": "b"}, 1) for each in ids]
+
+    calls: list[int] = []
+    corestone.register_store_type("Cars", Cars)
+    model = {"Person": {"name": "string?"}, "Boss": {"@parent": "Person"}, "Car": {"owner": "to-one Person?"}}
+    with Container(Model(model), "x", type="Cars") as container:
+        context = container.context()
+        boss = context.fetch("Person")[0]
+        assert boss.id.entity_name == "Boss"
+        assert context.fetch("Car")[0].owner is boss
+        owner = container.context().fetch("Car")[0].owner
+        assert (owner.id.entity_name, owner.name) == ("Boss", "b")
+    assert calls == []
+
+
 def test_a_refused_push_says_nothing_of_entities() -> None:
     class Bad(IncrementalStore):
         def execute_fetch(self, request: FetchRequest) -> Any:

@@ -87,6 +87,20 @@ def test_the_environment(tmp_path: Path, environment: dict[str, str], told: bool
     assert ("CoreData: sql: SELECT" in ran.stderr) is told
 
 
+@pytest.mark.parametrize(("own", "apple", "told"), [("1", "0", True), ("0", "1", False)])
+def test_the_librarys_own_variable_wins_over_apples(tmp_path: Path, own: str, apple: str, told: bool) -> None:
+    program = (
+        "from corestone import Container, Model, log\n"
+        "print(log.sql_detail())\n"
+        "with Container(Model({'A': {'b': 'int'}}), 'a.sqlite') as container:\n"
+        "    container.context().fetch('A')\n"
+    )
+    environment = os.environ | {"CORESTONE_SQL_DEBUG": own, "COREDATA_SQLDEBUG": apple}
+    ran = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert (ran.returncode, ran.stdout) == (0, f"{own}\n"), ran.stderr
+    assert ("CoreData: sql: SELECT" in ran.stderr) is told
+
+
 def test_launch_arguments() -> None:
     assert log.take_arguments(["program", "-com.apple.CoreData.SQLDebug", "1", "x"]) == 1
     assert log.sql_detail() == 1

@@ -210,6 +210,26 @@ def test_members_of_an_object_that_others_deleted_go_back(container: Container) 
     assert not ctx.has_persistent_changes
 
 
+def test_references_that_a_deletion_cleared_come_back_when_it_is_given_up(container: Container) -> None:
+    ctx, other = container.context(), container.context()
+    box = ctx.insert("Box", label="mine")
+    item = ctx.insert("Item", name="a", box=box)
+    ctx.save()
+    other.get(box.id).label = "theirs"
+    other.save()
+    ctx.delete(box)
+    ctx.process_pending_changes()
+    cleared = item.box
+    assert cleared is None
+    ctx.save(merge_policy=MergePolicy.ROLLBACK)
+    assert not box.is_deleted
+    assert box.label == "theirs"
+    assert item.box is box
+    assert list(box.items) == [item]
+    assert not ctx.has_changes
+    assert container.context().first("Item").box.id == box.id
+
+
 def test_a_pair_that_others_made_yields_to_a_change(tmp_path: Path) -> None:
     model = Model(
         {

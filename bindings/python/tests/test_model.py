@@ -405,3 +405,12 @@ def test_words_for_people_are_loaded(tmp_path: Path) -> None:
     broken.write_text('"a" = ')
     with pytest.raises(ModelError, match=r"broken\.strings"):
         loaded.load_strings(broken)
+
+
+def test_escapes_of_control_characters_in_words_for_people(tmp_path: Path) -> None:
+    model = Model({"Run": {"date": "date"}})
+    strings = tmp_path / "RunsModel.strings"
+    for escape, character in zip("nrtabfv", "\n\r\t\a\b\f\v"):
+        strings.write_text(f'"Entity/Run" = "x\\{escape}y";')
+        assert model.load_strings(strings)
+        assert model["Run"].localized_name == f"x{character}y"

@@ -163,6 +163,24 @@ def test_merging_what_another_context_saved(container: Container) -> None:
         second.merge_changes({"updated": [ada.id.uri]})
 
 
+def test_a_fault_that_others_deleted_leaves_when_that_is_merged(container: Container) -> None:
+    first, second = container.context(), container.context()
+    ada = first.insert("Person", name="Ada")
+    first.save()
+    ada_id = ada.id
+    theirs = second.get(ada_id)
+    second.refresh(theirs, merge=False)
+    assert theirs.is_fault
+    first.delete(ada)
+    first.save()
+    second.merge_changes({"deleted": [ada_id]})
+    assert theirs.context is None
+    assert not theirs.is_deleted
+    assert len(second.deleted) == 0
+    with pytest.raises(ObjectGoneError, match="left its context"):
+        _ = theirs.name
+
+
 def test_merging_what_another_process_saved(container: Container, tmp_path: Path) -> None:
     ctx = container.context()
     ada = ctx.insert("Person", name="Ada")

@@ -89,6 +89,13 @@ def test_text(staff: Context) -> None:
     assert Predicate(predicate.format).format == predicate.format
 
 
+def test_variables_in_each_part_of_a_fetch_expression_are_substituted() -> None:
+    predicate = Predicate("SELF IN FETCH($request, $context, $counts)")
+    assert predicate.substituting(request="r").format == 'SELF IN FETCH("r", $context, $counts)'
+    assert predicate.substituting(context="c").format == 'SELF IN FETCH($request, "c", $counts)'
+    assert predicate.substituting(counts=3).format == "SELF IN FETCH($request, $context, 3)"
+
+
 def test_syntax_errors_point_at_the_place() -> None:
     text = "age > AND name == 'x'"
     with pytest.raises(PredicateSyntaxError) as caught:

@@ -296,3 +296,19 @@ def test_null_is_null() -> None:
             assert caught.value.key == "n" or all(each.key == "n" for each in caught.value.details)
         with pytest.raises(TypeMismatchError, match="2020-01-31T12:00:00"):
             items.insert("Item", {"made": "2020-01"})
+
+
+def test_records_have_what_the_save_derived(tmp_path: Path) -> None:
+    attributes = {
+        "name": "string?",
+        "loud": "derived string? = uppercase:(name)",
+        "tagCount": "derived int64? = tags.@count",
+        "tags": "to-many Tag inverse note",
+    }
+    model = Model({"Note": attributes, "Tag": {"note": "to-one Note? inverse tags"}})
+    with Container("Notes", model, stores=[StoreDescription(tmp_path / "notes.sqlite")]) as notes:
+        inserted = notes.insert("Note", {"name": "plan", "tags": [{}, {}]})
+        assert (inserted["loud"], inserted["tagCount"]) == ("PLAN", 2)
+        (updated,) = notes.update("Note", inserted["@id"], {"name": "draft", "tags": inserted["tags"][:1]})
+        assert (updated["loud"], updated["tagCount"]) == ("DRAFT", 1)
+        assert notes.read("Note") == [updated]

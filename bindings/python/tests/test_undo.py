@@ -138,6 +138,18 @@ def test_a_name_within_nested_groups_is_that_of_the_step(ctx: Any) -> None:
     assert manager.redo_action_name == "Add"
 
 
+def test_changes_since_a_named_step_have_no_name(ctx: Any) -> None:
+    manager = ctx.undo_manager
+    with manager.group("Add"):
+        book = ctx.insert("Book", title="a")
+    assert manager.undo_action_name == "Add"
+    book.title = "b"
+    assert (manager.undo_action_name, manager.undo_menu_item_title) == ("", "Undo")
+    assert ctx.undo()
+    assert book.title == "a"
+    assert (manager.undo_action_name, manager.undo_menu_item_title) == ("Add", "Undo Add")
+
+
 def test_a_group_ends_also_when_its_block_raises(ctx: Any) -> None:
     def half() -> None:
         with ctx.undo_manager.group("Half"):

@@ -153,6 +153,19 @@ def test_conditions_that_make_no_sense() -> None:
             Model({"E": {"a": options}})
 
 
+def test_a_least_value_may_be_the_greatest_too(tmp_path: Path) -> None:
+    with Container(Model({"E": {"a": "int16? min 2 max 2"}}), tmp_path / "e.sqlite", unsaved="discard") as container:
+        e = container.context().insert("E")
+        e.validate_value("a", 2)
+        for value, code in (
+            (1, CoreDataCode.VALIDATION_NUMBER_TOO_SMALL),
+            (3, CoreDataCode.VALIDATION_NUMBER_TOO_LARGE),
+        ):
+            with pytest.raises(ValidationError) as caught:
+                e.validate_value("a", value)
+            assert (caught.value.key, caught.value.code) == ("a", code)
+
+
 def test_lines(tmp_path: Path) -> None:
     lines = {
         "age": "int16? min 0 max 150",
