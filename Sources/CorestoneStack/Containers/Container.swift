@@ -282,7 +282,11 @@ public final class Container: Sendable {
             try newBackgroundContext().enqueue(
                 { context in
                     let result = Result { try body(context) }
-                    if case .failure = result { context.giveUp() }
+                    if case .failure = result {
+                        // The context may live on for a moment after `ended`, and would have a close refused.
+                        try? context.rollback()
+                        context.giveUp()
+                    }
                     ended(result)
                 }, refused: { ended(.failure($0)) })
         } catch { ended(.failure(error)) }
