@@ -352,7 +352,7 @@ static void expect_log(struct table *table, const char *expected) {
     table->log[0] = 0;
 }
 
-/* Who wants all at once is told nothing else. */
+/* A delegate with did_change_all gets no other call. */
 static void a_delegate_wants_all_at_once(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_fetch_request *request = NULL;

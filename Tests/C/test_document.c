@@ -244,14 +244,19 @@ static void fail(void *userdata, const cst_error *error) {
     snprintf(heard->key, sizeof heard->key, "%.*s", (int)key.size, key.data ? key.data : "");
 }
 
-static void records(void) {
-    cst_model *model = company_model();
+static cst_container *container_in_memory(cst_model *model) {
     cst_container *container = NULL;
     cst_store_description description = CST_STORE_DESCRIPTION_INIT;
     description.type = text("InMemory");
     OK(cst_container_new(text("Records"), model, NULL, &container, E));
     OK(cst_container_add_description(container, &description, E));
     OK(cst_container_load(container, NULL, NULL, NULL, E));
+    return container;
+}
+
+static void records(void) {
+    cst_model *model = company_model();
+    cst_container *container = container_in_memory(model);
     struct heard heard = {0};
     const cst_string employee = text("Employee");
     OK(cst_container_insert(container, employee,
@@ -339,12 +344,7 @@ static void released_while_locked(void) {
 /* Order, window and conditions of what is read, and what is told of each call. */
 static void records_are_read_in_order_and_by_windows(void) {
     cst_model *model = company_model();
-    cst_container *container = NULL;
-    cst_store_description description = CST_STORE_DESCRIPTION_INIT;
-    description.type = text("InMemory");
-    OK(cst_container_new(text("Records"), model, NULL, &container, E));
-    OK(cst_container_add_description(container, &description, E));
-    OK(cst_container_load(container, NULL, NULL, NULL, E));
+    cst_container *container = container_in_memory(model);
     struct heard heard = {0};
     const cst_string department = text("Department"), employee = text("Employee");
     OK(cst_container_insert(container, department, text("{\"name\": \"one\"}"), succeed, fail, &heard, E));

@@ -156,6 +156,8 @@ final class MessageTests: XCTestCase {
             (.string("-9223372036854775809"), "longLongValue", .int(.min)),
             (.string("1.5"), "intValue", .int(1)), (.string("12eggs"), "intValue", .int(12)),
             (.string("3-4"), "integerValue", .int(3)), (.string("--4"), "integerValue", .int(0)),
+            (.string("1.e2"), "doubleValue", .double(100)), (.string(".5e+1x"), "doubleValue", .double(5)),
+            (.string("--1.5"), "doubleValue", .double(0)), (.string("+2e-1e5"), "doubleValue", .double(0.2)),
             (.string("12e"), "doubleValue", .double(12)), (.string("1.5-"), "doubleValue", .double(1.5)),
             (.int(.max), "longLongValue", .int(.max)),
             (.int(9_007_199_254_740_993), "integerValue", .int(9_007_199_254_740_993)),

@@ -34,8 +34,7 @@ extension CompiledModelReader {
             }
             try spend(1)
             let element = try attribute.addElement(
-                named: name, type: try type(fields, "\(attribute.path).\(name)", attribute.entity),
-                isOptional: fields["NSIsOptional"]?.flag == true)
+                named: name, type: try type(fields, "\(attribute.path).\(name)", attribute.entity))
             try describe(element as Property, fields)
             try describe(element, fields)
         }

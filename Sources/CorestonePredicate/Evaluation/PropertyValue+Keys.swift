@@ -39,23 +39,44 @@ extension PropertyValue {
     /// The whole number that a text begins with, after blanks, as `-[NSString longLongValue]` reads it: the nearest of 64 bits, and 0
     /// without digits.
     private static func leadingInteger(_ text: String) -> Int64 {
-        let trimmed = text.drop { $0 == " " || $0 == "\t" || $0 == "\n" }
-        let isNegative = trimmed.first == "-"
-        let digits = trimmed.dropFirst(isNegative || trimmed.first == "+" ? 1 : 0).prefix { $0.isASCII && $0.isNumber }
+        var rest = withoutBlanks(text)
+        let sign = takeSign(&rest)
+        let digits = takeDigits(&rest)
         if digits.isEmpty { return 0 }
-        return Int64((isNegative ? "-" : "") + digits) ?? (isNegative ? .min : .max)
+        return Int64(sign + digits) ?? (sign == "-" ? .min : .max)
     }
 
     /// The number that a text begins with, after blanks, as `-[NSString doubleValue]` reads it; 0 without one.
     private static func leadingNumber(_ text: String) -> Double {
-        let trimmed = text.drop { $0 == " " || $0 == "\t" || $0 == "\n" }
-        var known = trimmed.prefix { $0.isASCII && ($0.isNumber || "+-.eE".contains($0)) }
-        // An exponent without digits, or a second sign, ends the number before it.
-        while !known.isEmpty {
-            if let number = Double(known) { return number }
-            known.removeLast()
+        var rest = withoutBlanks(text)
+        var known = takeSign(&rest) + takeDigits(&rest)
+        if rest.first == "." {
+            rest.removeFirst()
+            known += "." + takeDigits(&rest)
         }
-        return 0
+        // An exponent without digits is none.
+        if rest.first == "e" || rest.first == "E" {
+            rest.removeFirst()
+            let sign = takeSign(&rest)
+            let digits = takeDigits(&rest)
+            if !digits.isEmpty { known += "e" + sign + digits }
+        }
+        return Double(known) ?? 0
+    }
+
+    private static func withoutBlanks(_ text: String) -> Substring {
+        text.drop { $0 == " " || $0 == "\t" || $0 == "\n" }
+    }
+
+    private static func takeSign(_ rest: inout Substring) -> Substring {
+        defer { if rest.first == "-" || rest.first == "+" { rest.removeFirst() } }
+        return rest.prefix(rest.first == "-" || rest.first == "+" ? 1 : 0)
+    }
+
+    private static func takeDigits(_ rest: inout Substring) -> Substring {
+        let digits = rest.prefix { $0.isASCII && $0.isNumber }
+        rest = rest[digits.endIndex...]
+        return digits
     }
 
     /// A number without its fraction; 0 where that is beyond 64 bits.
