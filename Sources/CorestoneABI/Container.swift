@@ -9,31 +9,31 @@ final class ContainerBox {
     let container: Container
     /// A reference of the library's.
     let coordinatorToken: Token
-    private let view = Locked<Handle?>(nil)
+    private let view = Locked<ContextBox?>(nil)
 
     init(_ container: Container, coordinatorToken: Token) {
         self.container = container
         self.coordinatorToken = coordinatorToken
     }
 
-    deinit {
-        HandleTable.releaseForHost(token(view.withLock { $0 }))
-        HandleTable.release(coordinatorToken)
-    }
+    deinit { HandleTable.release(coordinatorToken) }
 
-    func handle(of context: Context) throws -> Handle? {
+    func box(of context: Context) throws -> ContextBox {
         guard HandleTable.retain(coordinatorToken) else {
             throw CoreError(.internal, "the coordinator's handle is gone")
         }
-        return try ContextBox(context, coordinatorToken: coordinatorToken).makeHandle()
+        return ContextBox(context, coordinatorToken: coordinatorToken)
     }
 
     func viewHandle() throws -> Handle? {
-        // Binds the main queue, if nobody did.
+        // Binds the main queue, unless it is bound.
         let context = container.viewContext
         return try view.withLock { view in
-            if view == nil { view = try handle(of: context) }
-            return view
+            if let view { return view.handle }
+            let made = try box(of: context)
+            let handle = try made.makeLentHandle()
+            view = made
+            return handle
         }
     }
 }
@@ -165,7 +165,7 @@ public func cst_container_new_background_context(
     boundary(error) {
         let out = try place(out, "out_context")
         let box = try containerBox(pointer)
-        out.pointee = try box.handle(of: box.container.newBackgroundContext())
+        out.pointee = try box.box(of: box.container.newBackgroundContext()).makeHandle()
     }
 }
 

@@ -7,17 +7,15 @@ import CorestoneValues
 /// A document, and the handle of its context that it lends.
 final class DocumentBox {
     let document: Document
-    private let context: Handle?
+    private let context: ContextBox
+    let contextHandle: Handle?
 
     /// Takes over a reference of the library's to the coordinator's token.
     init(_ document: Document, coordinatorToken: Token) throws {
         self.document = document
-        context = try ContextBox(document.context, coordinatorToken: coordinatorToken).makeHandle()
+        context = ContextBox(document.context, coordinatorToken: coordinatorToken)
+        contextHandle = try context.makeLentHandle()
     }
-
-    deinit { HandleTable.releaseForHost(token(context)) }
-
-    var contextHandle: Handle? { context }
 }
 
 private func document(_ pointer: OpaquePointer?) throws -> Document {

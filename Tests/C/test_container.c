@@ -232,6 +232,18 @@ static void closing_refuses_saves_or_discards(void) {
     OK(cst_release(container));
 }
 
+/* A retained view context outlives its container. */
+static void a_view_context_is_kept_by_retaining_it(void) {
+    cst_container *container = make("Shop");
+    cst_context *view = NULL;
+    OK(cst_container_view_context(container, &view, E));
+    CHECK(cst_retain(view) == view);
+    OK(cst_release(container));
+    CHECK(!has_changes(view));
+    OK(cst_release(view));
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_release(view));
+}
+
 static void a_missing_folder_is_made_unless_told_otherwise(void) {
     cst_container *container = make("Shop");
     describe(container, "SQLite", check_path("no/a.sqlite"), CST_DESCRIPTION_NO_FOLDER);
@@ -330,8 +342,14 @@ static void contexts_of_a_container_have_its_coordinator(void) {
         OK(cst_context_coordinator(all[i], &same, E));
         CHECK(same == coordinator);
     }
-    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_release(coordinator)); /* borrowed */
+    /* Both are borrowed. */
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_release(coordinator));
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_release(view));
     CHECK_STATUS(CST_UNCHANGED, cst_context_close(view, CST_UNSAVED_REFUSE, E));
+    CHECK(cst_retain(view) == view);
+    OK(cst_release(view));
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_release(view));
+    CHECK(!has_changes(view));
     OK(cst_release(one));
     OK(cst_release(other));
     cst_store_description description = CST_STORE_DESCRIPTION_INIT;
@@ -381,6 +399,7 @@ int main(int argc, char **argv) {
     RUN(each_store_is_told_of_once);
     RUN(stores_are_opened_on_another_thread);
     RUN(closing_refuses_saves_or_discards);
+    RUN(a_view_context_is_kept_by_retaining_it);
     RUN(a_missing_folder_is_made_unless_told_otherwise);
     RUN(a_report_says_all_of_a_container);
     RUN(a_report_counts_what_is_unsaved);

@@ -151,6 +151,22 @@ static void undone_to_what_was_saved(void) {
     OK(cst_release(document));
 }
 
+static void its_context_is_borrowed(void) {
+    cst_document *document = make(NULL, CST_QUEUE_CALLER);
+    cst_context *context = context_of(document);
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_release(context));
+    CHECK(context == context_of(document));
+    CHECK_INT(0, count(document));
+    CHECK(cst_retain(context) == context);
+    OK(cst_document_close(document, CST_UNSAVED_REFUSE, E));
+    OK(cst_release(document));
+    bool changed = true;
+    OK(cst_context_has_changes(context, &changed, E));
+    CHECK(!changed);
+    OK(cst_release(context));
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_context_has_changes(context, &changed, E));
+}
+
 /* A text of somebody's, a file that went away, a child of the context. */
 static void in_a_place_of_others(void) {
     const char *path = check_path("thesis");
@@ -420,6 +436,7 @@ int main(int argc, char **argv) {
     RUN(as_another_type);
     RUN(in_a_place_of_others);
     RUN(undone_to_what_was_saved);
+    RUN(its_context_is_borrowed);
     RUN(saved_by_itself);
     RUN(records);
     RUN(records_are_read_in_order_and_by_windows);

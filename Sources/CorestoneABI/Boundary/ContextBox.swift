@@ -54,6 +54,13 @@ final class ContextBox {
         return made
     }
 
+    /// Makes the handle of a context that a container or a document lends: the host owns no reference, so it can give up no
+    /// more than it retained.
+    func makeLentHandle() throws -> Handle? {
+        context.token = UInt(try HandleTable.makeInner(self, .context, owner: self))
+        return handle
+    }
+
     /// Runs `body`, which carries out a request. Contexts that it worked in end with it, with all of their objects.
     func withGuests<Result>(_ body: () throws -> Result) throws -> Result {
         let former = guests
