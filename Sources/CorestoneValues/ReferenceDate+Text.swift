@@ -24,15 +24,17 @@ extension ReferenceDate {
     private static func fractionText(_ time: CivilTime, of date: Double) -> String {
         guard time.nanosecond != 0, let whole = wholeSeconds(time) else { return "" }
         var scale = 100_000_000
-        for digits in 1...9 {
+        for digits in 1..<9 {
             let shown = (time.nanosecond + scale / 2) / scale
             let power = 1_000_000_000 / scale
-            if digits == 9 || shown < power && Double(whole) + Double(shown) / Double(power) == date {
+            if shown < power && Double(whole) + Double(shown) / Double(power) == date {
                 return "." + padded(shown, digits)
             }
             scale /= 10
         }
-        return ""
+        // Reading the text back gives a date beside it, whatever the digits.
+        let digits = padded(time.nanosecond, 9)
+        return "." + digits[...(digits.lastIndex { $0 != "0" } ?? digits.startIndex)]
     }
 
     private static func padded(_ value: Int, _ width: Int) -> String {

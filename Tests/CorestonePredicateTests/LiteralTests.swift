@@ -62,6 +62,12 @@ final class LiteralTests: XCTestCase {
     func testPlainSpelling() throws {
         func text(_ value: PropertyValue) -> String { Expression.constant(value).format }
         XCTAssertEqual(text(.date(-978_250_148)), "CAST(-978250148.000000, \"NSDate\")")
+        for (seconds, digits) in [
+            (0, "0.000000"), (-0.0, "0.000000"), (-4e-7, "0.000000"), (6e-7, "0.000001"), (-6e-7, "-0.000001"),
+            (0.999_999_6, "1.000000"), (0.5, "0.500000"), (600_000_000_123.5, "600000000123.500000"),
+            (1e12 + 0.1, "1000000000000.099976"), (0x1p53, "9007199254740992.000000"), (0x1p-7, "0.007812"),
+            (0x3p-7, "0.023438"), (0.000_000_5, "0.000000"), (0.000_001_5, "0.000002"), (1e300, "1e+300"),
+        ] { XCTAssertEqual(text(.date(seconds)), "CAST(\(digits), \"NSDate\")", "\(seconds)") }
         XCTAssertEqual(text(.double(1)), "1")
         XCTAssertEqual(text(.double(.infinity)), "CAST(\"inf\", \"NSNumber\")")
         XCTAssertEqual(text(.decimal(try DecimalNumber("9.99"))), "9.99")

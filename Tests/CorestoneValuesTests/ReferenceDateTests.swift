@@ -144,6 +144,9 @@ final class ReferenceDateTests: XCTestCase {
             (3599, "00:59:59"), (86399.75, "23:59:59.75"),
         ] { XCTAssertEqual(ReferenceDate.text(date), "2001-01-01T\(text)Z", "\(date)") }
         XCTAssertEqual(ReferenceDate.text(-0.5), "2000-12-31T23:59:59.5Z")
+        // No text is read back as exactly these.
+        XCTAssertEqual(ReferenceDate.text(-0.1), "2000-12-31T23:59:59.9Z")
+        XCTAssertEqual(ReferenceDate.text(-0.010_000_001), "2000-12-31T23:59:59.989999999Z")
         XCTAssertEqual(ReferenceDate.description(.infinity), "inf seconds after 2001-01-01T00:00:00Z")
         XCTAssertEqual(ReferenceDate.description(1.5e15), "1500000000000000.0 seconds after 2001-01-01T00:00:00Z")
         XCTAssertNil(ReferenceDate.text(.nan))

@@ -98,13 +98,21 @@ extension PropertyValue {
         return String(text)
     }
 
-    /// As `%f` prints it.
+    /// As `%f` prints it: the nearest six decimals, of two that are as near the even one.
     private static func sixDecimals(_ number: Double) -> String {
-        guard number.magnitude < 9e12 else { return number.description }
-        let micros = Int64((number.magnitude * 1e6).rounded(.toNearestOrEven))
-        let fraction = String(micros % 1_000_000)
-        let sign = number.sign == .minus && micros != 0 ? "-" : ""
-        return "\(sign)\(micros / 1_000_000).\(String(repeating: "0", count: 6 - fraction.count))\(fraction)"
+        guard number.magnitude < 0x1p63 else { return number.description }
+        var whole = Int64(number.magnitude)
+        let fraction = number.magnitude - Double(whole)
+        let scaled = fraction * 1e6
+        // What rounding the product took from it decides a tie.
+        let lost = (-scaled).addingProduct(fraction, 1e6)
+        var micros = Int64(scaled)
+        let rest = scaled - Double(micros)
+        if rest > 0.5 || rest == 0.5 && (lost > 0 || lost == 0 && micros % 2 == 1) { micros += 1 }
+        if micros == 1_000_000 { (whole, micros) = (whole + 1, 0) }
+        let sign = number.sign == .minus && (whole != 0 || micros != 0) ? "-" : ""
+        let digits = String(micros)
+        return "\(sign)\(whole).\(String(repeating: "0", count: 6 - digits.utf8.count))\(digits)"
     }
 }
 
