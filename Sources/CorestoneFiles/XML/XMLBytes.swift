@@ -22,6 +22,19 @@ final class XMLBytes {
     /// Cuts off what is behind the first `count` bytes.
     func shorten(to count: Int) { self.count = count }
 
+    /// Decodes the text in its place. If that fails, the text is the beginning of its spelling again, which the error quotes.
+    func decodeInPlace(_ decode: () -> Bool) -> Bool {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 256) { spelling in
+            guard let beginning = spelling.baseAddress else { return decode() }
+            let kept = min(count, spelling.count)
+            memcpy(beginning, start, kept)
+            if decode() { return true }
+            memcpy(start, beginning, kept)
+            count = kept
+            return false
+        }
+    }
+
     /// Where the next `more` bytes go; whoever writes them says so with `advance`.
     @inline(__always)
     func room(_ more: Int) -> UnsafeMutablePointer<UInt8> {

@@ -209,10 +209,10 @@ final class XMLObjects {
         let text = reader.text
         switch type {
         case .string, .uri:
-            guard text.unescape() else { return false }
+            guard text.decodeInPlace(text.unescape) else { return false }
             setBytes(slot, layout)
         case .binary, .transformable:
-            guard text.decodeBase64() else { return false }
+            guard text.decodeInPlace(text.decodeBase64) else { return false }
             setBytes(slot, layout)
         case .bool:
             guard text.count == 1, text.start[0] == 0x30 || text.start[0] == 0x31 else { return false }
