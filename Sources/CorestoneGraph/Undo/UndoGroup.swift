@@ -143,7 +143,7 @@ extension UndoManager {
     public var undoActionName: String {
         let isBehind = isBehind
         return lock.with {
-            if mode == .recording, let group = open?.outermost, isBehind || group.hasActions { return group.name }
+            if mode == .recording, let open, isBehind || open.hasActions { return open.outermost.name }
             return isBehind ? "" : undoStack.last?.name ?? ""
         }
     }

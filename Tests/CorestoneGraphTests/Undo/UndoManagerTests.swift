@@ -313,6 +313,7 @@ final class UndoManagerTests: XCTestCase {
         try manager.beginUndoGrouping()
         manager.setActionName("Second")
         set(2)
+        XCTAssertEqual(manager.undoActionName, "Second", "the inner group has something to undo")
         try manager.endUndoGrouping()
         XCTAssertEqual(manager.undoActionName, "Second")
         try manager.endUndoGrouping()
