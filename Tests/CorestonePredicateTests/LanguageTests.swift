@@ -309,6 +309,11 @@ final class LanguageTests: XCTestCase {
                 "5 >= SELF.text has no meaning: 5 and \"Hello\" have no order: one is a number, the other a string; compare text with a "
                     + "string"
             ),
+            (
+                "home < 5", "home", .int(5),
+                "home < 5 has no meaning: {48.137, 11.575} and 5 have no order: one is a list, the other a number; compare home by "
+                    + "== or IN, since a list has no order"
+            ),
             ("1 < 'a'", nil, .string("a"), "1 and \"a\" have no order: one is a number, the other a string"),
             (
                 "text BETWEEN {1, 2}", "text", .int(1),

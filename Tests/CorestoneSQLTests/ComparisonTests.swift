@@ -194,6 +194,14 @@ final class ComparisonTests: CompilerTestCase {
     func testMistakesNameEntityAndKey() {
         checkMistakes([
             (
+                "Employee", "reports.@sum.name > 3", "Employee", "name",
+                "@sum takes numbers, and Employee.name is a string"
+            ),
+            (
+                "Department", "employees.@avg.hired > 3", "Employee", "hired",
+                "@avg takes numbers, and Employee.hired is a date"
+            ),
+            (
                 "Employee", "length(age) > 3", nil, nil,
                 "length: takes a string, not a number"
             ),
@@ -213,7 +221,12 @@ final class ComparisonTests: CompilerTestCase {
             (
                 "Employee", "badge < homepage", "Employee", "badge",
                 "badge < homepage has no meaning: Employee.badge is a UUID (UUID), Employee.homepage is a URI, "
-                    + "and a UUID and a URI have no order; compare it with a UUID"
+                    + "and a UUID and a URI have no order; compare it by == or IN, since a UUID has no order"
+            ),
+            (
+                "Employee", "badge < badge", "Employee", "badge",
+                "badge < badge has no meaning: Employee.badge is a UUID (UUID), Employee.badge is a UUID, "
+                    + "and a UUID and a UUID have no order; compare it by == or IN, since a UUID has no order"
             ),
             (
                 "Employee", "department < manager", nil, nil,

@@ -104,11 +104,17 @@ extension Evaluator {
         else { return predicateError(plain, value: right) }
         let entity = object?.nameOfEntity
         let name = entity.map { "\($0).\(path)" } ?? path
+        let remedy = hasOrder(own) ? "with \(own.kind)" : "by == or IN, since \(own.kind) has no order"
         return CoreError(
             .predicate,
-            "\(Predicate.comparison(comparison).format) has no meaning: \(plain); compare \(name) with \(own.kind)",
-            entity: entity,
-            key: path, value: other)
+            "\(Predicate.comparison(comparison).format) has no meaning: \(plain); compare \(name) \(remedy)",
+            entity: entity, key: path, value: other)
+    }
+
+    /// Whether `<` has a meaning between values of that kind.
+    private func hasOrder(_ value: PropertyValue) -> Bool {
+        if case .uuid = value { return false }
+        return ((try? value.order(against: value)) ?? nil) != nil
     }
 
     private func isBetween(_ value: BorrowedValue, _ bounds: PropertyValue, _ comparison: Comparison) throws -> Bool {

@@ -59,7 +59,11 @@ extension PredicateCompiler {
         switch operation {
         case .sum, .average:
             guard kind.isNumber else {
-                throw CoreError(.predicate, "\(operation.rawValue) takes numbers, and \(format) has \(kind.name)")
+                let attribute = operand.attribute
+                let name = attribute.map { "\($0.entity.name).\($0.path)" } ?? format
+                throw CoreError(
+                    .predicate, "\(operation.rawValue) takes numbers, and \(name) is \(kind.name)",
+                    entity: attribute?.entity.name, key: attribute?.path)
             }
             if kind == .decimal { throw NotExpressible("\(operation.rawValue) of decimals is exact in memory only") }
             if operation == .sum { return selected(operand.sum, .number) }

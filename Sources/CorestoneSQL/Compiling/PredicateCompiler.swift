@@ -254,8 +254,8 @@ extension PredicateCompiler {
         let plain = "\(left.kind.name) and \(right.kind.name) have no order"
         let (own, other) = left.attribute == nil ? (right, left) : (left, right)
         guard let attribute = own.attribute else { return CoreError(.predicate, plain, value: right.constant) }
-        return mismatch(
-            comparison, attribute, own, beside: other, "and \(plain); compare it with \(own.kind.name)")
+        let remedy = own.kind.isOrdered ? "with \(own.kind.name)" : "by == or IN, since \(own.kind.name) has no order"
+        return mismatch(comparison, attribute, own, beside: other, "and \(plain); compare it \(remedy)")
     }
 
     /// A comparison that no value of an attribute can be decided by.
