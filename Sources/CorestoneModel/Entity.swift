@@ -120,9 +120,14 @@ extension Entity {
     /// The property of that name, or an error that names the nearest one.
     public func requireProperty(named name: String) throws -> Property {
         if let property = propertiesByName[name] { return property }
+        throw unknownProperty(name)
+    }
+
+    /// The error that names the nearest property.
+    package func unknownProperty(_ name: String) -> CoreError {
         let nearest = nearestName(to: name, among: properties.map(\.path))
         let hint = nearest.map { "; did you mean \"\($0)\"?" } ?? ""
-        throw CoreError(
+        return CoreError(
             .invalidArgument, "\(self.name) has no property \"\(name)\"\(hint)", entity: self.name, key: name)
     }
 }

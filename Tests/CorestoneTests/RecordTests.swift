@@ -17,6 +17,8 @@ final class RecordTests: XCTestCase {
         let shop = try model.addEntity(named: "Shop")
         try shop.addAttribute(named: "name", type: .string)
         let items = try shop.addRelationship(named: "items", destination: item, isToMany: true)
+        try item.addFetchedProperty(
+            named: "others", fetchRequest: FetchRequestTemplate(entityName: "Item", predicate: nil))
         let back = try item.addRelationship(named: "shop", destination: shop)
         try items.setInverse(back)
         let special = try model.addEntity(named: "Special")
@@ -60,13 +62,19 @@ final class RecordTests: XCTestCase {
         for (key, value) in [
             ("count", PropertyValue.string("many")), ("count", .int(100_000)), ("made", .string("yesterday")),
             ("shop", .int(3)), ("shop", .string("x-coredata://nowhere/Shop/p1")), ("price", .bool(true)),
+            ("others", .array([])),
         ] {
             let error = failure { try container.insert("Item", [["name": "a", key: value]]) }
             XCTAssertEqual(error.entity, "Item", error.message)
             XCTAssertEqual(error.key, key, error.message)
             XCTAssertEqual(error.value, value, error.message)
         }
-        XCTAssertEqual(failure { try container.insert("Item", [["nam": "a"]]) }.entity, "Item")
+        XCTAssertEqual(
+            failure { try container.insert("Item", [["nam": "a"]]) }.message,
+            "Item has no property \"nam\"; did you mean \"name\"?")
+        XCTAssertEqual(
+            failure { try container.insert("Item", [["others": .null]]) }.message,
+            "Item.others is a fetched property, which has no value to set; leave it out of the record")
         XCTAssertEqual(failure { try container.insert("Thing", [[:]]) }.status, .invalidArgument)
         XCTAssertEqual(failure { try container.insert("Item", [["name": "a"], [:]]) }.status, .validation)
         // All, or nothing.

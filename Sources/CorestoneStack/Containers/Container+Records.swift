@@ -175,7 +175,7 @@ private struct RecordWork {
         }
         for (key, value) in record.sorted(by: { $0.key < $1.key }) {
             if key == Container.idKey || key == Container.entityKey { continue }
-            switch try entity.requireProperty(named: key) {
+            switch entity.property(named: key) {
             case let attribute as Attribute:
                 // What was read can be written.
                 if attribute.derivation != nil, record[Container.idKey] != nil { continue }
@@ -189,10 +189,11 @@ private struct RecordWork {
             case let relationship as Relationship:
                 try set(relationship, of: object, to: value, depth)
             default:
+                guard entity.fetchedProperty(named: key) != nil else { throw entity.unknownProperty(key) }
                 throw CoreError(
-                    .invalidArgument, "\(entity.name).\(key) is fetched, and cannot be set", entity: entity.name,
-                    key: key,
-                    value: value)
+                    .invalidArgument,
+                    "\(entity.name).\(key) is a fetched property, which has no value to set; leave it out of the record",
+                    entity: entity.name, key: key, value: value)
             }
         }
     }
