@@ -147,7 +147,6 @@ class Checkout:
             "CORESTONE_LIBRARY": str(self.build / "lib/libcorestone.so"),
             "CORESTONE_FIXTURES": str(ROOT.parent / "shared" / "fixtures"),
             "PYTHONPATH": str(self.root / "bindings/python"),
-            "CC": os.environ.get("CC", "cc"),
             "SANITIZE": "",
         }
 
