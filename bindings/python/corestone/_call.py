@@ -124,26 +124,24 @@ def call(function: Any, *arguments: Any) -> int:
     return status
 
 
-def made_quickly(raw: Any, function: Any, *arguments: Any) -> int:
-    """`made` for the calls that count nanoseconds: the raw form of the function, then the declared one for its errors.
+def quick_failure(place: values.Cell | values.Row, status: int) -> BaseException:
+    """The exception for a call that left its error in a cell or row, which has none afterwards and cannot be reused."""
+    error, place.error = place.error, None
+    return raisable(failure(status, error or Handle()))
 
-    Arguments are as _abi.argument makes them. A call that failed did nothing, so it can be asked again for the reason.
-    """
+
+def made_quickly(raw: Any, *arguments: Any) -> int:
+    """`made` for the calls that count nanoseconds. Arguments are as _abi.argument makes them."""
     try:
         cell = values.take_cell()
     except IndexError:
         cell = values.Cell()
-    status = raw(*arguments, cell.ref, None)
+    status = raw(*arguments, cell.ref, cell.error_ref)
+    if status < 0:
+        raise quick_failure(cell, status)
     token = cell.handle.value if status == _abi.OK else 0
     values.put_cell(cell)
-    return token or 0 if status >= 0 else made(function, *arguments)
-
-
-def held_quickly(raw: Any, function: Any, *arguments: Any) -> Handle:
-    """`held` in the same way."""
-    hold = Handle()
-    status = raw(*arguments, byref(hold), None)
-    return hold if status >= 0 else held(function, *arguments)
+    return token or 0
 
 
 def held(function: Any, *arguments: Any) -> Handle:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Callable
 from . import _abi, values
 from ._abi import lib, text
 from ._ahead import ONE_BY_ONE, Stamp
-from ._call import call, owned
+from ._call import call, owned, quick_failure
 from ._composite import composite_property
 from .codes import AttributeType
 from .collections import ToManyList, ToManySet
@@ -50,7 +50,8 @@ def _text_getter(description: PropertyDescription) -> Getter:
             cell = take()
         except IndexError:
             cell = new()
-        if not get(self._cst_handle, key, cell.ref, None):
+        status = get(self._cst_handle, key, cell.ref, cell.error_ref)
+        if not status:
             if cell.kind.value == kind:
                 data = cell.text.value
                 if len(data) == cell.size.value:
@@ -59,6 +60,8 @@ def _text_getter(description: PropertyDescription) -> Getter:
             elif not cell.kind.value:
                 put(cell)
                 return None
+        elif status < 0:
+            raise quick_failure(cell, status)
         put(cell)
         return _slow_get(self, description)
 
@@ -74,7 +77,8 @@ def _number_getter(description: PropertyDescription, kind: int) -> Getter:
             cell = take()
         except IndexError:
             cell = new()
-        if not get(self._cst_handle, key, cell.ref, None):
+        status = get(self._cst_handle, key, cell.ref, cell.error_ref)
+        if not status:
             if cell.kind.value == kind:
                 value = cell.numbers[kind].value
                 put(cell)
@@ -82,6 +86,8 @@ def _number_getter(description: PropertyDescription, kind: int) -> Getter:
             if not cell.kind.value:
                 put(cell)
                 return None
+        elif status < 0:
+            raise quick_failure(cell, status)
         put(cell)
         return _slow_get(self, description)
 
@@ -97,7 +103,8 @@ def _date_getter(description: PropertyDescription) -> Getter:
             cell = take()
         except IndexError:
             cell = new()
-        if not get(self._cst_handle, key, cell.ref, None):
+        status = get(self._cst_handle, key, cell.ref, cell.error_ref)
+        if not status:
             if cell.kind.value == kind:
                 seconds = cell.real.value
                 put(cell)
@@ -108,6 +115,8 @@ def _date_getter(description: PropertyDescription) -> Getter:
             if not cell.kind.value:
                 put(cell)
                 return None
+        elif status < 0:
+            raise quick_failure(cell, status)
         put(cell)
         return _slow_get(self, description)
 
@@ -123,7 +132,8 @@ def _to_one_getter(description: PropertyDescription, target: Entity) -> Getter:
             cell = take()
         except IndexError:
             cell = new()
-        if not get(self._cst_handle, key, cell.ref, None):
+        status = get(self._cst_handle, key, cell.ref, cell.error_ref)
+        if not status:
             if cell.kind.value == kind:
                 token = cell.address.value
                 put(cell)
@@ -136,6 +146,8 @@ def _to_one_getter(description: PropertyDescription, target: Entity) -> Getter:
             if not cell.kind.value:
                 put(cell)
                 return None
+        elif status < 0:
+            raise quick_failure(cell, status)
         put(cell)
         return _slow_get(self, description)
 
@@ -199,9 +211,9 @@ def _setter(description: PropertyDescription, entity: str) -> Setter:
         else:
             encode(cell.value, values.suited(AttributeType.DECIMAL, value) if is_decimal else value, entity, name)
         self._cst_context._stamp = stamp()
-        if set_(self._cst_handle, key, cell.ref, None) < 0:
-            # Failed, so nothing was set: ask again for the reason.
-            call(lib.cst_object_set, self._cst_handle, key, cell.ref)
+        status = set_(self._cst_handle, key, cell.ref, cell.error_ref)
+        if status < 0:
+            raise quick_failure(cell, status)
         if type(value) not in values.BULKY:
             put(cell)
 

@@ -19,7 +19,7 @@ from ._aggregates import aggregate, set_rows
 from ._ahead import Ahead, Stamp, contexts
 from ._arguments import whole
 from ._bulk import Block, columns_of, plain_columns
-from ._call import call, failure, held, held_quickly, made_quickly, owned, raisable
+from ._call import call, failure, held, made_quickly, owned, raisable
 from ._contexts import Policy, leave_block, policy_of
 from ._handles import Handle, hold_on
 from ._host import Encoded
@@ -167,7 +167,7 @@ class Context:
         """The class of an object of which only a parent entity may be known."""
         if entity is not None and entity.name not in self.model._parents:
             return entity.object_class
-        handle = made_quickly(_entity, lib.cst_object_entity, _abi.argument(token))
+        handle = made_quickly(_entity, _abi.argument(token))
         return self.model._entity_of(handle).object_class
 
     def _object(self, token: int, entity: Entity | None) -> ManagedObject:
@@ -262,9 +262,7 @@ class Context:
         context = self._argument or self._open
         hold = Handle()
         try:
-            status = _insert(context, description._argument, byref(hold), None)
-            if status < 0:
-                hold = held(lib.cst_context_insert, context, description._argument)
+            call(_insert, context, description._argument, byref(hold))
             item = self._adopt(hold, description)
             if new:
                 for name in set_single_values(item, new):
@@ -775,7 +773,7 @@ class Context:
         if found is None:
             raise InvalidArgumentError(f"{which!r} is no URI of an object in this store.", object_uri=str(which))
         context = self._argument or self._open
-        return self._adopt(held_quickly(_with_id, lib.cst_context_object_with_id, context, found._argument), None)
+        return self._adopt(held(_with_id, context, found._argument), None)
 
     def existing(self, which: ObjectID | str) -> Any:
         """The object of an ID or URI with its values; ObjectGoneError (133000) when no store has such an object."""

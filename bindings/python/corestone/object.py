@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Union
 from . import _abi, values
 from ._abi import lib
 from ._ahead import Ahead, Stamp
-from ._call import call, held
+from ._call import call, held, quick_failure
 from ._composite import compose, decompose, leaves
 from ._entity_type import EntityType
 from ._handles import Handle, hold_on
@@ -291,8 +291,9 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
         if not names:
             return ()
         row = plan.take_row()
-        if _get_many(self._cst_handle, plan.count, plan.keys_ref, row.ref, None) < 0:
-            call(lib.cst_object_get_many, self._cst_handle, plan.count, plan.keys, row.ref)
+        status = _get_many(self._cst_handle, plan.count, plan.keys_ref, row.ref, row.error_ref)
+        if status < 0:
+            raise quick_failure(row, status)
         found = tuple(values.decode_array(row.array, len(names), self._cst_context))
         plan.rows.append(row)
         return found
@@ -531,9 +532,9 @@ def set_single_values(item: ManagedObject, new: dict[str, Any]) -> list[str]:
         several = plan.many or plan.made
         row.fill([new[name] for name in single] if several else new.values(), item._cst_entity.name, single)
         item._cst_context._stamp = Stamp()
-        if _set_many(item._cst_handle, plan.count, plan.keys_ref, row.ref, None) < 0:
-            # Failed, so nothing was set: ask again for the reason.
-            call(lib.cst_object_set_many, item._cst_handle, plan.count, plan.keys, row.ref)
+        status = _set_many(item._cst_handle, plan.count, plan.keys_ref, row.ref, row.error_ref)
+        if status < 0:
+            raise quick_failure(row, status)
         if not any(type(value) in values.BULKY for value in new.values()):
             plan.rows.append(row)
     return plan.made + plan.many

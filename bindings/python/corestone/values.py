@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Callable
 from uuid import UUID
 
 from . import _abi
+from ._handles import Handle
 from .codes import AttributeType
 from .errors import CorestoneError, InternalError, InvalidArgumentError, NumberRangeError, TypeMismatchError
 
@@ -37,13 +38,28 @@ _two_words = struct.Struct("=qq").pack
 
 
 class Cell:
-    """One cst_value, with views onto its parts that cost one attribute access each."""
+    """One cst_value, with views onto its parts that cost one attribute access each, and a place for an error."""
 
-    __slots__ = ("address", "aux", "handle", "kind", "numbers", "real", "ref", "size", "text", "value")
+    __slots__ = (
+        "address",
+        "aux",
+        "error",
+        "error_ref",
+        "handle",
+        "kind",
+        "numbers",
+        "real",
+        "ref",
+        "size",
+        "text",
+        "value",
+    )
 
     def __init__(self) -> None:
         self.value = value = _abi.Value()
         self.ref = ctypes.byref(value)
+        self.error: Handle | None = Handle()
+        self.error_ref = ctypes.byref(self.error)
         at = _abi.PAYLOAD_OFFSET
         self.text: Any  # bytes up to the first NUL
         self.address: Any
@@ -259,7 +275,7 @@ class Row:
     Each value is three words of 64 bits: type and aux, then two of payload.
     """
 
-    __slots__ = ("address", "array", "integers", "kinds", "reals", "ref", "sizes", "texts")
+    __slots__ = ("address", "array", "error", "error_ref", "integers", "kinds", "reals", "ref", "sizes", "texts")
 
     def __init__(self, count: int) -> None:
         array: Any = (_abi.Value * max(count, 1))()
@@ -267,6 +283,8 @@ class Row:
         self.array = array
         self.address = ctypes.addressof(array)
         self.ref = ctypes.byref(array)
+        self.error: Handle | None = Handle()
+        self.error_ref = ctypes.byref(self.error)
         self.kinds: Any = (ctypes.c_uint32 * (2 * words)).from_buffer(array)
         self.integers: Any = (ctypes.c_int64 * words).from_buffer(array)
         self.reals: Any = (ctypes.c_double * words).from_buffer(array)

@@ -158,6 +158,29 @@ def test_a_handler_decides(fresh: Context) -> None:
     assert fault.name is None
 
 
+def test_a_call_that_fails_is_made_once(fresh: Context) -> None:
+    fault = lost(fresh)
+    asked: list[str | None] = []
+
+    def refuse(item: Any, identity: Any, name: str | None) -> bool:
+        asked.append(name)
+        return False
+
+    fresh.inaccessible_fault_handler = refuse
+    for read in (lambda: fault.name, lambda: fault.age, lambda: fault.department, lambda: fault.get("name", "age")):
+        asked.clear()
+        with pytest.raises(ObjectGoneError):
+            read()
+        assert len(asked) == 1
+    fresh.reset()
+    fresh.counts_single_faults = True
+    fresh.fault_policy = "error"
+    employee = next(iter(fresh.fetch("Employee")))
+    with pytest.raises(UnsupportedError, match="prefetch"):
+        _ = employee.department.name
+    assert [(each.relationship, each.count) for each in fresh.single_faults] == [("department", 1)]
+
+
 def test_a_handler_may_reset(fresh: Context) -> None:
     fault = lost(fresh)
 
