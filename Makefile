@@ -29,8 +29,8 @@ SWIFT ?= swift
 PYTHON ?= python3
 VENV := $(BUILD)/venv
 
-# The header is the one place where the version stands.
-version_part = $(shell sed -n 's/^.define CST_VERSION_$(1) \([0-9]*\)$$/\1/p' include/corestone.h)
+# This header is the one place where the version stands.
+version_part = $(shell sed -n 's/^.define CST_VERSION_$(1) \([0-9]*\)$$/\1/p' include/corestone/version.h)
 MAJOR := $(call version_part,MAJOR)
 VERSION := $(MAJOR).$(call version_part,MINOR).$(call version_part,PATCH)
 # The number of the ABI that programs link against; it changes only when a program built before no longer runs.
@@ -56,14 +56,14 @@ help: ## list the targets
 deps: ## install the Debian packages and the Python tools that are missing
 	@PYTHON="$(PYTHON)" SWIFT="$(SWIFT)" scripts/deps.sh "$(VENV)"
 
-build: library tool ## build the library, the header and the tool into build/
+build: library tool ## build the library, the headers and the tool into build/
 
 library: deps
 	$(RELEASE) --product corestone $(SONAME_FLAGS)
 	@scripts/stage.sh "$$($(RELEASE) --show-bin-path)/libcorestone.so" $(BUILD)/lib/$(LIBRARY)
 	@ln -sfn $(LIBRARY) $(BUILD)/lib/$(SONAME)
 	@ln -sfn $(SONAME) $(BUILD)/lib/libcorestone.so
-	@mkdir -p $(BUILD)/include && install -C -m 644 include/corestone.h $(BUILD)/include/corestone.h
+	@scripts/copy_headers.sh $(BUILD)/include
 
 tool: library
 	$(RELEASE) --product corestone-cli
@@ -126,7 +126,7 @@ fuzz: deps ## libFuzzer on each reader of foreign files, FUZZ_SECONDS (600) each
 bench: build ## the workloads of bench/, beside raw C on SQLite and the Python peers
 	@$(TIMED); $(VENV)/bin/python bench/run.py
 
-install: build ## install library, header, tool, pkg-config and CMake files (PREFIX, DESTDIR)
+install: build ## install library, headers, tool, pkg-config and CMake files (PREFIX, DESTDIR)
 	@scripts/install.sh "$(BUILD)" "$(VERSION)" "$(DESTDIR)" "$(PREFIX)" "$(LIBDIR)" "$(INCLUDEDIR)" "$(BINDIR)"
 
 clean: ## remove what was built, the Python tools too

@@ -1,11 +1,11 @@
-"""Every exported function has a comment and exactly one thread mark, every section of the header has a page in
-docs/reference/, every page names only functions that exist, and every link between the pages leads somewhere."""
+"""Every exported function has a comment and exactly one thread mark, every section of the headers has a page
+in docs/reference/, every page names only functions that exist, and every link between the pages leads somewhere."""
 
 from __future__ import annotations
 
 import re
 
-from project import HEADER, ROOT, finish, header_functions, header_sections
+from project import ROOT, finish, header_functions, header_sections, header_text
 
 # Sections that share a page, or whose subject is docs/CONVENTIONS.md.
 PAGES = {
@@ -25,7 +25,7 @@ reference = ROOT / "docs" / "reference"
 functions = header_functions()
 problems = []
 for function in functions:
-    where = f"{HEADER.name}:{function.line}: {function.name}"
+    where = f"{function.header}:{function.line}: {function.name}"
     if not function.documented:
         problems.append(f"{where} has no comment")
     if len(function.marks) != 1:
@@ -34,7 +34,7 @@ for function in functions:
 for section in header_sections():
     page = (reference / f"{PAGES.get(section, section)}.md").resolve()
     if not page.is_file():
-        problems.append(f"section '{section}' of the header has no page {page.relative_to(ROOT)}")
+        problems.append(f"section '{section}' of the headers has no page {page.relative_to(ROOT)}")
         continue
     text = page.read_text(encoding="utf-8")
     problems += [
@@ -43,13 +43,13 @@ for section in header_sections():
         if function.section == section and not re.search(rf"\b{function.name}\b", text)
     ]
 
-known = set(re.findall(r"\bcst_\w+\b", HEADER.read_text(encoding="utf-8")))
+known = set(re.findall(r"\bcst_\w+\b", header_text()))
 pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 for page in pages:
     text = page.read_text(encoding="utf-8")
     for name in sorted(set(re.findall(r"\bcst_\w+\b(?![*…])", text)) - known):
         if not name.endswith("_"):
-            problems.append(f"{page.relative_to(ROOT)} names {name}, which corestone.h does not have")
+            problems.append(f"{page.relative_to(ROOT)} names {name}, which no header declares")
     for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
         if not re.match(r"[a-z]+:", target) and not (page.parent / target).exists():
             problems.append(f"{page.relative_to(ROOT)} links to {target}, which does not exist")

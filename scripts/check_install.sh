@@ -11,6 +11,9 @@ prefix=$work/stage/opt/corestone
 for file in lib/libcorestone.so lib/libcorestone.so.1 include/corestone.h bin/corestone; do
     [ -e "$prefix/$file" ] || { echo "check-install: $file was not installed" >&2; exit 1; }
 done
+(cd include && find . -name '*.h') | while read -r header; do
+    cmp -s "include/$header" "$prefix/include/$header" || { echo "check-install: $header was not installed" >&2; exit 1; }
+done
 
 cat >"$work/consumer.c" <<'C'
 #include <corestone.h>

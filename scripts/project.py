@@ -1,4 +1,4 @@
-"""What the scripts of this folder share: where things are, and what the header declares."""
+"""What the scripts of this folder share: where things are, and what the headers declare."""
 
 from __future__ import annotations
 
@@ -35,12 +35,13 @@ def built_library(name: str) -> Path:
 
 @dataclass
 class Function:
-    """One function of the header, with the section it stands in."""
+    """One exported function, with the section and the header it stands in."""
 
     name: str
     marks: list[str]
     section: str
     documented: bool
+    header: str
     line: int
 
 
@@ -48,10 +49,25 @@ _SECTION = re.compile(r"^/\* =+ (.+?) =+ \*/$")
 _NAME = re.compile(r"\b(cst_\w+)\s*\(")
 
 
+_INCLUDE = re.compile(r'^#include "(corestone/\w+\.h)"', re.MULTILINE)
+
+
+def header_files(umbrella: Path = HEADER) -> list[Path]:
+    """The headers that an umbrella header includes, in its order; `umbrella` may be an installed one."""
+    files = [umbrella.parent / name for name in _INCLUDE.findall(umbrella.read_text(encoding="utf-8"))]
+    if not files:
+        raise ValueError(f"{umbrella} includes no header of corestone/")
+    return files
+
+
+def header_text(umbrella: Path = HEADER) -> str:
+    """The headers of an umbrella as one text, in its order: every reader of the declarations starts here."""
+    return "\n".join(file.read_text(encoding="utf-8") for file in header_files(umbrella))
+
+
 def header_sections() -> list[str]:
-    """The titles of the header's sections, for example "error" or "attribute, relationship"."""
-    lines = HEADER.read_text(encoding="utf-8").splitlines()
-    return [match.group(1) for line in lines if (match := _SECTION.match(line))]
+    """The titles of the headers' sections, for example "error" or "attribute, relationship"."""
+    return [match.group(1) for line in header_text().splitlines() if (match := _SECTION.match(line))]
 
 
 def header_functions() -> list[Function]:
@@ -60,13 +76,17 @@ def header_functions() -> list[Function]:
     A function counts as documented when a comment stands above it with no blank line between: declarations that
     follow each other directly share a comment, as a setter and its getter, or a callback's type and its user do.
     """
+    return [function for file in header_files() for function in _functions_of(file)]
+
+
+def _functions_of(file: Path) -> list[Function]:
     functions: list[Function] = []
     section = ""
     covered = False
     in_comment = False
     declaration: list[str] = []
     start = 0
-    for number, line in enumerate(HEADER.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
         text = line.strip()
         if match := _SECTION.match(line):
             section, covered = match.group(1), False
@@ -84,9 +104,9 @@ def header_functions() -> list[Function]:
             whole = " ".join(declaration)
             found = _NAME.search(whole)
             if found is None:
-                raise ValueError(f"{HEADER.name}:{start}: an export without a function name")
+                raise ValueError(f"{file.name}:{start}: an export without a function name")
             head = whole[: found.start()]
             marks = [mark for mark in THREAD_MARKS if re.search(rf"\b{mark}\b", head)]
-            functions.append(Function(found.group(1), marks, section, covered, start))
+            functions.append(Function(found.group(1), marks, section, covered, file.name, start))
             declaration = []
     return functions

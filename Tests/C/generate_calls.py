@@ -9,7 +9,11 @@ SPDX-License-Identifier: MIT
 
 import re
 import sys
+from pathlib import Path
 from typing import NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+from project import header_text
 
 HANDLES = [
     "error",
@@ -89,7 +93,7 @@ class Parameter(NamedTuple):
 
 
 def strip(header: str) -> str:
-    """The header without comments and preprocessor lines (marks stay: they stand on the declarations)."""
+    """The headers without comments and preprocessor lines (marks stay: they stand on the declarations)."""
     header = re.sub(r"/\*.*?\*/", " ", header, flags=re.S)
     header = re.sub(r"\\\n", " ", header)
     return re.sub(r"^\s*#.*$", "", header, flags=re.M)
@@ -218,9 +222,8 @@ def parameters(text: str) -> list[Parameter]:
 
 
 def main() -> None:
-    """Reads the header, writes the table."""
-    with open(sys.argv[1], encoding="utf-8") as file:
-        header = strip(file.read())
+    """Reads the headers, writes the table."""
+    header = strip(header_text(Path(sys.argv[1])))
     calls = re.findall(r"CST_EXPORT\s+([^;{}()]*?)\b(cst_\w+)\s*\(([^;]*)\)\s*;", header)
     exports = len(re.findall(r"\bCST_EXPORT\s+CST_", header))
     if len(calls) != exports or not calls:

@@ -5,7 +5,8 @@ final class VersionTests: XCTestCase {
     func testTheHeaderSaysTheSame() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
-        let header = try String(contentsOf: root.appendingPathComponent("include/corestone.h"), encoding: .utf8)
+        let header = try String(
+            contentsOf: root.appendingPathComponent("include/corestone/version.h"), encoding: .utf8)
         func number(_ name: String) -> String {
             header.split(separator: "\n").first { $0.hasPrefix("#define CST_VERSION_\(name) ") }?
                 .split(separator: " ").last.map(String.init) ?? ""

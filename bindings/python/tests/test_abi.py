@@ -1,9 +1,10 @@
-"""The declarations for ctypes say what corestone.h says."""
+"""The declarations for ctypes say what corestone.h and its headers say."""
 
 from __future__ import annotations
 
 import ctypes
 import re
+import runpy
 from typing import Any
 
 import pytest
@@ -32,11 +33,11 @@ from corestone import (
     _abi,
 )
 
-HEADER = ROOT / "include/corestone.h"
+HEADERS: str = runpy.run_path(str(ROOT / "scripts/project.py"))["header_text"]()
 
 
 def plain_header() -> str:
-    text = re.sub(r"/\*.*?\*/", "", HEADER.read_text(encoding="utf-8"), flags=re.DOTALL)
+    text = re.sub(r"/\*.*?\*/", "", HEADERS, flags=re.DOTALL)
     text = re.sub(r"\\\n", "", text)
     text = re.sub(r"^\s*#.*$", "", text, flags=re.MULTILINE)
     return re.sub(r"\bCST_(ANY_THREAD|ON_QUEUE|ONE_THREAD|OWNED|BORROWED)\b", "", text)
@@ -226,5 +227,5 @@ def test_layout() -> None:
 
 
 def test_version() -> None:
-    major, minor = re.findall(r"#define CST_VERSION_(?:MAJOR|MINOR) (\d+)", HEADER.read_text(encoding="utf-8"))
+    major, minor = re.findall(r"#define CST_VERSION_(?:MAJOR|MINOR) (\d+)", HEADERS)
     assert (int(major), int(minor)) == _abi.VERSION
