@@ -17,8 +17,8 @@
  *            context its coordinator. Releasing NULL is allowed.
  * Handles    Handles are tokens, not addresses. A released, stale or wrongly typed handle yields
  *            CST_E_INVALID_HANDLE, never a crash.
- * Text       Text is UTF-8. As input, a cst_string has a size, or CST_NUL for NUL-terminated text.
- *            A string whose data is NULL is null; a string of size 0 is empty. As output, text is a view that is
+ * Text       Text is UTF-8. As input, a cst_string has a size, or CST_NUL for NUL-terminated text; CST_TEXT("…") makes
+ *            one. A string whose data is NULL is null; a string of size 0 is empty. As output, text is a view that is
  *            also NUL-terminated.
  * Threads    Each declaration bears one mark. CST_ANY_THREAD: any thread, concurrently. CST_ONE_THREAD: any thread,
  *            one at a time. CST_ON_QUEUE: on the queue of the context that the handle belongs to (cst_context_new);
@@ -46,6 +46,7 @@
 #include "corestone/property.h"    /* attributes and relationships */
 #include "corestone/accessor.h"    /* C functions that get or set one property */
 #include "corestone/value.h"       /* values of the host, key paths */
+#include "corestone/inline.h"      /* constructors of values, CST_TEXT */
 #include "corestone/archive.h"     /* keyed archives as JSON, classes of the host */
 #include "corestone/transformer.h" /* transformers of transformable attributes */
 #include "corestone/mapping.h"     /* mapping models */

@@ -48,7 +48,7 @@ echo "name,age" >"$folder/other.csv"
 csv other.csv >/dev/null
 expect "another file is refused" 1 $?
 sed -i '$s/,85$//' "$folder/people.csv"
-expect "a line that lacks a field is named" 1 "$(csv people.csv | grep -c 'line 4 has not 4 fields')"
+expect "a line that lacks a field is named" 1 "$(csv people.csv | grep -c 'line 4 has not 4 fields' | sed 's/^[1-9].*/1/')"
 
 # Programs that save into one file at a time: also the first ones of a new file agree on whose it is.
 for round in 1 2 3 4 5; do
@@ -66,26 +66,27 @@ chmod 640 "$folder/all.csv"
 csv all.csv last 99 >/dev/null
 expect "a save keeps the file's permissions" "-rw-r-----" "$(ls -l "$folder/all.csv" | cut -c 1-10)"
 printf '"x",1,"a\0b",1\n' >>"$folder/all.csv"
-expect "a file with a NUL is refused" 1 "$(csv all.csv more 1 | grep -c 'a NUL is in it')"
+expect "a file with a NUL is refused" 1 "$(csv all.csv more 1 | grep -c 'a NUL is in it' | sed 's/^[1-9].*/1/')"
 
 # Two stores of the file in one program, whose contexts have no merge policy.
 cat >"$folder/two.c" <<'END'
 #define main csv_main
 #include "csv_store.c"
 #undef main
+#define TRY(call) CST_TRY_OR(call, exit(1))
 static cst_context *context_on(cst_model *model, const char *path, cst_error **error) {
     cst_coordinator *coordinator = NULL;
     cst_context *context = NULL;
     if (cst_coordinator_new(model, &coordinator, error) != CST_OK) return NULL;
-    check(cst_coordinator_add_store(coordinator, TEXT("CSV"), TEXT(path), NULL, NULL, error), *error);
-    check(cst_context_new(coordinator, CST_QUEUE_CALLER, &context, error), *error);
+    if (cst_coordinator_add_store(coordinator, CST_TEXT("CSV"), cst_string_from(path), NULL, NULL, error) != CST_OK) return NULL;
+    if (cst_context_new(coordinator, CST_QUEUE_CALLER, &context, error) != CST_OK) return NULL;
     return context;
 }
 static void add(cst_context *context, const cst_entity *person, cst_string name) {
     cst_error *error = NULL;
     cst_key key;
-    const cst_value value = {CST_STRING, 0, {.string = name}};
-    TRY(cst_entity_key(person, TEXT("name"), &key, &error));
+    const cst_value value = cst_value_string(name);
+    TRY(cst_entity_key(person, CST_TEXT("name"), &key, &error));
     TRY(cst_context_insert_many(context, person, 1, 1, &key, &value, NULL, &error));
     cst_status status = cst_context_save(context, &error);
     printf("%d %d\n", (int)status == CST_OK, error != NULL && strstr(cst_error_message(error).data, "NUL") != NULL);
@@ -102,16 +103,16 @@ int main(int count, char **arguments) {
     callbacks.load = load;
     callbacks.save = save;
     (void)count;
-    TRY(cst_store_type_register(TEXT("CSV"), &callbacks, &error));
+    TRY(cst_store_type_register(CST_TEXT("CSV"), &callbacks, &error));
     TRY(cst_model_new(&model, &error));
-    TRY(cst_model_add_entity(model, TEXT("Person"), &person, &error));
-    TRY(cst_entity_add_attribute(person, TEXT("name"), CST_ATTRIBUTE_STRING, 0, NULL, &error));
-    TRY(cst_entity_add_attribute(person, TEXT("age"), CST_ATTRIBUTE_INTEGER_64, CST_PROPERTY_OPTIONAL, NULL, &error));
+    TRY(cst_model_add_entity(model, CST_TEXT("Person"), &person, &error));
+    TRY(cst_entity_add_attribute(person, CST_TEXT("name"), CST_ATTRIBUTE_STRING, 0, NULL, &error));
+    TRY(cst_entity_add_attribute(person, CST_TEXT("age"), CST_ATTRIBUTE_INTEGER_64, CST_PROPERTY_OPTIONAL, NULL, &error));
     cst_context *one = context_on(model, arguments[1], &error), *two = context_on(model, arguments[1], &error);
-    add(one, person, TEXT("one"));
-    add(two, person, TEXT("two")); /* the file is another one by now */
+    add(one, person, CST_TEXT("one"));
+    add(two, person, CST_TEXT("two")); /* the file is another one by now */
     TRY(cst_context_save(two, &error));
-    add(two, person, (cst_string){"a\0b", 3});
+    add(two, person, CST_TEXT("a\0b"));
     return 0;
 }
 END
@@ -172,7 +173,7 @@ expect "the page counts objects" "11 objects of 3 entities" "$(sed -n 2p "$folde
 expect "the page shows objects" 1 "$(grep -c 'amd64 .* no ' "$folder/printed" | sed 's/^[1-9].*/1/')"
 "$folder/open_store" "$folder/missing.sqlite" >"$folder/printed" 2>&1
 expect "a page about a missing store fails" 1 $?
-expect "the page says why" 1 "$(grep -c "open_store: .*missing.sqlite" "$folder/printed")"
+expect "the page says why" 1 "$(grep -c "missing.sqlite" "$folder/printed")"
 expect "the page and the report leave the store alone" "$before" "$(cksum <"$folder/store.sqlite")"
 [ "$failed" -eq 0 ] || cat "$folder/printed"
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The header gate: the header alone compiles in every language that it promises, twice in one file, and the structs have
-# the layout that callers were compiled with. Prints "N passed, M failed".
+# The header gate: corestone.h, and each header of corestone/ alone, compiles in every language that it promises, twice in
+# one file, and the structs have the layout that callers were compiled with. Prints "N passed, M failed".
 #
 # usage: headers.sh INCLUDE OUT
 set -u
@@ -19,18 +19,42 @@ check() {
     fi
 }
 
-strict="-Wall -Wextra -Wconversion -pedantic -Werror -fsyntax-only -I$include"
+# A file for each header that includes nothing but that, twice.
+alone=$out/headers-alone
+rm -rf "$alone"
+mkdir -p "$alone"
+headers=0
+for header in "$include"/corestone/*.h; do
+    name=$(basename "$header" .h)
+    printf '#include <corestone/%s.h>\n#include <corestone/%s.h>\nint %s_alone;\n' "$name" "$name" "$name" >"$alone/$name.c"
+    cp "$alone/$name.c" "$alone/$name.cc"
+    headers=$((headers + 1))
+done
+# What the umbrella leaves out is for examples alone.
+left_out() {
+    for header in "$include"/corestone/*.h; do
+        name=$(basename "$header")
+        grep -q "^#include \"corestone/$name\"" "$include/corestone.h" || echo "$name"
+    done
+}
+check "$headers headers, all but example.h in the umbrella" [ "$(left_out)" = example.h ]
+
+strict="-Wall -Wextra -Wconversion -Wpedantic -Werror -fsyntax-only -I$include"
 for compiler in gcc clang; do
     command -v $compiler >/dev/null || { echo "headers: skipped $compiler: not installed"; continue; }
     for standard in c99 c11 c17; do
         # shellcheck disable=SC2086
         check "$compiler $standard" $compiler -std=$standard $strict "$here/headers/alone.c"
+        # shellcheck disable=SC2086
+        check "$compiler $standard, each header" $compiler -std=$standard $strict "$alone"/*.c
     done
 done
 for compiler in g++ clang++; do
     command -v $compiler >/dev/null || { echo "headers: skipped $compiler: not installed"; continue; }
     # shellcheck disable=SC2086
     check "$compiler c++17" $compiler -std=c++17 $strict "$here/headers/alone.cc"
+    # shellcheck disable=SC2086
+    check "$compiler c++17, each header" $compiler -std=c++17 $strict "$alone"/*.cc
 done
 
 layout() {

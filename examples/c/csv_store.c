@@ -11,7 +11,7 @@
  * SPDX-License-Identifier: MIT
  */
 #define _POSIX_C_SOURCE 200809L
-#include <corestone.h>
+#include <corestone/example.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -24,7 +24,6 @@
 #include <unistd.h>
 
 enum { REFERENCE, VERSION, NAME, AGE, FIELDS };
-#define TEXT(string) ((cst_string){string, CST_NUL})
 
 struct csv_store {
     cst_entity *person;
@@ -42,7 +41,7 @@ struct csv_store {
 static cst_status fails(const char *path, const char *what, const char *why, cst_error **error) {
     char message[1024];
     snprintf(message, sizeof message, "%s: cannot %s: %s", path, what, why);
-    cst_error_new_custom(TEXT("CSV"), 1, TEXT(message), NULL, NULL, error);
+    cst_error_new_custom(CST_TEXT("CSV"), 1, cst_string_from(message), NULL, NULL, error);
     return CST_E_CALLBACK;
 }
 
@@ -275,9 +274,9 @@ static cst_status open_store(void *userdata, const cst_store_opening *opening, v
     cst_retain(opening->model);
     store->model = opening->model;
     store->file = -1;
-    cst_status status = cst_model_entity(store->model, TEXT("Person"), &store->person, error);
-    if (status == CST_OK) status = cst_entity_key(store->person, TEXT("name"), &store->name, error);
-    if (status == CST_OK) status = cst_entity_key(store->person, TEXT("age"), &store->age, error);
+    cst_status status = cst_model_entity(store->model, CST_TEXT("Person"), &store->person, error);
+    if (status == CST_OK) status = cst_entity_key(store->person, CST_TEXT("name"), &store->name, error);
+    if (status == CST_OK) status = cst_entity_key(store->person, CST_TEXT("age"), &store->age, error);
     int lock = status == CST_OK && opening->is_new ? lock_folder(store->path) : -1;
     if (status == CST_OK && opening->is_new) {
         status = lock < 0 ? fails(store->path, "lock its folder", strerror(errno), error)
@@ -313,9 +312,9 @@ static cst_status load(void *opened, cst_row_sink *sink, cst_error **error) {
             break;
         }
         const cst_key keys[] = {store->name, store->age};
-        cst_value values[] = {{CST_STRING, 0, {.string = TEXT(fields[NAME])}}, {CST_NULL, 0, {0}}};
-        if (*fields[AGE] != 0) values[1] = (cst_value){CST_INT, 0, {.integer = strtoll(fields[AGE], NULL, 10)}};
-        const cst_value reference = {CST_STRING, 0, {.string = TEXT(fields[REFERENCE])}};
+        cst_value values[] = {cst_value_string(cst_string_from(fields[NAME])), cst_value_null()};
+        if (*fields[AGE] != 0) values[1] = cst_value_int(strtoll(fields[AGE], NULL, 10));
+        const cst_value reference = cst_value_string(cst_string_from(fields[REFERENCE]));
         const cst_row row = {store->person, reference, strtoll(fields[VERSION], NULL, 10), 2, keys, values, NULL};
         status = cst_row_sink_push(sink, 1, &row, error);
     }
@@ -364,73 +363,69 @@ static cst_status save(void *opened, const cst_save_changes *changes, cst_row_si
 
 /* ---- the program ---- */
 
-static void check(cst_status status, cst_error *error) {
-    if (status >= 0) return;
-    fprintf(stderr, "csv_store: %s\n", cst_error_message(error).data);
-    exit(1);
-}
-/* In an order: the call sets the error that is looked at then. */
-#define TRY(call)                                                                                                      \
-    do {                                                                                                               \
-        cst_status status_of_call = (call);                                                                            \
-        check(status_of_call, error);                                                                                  \
-    } while (0)
-
 int main(int count, char **arguments) {
     if (count != 2 && count != 4) {
         fprintf(stderr, "usage: csv_store FILE [NAME AGE]\n");
         return 2;
     }
+    int result = 1;
     cst_error *error = NULL;
+    cst_model *model = NULL;
+    cst_coordinator *coordinator = NULL;
+    cst_context *context = NULL;
+    cst_merge_policy *policy = NULL;
+    cst_fetch_request *request = NULL;
+    cst_results *found = NULL;
     cst_store_callbacks callbacks = CST_STORE_CALLBACKS_INIT;
     callbacks.kind = CST_STORE_ATOMIC;
     callbacks.open = open_store;
     callbacks.close = close_store;
     callbacks.load = load;
     callbacks.save = save;
-    TRY(cst_store_type_register(TEXT("CSV"), &callbacks, &error));
+    CST_TRY(cst_store_type_register(CST_TEXT("CSV"), &callbacks, &error));
 
-    cst_model *model;
     cst_entity *person;
-    TRY(cst_model_new(&model, &error));
-    TRY(cst_model_add_entity(model, TEXT("Person"), &person, &error));
-    TRY(cst_entity_add_attribute(person, TEXT("name"), CST_ATTRIBUTE_STRING, 0, NULL, &error));
-    TRY(cst_entity_add_attribute(person, TEXT("age"), CST_ATTRIBUTE_INTEGER_64, CST_PROPERTY_OPTIONAL, NULL, &error));
-    cst_coordinator *coordinator;
-    cst_context *context;
-    TRY(cst_coordinator_new(model, &coordinator, &error));
-    TRY(cst_coordinator_add_store(coordinator, TEXT("CSV"), TEXT(arguments[1]), NULL, NULL, &error));
-    TRY(cst_context_new(coordinator, CST_QUEUE_CALLER, &context, &error));
+    CST_TRY(cst_model_new(&model, &error));
+    CST_TRY(cst_model_add_entity(model, CST_TEXT("Person"), &person, &error));
+    CST_TRY(cst_entity_add_attribute(person, CST_TEXT("name"), CST_ATTRIBUTE_STRING, 0, NULL, &error));
+    CST_TRY(cst_entity_add_attribute(person, CST_TEXT("age"), CST_ATTRIBUTE_INTEGER_64, CST_PROPERTY_OPTIONAL, NULL,
+                                     &error));
+    CST_TRY(cst_coordinator_new(model, &coordinator, &error));
+    CST_TRY(cst_coordinator_add_store(coordinator, CST_TEXT("CSV"), cst_string_from(arguments[1]), NULL, NULL, &error));
+    CST_TRY(cst_context_new(coordinator, CST_QUEUE_CALLER, &context, &error));
     /* What others saved meanwhile is loaded, and the save goes on. */
-    cst_merge_policy *policy;
-    TRY(cst_merge_policy_new(CST_MERGE_OBJECT_TRUMP, NULL, NULL, NULL, &policy, &error));
-    TRY(cst_context_set_merge_policy(context, policy, &error));
+    CST_TRY(cst_merge_policy_new(CST_MERGE_OBJECT_TRUMP, NULL, NULL, NULL, &policy, &error));
+    CST_TRY(cst_context_set_merge_policy(context, policy, &error));
 
     cst_key keys[2];
-    TRY(cst_entity_key(person, TEXT("name"), &keys[0], &error));
-    TRY(cst_entity_key(person, TEXT("age"), &keys[1], &error));
+    CST_TRY(cst_entity_key(person, CST_TEXT("name"), &keys[0], &error));
+    CST_TRY(cst_entity_key(person, CST_TEXT("age"), &keys[1], &error));
     if (count == 4) {
-        const cst_value values[] = {{CST_STRING, 0, {.string = TEXT(arguments[2])}},
-                                    {CST_INT, 0, {.integer = strtoll(arguments[3], NULL, 10)}}};
-        TRY(cst_context_insert_many(context, person, 1, 2, keys, values, NULL, &error));
-        TRY(cst_context_save(context, &error));
+        const cst_value values[] = {cst_value_string(cst_string_from(arguments[2])),
+                                    cst_value_int(strtoll(arguments[3], NULL, 10))};
+        CST_TRY(cst_context_insert_many(context, person, 1, 2, keys, values, NULL, &error));
+        CST_TRY(cst_context_save(context, &error));
     }
-    cst_fetch_request *request;
-    cst_results *found;
-    const cst_sort by_age = {.key_path = TEXT("age")};
-    TRY(cst_fetch_request_new(person, &request, &error));
-    TRY(cst_fetch_request_set_sort(request, 1, &by_age, &error));
-    TRY(cst_context_fetch(context, request, &found, &error));
+    const cst_sort by_age = {.key_path = CST_TEXT("age")};
+    CST_TRY(cst_fetch_request_new(person, &request, &error));
+    CST_TRY(cst_fetch_request_set_sort(request, 1, &by_age, &error));
+    CST_TRY(cst_context_fetch(context, request, &found, &error));
     for (size_t i = 0; i < cst_results_count(found); i++) {
         cst_object *object;
         cst_value values[2];
-        TRY(cst_results_get_object(found, i, &object, &error));
-        TRY(cst_object_get_many(object, 2, keys, values, &error));
+        CST_TRY(cst_results_get_object(found, i, &object, &error));
+        CST_TRY(cst_object_get_many(object, 2, keys, values, &error));
         printf("%s, %d\n", values[0].as.string.data, (int)values[1].as.integer);
     }
-    void *handles[] = {found, request, policy, context, coordinator, model};
-    for (size_t i = 0; i < sizeof handles / sizeof *handles; i++)
-        cst_release(handles[i]);
-    TRY(cst_store_type_unregister(TEXT("CSV"), &error));
-    return 0;
+    result = 0;
+
+failed:
+    cst_release(found);
+    cst_release(request);
+    cst_release(policy);
+    cst_release(context);
+    cst_release(coordinator);
+    cst_release(model);
+    cst_store_type_unregister(CST_TEXT("CSV"), NULL);
+    return result;
 }

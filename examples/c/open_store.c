@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include <corestone.h>
+#include <corestone/example.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,18 +11,8 @@ enum { ENTITIES = 20, OBJECTS = 10, COLUMNS = 4, WIDTH = 24 };
 
 static const char *path;
 
-/* In an order: the call sets the error that is looked at then. */
-#define TRY(call)                                                                                                      \
-    do {                                                                                                               \
-        cst_status status_of_call = (call);                                                                            \
-        check(status_of_call, error);                                                                                  \
-    } while (0)
-
-static void check(cst_status status, cst_error *error) {
-    if (status >= 0) return;
-    fprintf(stderr, "open_store: %s\n", cst_error_message(error).data);
-    exit(1);
-}
+/* Prints the error of a call that failed, and ends the program. */
+#define TRY(call) CST_TRY_OR(call, exit(1))
 
 struct entry {
     cst_entity *entity;
@@ -170,7 +160,7 @@ int main(int argc, char **argv) {
     cst_store *store = NULL;
     cst_model *model = NULL;
     cst_context *context = NULL;
-    TRY(cst_coordinator_open_store((cst_string){path, CST_NUL}, NULL, NULL, &coordinator, &store, &error));
+    TRY(cst_coordinator_open_store(cst_string_from(path), NULL, NULL, &coordinator, &store, &error));
     TRY(cst_coordinator_model(coordinator, &model, &error));
     TRY(cst_context_new(coordinator, CST_QUEUE_CALLER, &context, &error));
     print_page(context, model, store);

@@ -1,53 +1,52 @@
-#include <corestone.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#define TEXT(string) ((cst_string){string, CST_NUL})
-#define TRY(call)                                                                                                      \
-    if ((call) < 0) exit(fprintf(stderr, "%s\n", cst_error_message(error).data) ? 1 : 2)
+#include <corestone/example.h>
 
 int main(void) {
+    int result = 1;
     cst_error *error = NULL;
-    cst_model *model;
-    cst_entity *person;
-    TRY(cst_model_new(&model, &error));
-    TRY(cst_model_add_entity(model, TEXT("Person"), &person, &error));
-    TRY(cst_entity_add_attribute(person, TEXT("name"), CST_ATTRIBUTE_STRING, 0, NULL, &error));
-    TRY(cst_entity_add_attribute(person, TEXT("age"), CST_ATTRIBUTE_INTEGER_64, 0, NULL, &error));
+    cst_model *model = NULL;
+    cst_coordinator *coordinator = NULL;
+    cst_context *context = NULL;
+    cst_predicate *predicate = NULL;
+    cst_fetch_request *request = NULL;
+    cst_results *results = NULL;
 
-    cst_coordinator *coordinator;
-    cst_context *context;
-    TRY(cst_coordinator_new(model, &coordinator, &error));
-    TRY(cst_coordinator_add_store(coordinator, TEXT("SQLite"), TEXT("people.store"), NULL, NULL, &error));
-    TRY(cst_context_new(coordinator, CST_QUEUE_CALLER, &context, &error));
+    cst_entity *person;
+    CST_TRY(cst_model_new(&model, &error));
+    CST_TRY(cst_model_add_entity(model, CST_TEXT("Person"), &person, &error));
+    CST_TRY(cst_entity_add_attribute(person, CST_TEXT("name"), CST_ATTRIBUTE_STRING, 0, NULL, &error));
+    CST_TRY(cst_entity_add_attribute(person, CST_TEXT("age"), CST_ATTRIBUTE_INTEGER_64, 0, NULL, &error));
+    CST_TRY(cst_coordinator_new(model, &coordinator, &error));
+    CST_TRY(cst_coordinator_add_store(coordinator, CST_TEXT("SQLite"), CST_TEXT("people.store"), NULL, NULL, &error));
+    CST_TRY(cst_context_new(coordinator, CST_QUEUE_CALLER, &context, &error));
 
     cst_key keys[2];
-    TRY(cst_entity_key(person, TEXT("name"), &keys[0], &error));
-    TRY(cst_entity_key(person, TEXT("age"), &keys[1], &error));
-    const cst_value people[] = {{CST_STRING, 0, {.string = TEXT("Ada")}},
-                                {CST_INT, 0, {.integer = 36}},
-                                {CST_STRING, 0, {.string = TEXT("Grace")}},
-                                {CST_INT, 0, {.integer = 85}}};
-    TRY(cst_context_insert_many(context, person, 2, 2, keys, people, NULL, &error));
-    TRY(cst_context_save(context, &error));
+    CST_TRY(cst_entity_key(person, CST_TEXT("name"), &keys[0], &error));
+    CST_TRY(cst_entity_key(person, CST_TEXT("age"), &keys[1], &error));
+    const cst_value people[] = {cst_value_string(CST_TEXT("Ada")), cst_value_int(36),
+                                cst_value_string(CST_TEXT("Grace")), cst_value_int(85)};
+    CST_TRY(cst_context_insert_many(context, person, 2, 2, keys, people, NULL, &error));
+    CST_TRY(cst_context_save(context, &error));
 
-    const cst_value forty = {CST_INT, 0, {.integer = 40}};
-    cst_predicate *predicate;
-    cst_fetch_request *request;
-    cst_results *results;
-    cst_object *found;
-    cst_value values[2];
-    TRY(cst_predicate_parse(TEXT("age > %d"), 1, &forty, &predicate, &error));
-    TRY(cst_fetch_request_new(person, &request, &error));
-    TRY(cst_fetch_request_set_predicate(request, predicate, &error));
-    TRY(cst_context_fetch(context, request, &results, &error));
+    const cst_value forty = cst_value_int(40);
+    CST_TRY(cst_predicate_parse(CST_TEXT("age > %d"), 1, &forty, &predicate, &error));
+    CST_TRY(cst_fetch_request_new(person, &request, &error));
+    CST_TRY(cst_fetch_request_set_predicate(request, predicate, &error));
+    CST_TRY(cst_context_fetch(context, request, &results, &error));
     for (size_t i = 0; i < cst_results_count(results); i++) {
-        TRY(cst_results_get_object(results, i, &found, &error));
-        TRY(cst_object_get_many(found, 2, keys, values, &error));
+        cst_object *found;
+        cst_value values[2];
+        CST_TRY(cst_results_get_object(results, i, &found, &error));
+        CST_TRY(cst_object_get_many(found, 2, keys, values, &error));
         printf("%s %d\n", values[0].as.string.data, (int)values[1].as.integer);
     }
-    void *handles[] = {results, request, predicate, context, coordinator, model};
-    for (size_t i = 0; i < sizeof handles / sizeof *handles; i++)
-        cst_release(handles[i]);
-    return 0;
+    result = 0;
+
+failed:
+    cst_release(results);
+    cst_release(request);
+    cst_release(predicate);
+    cst_release(context);
+    cst_release(coordinator);
+    cst_release(model);
+    return result;
 }

@@ -19,23 +19,15 @@ static cst_coordinator *coordinator;
 static cst_context *context;
 static cst_object *ada, *grace, *research;
 
-static cst_string text(const char *characters) {
-    cst_string string = {characters, CST_NUL};
-    return string;
-}
-
 static void add(cst_entity *entity, const char *attribute, cst_attribute_type type, uint32_t flags) {
-    OK(cst_entity_add_attribute(entity, text(attribute), type, flags, NULL, NULL));
+    OK(cst_entity_add_attribute(entity, cst_string_from(attribute), type, flags, NULL, NULL));
 }
 
 static cst_object *hire(const char *called, int64_t age, double pay) {
     cst_object *person = NULL;
-    cst_value values[4] = {{.type = CST_STRING}, {.type = CST_INT}, {.type = CST_DOUBLE}, {.type = CST_OBJECT}};
-    cst_string paths[4] = {text("name"), text("age"), text("salary"), text("department")};
-    values[0].as.string = text(called);
-    values[1].as.integer = age;
-    values[2].as.real = pay;
-    values[3].as.object = research;
+    const cst_string paths[] = {CST_TEXT("name"), CST_TEXT("age"), CST_TEXT("salary"), CST_TEXT("department")};
+    const cst_value values[] = {cst_value_string(cst_string_from(called)), cst_value_int(age), cst_value_double(pay),
+                                cst_value_object(research)};
     OK(cst_context_insert(context, employee, &person, NULL));
     OK(cst_object_set_paths(person, 4, paths, values, NULL));
     return person;
@@ -43,10 +35,10 @@ static cst_object *hire(const char *called, int64_t age, double pay) {
 
 static void set_up(void) {
     cst_relationship *employees = NULL, *works_in = NULL;
-    cst_value value = {.type = CST_STRING};
+    const cst_value called = cst_value_string(CST_TEXT("Research"));
     OK(cst_model_new(&model, NULL));
-    OK(cst_model_add_entity(model, text("Employee"), &employee, NULL));
-    OK(cst_model_add_entity(model, text("Department"), &department, NULL));
+    OK(cst_model_add_entity(model, CST_TEXT("Employee"), &employee, NULL));
+    OK(cst_model_add_entity(model, CST_TEXT("Department"), &department, NULL));
     add(employee, "name", CST_ATTRIBUTE_STRING, 0);
     add(employee, "age", CST_ATTRIBUTE_INTEGER_32, CST_PROPERTY_OPTIONAL);
     add(employee, "salary", CST_ATTRIBUTE_DOUBLE, CST_PROPERTY_OPTIONAL);
@@ -54,18 +46,18 @@ static void set_up(void) {
     add(employee, "badge", CST_ATTRIBUTE_UUID, CST_PROPERTY_OPTIONAL);
     add(department, "name", CST_ATTRIBUTE_STRING, 0);
     add(department, "budget", CST_ATTRIBUTE_DECIMAL, CST_PROPERTY_OPTIONAL);
-    OK(cst_entity_add_relationship(employee, text("department"), department, CST_PROPERTY_OPTIONAL, &works_in, NULL));
-    OK(cst_entity_add_relationship(department, text("employees"), employee,
+    OK(cst_entity_add_relationship(employee, CST_TEXT("department"), department, CST_PROPERTY_OPTIONAL, &works_in,
+                                   NULL));
+    OK(cst_entity_add_relationship(department, CST_TEXT("employees"), employee,
                                    CST_PROPERTY_TO_MANY | CST_PROPERTY_OPTIONAL, &employees, NULL));
     OK(cst_relationship_set_inverse(employees, works_in, NULL));
-    OK(cst_entity_key(employee, text("name"), &name, NULL));
-    OK(cst_entity_key(employee, text("salary"), &salary, NULL));
+    OK(cst_entity_key(employee, CST_TEXT("name"), &name, NULL));
+    OK(cst_entity_key(employee, CST_TEXT("salary"), &salary, NULL));
     OK(cst_coordinator_new(model, &coordinator, NULL));
-    OK(cst_coordinator_add_store(coordinator, text("SQLite"), text("company.sqlite"), NULL, NULL, NULL));
+    OK(cst_coordinator_add_store(coordinator, CST_TEXT("SQLite"), CST_TEXT("company.sqlite"), NULL, NULL, NULL));
     OK(cst_context_new(coordinator, CST_QUEUE_CALLER, &context, NULL));
     OK(cst_context_insert(context, department, &research, NULL));
-    value.as.string = text("Research");
-    OK(cst_object_set_path(research, text("name"), &value, NULL));
+    OK(cst_object_set_path(research, CST_TEXT("name"), &called, NULL));
     ada = hire("Ada", 36, 6500);
     grace = hire("Grace", 45, 8000);
     OK(cst_context_save(context, NULL));
