@@ -32,7 +32,7 @@
 #ifndef CORESTONE_H
 #define CORESTONE_H
 
-/* In the order of a first reading; each header includes what it needs itself. */
+/* In an order for reading; each header includes the headers that it needs. */
 /* clang-format off */
 #include "corestone/marks.h"       /* export and thread marks */
 #include "corestone/version.h"     /* the version of these headers */
@@ -61,7 +61,7 @@
 #include "corestone/generation.h"  /* reading one state of the stores */
 #include "corestone/remote.h"      /* changes by other processes */
 #include "corestone/merging.h"     /* merge policies and conflicts */
-#include "corestone/faulting.h"    /* how contexts read what is not loaded */
+#include "corestone/faulting.h"    /* how contexts load data on demand */
 
 #include "corestone/object.h"      /* objects and their values */
 #include "corestone/observation.h" /* observing contexts and objects */

@@ -1,11 +1,12 @@
-"""Every exported function has a comment and exactly one thread mark, every section of the headers has a page
-in docs/reference/, every page names only functions that exist, and every link between the pages leads somewhere."""
+"""Every type and function of the headers has a comment of its own, and every function exactly one thread mark. Every
+section has a page in docs/reference/, every page names only functions that exist, and every link between the pages
+leads somewhere."""
 
 from __future__ import annotations
 
 import re
 
-from project import ROOT, finish, header_functions, header_sections, header_text
+from project import ROOT, bare_types, finish, header_functions, header_sections, header_text
 
 # Sections that share a page, or whose subject is docs/CONVENTIONS.md.
 PAGES = {
@@ -23,11 +24,11 @@ PAGES = {
 
 reference = ROOT / "docs" / "reference"
 functions = header_functions()
-problems = []
+problems = [f"{place}: a type without a comment of its own" for place in bare_types()]
 for function in functions:
     where = f"{function.header}:{function.line}: {function.name}"
     if not function.documented:
-        problems.append(f"{where} has no comment")
+        problems.append(f"{where} has no comment of its own")
     if len(function.marks) != 1:
         problems.append(f"{where} has {len(function.marks)} thread marks instead of one")
 

@@ -71,12 +71,19 @@ def header_sections() -> list[str]:
 
 
 def header_functions() -> list[Function]:
-    """The exported functions in order.
-
-    A function counts as documented when a comment stands above it with no blank line between: declarations that
-    follow each other directly share a comment, as a setter and its getter, or a callback's type and its user do.
-    """
+    """The exported functions in order. A function counts as documented when a comment stands directly above it."""
     return [function for file in header_files() for function in _functions_of(file)]
+
+
+def bare_types() -> list[str]:
+    """Where a type, a callback or a list of constants has no comment directly above it: "model.h:12"."""
+    found = []
+    for file in header_files():
+        lines = file.read_text(encoding="utf-8").splitlines()
+        for number, line in enumerate(lines):
+            if line.startswith(("typedef ", "enum {", "struct ")) and not lines[number - 1].endswith("*/"):
+                found.append(f"{file.name}:{number + 1}")
+    return found
 
 
 def _functions_of(file: Path) -> list[Function]:
@@ -97,9 +104,8 @@ def _functions_of(file: Path) -> list[Function]:
             covered = True
         elif text.startswith("CST_EXPORT"):
             declaration, start = [text], number
-        elif not text:
-            # A comment that a blank line parts from what follows speaks of the section.
-            covered = bool(functions) and functions[-1].section != section and covered
+        else:
+            covered = False
         if declaration and declaration[-1].endswith(";"):
             whole = " ".join(declaration)
             found = _NAME.search(whole)
@@ -108,5 +114,5 @@ def _functions_of(file: Path) -> list[Function]:
             head = whole[: found.start()]
             marks = [mark for mark in THREAD_MARKS if re.search(rf"\b{mark}\b", head)]
             functions.append(Function(found.group(1), marks, section, covered, file.name, start))
-            declaration = []
+            declaration, covered = [], False
     return functions

@@ -1,4 +1,9 @@
-/* corestone/accessor.h: C functions that get or set one property
+/* corestone/accessor.h: C functions that get or set one property.
+ *
+ * cst_entity_accessor makes a C function for a property at run time, with the C type of the property: the counterpart
+ * of @dynamic in Objective-C. `corestone model codegen --language c` writes a header with such functions for a whole
+ * model. An accessor takes an object and runs on the queue of the object's context. It lives as long as its model;
+ * there is nothing to release.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,29 +18,29 @@ extern "C" {
 
 /* ======== accessor ======================================================================================= */
 
-/* What an accessor does, and its type in C. T is the property's type: int16_t, int32_t, int64_t, float, double, bool;
- * double for a date (seconds since 2001-01-01 UTC); cst_string for a string or a URI; cst_bytes for binary data and the stored
- * bytes of a transformable; cst_uuid; cst_object * for a to-one relationship; cst_value for a decimal or an attribute without
- * a type. The kinds without T are the same for every property. */
+/* The kinds of accessors and their types in C. T is the type of the property: int16_t, int32_t, int64_t, float,
+ * double, bool; double for a date (seconds since 2001-01-01 UTC); cst_string for a string or a URI; cst_bytes for
+ * binary data and the stored bytes of a transformable attribute; cst_uuid; cst_object * for a to-one relationship;
+ * cst_value for a decimal and for an attribute without type. Kinds without T are the same for every property. */
 enum {
-    /* T (*)(const cst_object *, cst_error **): the value as cst_object_get lends it; zero when it is null or the call failed.
-     * To-many: cst_results *(*)(const cst_object *, cst_error **), a snapshot of the members, owned. */
+    /* T (*)(const cst_object *, cst_error **): the value, borrowed like that of cst_object_get. Zero if it is null or
+     * the call fails. To-many: cst_results *(*)(const cst_object *, cst_error **), a snapshot of the members, owned. */
     CST_ACCESSOR_GET = 1,
-    /* cst_status (*)(cst_object *, T, cst_error **). To-many: all members, as CST_ACCESSOR_ADD_MANY takes them. */
+    /* cst_status (*)(cst_object *, T, cst_error **). To-many: sets all members, given as for CST_ACCESSOR_ADD_MANY. */
     CST_ACCESSOR_SET = 2,
     CST_ACCESSOR_IS_NULL = 3,  /* bool (*)(const cst_object *, cst_error **) */
     CST_ACCESSOR_SET_NULL = 4, /* cst_status (*)(cst_object *, cst_error **) */
-    /* As GET and SET, past everything that watches the property: a value set so neither counts as a change nor changes an
-     * inverse; it is saved with the object's other changes, and a refresh drops it. */
+    /* Like GET and SET, but without change tracking: a value set in this way does not count as a change and does not
+     * change an inverse. It is saved with other changes of the object, and a refresh drops it. */
     CST_ACCESSOR_GET_PRIMITIVE = 5,
     CST_ACCESSOR_SET_PRIMITIVE = 6,
     /* To-many relationships. */
     CST_ACCESSOR_COUNT = 7,        /* size_t (*)(const cst_object *, cst_error **) */
     CST_ACCESSOR_CONTAINS = 8,     /* bool (*)(const cst_object *, const cst_object *member, cst_error **) */
     CST_ACCESSOR_ADD = 9,          /* cst_status (*)(cst_object *, cst_object *member, cst_error **) */
-    CST_ACCESSOR_REMOVE = 10,      /* the same */
+    CST_ACCESSOR_REMOVE = 10,      /* like ADD */
     CST_ACCESSOR_ADD_MANY = 11,    /* cst_status (*)(cst_object *, size_t, cst_object *const *members, cst_error **) */
-    CST_ACCESSOR_REMOVE_MANY = 12, /* the same */
+    CST_ACCESSOR_REMOVE_MANY = 12, /* like ADD_MANY */
     /* Ordered to-many relationships. */
     CST_ACCESSOR_MEMBER_AT = 13,  /* cst_object *(*)(const cst_object *, size_t index, cst_error **), owned */
     CST_ACCESSOR_INSERT_AT = 14,  /* cst_status (*)(cst_object *, size_t index, cst_object *member, cst_error **) */
@@ -44,17 +49,18 @@ enum {
     CST_ACCESSOR_MOVE = 17        /* cst_status (*)(cst_object *, size_t from, size_t to, cst_error **) */
 };
 
+/* A UUID as accessors take and return it: its 16 bytes in order. */
 typedef struct cst_uuid {
     uint8_t bytes[16];
 } cst_uuid;
 
-/* Any function; cast it to the type that its kind and its property have. */
+/* A C function of any type. Cast it to the type that its kind and its property require. */
 typedef void (*cst_function)(void);
 
-/* A C function that reads or changes one property (inherited ones included): what @dynamic is in Objective-C. There is one
- * for a property and a kind, so asking again gives the same. It takes objects of the entity that declares the property and of
- * all that inherit from it, on their context's queue, and lives as long as the model. Freezes the model. CST_NOT_FOUND when
- * there is no such property, CST_E_INVALID_ARGUMENT when the kind does not suit it. */
+/* Stores the C function of a kind (CST_ACCESSOR_…) for a property, inherited ones included. There is one function for
+ * a property and a kind, so a second call returns the same. It takes objects of the entity that declares the property
+ * and of all entities that inherit from that one. Freezes the model. Returns CST_NOT_FOUND if there is no such
+ * property; fails with CST_E_INVALID_ARGUMENT if the kind does not suit the property. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_accessor(const cst_entity *entity, cst_string property, uint32_t kind,
                                                          cst_function *out_function, cst_error **error);
 

@@ -1,4 +1,10 @@
-/* corestone/arrow.h: export for Apache Arrow
+/* corestone/arrow.h: objects and rows as columns for Apache Arrow.
+ *
+ * These functions export objects and rows to libraries that read Apache Arrow: pyarrow, polars, pandas, DuckDB and
+ * many more. cst_context_fetch_arrow streams a fetch; the export functions convert results and rows. An exported
+ * struct belongs to the caller by the rules of the C data interface: it is moved by copying it and ends with its
+ * `release`, on any thread; it needs neither the context nor its queue afterwards. docs/reference/arrow.md lists the
+ * types.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,16 +18,15 @@ extern "C" {
 #endif
 
 /* ======== arrow ========================================================================================== */
-/* Objects and rows as columns for whoever understands Apache Arrow: pyarrow, polars, pandas, DuckDB and many more. What is
- * exported is the caller's by the rules of the C data interface: it is moved by copying the struct, it ends with its `release`,
- * on any thread, and needs neither the context nor its queue any more. docs/reference/arrow.md has the types. */
 
-/* As the standard has them, for whoever has them not yet. */
+/* The structs of the Arrow C data interface, as the standard defines them, unless another header did so before. */
 #ifndef ARROW_C_DATA_INTERFACE
 #define ARROW_C_DATA_INTERFACE
 #define ARROW_FLAG_DICTIONARY_ORDERED 1
 #define ARROW_FLAG_NULLABLE 2
 #define ARROW_FLAG_MAP_KEYS_SORTED 4
+
+/* The type of an array; see the Arrow C data interface. */
 struct ArrowSchema {
     const char *format;
     const char *name;
@@ -33,6 +38,8 @@ struct ArrowSchema {
     void (*release)(struct ArrowSchema *);
     void *private_data;
 };
+
+/* The data of an array; see the Arrow C data interface. */
 struct ArrowArray {
     int64_t length;
     int64_t null_count;
@@ -46,8 +53,12 @@ struct ArrowArray {
     void *private_data;
 };
 #endif
+
+/* The struct of the Arrow C stream interface, likewise. */
 #ifndef ARROW_C_STREAM_INTERFACE
 #define ARROW_C_STREAM_INTERFACE
+
+/* A stream of arrays; see the Arrow C stream interface. */
 struct ArrowArrayStream {
     int (*get_schema)(struct ArrowArrayStream *, struct ArrowSchema *out);
     int (*get_next)(struct ArrowArrayStream *, struct ArrowArray *out);
@@ -57,42 +68,53 @@ struct ArrowArrayStream {
 };
 #endif
 
+/* Flags of an export. */
 enum {
     CST_ARROW_KEYS = 1,        /* objects are primary keys (int64) instead of URIs */
-    CST_ARROW_DECIMAL_TEXT = 2 /* decimals are text, whatever digits they have */
+    CST_ARROW_DECIMAL_TEXT = 2 /* decimals are text, with all their digits */
 };
-/* What a request asks for, in batches of at most `batch_size` rows (0: 65,536), of the state of this moment, whatever is saved
- * meanwhile. Rows are read when their batch is asked for, on whatever thread that is; all at once here where unsaved changes
- * concern the request, or its stores cannot do it alone. Columns are key paths: attributes, relationships, both also behind
- * to-one relationships, and "objectID"; none: the columns of the request, else every attribute that is stored. The request is
- * read during the call only. */
+
+/* Streams the results of a request in batches of at most `batch_size` rows (0: 65,536), in the present state,
+ * regardless of later saves. Rows are read when their batch is requested, on any thread. They are all read at once
+ * here if unsaved changes concern the request or its stores cannot answer it alone. Columns are key paths: attributes
+ * and relationships, also behind to-one relationships, and "objectID". A count of 0 is the columns of the request,
+ * otherwise every stored attribute. The request is read during the call only. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_fetch_arrow(cst_context *context, const cst_fetch_request *request,
                                                            size_t batch_size, uint32_t flags, size_t count,
                                                            const cst_string *key_paths,
                                                            struct ArrowArrayStream *out_stream CST_OWNED,
                                                            cst_error **error);
-/* The objects of a list with the values that they have now, saved or not, in one array of structs, or as a stream of batches.
- * Columns as above; they are those of the first object's entity where the list is of none. */
+
+/* Exports the objects of a list with their present values, saved or not, as one array of structs. Columns are those of
+ * cst_context_fetch_arrow, for the entity of the first object if the list has no entity. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_results_export_arrow(const cst_results *results, uint32_t flags, size_t count,
                                                             const cst_string *key_paths,
                                                             struct ArrowSchema *out_schema CST_OWNED,
                                                             struct ArrowArray *out_array CST_OWNED, cst_error **error);
+
+/* Exports the objects of a list with their present values as a stream of batches of at most `batch_size` rows (0:
+ * 65,536). Otherwise like cst_results_export_arrow. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_results_export_arrow_stream(const cst_results *results, size_t batch_size,
                                                                    uint32_t flags, size_t count,
                                                                    const cst_string *key_paths,
                                                                    struct ArrowArrayStream *out_stream CST_OWNED,
                                                                    cst_error **error);
-/* The rows of a fetch of dictionaries; lazy ones are read here, on their queue, others on any thread. CST_E_TYPE_MISMATCH names a
- * column whose values have no type in common. */
+
+/* Exports the rows of a fetch as one array of structs. Lazy rows are read here, on their queue; others on any thread.
+ * Fails with CST_E_TYPE_MISMATCH, which names it, for a column whose values have no common type. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_rows_export_arrow(const cst_rows *rows, uint32_t flags,
                                                          struct ArrowSchema *out_schema CST_OWNED,
                                                          struct ArrowArray *out_array CST_OWNED, cst_error **error);
+
+/* Exports the rows of a fetch as a stream of batches of at most `batch_size` rows (0: 65,536). Otherwise like
+ * cst_rows_export_arrow. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_rows_export_arrow_stream(const cst_rows *rows, size_t batch_size, uint32_t flags,
                                                                 struct ArrowArrayStream *out_stream CST_OWNED,
                                                                 cst_error **error);
 
-/* Another stream over the same rows from the first one, of the same state: for consumers that want several, or on another thread.
- * CST_E_INVALID_ARGUMENT for a stream of which batches were read, that was released, or that is not of this library. */
+/* Creates another stream over the same rows in the same state, from the first one, for consumers that need several or
+ * use another thread. Fails with CST_E_INVALID_ARGUMENT for a stream from which batches were read, that was released,
+ * or that is not from this library. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_arrow_stream_copy(const struct ArrowArrayStream *stream,
                                                            struct ArrowArrayStream *out_stream CST_OWNED,
                                                            cst_error **error);

@@ -1,4 +1,11 @@
-/* corestone/batch.h: changes of many rows in the store
+/* corestone/batch.h: changes of many rows in the store.
+ *
+ * A batch request inserts, updates or deletes many rows in the store, without creating objects: no hooks, validators
+ * or validation rules of the model. It changes everything or nothing in each store. cst_batch_insert_new,
+ * cst_batch_update_new and cst_batch_delete_new create requests, which cst_context_execute_batch executes, any number
+ * of times. Saves of the same rows by contexts meet a conflict; contexts of the coordinator merge the changes
+ * (CST_OPTION_MERGES_BATCHES). The caller owns requests. A request is set up by one thread at a time and executed on
+ * the queue of a context.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,20 +19,21 @@ extern "C" {
 #endif
 
 /* ======== batch ========================================================================================== */
-/* Changes of many rows, made in the store and past all objects: without hooks, validators and the model's validation rules. All
- * or nothing in each store. Other contexts' saves of the rows meet a conflict; contexts of the coordinator merge what changed
- * (CST_OPTION_MERGES_BATCHES). A request may be executed any number of times. */
 
-/* Inserts objects of an entity. What a row does not name gets its default; relationships cannot be set. Where values that have to
- * be unique are taken, the context's merge policy decides: CST_MERGE_ERROR fails with code 133021, CST_MERGE_OBJECT_TRUMP
- * gives the row that has them what this one names, CST_MERGE_OVERWRITE all that this one has, the others leave it. Further rows
- * that have some of them, and rows of other entities, are deleted, as by a save. */
+/* Creates a request that inserts objects of an entity. Attributes that a row omits get their defaults; relationships
+ * cannot be set. If unique values are taken, the merge policy of the context decides: CST_MERGE_ERROR fails with code
+ * 133021, CST_MERGE_OBJECT_TRUMP sets the values of the row on the existing one, CST_MERGE_OVERWRITE replaces all
+ * values of that, the others leave it unchanged. Further rows with some of the unique values, and rows of other
+ * entities, are deleted, as by a save. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_insert_new(const cst_entity *entity,
                                                           cst_batch_request **out_request CST_OWNED, cst_error **error);
-/* The rows, row by row; they are copied. These four replace what was set before. */
+
+/* Sets the rows, row by row; they are copied. This and the next three setters replace each other's rows. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_insert_set_rows(cst_batch_request *request, size_t rows, size_t columns,
                                                                const cst_key *keys, const cst_value *values,
                                                                cst_error **error);
+
+/* The types of the elements of a cst_batch_column. */
 enum {
     CST_COLUMN_INT64 = 1,  /* int64_t: integers, booleans */
     CST_COLUMN_INT32 = 2,  /* int32_t */
@@ -33,79 +41,98 @@ enum {
     CST_COLUMN_STRING = 4, /* cst_string; a null string is no value */
     CST_COLUMN_BYTES = 5,  /* cst_bytes; NULL is no value */
     CST_COLUMN_UUID = 6,   /* 16 bytes each */
-    CST_COLUMN_VALUE = 7   /* cst_value: anything */
+    CST_COLUMN_VALUE = 7   /* cst_value of any type */
 };
+
 /* One attribute of many rows. */
 typedef struct cst_batch_column {
     cst_key key;
     uint32_t form;          /* CST_COLUMN_… */
     const void *values;     /* one for each row */
-    const uint8_t *present; /* for each row 0 where there is no value; NULL: every row has one */
+    const uint8_t *present; /* for each row 0 if it has no value; NULL: every row has one */
 } cst_batch_column;
-/* The rows, column by column: the fastest way. The columns are copied, the arrays that they point to are read when the request is
- * executed, and have to last as long. */
+
+/* Sets the rows, column by column, the fastest way. The columns are copied; the arrays to which they point are read
+ * when the request is executed and must exist until then. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_insert_set_columns(cst_batch_request *request, size_t rows, size_t count,
                                                                   const cst_batch_column *columns, cst_error **error);
-/* Fills the next rows: `values` has room for `capacity` of them, row by row in the order of the keys, all CST_DEFAULT; out_rows,
- * 0 at first, says how many it filled, 0 that there are no more. They have to last until the next call or the end of the request.
- * It runs within the transaction: it may read, but not save to that store. A failure ends the request, and nothing is written. */
+
+/* Fills the next rows. `values` has room for `capacity` rows, row by row in the order of the keys, all CST_DEFAULT.
+ * `out_rows`, initially 0, receives the number of filled rows, 0 at the end. Values must stay valid until the next
+ * call or the end of the request. The function runs within the transaction: it may read, but not save to that store. A
+ * failure ends the request, and nothing is written. */
 typedef cst_status (*cst_batch_rows_fn)(void *userdata, size_t capacity, cst_value *values, size_t *out_rows,
                                         cst_error **error);
+
+/* Makes a function supply the rows, with values for the `columns` keys. `destroy` is called after the last use, or at
+ * once on failure. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_insert_set_handler(cst_batch_request *request, size_t columns,
                                                                   const cst_key *keys, cst_batch_rows_fn fill,
                                                                   void *userdata, cst_destroy_fn destroy,
                                                                   cst_error **error);
-/* Sets the next row on an object, always the same one, fresh each time and borrowed; out_stop says that there are no more, and
- * that what was set is left out. As above in all else. */
+
+/* Sets the next row on an object, always the same one, in its initial state and borrowed. *out_stop true ends the
+ * rows; values set in that call are dropped. Otherwise like cst_batch_rows_fn. */
 typedef cst_status (*cst_batch_object_fn)(void *userdata, cst_object *object, bool *out_stop, cst_error **error);
+
+/* Makes a function supply the rows by setting values on an object. `destroy` is as for cst_batch_insert_set_handler. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_insert_set_object_handler(cst_batch_request *request,
                                                                          cst_batch_object_fn fill, void *userdata,
                                                                          cst_destroy_fn destroy, cst_error **error);
 
-/* Sets attributes of all objects of an entity that a predicate holds for. */
+/* Creates a request that sets attributes of all objects of an entity for which a predicate holds. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_update_new(const cst_entity *entity,
                                                           cst_batch_request **out_request CST_OWNED, cst_error **error);
-/* NULL, as at first: every object. Retained. */
+
+/* Sets the predicate, which is retained. NULL, the initial value, selects every object. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_update_set_predicate(cst_batch_request *request,
                                                                     cst_predicate *predicate, cst_error **error);
-/* Objects of entities that inherit from the request's are included unless this says no. */
+
+/* Sets whether objects of entities that inherit from the request's are included. Initially true. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_update_set_includes_subentities(cst_batch_request *request,
                                                                                bool includes, cst_error **error);
-/* What an attribute is set to, by its name or the path of an element of a composite one: a value, or a CST_EXPRESSION that is
- * computed from the row as it was. Copied. */
+
+/* Sets the new value of an attribute, by its name or the path of an element of a composite one: a value, or a
+ * CST_EXPRESSION that is computed from the row before the update. The value is copied. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_update_set(cst_batch_request *request, cst_string property,
                                                           const cst_value *value, cst_error **error);
 
-/* Deletes the objects that a fetch request finds, with its order, limit and offset, in the stores of both requests
- * together; retained. Delete rules hold: cascade takes objects along, nullify ends what leads to deleted ones, deny fails
- * with code 1600. */
+/* Creates a request that deletes the objects of a fetch request, with its order, limit and offset, in the stores of
+ * both requests together; the fetch request is retained. Delete rules are applied: cascade deletes further objects,
+ * nullify removes references to deleted ones, deny fails with code 1600. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_delete_new(cst_fetch_request *request,
                                                           cst_batch_request **out_request CST_OWNED, cst_error **error);
-/* The same for objects by their IDs, of one entity; those whose rows are gone are left out. */
+
+/* Creates a request that deletes objects by their IDs, of one entity. Missing rows are ignored. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_delete_new_with_ids(size_t count, cst_object_id *const *ids,
                                                                    cst_batch_request **out_request CST_OWNED,
                                                                    cst_error **error);
 
-/* Which stores to change; NULL, as at first: those that have the entity. With a count of 0 nothing is done, as a fetch of
- * no stores finds nothing. An insertion goes to the first that can be written. */
+/* Sets the stores to change. NULL, the initial value, is those that have the entity. A count of 0 changes nothing. An
+ * insertion goes to the first writable store. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_set_stores(cst_batch_request *request, size_t count,
                                                           cst_store *const *stores, cst_error **error);
-/* Contexts merge what the request changes, unless this says no. */
+
+/* Sets whether contexts merge the changes. Initially true. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_set_merges(cst_batch_request *request, bool merges, cst_error **error);
-/* Makes the change. out_count, how many rows were inserted or updated, or deleted by a deletion, and out_ids, their IDs, may be
- * NULL. */
+
+/* Executes a request. `out_count` receives the number of inserted, updated or, for a deletion, deleted rows, `out_ids`
+ * their IDs. Both may be NULL. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_execute_batch(cst_context *context, const cst_batch_request *request,
                                                              uint64_t *out_count, cst_results **out_ids CST_OWNED,
                                                              cst_error **error);
-/* What became of a row. */
+
+/* The effects of a batch request on a row. */
 enum {
     CST_BATCH_INSERTED = 1,
     CST_BATCH_UPDATED = 2,
-    CST_BATCH_DELETED = 3,  /* also what delete rules took along, or what made room for unique values */
-    CST_BATCH_REFRESHED = 4 /* changed with others: led to a deleted row, or has derived attributes */
+    CST_BATCH_DELETED = 3,  /* including rows deleted by delete rules, or to make room for unique values */
+    CST_BATCH_REFRESHED = 4 /* changed indirectly: it led to a deleted row, or has derived attributes */
 };
-/* All that the last execution with `out_ids` changed, by what became of the rows: for cst_context_merge_changes, which takes
- * refreshed ones as updated. Nothing before. On the queue of the context that executed the request. */
+
+/* Returns the IDs of all rows with an effect (CST_BATCH_…) in the last execution with `out_ids`, for
+ * cst_context_merge_changes, which takes refreshed rows as updated. Empty before. Called on the queue of the context
+ * that executed the request. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_copy_batch_ids(cst_context *context, const cst_batch_request *request,
                                                               uint32_t change, cst_results **out_ids CST_OWNED,
                                                               cst_error **error);

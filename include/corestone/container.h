@@ -1,4 +1,14 @@
-/* corestone/container.h: a model, its stores and contexts in one handle
+/* corestone/container.h: a model, its stores and its contexts in one handle.
+ *
+ * Most programs begin with a container. cst_container_new finds the model and the place of the store,
+ * cst_container_load opens the store, cst_container_view_context returns a context for the main thread, and
+ * cst_container_new_background_context creates others. cst_container_close closes everything and refuses, or saves,
+ * unsaved changes.
+ *
+ * The second half of this header reads and writes records: rows as plain JSON, for programs that want neither contexts
+ * nor objects.
+ *
+ * The caller owns containers. All functions may be called on any thread; contexts are used on their queues.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,128 +22,159 @@ extern "C" {
 #endif
 
 /* ======== container ====================================================================================== */
-/* A model, the stores of its objects, and contexts, in one handle: what most programs begin with. */
 
+/* Options of a new container. Start from CST_CONTAINER_OPTIONS_INIT. */
 typedef struct cst_container_options {
     size_t struct_size;
-    /* Names the folder of the program's data: $XDG_DATA_HOME/<application>, else $HOME/.local/share/<application>. Null: the
-     * name of the program's file. */
+    /* Names the folder of the program's data: $XDG_DATA_HOME/<application>, otherwise $HOME/.local/share/<application>.
+     * Null is the name of the program's file. */
     cst_string application;
-    size_t model_folder_count; /* where a model is looked for by name, before all other places */
+    size_t model_folder_count; /* folders that are searched for a model by name, before all other places */
     const cst_string *model_folders;
 } cst_container_options;
 #define CST_CONTAINER_OPTIONS_INIT {sizeof(cst_container_options), {NULL, 0}, 0, NULL}
 
-/* A container with one store, of type SQLite in the file <name>.sqlite of the program's data folder; nothing is opened yet.
- * `model` is frozen; NULL: the one called `name` with the ending .momd, .mom, .xcdatamodeld or .xcdatamodel, from the first
- * of these folders that has it: those of the options; those in CORESTONE_MODEL_PATH; the program's; ../share/<application>
- * seen from there; the data folder; <application> below each of XDG_DATA_DIRS; the working folder. CST_E_MODEL names them
- * when none has it. options may be NULL. */
+/* Creates a container with one store of type SQLite, in the file <name>.sqlite of the program's data folder. Nothing
+ * is opened yet. The model is frozen. If `model` is NULL, it is the model `name` with the extension .momd, .mom,
+ * .xcdatamodeld or .xcdatamodel, from the first of these folders that has it: those of the options; those in
+ * CORESTONE_MODEL_PATH; the program's; ../share/<application> relative to that; the data folder; <application> in each
+ * of XDG_DATA_DIRS; the working folder. Fails with CST_E_MODEL, which lists the folders, if it is in no folder.
+ * `options` may be NULL. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_new(cst_string name, cst_model *model,
                                                        const cst_container_options *options,
                                                        cst_container **out_container CST_OWNED, cst_error **error);
-/* A container of a store that is there already, opened as by cst_coordinator_open_store: without its model if need be.
- * options may be NULL. */
+
+/* Creates a container for an existing store, opened like by cst_coordinator_open_store, without its model if
+ * necessary. `model` and `options` may be NULL. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_open(cst_string path, cst_model *model,
                                                         const cst_store_options *options,
                                                         cst_container **out_container CST_OWNED, cst_error **error);
-/* The program's data folder, which need not be there: the first store makes it. `application` as in the options.
- * CST_E_INVALID_ARGUMENT where neither XDG_DATA_HOME nor HOME is set to an absolute path. */
+
+/* Fills a buffer with the path of the program's data folder, which need not exist: the first store creates it.
+ * `application` is as in cst_container_options. Fails with CST_E_INVALID_ARGUMENT if neither XDG_DATA_HOME nor HOME is
+ * an absolute path. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_copy_data_folder(cst_string application, cst_buffer *out_path,
                                                                     cst_error **error);
+
+/* Flags of a store description. */
 enum {
     CST_DESCRIPTION_ASYNCHRONOUS = 1u << 0, /* cst_container_load opens the store on another thread */
-    CST_DESCRIPTION_NO_FOLDER = 1u << 1     /* a missing folder is an error; else it is made, for the user alone */
+    CST_DESCRIPTION_NO_FOLDER = 1u << 1     /* a missing folder is an error; else it is made for the user only */
 };
+
+/* A store that a container will open. Start from CST_STORE_DESCRIPTION_INIT. */
 typedef struct cst_store_description {
     size_t struct_size;
-    cst_string type; /* as cst_coordinator_add_store */
-    cst_string path; /* null: in the data folder, with an ending that goes with the type */
+    cst_string type; /* as for cst_coordinator_add_store */
+    cst_string path; /* null: in the data folder, with an extension for the type */
     const cst_store_options *options;
     uint32_t flags; /* CST_DESCRIPTION_… */
 } cst_store_description;
 #define CST_STORE_DESCRIPTION_INIT {sizeof(cst_store_description), {NULL, 0}, {NULL, 0}, NULL, 0}
-/* Adds a store to those that are to be opened. The first one takes the place of the one that a container has by itself. All is
- * copied. */
+
+/* Adds a store that cst_container_load will open. The first one replaces the default store of the container. The
+ * description is copied. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_add_description(cst_container *container,
                                                                    const cst_store_description *description,
                                                                    cst_error **error);
-/* Told once of each store that was to be opened: by the index of its description, with its path as it is, and either the store
- * or what went wrong. */
+
+/* Receives the outcome for one store: the index of its description, its actual path, and either the store or the
+ * error. All of them are borrowed for the call. */
 typedef void (*cst_container_load_fn)(void *userdata, size_t index, cst_string path CST_BORROWED,
                                       cst_store *store CST_BORROWED, cst_error *error CST_BORROWED);
-/* Opens the stores that are not open. `handler` is told of each, on this thread before the call returns, and for those with
- * CST_DESCRIPTION_ASYNCHRONOUS on another thread; the call itself fails for none. Without a handler (NULL) all are
- * opened before the call returns; it fails as the one store did that could not be opened, or with a detail for each; the
- * others are open. What failed is tried again by the next call. */
+
+/* Opens the stores that are not open. `handler` is called once for each, on this thread before the call returns, and
+ * for those with CST_DESCRIPTION_ASYNCHRONOUS on another thread; a store that cannot be opened does not make the call
+ * fail then. Without a handler (NULL) all stores are opened before the call returns. If one cannot be opened, the call
+ * fails with its error; if several cannot, with a detail for each; the others are open. The next call tries again to
+ * open stores that failed. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_load(cst_container *container, cst_container_load_fn handler,
                                                         void *userdata, cst_destroy_fn destroy, cst_error **error);
+
+/* Stores the coordinator of the container. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_coordinator(const cst_container *container,
                                                                cst_coordinator **out_coordinator CST_BORROWED,
                                                                cst_error **error);
-/* A context of the main queue, the same each time. The first call makes the thread on which the process began the main one, if
- * it comes from there and no thread is yet (cst_main_queue_bind). */
+
+/* Stores the context of the main queue, the same at each call. The first call, if it comes from the thread on which
+ * the process began and no thread is the main one yet, makes that thread the main one (cst_main_queue_bind). */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_view_context(cst_container *container,
                                                                 cst_context **out_context CST_BORROWED,
                                                                 cst_error **error);
-/* A new context with a queue of its own. */
+
+/* Creates a context with a queue of its own. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_new_background_context(cst_container *container,
                                                                           cst_context **out_context CST_OWNED,
                                                                           cst_error **error);
-/* What a container knows: {"name", "application", "isClosed", "stores": [{"path", "type", "configuration", "isAsynchronous"},
- * …], "unsaved": as cst_coordinator_copy_unsaved_changes tells it}. Waits for the queues of contexts with changes. */
+
+/* Fills a buffer with a description of the container as JSON: {"name", "application", "isClosed", "stores": [{"path",
+ * "type", "configuration", "isAsynchronous"}, …], "unsaved": as of cst_coordinator_copy_unsaved_changes}. Waits for
+ * the queues of contexts with changes. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_copy_report(cst_container *container, cst_buffer *out_json,
                                                                cst_error **error);
-/* Saves what the contexts of the container's coordinator have not saved, children first. */
+
+/* Saves all contexts of the container's coordinator, children first. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_save(cst_container *container, cst_error **error);
-/* Closes the stores; contexts can read and save nothing any more. `unsaved` says what becomes of changes that were not
- * saved: refused, they are CST_E_UNSAVED_CHANGES with a detail for each context that has some, with its name and how many
- * objects of each entity were inserted, updated and deleted. The queues of contexts first do what they were given, and take
- * no more from other threads than this one: CST_E_INVALID_HANDLE, until it turns out that the container stays open; with
- * CST_UNSAVED_DISCARD nothing is waited for. Not on the queue of a context on which other work waits. Releasing a container
- * asks nobody: the stores are closed when the last handle of them is gone, and the log tells what contexts lost. */
+
+/* Closes the stores; contexts can no longer read or save. `unsaved` is a CST_UNSAVED_ constant. With
+ * CST_UNSAVED_REFUSE, unsaved changes fail with CST_E_UNSAVED_CHANGES, with a detail for each context that has some:
+ * its name and the number of objects of each entity that were inserted, updated and deleted.
+ *
+ * The queues of contexts first finish their waiting work and accept no more from other threads: CST_E_INVALID_HANDLE,
+ * until it is certain that the container stays open. With CST_UNSAVED_DISCARD the call does not wait. It must not be
+ * called on the queue of a context with waiting work. Releasing a container never refuses: its stores are closed when
+ * their last handles are gone, and the log reports lost changes. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_close(cst_container *container, uint32_t unsaved, cst_error **error);
 
-/* ---- records: rows as plain values, for programs that want neither contexts nor objects.
- *
- * A record is a JSON object: an entry for each attribute (dates as ISO 8601, decimals, UUIDs and URIs as text, bytes in
- * base64, an object of the elements of a composite one), for each relationship the URI of the object that it leads to or a
- * list of them, its own URI as "@id", and as "@entity" the name of its entity, where that inherits from the one asked for.
- * A date that ISO 8601 does not give to the microsecond in a year of four digits is a number, the seconds since 2001-01-01;
- * numbers that are not finite are "Infinity", "-Infinity" and "NaN". What is read can be written again by an update, which
- * passes over "@id", "@entity" and derived attributes. Each call works in a context of its own on the calling thread and
- * saves before it returns: all, or nothing, in one store. */
-
-/* Told of success before the call returns: `records` is a JSON list, null of deletions. */
+/* Receives the records of a successful call before it returns. `records` is a JSON array, null for deletions. */
 typedef void (*cst_records_fn)(void *userdata, cst_string records CST_BORROWED, size_t count);
-/* Told of failure before the call returns, which fails with the same error. */
+
+/* Receives the error of a failed call before it returns with the same error. The error is borrowed for the call. */
 typedef void (*cst_failure_fn)(void *userdata, const cst_error *error CST_BORROWED);
-/* Inserts objects: `json` is one record or a list of them. Values are converted as the attribute wants them; null is null,
- * and what is not named has its default. "@entity" names the entity, one that inherits from entity_name; with "@id" a
- * record is there already, which is CST_E_INVALID_ARGUMENT. A relationship takes the URI of an object or a record, a
- * to-many one a list of these: a record with "@id" changes that object, any other inserts one of the relationship's entity,
- * or of the one it names as "@entity". CST_E_TYPE_MISMATCH and CST_E_INVALID_ARGUMENT name entity, key and value. success
- * and failure may be NULL, here and below. */
+
+/* Inserts objects from records.
+ *
+ * A record is a JSON object with an entry for each attribute (dates as ISO 8601; decimals, UUIDs and URIs as text;
+ * bytes in base64; a composite attribute as an object of its elements) and for each relationship (the URI of the
+ * object that it leads to, or an array of URIs), its own URI as "@id", and the name of its entity as "@entity" if that
+ * inherits from the requested entity. A date that ISO 8601 cannot express to the microsecond in a year of four digits
+ * is a number, the seconds since 2001-01-01. Numbers that are not finite are "Infinity", "-Infinity" and "NaN". An
+ * update accepts records that were read; it ignores "@id", "@entity" and derived attributes. Each call of this kind
+ * works in a context of its own on the calling thread and saves before it returns: everything or nothing, in one
+ * store.
+ *
+ * `json` is one record or an array of records. Values are converted to the types of their attributes; null stores
+ * null, omitted keys get their defaults. "@entity" names the entity, one that inherits from `entity_name`. A record
+ * with "@id" exists already and fails with CST_E_INVALID_ARGUMENT. A relationship takes the URI of an object or a
+ * record, a to-many relationship an array of these: a record with "@id" changes that object, any other inserts one of
+ * the relationship's entity, or of the entity that "@entity" names. CST_E_TYPE_MISMATCH and CST_E_INVALID_ARGUMENT
+ * name entity, key and value. `success` and `failure` may be NULL, here and below. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_insert(cst_container *container, cst_string entity_name,
                                                           cst_string json, cst_records_fn success,
                                                           cst_failure_fn failure, void *userdata, cst_error **error);
-/* The records that a predicate holds for (NULL: all; of one object "SELF == %@" with its ID), at most `limit` of them (0:
- * all) after leaving out `offset`, ordered by `sort`: key paths with commas between them, "-" before those that go the
- * other way than `ascending` says; null: in no order. What comes from people belongs into arguments of cst_predicate_parse. */
+
+/* Reads the records for which `predicate` holds (NULL: all; for one object, "SELF == %@" with its ID): at most `limit`
+ * of them (0: all) after skipping `offset`. `sort` orders them: key paths separated by commas, in the direction of
+ * `ascending`, or in the opposite one after a "-"; null is no order. Put user input into arguments of
+ * cst_predicate_parse, not into its format. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_read(cst_container *container, cst_string entity_name,
                                                         const cst_predicate *predicate, cst_string sort, bool ascending,
                                                         uint64_t limit, uint64_t offset, cst_records_fn success,
                                                         cst_failure_fn failure, void *userdata, cst_error **error);
-/* Sets what `json`, a record, names, of the objects that a predicate holds for (NULL: all); tells of them as they are then. */
+
+/* Sets the values in `json`, one record, on the objects for which `predicate` holds (NULL: all), and passes their new
+ * records to `success`. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_update(cst_container *container, cst_string entity_name,
                                                           const cst_predicate *predicate, cst_string json,
                                                           cst_records_fn success, cst_failure_fn failure,
                                                           void *userdata, cst_error **error);
-/* Deletes the objects that a predicate holds for, which is not NULL; delete rules follow. */
+
+/* Deletes the objects for which `predicate`, which must not be NULL, holds. Delete rules are applied. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_delete(cst_container *container, cst_string entity_name,
                                                           const cst_predicate *predicate, cst_records_fn success,
                                                           cst_failure_fn failure, void *userdata, cst_error **error);
-/* Deletes all objects of an entity, and of those that inherit from it. */
+
+/* Deletes all objects of an entity and of entities that inherit from it. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_delete_all(cst_container *container, cst_string entity_name,
                                                               cst_records_fn success, cst_failure_fn failure,
                                                               void *userdata, cst_error **error);

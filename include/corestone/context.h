@@ -1,4 +1,13 @@
-/* corestone/context.h: contexts: fetching, inserting, saving
+/* corestone/context.h: contexts: fetching, inserting, deleting, saving.
+ *
+ * A context is a scratch pad of objects on top of a coordinator. cst_context_fetch brings objects in,
+ * cst_context_insert creates them, cst_context_delete deletes them, and cst_context_save writes all changes in one
+ * transaction for each store. Until then only this context sees them; cst_context_rollback drops them.
+ *
+ * A context belongs to a queue, given to cst_context_new, and is used only there: on the thread that created it, on
+ * the main thread, or within cst_context_perform and cst_context_perform_and_wait. A call elsewhere fails with
+ * CST_E_WRONG_THREAD. The caller owns the context and its objects; objects keep their context alive. To hand an object
+ * to another thread, pass its ID.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,186 +22,254 @@ extern "C" {
 
 /* ======== context ======================================================================================== */
 
+/* The queue of a context: one of the constants below. */
 typedef int32_t cst_queue;
+
+/* The queues of contexts. */
 enum {
-    CST_QUEUE_CALLER = 0,  /* confined to the thread that made it */
+    CST_QUEUE_CALLER = 0,  /* confined to the thread that creates the context */
     CST_QUEUE_PRIVATE = 1, /* a queue of its own: use cst_context_perform and cst_context_perform_and_wait */
     CST_QUEUE_MAIN = 2     /* the main queue, see cst_main_queue_bind */
 };
 
-/* A context on top of a coordinator. CST_QUEUE_CALLER: the calling thread owns it from now on. */
+/* Creates a context on top of a coordinator. With CST_QUEUE_CALLER it is confined to the calling thread. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_new(cst_coordinator *coordinator, cst_queue queue,
                                                      cst_context **out_context CST_OWNED, cst_error **error);
 
-/* Runs on the context's queue. The context is borrowed for the call. To fail, return a status below 0 and, if you like,
- * set *error (cst_error_new_custom): it comes back as the detail of CST_E_CALLBACK. */
+/* Runs on the queue of a context, which is borrowed for the call. To fail, it returns a negative status and may set
+ * *error (cst_error_new_custom), which becomes the detail of CST_E_CALLBACK. */
 typedef cst_status (*cst_context_perform_fn)(void *userdata, cst_context *context, cst_error **error);
-/* Runs body on the context's queue, later. A failure of body is dropped. What waits keeps the context; what waits when the
- * process exits does not run, and its destroy neither: to see it done, end with a cst_context_perform_and_wait. */
+
+/* Runs `body` later, on the queue of the context. A failure of `body` is dropped. Waiting work keeps the context
+ * alive. Work that waits when the process exits does not run, and its `destroy` is not called: finish with
+ * cst_context_perform_and_wait to be sure that it ran. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_perform(cst_context *context, cst_context_perform_fn body,
                                                          void *userdata, cst_destroy_fn destroy, cst_error **error);
-/* Runs body on the context's queue and waits for it; may be called from within. Pending changes are processed when the
- * outermost one ends. Code 132000, with CST_E_WRONG_THREAD, when the wait would never end: the thread that has the queue waits
- * for a queue that this one has; with CST_E_NO_MEMORY, when all threads that work for queues wait already, see
- * docs/reference/queue.md. */
+
+/* Runs `body` on the queue of the context and waits for it. It may be called within another perform. Pending changes
+ * are processed when the outermost one ends. Fails with code 132000 and CST_E_WRONG_THREAD if the wait would never
+ * end, because the thread that has the queue waits for a queue that this thread has, and with code 132000 and
+ * CST_E_NO_MEMORY if all threads that work for queues are waiting (docs/reference/queue.md). */
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_perform_and_wait(cst_context *context, cst_context_perform_fn body,
                                                                   void *userdata, cst_error **error);
-/* When cst_context_schedule runs a body. */
+
+/* When cst_context_schedule runs a body: one of the constants below. */
 typedef int32_t cst_schedule;
+
+/* The times at which cst_context_schedule runs a body. */
 enum {
-    CST_SCHEDULE_IMMEDIATE = 0, /* at once when the calling thread may use the context now, else as the other one */
-    CST_SCHEDULE_ENQUEUED = 1   /* when all has run that waits on the context's queue */
+    CST_SCHEDULE_IMMEDIATE = 0, /* at once if the calling thread may use the context now, otherwise enqueued */
+    CST_SCHEDULE_ENQUEUED = 1   /* after all work that waits on the queue of the context */
 };
-/* Told, on the context's queue, what became of a body and of processing the pending changes after it: CST_OK, or the status
- * and the error that cst_context_perform_and_wait would give. The error is borrowed for the call. CST_E_INVALID_HANDLE when the
- * context was closed before the body had its turn: body does not run then, and the calling thread may not use the context. */
+
+/* Receives, on the queue of the context, the outcome of a body and of processing the pending changes after it: CST_OK,
+ * or the status and error that cst_context_perform_and_wait would return. The error is borrowed for the call. The
+ * status is CST_E_INVALID_HANDLE if the context was closed first: the body did not run then, and the calling thread
+ * must not use the context. */
 typedef void (*cst_context_done_fn)(void *userdata, cst_context *context, cst_status status, const cst_error *error);
-/* Runs body on the context's queue, then done, which may be NULL, then destroy. With CST_SCHEDULE_IMMEDIATE that may be before
- * it returns; what body answers is told to done alone. */
+
+/* Runs `body` on the queue of the context, then `done`, which may be NULL, then `destroy`. With CST_SCHEDULE_IMMEDIATE
+ * this may happen before the call returns. The status of `body` is passed to `done` only. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_schedule(cst_context *context, cst_schedule schedule,
                                                           cst_context_perform_fn body, cst_context_done_fn done,
                                                           void *userdata, cst_destroy_fn destroy, cst_error **error);
-/* Takes the context's queue for the calling thread, waiting for it, until as many cst_context_unlock. May be called from within;
- * a lock within a perform, or a callback, ends with that at the latest, and with its thread. For Core Data's lock, unlock and
- * tryLock; cst_context_perform_and_wait does the same and cannot be left open. Errors as there. */
+
+/* Waits for the queue of the context and reserves it for the calling thread, until cst_context_unlock was called
+ * equally often. It may be called again by the same thread. A lock taken within a perform or a callback ends with that
+ * at the latest, and with its thread. This is Core Data's lock; cst_context_perform_and_wait has the same effect and
+ * cannot be left open. Errors are those of cst_context_perform_and_wait. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_lock(cst_context *context, cst_error **error);
-/* The same without waiting: CST_UNCHANGED when another thread has the queue, or work waits there. */
+
+/* Reserves the queue without waiting. Returns CST_UNCHANGED if another thread has the queue or work waits there.
+ * Otherwise like cst_context_lock. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_try_lock(cst_context *context, cst_error **error);
-/* Ends one lock; the last one processes pending changes. Code 132000, with CST_E_WRONG_THREAD, without a lock to end, and in a
- * callback of a call that began under the lock. */
+
+/* Ends one lock. The last one processes pending changes. Fails with code 132000 and CST_E_WRONG_THREAD without a lock,
+ * and in a callback of a call that began under the lock. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_unlock(cst_context *context, cst_error **error);
-/* Says where the program makes the context: a call on the wrong thread is told. A NULL file takes it back. */
+
+/* Records the place in the program where the context was created, for messages about calls on a wrong thread. A null
+ * `file` removes it. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_set_origin(cst_context *context, cst_string file, uint32_t line,
                                                             cst_error **error);
+
+/* Records the present line as that place. */
 #define CST_MADE_HERE(context) cst_context_set_origin((context), (cst_string){__FILE__, CST_NUL}, __LINE__, NULL)
-/* Called every few milliseconds while a fetch, a count or a save of this context runs, on its thread; true stops it with
- * CST_E_CANCELLED, and nothing has changed. NULL takes the check away. */
+
+/* Called every few milliseconds during a fetch, a count or a save of a context, on its thread. Returning true stops
+ * the call with CST_E_CANCELLED, and nothing has changed. */
 typedef bool (*cst_context_interrupt_fn)(void *userdata);
+
+/* Sets the interrupt check of the context and replaces a former one; NULL removes it. `destroy` is called after the
+ * last check. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_interrupt(cst_context *context, cst_context_interrupt_fn check,
                                                              void *userdata, cst_destroy_fn destroy, cst_error **error);
-/* The name of the context and of who changes what it saves, for the history of a store that keeps one; null strings for
- * none, as at first. */
+
+/* Sets the name of the context, for messages and for the history of a store. A null string, the initial value, is no
+ * name. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_name(cst_context *context, cst_string name, cst_error **error);
+
+/* Sets the author of the changes that the context saves, for the history of a store. A null string, the initial value,
+ * is no author. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_transaction_author(cst_context *context, cst_string author,
                                                                       cst_error **error);
-/* The same; CST_NOT_FOUND when there is none. */
+
+/* Fills a buffer with the name of the context. Returns CST_NOT_FOUND if it has no name. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_copy_name(const cst_context *context, cst_buffer *out_name,
                                                          cst_error **error);
+
+/* Fills a buffer with the author of the changes. Returns CST_NOT_FOUND if there is no author. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_copy_transaction_author(const cst_context *context,
                                                                        cst_buffer *out_author, cst_error **error);
-/* Something of the host's to have at hand with the context; NULL at first. `destroy` is called when another takes its place and
- * when the context ends. */
+
+/* Attaches data of the host to the context. `destroy` is called when other data replaces it and when the context ends.
+ */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_user_info(cst_context *context, void *userdata,
                                                              cst_destroy_fn destroy, cst_error **error);
-/* NULL too off the queue of the context, and for what is no context. */
+
+/* Returns the data of cst_context_set_user_info, or NULL if there is no data, off the queue of the context, and for an
+ * invalid handle. */
 CST_EXPORT CST_ON_QUEUE void *cst_context_user_info(const cst_context *context);
+
+/* Stores the coordinator of the context. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_coordinator(const cst_context *context,
                                                              cst_coordinator **out_coordinator CST_BORROWED,
                                                              cst_error **error);
 
-/* A new object with the defaults of its entity, which must not be abstract. */
+/* Creates an object with the defaults of its entity, which must not be abstract. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_insert(cst_context *context, const cst_entity *entity,
                                                       cst_object **out_object CST_OWNED, cst_error **error);
-/* Inserts `rows` objects with `columns` values each (row-major); all or nothing. out_objects may be NULL, else it has
- * room for `rows` handles, each owned. */
+
+/* Inserts `rows` objects with `columns` values each, row by row, or no object on failure. `keys` has `columns` keys,
+ * `values` rows times columns values. `out_objects` may be NULL; otherwise it has room for `rows` handles, each owned.
+ */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_insert_many(cst_context *context, const cst_entity *entity, size_t rows,
                                                            size_t columns, const cst_key *keys, const cst_value *values,
                                                            cst_object **out_objects CST_OWNED, cst_error **error);
-/* Inserts an object that cst_object_new made. */
+
+/* Inserts an object that was created by cst_object_new. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_insert_object(cst_context *context, cst_object *object,
                                                              cst_error **error);
-/* Marks an object for deletion; delete rules are applied when pending changes are processed. An object that was never
+
+/* Marks an object for deletion. Delete rules are applied when pending changes are processed. An object that was never
  * saved is forgotten. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_delete(cst_context *context, cst_object *object, cst_error **error);
+
+/* Reports whether the context has inserted, changed or deleted objects that are not saved. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_has_changes(const cst_context *context, bool *out_changes,
                                                            cst_error **error);
-/* Whether a save would write anything: changes of transient properties alone do not count. */
+
+/* Reports whether a save would write anything: changes of transient properties alone do not count. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_has_persistent_changes(const cst_context *context, bool *out_changes,
                                                                       cst_error **error);
-/* Ends an event: applies delete rules, unless the context leaves them to the save (CST_OPTION_DELETES_AT_END_OF_EVENT). Done by
- * itself at the end of a perform and before save, count and fetch. */
+
+/* Ends an event: applies delete rules, unless the context leaves them to the save
+ * (CST_OPTION_DELETES_AT_END_OF_EVENT). Happens automatically at the end of a perform and before a save, a count and a
+ * fetch. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_process_pending_changes(cst_context *context, cst_error **error);
-/* Validates, then writes all changes, in one transaction for each store. CST_E_VALIDATION and CST_E_CONFLICT carry the
- * failures as details; after a failure nothing was written and the changes are still pending. Conflicts are settled as the
- * context's merge policy says, see section merging. Where a store fails after others were written, the error has
- * CST_CODE_PERSISTENT_STORE_INCOMPLETE_SAVE and a detail for each store, with its file and, as details, its first objects:
- * status CST_OK where it is written, CST_UNCHANGED where its objects are pending. */
+
+/* Validates, then writes all changes, in one transaction for each store. CST_E_VALIDATION and CST_E_CONFLICT have the
+ * failures as details. After a failure nothing is written and the changes are still pending. The merge policy of the
+ * context resolves conflicts (merging.h).
+ *
+ * If a store fails after others were written, the error has CST_CODE_PERSISTENT_STORE_INCOMPLETE_SAVE and a detail for
+ * each store, with its file and, as details of that, its first objects: of status CST_OK if it is written,
+ * CST_UNCHANGED if its objects are pending. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_save(cst_context *context, cst_error **error);
-/* Checks all that a save would write, and writes nothing: CST_E_VALIDATION as cst_context_save. New and changed objects that
- * have values twice which must be unique are found too (CST_CODE_MANAGED_OBJECT_CONSTRAINT_VALIDATION); what another row of the
- * store has already, the save finds. */
+
+/* Checks everything that a save would write, without writing. Fails with CST_E_VALIDATION like cst_context_save.
+ * Values that must be unique are compared among new and changed objects
+ * (CST_CODE_MANAGED_OBJECT_CONSTRAINT_VALIDATION); a save also compares them with the rows of the store. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_validate(cst_context *context, cst_error **error);
-/* Drops every change that was not saved. */
+
+/* Drops all unsaved changes. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_rollback(cst_context *context, cst_error **error);
-/* Forgets every object; handles to them are CST_E_OBJECT_GONE from now on. */
+
+/* Forgets all objects. Calls on their handles fail with CST_E_OBJECT_GONE from then on. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_reset(cst_context *context, cst_error **error);
-/* Closes a context, and those on top of it: their objects are CST_E_OBJECT_GONE, and every other call is CST_E_INVALID_HANDLE.
- * The handle is released as ever. `unsaved` is a CST_UNSAVED_ constant: refused, unsaved changes are CST_E_UNSAVED_CHANGES with
- * counts by entity and a detail for each context, and nothing is closed; a save of a context on top of another one hands them
- * to that. Waits for the queues; CST_E_INVALID_ARGUMENT within a hook, and on the context's own queue while other work waits
- * there. Closing twice is fine. CST_UNCHANGED, and the context stays open, for the view context of a container and the context of a
- * document, which are closed with these, when `unsaved` is done; and for one that is confined to another thread, and has no
- * changes or may lose them: it ends with its last handle. */
+
+/* Closes a context and its children. Calls on their objects fail with CST_E_OBJECT_GONE, every other call with
+ * CST_E_INVALID_HANDLE. The handle must still be released. `unsaved` is a CST_UNSAVED_ constant. With
+ * CST_UNSAVED_REFUSE, unsaved changes fail with CST_E_UNSAVED_CHANGES, with counts by entity and a detail for each
+ * context, and nothing is closed. The save of a child passes its changes to its parent. Waits for the queues; fails
+ * with CST_E_INVALID_ARGUMENT within a hook, and on the context's own queue while other work waits there. Closing
+ * twice is allowed.
+ *
+ * Returns CST_UNCHANGED after handling unsaved changes and leaves the context open, for the view context of a
+ * container and the context of a document, which are closed with those. The same holds for a context that is confined
+ * to another thread and has no changes or may lose them: it ends with its last handle. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_close(cst_context *context, uint32_t unsaved, cst_error **error);
 
+/* The kinds of objects that cst_context_copy_changed returns. */
 enum { CST_CHANGED_INSERTED = 1, CST_CHANGED_UPDATED = 2, CST_CHANGED_DELETED = 3, CST_CHANGED_REGISTERED = 4 };
-/* The objects that the next save would insert, update or delete, or all that the context knows. */
+
+/* Returns the objects that the next save would insert, update or delete, or all objects that the context knows
+ * (CST_CHANGED_REGISTERED). `which` is a CST_CHANGED_ constant. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_copy_changed(const cst_context *context, uint32_t which,
                                                             cst_results **out_results CST_OWNED, cst_error **error);
-/* How many they are. */
+
+/* Stores the number of these objects. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_changed_count(const cst_context *context, uint32_t which,
                                                              uint64_t *out_count, cst_error **error);
 
-/* What a request gives that cst_context_execute carries out; Core Data's values. */
+/* The types of results of a request. The values are Core Data's. */
 enum { CST_RESULT_OBJECTS = 0, CST_RESULT_OBJECT_IDS = 1, CST_RESULT_DICTIONARIES = 2, CST_RESULT_COUNT = 4 };
+
+/* The result of a request of any kind. The caller owns `value` and releases it. */
 typedef struct cst_request_result {
     uint32_t type; /* CST_RESULT_… */
     uint32_t reserved;
-    uint64_t count; /* how many there are */
-    void *value;    /* owned: cst_results of objects or IDs, cst_rows of dictionaries; NULL for a count alone */
+    uint64_t count; /* the number of results */
+    void *value;    /* owned: cst_results of objects or IDs, cst_rows of dictionaries; NULL for a count */
 } cst_request_result;
-/* Carries out a request of any kind, a cst_fetch_request among them, and gives what its result type asks for. Objects of a
- * request with a batch size come as results that read their rows when they are asked for (see results). A handle of another
- * type has the code 134091 beside CST_E_INVALID_HANDLE. The request is read during the call only. */
+
+/* Executes a request of any kind, for example a cst_fetch_request, and returns a result of its result type. Objects of
+ * a request with a batch size are lazy results, which read their rows on demand (results.h). A handle of another type
+ * fails with CST_E_INVALID_HANDLE and code 134091. The request is read during the call only. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_execute(cst_context *context, const void *request,
                                                        cst_request_result *out_result CST_OWNED, cst_error **error);
-/* The objects that a request asks for, in its order. Pending changes count (see cst_fetch_request_…). CST_E_UNSUPPORTED for a
- * request whose result type asks for something else. */
+
+/* Returns the objects of a request, in its order. Unsaved changes count unless the request excludes them. Fails with
+ * CST_E_UNSUPPORTED for a request with another result type. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_fetch(cst_context *context, const cst_fetch_request *request,
                                                      cst_results **out_results CST_OWNED, cst_error **error);
-/* The same as IDs only: no object is made; read them with cst_results_copy_id. */
+
+/* Returns the IDs only and creates no object; read them with cst_results_copy_id. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_fetch_ids(cst_context *context, const cst_fetch_request *request,
                                                          cst_results **out_results CST_OWNED, cst_error **error);
-/* A cursor over what a request asks for, in its order: objects come in batches of at most `batch_size` (0: the batch size of the
- * request), so that memory does not grow with their number (docs/reference/cursor.md says when
- * it does). The request is read during the call only. */
+
+/* Creates a cursor over the objects of a request, in its order. Objects come in batches of at most `batch_size` (0:
+ * the batch size of the request), so that memory does not grow with their number; docs/reference/cursor.md lists the
+ * exceptions. The request is read during the call only. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_fetch_cursor(cst_context *context, const cst_fetch_request *request,
                                                             size_t batch_size, cst_cursor **out_cursor CST_OWNED,
                                                             cst_error **error);
-/* How many objects a fetch would give, limit and offset included. */
+
+/* Stores the number of objects that a fetch would return, within its limit and offset. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_count(cst_context *context, const cst_fetch_request *request,
                                                      uint64_t *out_count, cst_error **error);
-/* How a fetch would be answered, without answering it: "entity", "predicate", "pendingObjects" (with unsaved changes,
- * matched in memory) and "shares", one for each store, with "path", "sql" (empty where the store is no database),
- * "bindings", "steps" (the store's plan: "detail", "depth"), "indexes", and what is left to memory: "remainder" (a
- * predicate), "isSortedInMemory", "reasons". As JSON, or as lines for people. Throws what the fetch would before it reads a
- * row. */
+
+/* The forms of an explanation. */
 enum {
     CST_EXPLAIN_TEXT = 0,
     CST_EXPLAIN_JSON = 1,
-    CST_EXPLAIN_ROWS = 2 /* beside one of these: how rows would be fetched, whatever the result type says */
+    CST_EXPLAIN_ROWS = 2 /* together with one of these: explains a fetch of rows, whatever the result type */
 };
+
+/* Fills a buffer with an explanation of a fetch, without executing it: "entity", "predicate", "pendingObjects"
+ * (objects with unsaved changes, matched in memory) and "shares", one for each store, with "path", "sql" (empty if the
+ * store is not a database), "bindings", "steps" (the query plan: "detail", "depth"), "indexes", and the part that is
+ * done in memory: "remainder" (a predicate), "isSortedInMemory", "reasons". `form` is a CST_EXPLAIN_ constant: JSON,
+ * or lines for people. Fails as the fetch would before it reads a row. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_explain(cst_context *context, const cst_fetch_request *request,
                                                        uint32_t form, cst_buffer *out_explanation, cst_error **error);
-/* Values of the request's columns instead of objects, of what is saved. CST_E_INVALID_ARGUMENT names a column that cannot
- * be one. */
+
+/* Returns values of the columns of a request instead of objects, from the saved state. Fails with
+ * CST_E_INVALID_ARGUMENT for a property or expression that cannot be a column, and names it. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_fetch_rows(cst_context *context, const cst_fetch_request *request,
                                                           cst_rows **out_rows CST_OWNED, cst_error **error);
-/* One value that is computed of many: over what the request finds one row of one column, with groups (see
- * cst_fetch_request_set_group_by) one row for each, its columns what is grouped by and then the value. The name of that
- * column is how its expression is written, "sum:(salary)"; a sort descriptor may name it. `key` is a key path, also with an
- * operator on a collection ("projects.@count"), or an expression; a null string counts objects. Nulls are left out;
- * docs/reference/rows.md says of which type the values are. CST_E_INVALID_ARGUMENT for a key that has no such value. */
+
+/* The functions of cst_context_aggregate. */
 enum {
     CST_AGGREGATE_COUNT = 1,
     CST_AGGREGATE_SUM = 2,
@@ -202,28 +279,43 @@ enum {
     CST_AGGREGATE_MEDIAN = 6,
     CST_AGGREGATE_DEVIATION = 7
 };
+
+/* Computes one value from many objects: over the objects of the request, as one row of one column. With groups
+ * (cst_fetch_request_set_group_by) there is one row for each group, whose columns are the grouping columns and then
+ * the value. `aggregate` is a CST_AGGREGATE_ constant. The name of the value's column is its expression, for example
+ * "sum:(salary)"; a sort descriptor may name it. `key` is a key path, possibly with a collection operator
+ * ("projects.@count"), or an expression; a null string counts objects. Nulls are left out. docs/reference/rows.md
+ * lists the types of the values. Fails with CST_E_INVALID_ARGUMENT for a key without such a value. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_aggregate(cst_context *context, const cst_fetch_request *request,
                                                          uint32_t aggregate, cst_string key,
                                                          cst_rows **out_rows CST_OWNED, cst_error **error);
-/* The object of an ID, as a fault when it is not known; never touches the store, so the row may not exist. */
+
+/* Returns the object of an ID, as a fault if the context does not know it. Never reads the store, so the row may not
+ * exist. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_object_with_id(cst_context *context, const cst_object_id *id,
                                                               cst_object **out_object CST_OWNED, cst_error **error);
-/* The object of an ID with its values; CST_E_OBJECT_GONE (133000) when the store has no such row. */
+
+/* Returns the object of an ID with its values. Fails with CST_E_OBJECT_GONE (code 133000) if the store has no such
+ * row. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_existing_object(cst_context *context, const cst_object_id *id,
                                                                cst_object **out_object CST_OWNED, cst_error **error);
-/* The object of an ID if the context already knows it, else CST_NOT_FOUND. Never touches the store. */
+
+/* Returns the object of an ID if the context knows it, otherwise CST_NOT_FOUND. Never reads the store. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_registered_object(cst_context *context, const cst_object_id *id,
                                                                  cst_object **out_object CST_OWNED, cst_error **error);
-/* Says which store an inserted object is to be saved into, instead of the first that takes it. CST_E_INVALID_ARGUMENT for an
- * object that was saved or has a permanent ID, for a store of another coordinator, and for one whose configuration lacks the
- * object's entity. */
+
+/* Selects the store into which an inserted object is saved, instead of the first suitable one. Fails with
+ * CST_E_INVALID_ARGUMENT for an object that was saved or has a permanent ID, for a store of another coordinator, and
+ * for a store whose configuration lacks the object's entity. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_assign(cst_context *context, cst_object *object, cst_store *store,
                                                       cst_error **error);
-/* Gives inserted objects their final IDs before the save. */
+
+/* Assigns final IDs to inserted objects before the save. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_obtain_permanent_ids(cst_context *context, size_t count,
                                                                     cst_object *const *objects, cst_error **error);
-/* Turns every object without changes into a fault, so that the next access reads the store's newest state; objects with
- * changes get the newest state under their changes. */
+
+/* Turns every object without changes into a fault, so that the next access reads the newest state of the store.
+ * Objects with changes get the newest state, and keep their changes. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_refresh_all(cst_context *context, cst_error **error);
 
 #ifdef __cplusplus

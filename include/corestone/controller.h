@@ -1,4 +1,9 @@
-/* corestone/controller.h: results by section and row
+/* corestone/controller.h: results by section and row, for a list in a user interface.
+ *
+ * A controller fetches a request (cst_controller_perform_fetch), divides the results into sections, answers questions
+ * by section and row, and reports changes to a delegate until the context ends or the delegate is removed. The caller
+ * owns the controller, which retains its request, and uses it on the queue of its context. Snapshots and objects that
+ * it returns are marked.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,25 +17,28 @@ extern "C" {
 #endif
 
 /* ======== controller ===================================================================================== */
-/* The results of a request by section and row, for a list that shows them. On the queue of its context. */
 
-/* Who shows the results. Functions may be NULL, and may do what they like; the controller, and what a function is told, is
- * borrowed for the call. Of each event that changed the results: will_change, while they are what they were; did_change_section;
- * did_change_object; did_change. */
+/* The receiver of changes. Functions may be NULL and may use the library without restriction; the controller and other
+ * arguments are borrowed for the call. For each event that changed the results they are called in this order:
+ * will_change, while the results are still the former ones; did_change_section; did_change_object; did_change. Start
+ * from CST_CONTROLLER_DELEGATE_INIT. */
 typedef struct cst_controller_delegate {
     size_t struct_size;
     void (*will_change)(void *userdata, cst_controller *controller);
     void (*did_change_section)(void *userdata, cst_controller *controller, const cst_section_change *change);
     void (*did_change_object)(void *userdata, cst_controller *controller, const cst_object_change *change);
     void (*did_change)(void *userdata, cst_controller *controller);
-    /* All of an event at once: then the four above are not called. */
+    /* All changes of an event at once. The four functions above are not called then. */
     void (*did_change_all)(void *userdata, cst_controller *controller, const cst_difference *difference);
-    /* The same as steps between IDs, for a controller without sections and a delegate without did_change_all. Updates are none. */
+    /* The changes as steps between IDs, for a controller without sections and a delegate without did_change_all.
+     * Updates are not reported. */
     void (*did_change_ids)(void *userdata, cst_controller *controller, size_t count, const cst_id_change *changes);
-    /* The context was reset (`error` is NULL), or following it failed: there are no results until the next perform_fetch. Where a
-     * function resets it after will_change, did_change comes before, without the rest of the change. */
+    /* The context was reset (`error` is NULL), or following it failed: there are no results until the next
+     * perform_fetch. If a function resets the context after will_change, did_change is called first, without the rest
+     * of the change. */
     void (*did_reset)(void *userdata, cst_controller *controller, const cst_error *error);
-    /* The title of a section in an index: a string, valid until its next call, or null to leave the section out. */
+    /* Returns the title of a section in an index: a string, valid until the next call, or null to leave the section
+     * out. */
     cst_status (*section_title)(void *userdata, cst_controller *controller, cst_string name, cst_value *out_title,
                                 cst_error **error);
     void *userdata;
@@ -39,55 +47,73 @@ typedef struct cst_controller_delegate {
 #define CST_CONTROLLER_DELEGATE_INIT                                                                                   \
     {sizeof(cst_controller_delegate), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}
 
-/* `section_key_path` names the sections by the values it leads to; a null string: all is one section. `cache_name`: under which
- * name sections are remembered beyond the process; may be a null string. The request is kept, and read by perform_fetch. */
+/* Creates a controller. `section_key_path` gives the names of the sections; a null string makes one section.
+ * `cache_name` is the name under which sections are cached beyond the process; it may be a null string. The request is
+ * retained and read by cst_controller_perform_fetch. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_controller_new(cst_context *context, cst_fetch_request *request,
                                                       cst_string section_key_path, cst_string cache_name,
                                                       cst_controller **out_controller CST_OWNED, cst_error **error);
-/* Gives a string, or null for the section without a name, valid until its next call. It may read the object, and change
- * nothing. */
+
+/* Returns the name of an object's section: a string, valid until the next call, or null for the section without a
+ * name. It may read the object and must not change anything. */
 typedef cst_status (*cst_section_name_fn)(void *userdata, cst_object *object, cst_value *out_name, cst_error **error);
-/* The same with sections that a function names. */
+
+/* Creates a controller whose sections a function names. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_controller_new_with_sections(cst_context *context, cst_fetch_request *request,
                                                                     cst_section_name_fn section_name, void *userdata,
                                                                     cst_destroy_fn destroy,
                                                                     cst_controller **out_controller CST_OWNED,
                                                                     cst_error **error);
-/* Key paths to objects whose changes are updates of those that lead to them; counts from the next perform_fetch on. */
+
+/* Sets key paths to objects whose changes update the objects that lead to them. Takes effect with the next
+ * cst_controller_perform_fetch. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_controller_set_dependencies(cst_controller *controller, size_t path_count,
                                                                    const cst_string *paths, cst_error **error);
-/* Changes are followed as long as there is a delegate; NULL takes it away. */
+
+/* Sets the delegate, which is copied; NULL removes it. Changes are followed only while there is a delegate. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_controller_set_delegate(cst_controller *controller,
                                                                const cst_controller_delegate *delegate,
                                                                cst_error **error);
-/* Fetches, for the first time or anew. CST_E_INVALID_ARGUMENT for a request whose sort descriptors were never set; code 134060
- * naming the object when the objects of a section do not lie together. */
+
+/* Fetches the results, for the first time or again. Fails with CST_E_INVALID_ARGUMENT for a request whose sort
+ * descriptors were never set, and with code 134060, naming the object, if the objects of a section are not adjacent. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_controller_perform_fetch(cst_controller *controller, cst_error **error);
-/* The results as they are now; CST_NOT_FOUND before perform_fetch, and after a reset. */
+
+/* Returns the present results. Returns CST_NOT_FOUND before cst_controller_perform_fetch and after a reset. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_controller_copy_snapshot(const cst_controller *controller,
                                                                 cst_snapshot **out_snapshot CST_OWNED,
                                                                 cst_error **error);
-/* The objects of a section, of all for SIZE_MAX; CST_NOT_FOUND before perform_fetch, and after a reset. */
+
+/* Returns the objects of a section, or of all sections for SIZE_MAX. Returns CST_NOT_FOUND before
+ * cst_controller_perform_fetch and after a reset. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_controller_copy_objects(const cst_controller *controller, size_t section,
                                                                cst_results **out_objects CST_OWNED, cst_error **error);
-/* CST_E_INVALID_ARGUMENT where there is none. */
+
+/* Returns the object at a place. Fails with CST_E_INVALID_ARGUMENT if there is no such place. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_controller_copy_object(const cst_controller *controller, size_t section,
                                                               size_t row, cst_object **out_object CST_OWNED,
                                                               cst_error **error);
-/* CST_NOT_FOUND for an object that is not among the results. */
+
+/* Stores the place of an object. Returns CST_NOT_FOUND for an object that is not among the results. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_controller_index_path(const cst_controller *controller, const cst_object *object,
                                                              cst_index_path *out_path, cst_error **error);
-/* The titles of the sections, each once; CST_END past the last one. */
+
+/* Fills a buffer with a title of the index of sections, each title once. Returns CST_END past the last one. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_controller_copy_title(const cst_controller *controller, size_t index,
                                                              cst_buffer *out_title, cst_error **error);
-/* The title of a section of that name: what the delegate says, else its first letter as a capital. CST_NOT_FOUND without one. */
+
+/* Fills a buffer with the title of a section of that name: from the delegate, otherwise its first letter as a capital.
+ * Returns CST_NOT_FOUND without a title. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_controller_copy_section_title(const cst_controller *controller, cst_string name,
                                                                      cst_buffer *out_title, cst_error **error);
-/* The first section with a title, which is that at `index` of the titles. */
+
+/* Stores the first section with a title, which is at `index` of the titles. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_controller_section_for_title(const cst_controller *controller, cst_string title,
                                                                     size_t index, size_t *out_section,
                                                                     cst_error **error);
-/* Forgets the sections that were remembered under a name; a null string: all of them. Never needed for results to be right. */
+
+/* Deletes the sections that are cached under a name, or all if it is a null string. Never necessary for correct
+ * results. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_controller_delete_cache(cst_string name, cst_error **error);
 
 #ifdef __cplusplus

@@ -1,4 +1,8 @@
-/* corestone/cursor.h: fetched objects a batch at a time
+/* corestone/cursor.h: the objects of a fetch, a batch at a time.
+ *
+ * cst_context_fetch_cursor creates a cursor. cst_cursor_copy_next returns one batch after the other, so that memory
+ * does not grow with the number of objects if each batch is released. The caller owns cursor and batches, and uses
+ * them on the queue of the context.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,9 +16,8 @@ extern "C" {
 #endif
 
 /* ======== cursor ========================================================================================= */
-/* Objects of a fetch, a batch at a time. On the queue of its context. */
 
-/* The next objects; CST_END when there are no more. Let go of a batch to let go of its objects. */
+/* Returns the next objects. Returns CST_END if there are no more. Release a batch to free its objects. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_cursor_copy_next(cst_cursor *cursor, cst_results **out_results CST_OWNED,
                                                         cst_error **error);
 

@@ -1,4 +1,11 @@
-/* corestone/document.h: one store as a document
+/* corestone/document.h: one store as a document: opened, edited with undo, saved, reverted.
+ *
+ * A document is a file that its user opens and saves. cst_document_new creates an untitled one, cst_document_open
+ * opens a file. Its context (cst_document_context) has an undo manager. cst_document_save, cst_document_save_as and
+ * cst_document_revert work like the menu items of these names; cst_document_set_autosave saves automatically.
+ * cst_document_state and cst_document_observe report the state for a title bar.
+ *
+ * The caller owns documents. All functions may be called on any thread; the context is used on its queue.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,70 +20,88 @@ extern "C" {
 #endif
 
 /* ======== document ======================================================================================= */
-/* One store as a document: opened, edited with undo, saved, saved elsewhere, reverted. */
 
-/* A document without a place, of a type "SQLite", "XML" or "Binary" (null: SQLite). What it has lies in a folder of its own
- * in TMPDIR, which ends with it. Its context has the queue and an undo manager (cst_context_copy_undo_manager). */
+/* Creates an untitled document of a type "SQLite", "XML" or "Binary" (null: SQLite). Its data is in a folder of its
+ * own in TMPDIR, which is removed with the document. Its context has the queue `queue` and an undo manager
+ * (cst_context_copy_undo_manager). */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_new(cst_model *model, cst_string type, cst_queue queue,
                                                       cst_document **out_document CST_OWNED, cst_error **error);
-/* Opens a document that is there, for writing. `model` and `options` may be NULL, as for cst_coordinator_open_store. */
+
+/* Opens an existing document for writing. `model` and `options` may be NULL, as for cst_coordinator_open_store. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_open(cst_string path, cst_model *model,
                                                        const cst_store_options *options, cst_queue queue,
                                                        cst_document **out_document CST_OWNED, cst_error **error);
+
+/* Stores the context of the document. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_context(const cst_document *document,
                                                           cst_context **out_context CST_BORROWED, cst_error **error);
-/* Where it is; CST_NOT_FOUND for one without a place. */
+
+/* Fills a buffer with the path of the document. Returns CST_NOT_FOUND for an untitled one. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_copy_path(const cst_document *document, cst_buffer *out_path,
                                                             cst_error **error);
-/* How a document stands. */
+
+/* The state of a document, as flags. */
 enum {
-    CST_DOCUMENT_EDITED = 1u << 0, /* something is in no file that the host chose */
+    CST_DOCUMENT_EDITED = 1u << 0, /* there are changes that are not in a file that the host chose */
     CST_DOCUMENT_SAVING = 1u << 1,
-    CST_DOCUMENT_CONFLICT = 1u << 2,        /* the last save met objects that somebody else had changed */
+    CST_DOCUMENT_CONFLICT = 1u << 2,        /* the last save met objects that were changed elsewhere */
     CST_DOCUMENT_FAILED = 1u << 3,          /* the last save failed: cst_document_copy_error */
-    CST_DOCUMENT_UNTITLED = 1u << 4,        /* it has no place yet */
-    CST_DOCUMENT_CHANGED_ON_DISK = 1u << 5, /* somebody else wrote, replaced or removed the file */
+    CST_DOCUMENT_UNTITLED = 1u << 4,        /* it has no path yet */
+    CST_DOCUMENT_CHANGED_ON_DISK = 1u << 5, /* another program wrote, replaced or removed the file */
     CST_DOCUMENT_CLOSED = 1u << 6
 };
-/* As of the last event of the context; looks at the file. */
+
+/* Stores the CST_DOCUMENT_ flags as of the last event of the context. Checks the file. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_state(const cst_document *document, uint32_t *out_flags,
                                                         cst_error **error);
-/* Processes pending changes and says whether something is unsaved, in children of the context too; undoing all since the
- * last save leaves nothing. Waits for the queues. */
+
+/* Processes pending changes and reports whether there are unsaved changes, including those of children of the context.
+ * After undoing everything since the last save there are no unsaved changes. Waits for the queues. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_has_unsaved_changes(const cst_document *document, bool *out_unsaved,
                                                                       cst_error **error);
-/* What the last save failed with, an autosave too; CST_NOT_FOUND when it went well. */
+
+/* Returns the error of the last save, or autosave. Returns CST_NOT_FOUND if it succeeded. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_copy_error(const cst_document *document,
                                                              cst_error **out_failure CST_OWNED, cst_error **error);
-/* Told the CST_DOCUMENT_ flags whenever they change, on the thread that changes them: the context's queue, who saves, or
- * the watch of the store. */
+
+/* Receives the CST_DOCUMENT_ flags after each change, on the thread that causes it: the queue of the context, the
+ * thread that saves, or the watcher of the store. */
 typedef void (*cst_document_observe_fn)(void *userdata, uint32_t flags);
+
+/* Calls `observe` whenever the flags change, until the observation ends (observation.h). */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_observe(cst_document *document, cst_document_observe_fn observe,
                                                           void *userdata, cst_destroy_fn destroy,
                                                           cst_observation **out_observation CST_OWNED,
                                                           cst_error **error);
-/* Has the document saved by itself, on its context's queue: after so many events that left something to save, and when
- * nothing was changed for so many milliseconds; 0 for neither. What was changed before counts too. What it fails with shows
- * in the state, the changes stay, and it is tried again after pauses of up to a minute. One without a place is saved into
- * its own folder and stays edited. CST_E_INVALID_ARGUMENT for CST_QUEUE_CALLER. */
+
+/* Saves the document automatically, on the queue of its context: after `changes` events that left something to save,
+ * and `idle_ms` milliseconds after the last change; 0 turns either off. Changes made before count too. A failure shows
+ * in the state; the changes stay, and the save is repeated after pauses of up to a minute. An untitled document is
+ * saved into its own folder and stays edited. Fails with CST_E_INVALID_ARGUMENT for CST_QUEUE_CALLER. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_set_autosave(cst_document *document, uint32_t changes,
                                                                uint32_t idle_ms, cst_error **error);
-/* Saves what was changed. CST_E_CONFLICT for objects that somebody else changed in the file: a merge policy of the context
- * settles them, or cst_document_revert. CST_E_STORE_IO when somebody removed the file, or put another one in its place. */
+
+/* Saves all changes. Fails with CST_E_CONFLICT for objects that were changed elsewhere in the file: a merge policy of
+ * the context or cst_document_revert resolves this. Fails with CST_E_STORE_IO if the file was removed or replaced. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_save(cst_document *document, cst_error **error);
-/* Saves the document to `path` and goes on there; what is at its former place stays as it was last saved. `type` null: as
- * it is; of another one every object has a new ID, and handles of objects are CST_E_OBJECT_GONE. A store at the path is
- * overwritten only if `replaces`, and when the new one is whole; CST_E_NOT_A_STORE and CST_E_UNSUPPORTED for what is no
- * store of the type. One that is open read-only can be written there. CST_E_UNSAVED_CHANGES for another type while other
- * contexts, children too, have such. */
+
+/* Saves the document to `path` and continues there. The former file stays as it was last saved. A null `type` keeps
+ * the type. With another type every object gets a new ID, and calls on former handles of objects fail with
+ * CST_E_OBJECT_GONE. A store at the path is overwritten only if `replaces` is true, once the new one is complete;
+ * anything that is not a store of the type fails with CST_E_NOT_A_STORE or CST_E_UNSUPPORTED. A read-only document can
+ * be written there. Fails with CST_E_UNSAVED_CHANGES for another type while other contexts, including children, have
+ * unsaved changes. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_save_as(cst_document *document, cst_string type, cst_string path,
                                                           bool replaces, cst_error **error);
-/* Throws away what was not saved, by children of the context too, and reads the file as it is now, also what others wrote,
- * or put in its place: of another store every object has a new ID. Steps to undo are forgotten. CST_E_STORE_IO where no
- * file is, CST_E_UNSAVED_CHANGES for a child with changes that is confined to another thread. */
+
+/* Drops unsaved changes, including those of children of the context, and reads the file in its present state, also if
+ * others wrote or replaced it; with another store every object gets a new ID. Undo steps are forgotten. Fails with
+ * CST_E_STORE_IO if there is no file, and with CST_E_UNSAVED_CHANGES for a child with changes that is confined to
+ * another thread. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_revert(cst_document *document, cst_error **error);
-/* Closes the file; `unsaved` is a CST_UNSAVED_ constant. CST_E_UNSAVED_CHANGES has the counts by entity and the error of
- * the last save, if that failed, as details. Releasing a document asks nobody, as for a container. */
+
+/* Closes the file. `unsaved` is a CST_UNSAVED_ constant. CST_E_UNSAVED_CHANGES has the counts by entity and, if the
+ * last save failed, its error as details. Releasing a document never refuses; see cst_container_close. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_close(cst_document *document, uint32_t unsaved, cst_error **error);
 
 #ifdef __cplusplus

@@ -1,4 +1,12 @@
-/* corestone/entity.h: entities, their properties, indexes, validators
+/* corestone/entity.h: entities: their properties, indexes, constraints and validators.
+ *
+ * An entity is a kind of object: it has attributes, relationships and fetched properties, may inherit from another
+ * entity, and has indexes and uniqueness constraints. cst_entity_add_attribute and cst_entity_add_relationship build
+ * it; cst_entity_property_at reads its properties; cst_entity_key looks up the key by which objects are read and set.
+ * The rename and remove functions edit a model. Validators check objects before each save.
+ *
+ * Entities belong to their model and are borrowed from it. They are changed by one thread at a time, until the model
+ * is frozen; then they never change and are usable on any thread.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,66 +21,93 @@ extern "C" {
 
 /* ======== entity ========================================================================================= */
 
-/* The entity's name; a null string for an invalid handle. Valid as long as the model. */
+/* Returns the name of the entity, or a null string for an invalid handle. Valid as long as the model. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_entity_name(const cst_entity *entity);
-/* What the model's localisation calls the entity; its name when there is no entry. */
+
+/* Returns the name of the entity in the model's localisation, or its name if there is no entry. Valid as long as the
+ * model. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_entity_localized_name(const cst_entity *entity);
-/* What it calls a property of the entity, inherited ones included: the most specific of its entries, or the property's
- * name. CST_NOT_FOUND when there is no such property. The model must be frozen. */
+
+/* Stores the name of a property in the model's localisation, inherited properties included: the most specific entry,
+ * otherwise the name of the property. Returns CST_NOT_FOUND if there is no such property. The model must be frozen. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_localized_property_name(const cst_entity *entity, cst_string property,
                                                                         cst_string *out_text CST_BORROWED,
                                                                         cst_error **error);
-/* Makes the entity inherit the properties of another one of the same model; with NULL it is a root again. */
+
+/* Makes the entity inherit from another one of the same model. With NULL it inherits from no entity. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_parent(cst_entity *entity, cst_entity *parent, cst_error **error);
-/* The entity from which it inherits; CST_NOT_FOUND for a root. */
+
+/* Stores the entity from which it inherits. Returns CST_NOT_FOUND if there is no such entity. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_parent(const cst_entity *entity, cst_entity **out_parent CST_BORROWED,
                                                        cst_error **error);
-/* The entities that inherit from it directly, by position; CST_END past the last one. */
+
+/* Stores an entity that inherits from it directly, by index. Returns CST_END past the last one. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_child_at(const cst_entity *entity, size_t index,
                                                          cst_entity **out_child CST_BORROWED, cst_error **error);
-/* Whether it is the other entity or inherits from it. */
+
+/* Reports whether the entity is `other` or inherits from it. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_is_kind_of(const cst_entity *entity, const cst_entity *other,
                                                            bool *out_kind, cst_error **error);
+
+/* Sets whether the entity is abstract. An abstract entity has no objects of its own; entities that inherit from it may
+ * have some. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_abstract(cst_entity *entity, bool is_abstract, cst_error **error);
+
+/* Reports whether the entity is abstract. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_is_abstract(const cst_entity *entity, bool *out_abstract,
                                                             cst_error **error);
-/* The name of the class of an Apple host; null is "NSManagedObject", as it is unless set. */
+
+/* Sets the name of the class of objects in an Apple host. Null is "NSManagedObject", the initial value. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_class_name(cst_entity *entity, cst_string name, cst_error **error);
+
+/* Sets an entry of the user info. A null value removes the key. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_user_info(cst_entity *entity, cst_string key, cst_string value,
                                                               cst_error **error);
-/* CST_NOT_FOUND when the key has no value. */
+
+/* Stores the value of a key of the user info, borrowed from the model. Returns CST_NOT_FOUND if the key has no value.
+ */
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_user_info(const cst_entity *entity, cst_string key,
                                                           cst_string *out_value CST_BORROWED, cst_error **error);
+
+/* Sets a text that changes the version hash of the entity, for changes that the hash does not cover. Null removes it.
+ */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_version_hash_modifier(cst_entity *entity, cst_string modifier,
                                                                           cst_error **error);
-/* A fetch index over attributes or to-one relationships of the entity, ascending. */
+
+/* Adds a fetch index over `count` attributes or to-one relationships of the entity, ascending. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_add_index(cst_entity *entity, cst_string name, size_t count,
                                                           const cst_string *properties, cst_error **error);
+
+/* Flags of an element of an index. */
 enum {
     CST_INDEX_DESCENDING = 1u << 0,
-    CST_INDEX_RTREE = 1u << 1 /* for ranges of numbers; of all elements of an index or of none */
+    CST_INDEX_RTREE = 1u << 1 /* for ranges of numbers; set on all elements of an index or on no element */
 };
 
-/* What an index is over: an attribute or a to-one relationship, or else an expression. */
+/* An element of an index: an attribute or a to-one relationship, or else an expression. */
 typedef struct cst_index_element {
     cst_string property;
-    cst_string expression;   /* "entity", "SELF", "price * count"; null with a property */
-    cst_attribute_type type; /* of the expression's values; CST_ATTRIBUTE_UNDEFINED when it does not matter */
+    cst_string expression;   /* "entity", "SELF", "price * count"; null if there is a property */
+    cst_attribute_type type; /* of the expression's values; CST_ATTRIBUTE_UNDEFINED if it does not matter */
     uint32_t flags;          /* CST_INDEX_… */
 } cst_index_element;
 
-/* A fetch index of any kind. Only objects for which `predicate` holds are in it; NULL: all. */
+/* Adds a fetch index of any kind. It holds only the objects for which `predicate` holds; NULL is all. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_add_fetch_index(cst_entity *entity, cst_string name, size_t count,
                                                                 const cst_index_element *elements,
                                                                 const cst_predicate *predicate, cst_error **error);
-/* The combination of these attributes must be unique among the entity's objects. */
+
+/* Requires that the combination of these attributes is unique among the objects of the entity. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_add_unique_constraint(cst_entity *entity, size_t count,
                                                                       const cst_string *attributes, cst_error **error);
-/* The 32 bytes of the version hash that Apple's framework expects in a store. Freezes the model. */
+
+/* Writes the version hash of the entity, 32 bytes, which Apple's framework expects in a store. Freezes the model. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_version_hash(const cst_entity *entity, uint8_t *out_hash,
                                                              cst_error **error);
-/* The 32 bytes that a property, inherited ones included, adds to the hash of the entity. Freezes the model. CST_NOT_FOUND when
- * there is no such property, and when it is transient or fetched and adds nothing. */
+
+/* Writes the 32 bytes by which a property, inherited ones included, contributes to the hash of the entity. Freezes the
+ * model. Returns CST_NOT_FOUND if there is no such property, or if it is transient or fetched and contributes nothing.
+ */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_property_version_hash(const cst_entity *entity, cst_string name,
                                                                       uint8_t *out_hash, cst_error **error);
 
@@ -89,153 +124,195 @@ enum {
     CST_PROPERTY_SPOTLIGHT = 1u << 8,         /* Spotlight finds objects by the value */
     CST_PROPERTY_EXTERNAL_RECORD = 1u << 9,   /* the value goes into external records */
     CST_PROPERTY_CLOUD_ENCRYPTION = 1u << 10, /* attributes: CloudKit keeps the values encrypted */
-    CST_PROPERTY_DERIVED = 1u << 11,          /* told of derived attributes, never set */
-    CST_PROPERTY_IGNORES_CHANGES = 1u << 12   /* transient attributes: a change makes no object one that has changes */
+    CST_PROPERTY_DERIVED = 1u << 11,          /* reported for derived attributes, never set */
+    CST_PROPERTY_IGNORES_CHANGES = 1u << 12   /* transient attributes: a change does not mark the object as changed */
 };
 
-/* Adds an attribute. out_attribute may be NULL. */
+/* Adds an attribute. `flags` are CST_PROPERTY_ constants. `out_attribute` may be NULL; the attribute is borrowed from
+ * the model. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_add_attribute(cst_entity *entity, cst_string name,
                                                               cst_attribute_type type, uint32_t flags,
                                                               cst_attribute **out_attribute CST_BORROWED,
                                                               cst_error **error);
-/* Adds a relationship with delete rule Nullify; to-one unless CST_PROPERTY_TO_MANY. out_relationship may be NULL. */
+
+/* Adds a relationship with delete rule Nullify: to-one, or to-many with CST_PROPERTY_TO_MANY. `out_relationship` may
+ * be NULL; the relationship is borrowed from the model. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_add_relationship(cst_entity *entity, cst_string name,
                                                                  cst_entity *destination, uint32_t flags,
                                                                  cst_relationship **out_relationship CST_BORROWED,
                                                                  cst_error **error);
 
+/* The kinds of properties. */
 enum { CST_PROPERTY_ATTRIBUTE = 1, CST_PROPERTY_RELATIONSHIP = 2, CST_PROPERTY_FETCHED = 3 };
 
-/* What a property is. Set struct_size before the call. Views live as long as the model. */
+/* The description of a property. Start from CST_PROPERTY_INFO_INIT. Text lives as long as the model. */
 typedef struct cst_property_info {
     size_t struct_size;
     cst_string name;
     uint32_t kind;  /* CST_PROPERTY_ATTRIBUTE, _RELATIONSHIP or _FETCHED */
-    uint32_t flags; /* CST_PROPERTY_OPTIONAL … */
+    uint32_t flags; /* CST_PROPERTY_OPTIONAL, … */
     cst_attribute_type attribute_type;
-    cst_key key;             /* CST_NO_KEY before the model is frozen, and of fetched properties */
-    cst_entity *destination; /* of a fetched property the entity that is fetched */
-    cst_string inverse;      /* a null string when there is none */
+    cst_key key;             /* CST_NO_KEY before the model is frozen, and for fetched properties */
+    cst_entity *destination; /* relationships; for a fetched property, the fetched entity */
+    cst_string inverse;      /* the name of the inverse, or a null string */
     uint32_t delete_rule;    /* CST_DELETE_… */
     uint32_t minimum_count;  /* relationships */
     uint32_t maximum_count;  /* 0: no bound */
-    cst_entity *entity;      /* that declares it */
+    cst_entity *entity;      /* the entity that declares the property */
 } cst_property_info;
 #define CST_PROPERTY_INFO_INIT                                                                                         \
     {sizeof(cst_property_info), {NULL, 0}, 0, 0, 0, CST_NO_KEY, NULL, {NULL, 0}, 0, 0, 0, NULL}
 
-/* How many properties the entity has, inherited ones included. */
+/* Returns the number of properties, inherited ones included. */
 CST_EXPORT CST_ANY_THREAD size_t cst_entity_property_count(const cst_entity *entity);
-/* A property by position, inherited ones first; fetched properties come last. CST_END past the last one. */
+
+/* Describes the property at an index: inherited ones first, fetched properties last. Returns CST_END past the last
+ * one. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_property_at(const cst_entity *entity, size_t index,
                                                             cst_property_info *out_info, cst_error **error);
-/* The key of a property, inherited ones included, or of an element ("location.latitude"); CST_NOT_FOUND when there is no
- * such property. Freezes the model. */
+
+/* Looks up the key of a property, inherited ones included, or of an element of a composite attribute
+ * ("location.latitude"). Returns CST_NOT_FOUND if there is no such property. Freezes the model. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_key(const cst_entity *entity, cst_string property, cst_key *out_key,
                                                     cst_error **error);
 
-/* Editing: a model that is not frozen can be changed in every way. A removal or a new name that is refused changes nothing
- * and, unlike a mistake in construction, is forgotten; so is a model's refusal to be frozen. A handle of what was removed
- * is CST_E_INVALID_HANDLE, a view of a text that was changed is not valid any more. Properties are named, and must be the
- * entity's own. */
-
-/* Takes the entity out of its model, with what cannot be without it: relationships that lead to it, fetched properties and
- * fetch requests that fetch it, its places in configurations. Entities that inherit from it inherit from its parent then. */
+/* Removes the entity from its model, together with the parts that depend on it: relationships to it, fetched
+ * properties and fetch requests for it, its places in configurations. Entities that inherit from it then inherit from
+ * its parent. Like every removal, it invalidates the handles of removed parts: CST_E_INVALID_HANDLE.
+ *
+ * This function and those below edit a model that is not frozen. A removal or a new name that is refused changes
+ * nothing and, unlike a mistake during construction, does not stick. A view of text that was changed is no longer
+ * valid. Properties are given by name and must be the entity's own. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_remove(cst_entity *entity, cst_error **error);
-/* Configurations, fetch requests and the localisation follow. */
+
+/* Renames the entity, also in configurations, fetch requests and the localisation. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_rename(cst_entity *entity, cst_string name, cst_error **error);
-/* The name in models of older versions; null is none. */
+
+/* Sets the name of the entity in models of older versions. Null removes it. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_renaming_identifier(cst_entity *entity, cst_string identifier,
                                                                         cst_error **error);
-/* CST_NOT_FOUND when there is no index of that name. */
+
+/* Removes an index. Returns CST_NOT_FOUND if there is no index of that name. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_remove_index(cst_entity *entity, cst_string name, cst_error **error);
-/* CST_NOT_FOUND when there is no constraint of these attributes, in any order. */
+
+/* Removes a uniqueness constraint. Returns CST_NOT_FOUND if there is no constraint of these attributes, in any order.
+ */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_remove_unique_constraint(cst_entity *entity, size_t count,
                                                                          const cst_string *attributes,
                                                                          cst_error **error);
-/* A property's or (null) the entity's own part of cst_model_copy_json; inherited properties too. CST_NOT_FOUND when there
- * is no such property. */
+
+/* Fills a buffer with the part of cst_model_copy_json for a property, inherited ones included, or for the entity if
+ * `property` is null. Returns CST_NOT_FOUND if there is no such property. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_copy_json(const cst_entity *entity, cst_string property,
                                                           cst_buffer *out_json, cst_error **error);
-/* The whole user info of a property or (null) of the entity as one JSON object. CST_NOT_FOUND: no such property. */
+
+/* Fills a buffer with the whole user info of a property, or of the entity if `property` is null, as one JSON object.
+ * Returns CST_NOT_FOUND if there is no such property. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_copy_user_info(const cst_entity *entity, cst_string property,
                                                                cst_buffer *out_json, cst_error **error);
-/* An attribute or a relationship by name, inherited ones included; CST_NOT_FOUND when there is none. */
+
+/* Stores the attribute of that name, inherited ones included. Returns CST_NOT_FOUND if there is no such attribute. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_attribute(const cst_entity *entity, cst_string name,
                                                           cst_attribute **out_attribute CST_BORROWED,
                                                           cst_error **error);
+
+/* Stores the relationship of that name, inherited ones included. Returns CST_NOT_FOUND if there is no such
+ * relationship. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_relationship(const cst_entity *entity, cst_string name,
                                                              cst_relationship **out_relationship CST_BORROWED,
                                                              cst_error **error);
-/* The names of the relationships, inherited ones included, that lead to `destination` itself, each ended by a NUL, and how many
- * they are (out_count may be NULL). */
+
+/* Fills a buffer with the names of the relationships, inherited ones included, whose destination is exactly
+ * `destination`, each terminated by a NUL. `out_count` receives their number and may be NULL. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_copy_relationships_to(const cst_entity *entity,
                                                                       const cst_entity *destination,
                                                                       cst_buffer *out_names, size_t *out_count,
                                                                       cst_error **error);
-/* Removes a property of any kind, and the indexes and unique constraints that name it. */
+
+/* Removes a property of any kind, and the indexes and uniqueness constraints that name it. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_remove_property(cst_entity *entity, cst_string property,
                                                                 cst_error **error);
-/* Indexes, constraints, the localisation, and key paths in predicates, derivations and sort descriptors follow. */
+
+/* Renames a property, also in indexes, constraints, the localisation, and in key paths of predicates, derivations and
+ * sort descriptors. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_rename_property(cst_entity *entity, cst_string property,
                                                                 cst_string name, cst_error **error);
-/* Sets the flags (CST_PROPERTY_…) of `mask` as they are in `flags`. */
+
+/* Sets the flags (CST_PROPERTY_…) in `mask` to their values in `flags`. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_property_flags(cst_entity *entity, cst_string property,
                                                                    uint32_t mask, uint32_t flags, cst_error **error);
+
+/* Sets the name of the property in models of older versions. Null removes it. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_property_renaming_identifier(cst_entity *entity,
                                                                                  cst_string property,
                                                                                  cst_string identifier,
                                                                                  cst_error **error);
+
+/* Sets a text that changes the version hash of the property, for changes that the hash does not cover. Null removes
+ * it. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_property_version_hash_modifier(cst_entity *entity,
                                                                                    cst_string property,
                                                                                    cst_string modifier,
                                                                                    cst_error **error);
-/* A null value removes the key. That of a fetched property may be set in a model that is in use, too, from any thread; its lists are
- * fetched again. */
+
+/* Sets an entry of the user info of a property. A null value removes the key. The user info of a fetched property may
+ * be set while the model is in use, on any thread; its lists are fetched again. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_property_user_info(cst_entity *entity, cst_string property,
                                                                        cst_string key, cst_string value,
                                                                        cst_error **error);
-/* Removes all conditions on a property's values, bounds and pattern too. */
+
+/* Removes all conditions on the values of a property, including bounds and pattern. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_remove_validation(cst_entity *entity, cst_string property,
                                                                   cst_error **error);
 
-/* Adds a property whose value is what a fetch finds. In the predicate of `request`, which is copied, $FETCH_SOURCE is the
- * object that is asked and $FETCHED_PROPERTY this property ($FETCHED_PROPERTY.userInfo.key). */
+/* Adds a property whose value is the result of a fetch. In the predicate of `request`, which is copied, $FETCH_SOURCE
+ * is the object whose property is read, and $FETCHED_PROPERTY is the property ($FETCHED_PROPERTY.userInfo.key). */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_add_fetched_property(cst_entity *entity, cst_string name,
                                                                      const cst_fetch_request *request,
                                                                      cst_error **error);
+
+/* Replaces the request of a fetched property; `request` is copied. Fails with CST_E_INVALID_ARGUMENT if the property
+ * is not a fetched property. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_fetched_request(cst_entity *entity, cst_string property,
                                                                     const cst_fetch_request *request,
                                                                     cst_error **error);
-/* The request of a fetched property, its variables unbound; CST_NOT_FOUND when there is no such property. */
+
+/* Creates a copy of the request of a fetched property, with its variables unbound. Returns CST_NOT_FOUND if there is
+ * no such property. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_copy_fetched_request(const cst_entity *entity, cst_string property,
                                                                      cst_fetch_request **out_request CST_OWNED,
                                                                      cst_error **error);
 
-/* What a validator is asked for; 0 when a value is not about to be saved (cst_object_validate_value). */
+/* The purpose of a validation: the change that a save is about to make. It is 0 if a value is not about to be saved
+ * (cst_object_validate_value). */
 enum {
     CST_VALIDATE_INSERT = 1,
     CST_VALIDATE_UPDATE = 2,
     CST_VALIDATE_DELETE = 3,
-    CST_VALIDATE_WITHOUT_HOOK =
-        16 /* cst_object_validate, with one of these: does not ask cst_lifecycle_hooks.validate */
+    /* For cst_object_validate, together with one of these: does not call cst_lifecycle_hooks.validate. */
+    CST_VALIDATE_WITHOUT_HOOK = 16
 };
 
-/* Runs on the queue of the object, which is borrowed for the call. `value` is what is checked: null is asked about too. The
- * function may put another value there, which is saved instead; what that points at must last until the function is called
- * again on the same thread. NULL for to-many relationships and for whole objects. To refuse, return a status below 0 and set
- * *error (cst_error_new_custom): its message, and its code unless 0, are those of the failure. */
+/* Checks a value, or a whole object. Runs on the queue of the object, which is borrowed for the call. `value` is the
+ * value to check, which may be null; for to-many relationships and whole objects it is NULL. The function may store
+ * another value there, which is saved instead; its text or bytes must stay valid until the function is called again on
+ * the same thread. To refuse, it returns a negative status and sets *error (cst_error_new_custom): the failure takes
+ * its message, and its code unless that is 0. */
 typedef cst_status (*cst_validate_fn)(void *userdata, cst_object *object, uint32_t purpose, cst_value *value,
                                       cst_error **error);
-/* Lets a function check the values of a property, or (null) whole objects of the entity and of those that inherit from it,
- * before each save, cst_context_validate and cst_object_validate; the model's own conditions are asked after it. Whole
- * objects are checked when nothing is wrong with their values. It must not save. */
+
+/* Adds a function that checks the values of a property, or whole objects of the entity if `property` is null. It also
+ * checks objects of entities that inherit from the entity. It runs before each save, in cst_context_validate and in
+ * cst_object_validate, before the model's own conditions. Whole objects are checked if their values are valid. The
+ * function must not save. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_add_validator(cst_entity *entity, cst_string property,
                                                               cst_validate_fn validate, void *userdata,
                                                               cst_destroy_fn destroy, cst_error **error);
-/* The same by a function that predicates know too (cst_function_register, cst_function_register_typed): it gets the value as
- * its receiver, and answers whether it is fine; text that it answers says why not. Null is fine without a call. A function
- * that is not registered when it is asked fails the save. */
+
+/* Adds a validator that is a function registered for predicates (cst_function_register, cst_function_register_typed),
+ * by its name. The function receives the value as its receiver and returns whether the value is valid; text that it
+ * returns is the reason for a refusal. Null is valid without a call. A save fails if the function is not registered by
+ * then. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_add_validator_function(cst_entity *entity, cst_string property,
                                                                        cst_string function, cst_error **error);
 

@@ -1,4 +1,11 @@
-/* corestone/error.h: why a call failed
+/* corestone/error.h: why a call failed.
+ *
+ * A call that fails stores an error at its `error` parameter, unless that is NULL. The caller owns the error and
+ * releases it with cst_release. An error has a status, a message for people, and the names of the entity, property,
+ * object and file concerned. An error with several causes has details, which are errors themselves.
+ *
+ * Errors never change, and every function here may be called on any thread. Text lives as long as the error. For NULL
+ * and for an invalid handle the functions return CST_E_INVALID_HANDLE, 0, a null string or NULL.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,45 +19,64 @@ extern "C" {
 #endif
 
 /* ======== error ========================================================================================== */
-/* Errors never change: every function here may be called on any thread. Views live as long as the error. On NULL or an
- * invalid handle: CST_E_INVALID_HANDLE, 0, a null string, or NULL. */
 
-/* The status of the call that failed. */
+/* Returns the status of the call that failed, CST_E_… */
 CST_EXPORT CST_ANY_THREAD cst_status cst_error_status(const cst_error *error);
-/* Cocoa's code (CST_CODE_…), or the code of cst_error_new_custom; 0 when Core Data has none. */
+
+/* Returns Core Data's code (CST_CODE_…), the code of cst_error_new_custom, or 0 where Core Data has no code. */
 CST_EXPORT CST_ANY_THREAD int64_t cst_error_code(const cst_error *error);
+
+/* Returns the domain of the code: "NSCocoaErrorDomain", or the domain of cst_error_new_custom. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_error_domain(const cst_error *error);
-/* One or two sentences for people: what is wrong, named, and the remedy. It may be printed and logged as it is: control
- * characters in the names and values of a file are marks here, any line but the first begins with two spaces, and the
- * middle of more than 16 KB is left out. Entity, key, value and file are exact. A host's own message is what it gave. */
+
+/* Returns one or two sentences for people: the problem, the names involved, and the remedy. They can be printed and
+ * logged as they are: control characters in names and values of a file are replaced by marks, every line but the first
+ * begins with two spaces, and a message of more than 16 KB is cut in the middle. Use the other functions for exact
+ * names and values. The message of cst_error_new_custom is unchanged. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_error_message(const cst_error *error);
-/* The name of the entity concerned, or a null string. */
+
+/* Returns the name of the entity concerned, or a null string. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_error_entity(const cst_error *error);
-/* The name of the property concerned, or a null string. */
+
+/* Returns the name of the property or parameter concerned, or a null string. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_error_key(const cst_error *error);
-/* The URI of the object concerned, or a null string. */
+
+/* Returns the URI of the object concerned, or a null string. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_error_object_uri(const cst_error *error);
-/* The file concerned, or a null string. */
+
+/* Returns the path of the file concerned, or a null string. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_error_file(const cst_error *error);
-/* The value that was refused; CST_NOT_FOUND when there is none. */
+
+/* Stores the refused value, which is borrowed from the error. Returns CST_NOT_FOUND if the error has no value. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_error_value(const cst_error *error, cst_value *out_value CST_BORROWED);
-/* The text of the model's condition that the value does not meet, or a null string. */
+
+/* Returns the text of the model's condition that the value does not meet, or a null string. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_error_predicate(const cst_error *error);
-/* SQLite's extended result code, 0 when SQLite was not involved. */
+
+/* Returns SQLite's extended result code, or 0 if SQLite was not involved. */
 CST_EXPORT CST_ANY_THREAD int32_t cst_error_sqlite_code(const cst_error *error);
-/* The byte offset in a predicate's text at which reading stopped, -1 when there is none. */
+
+/* Returns the byte offset in the text of a predicate at which parsing stopped, or -1. */
 CST_EXPORT CST_ANY_THREAD int64_t cst_error_offset(const cst_error *error);
-/* The failures of which this one consists: every property that failed validation, every conflict of a save, or the
- * error that a callback gave. */
+
+/* Returns the number of details: one for each property that failed validation, for each conflict of a save, or for the
+ * error of a callback. */
 CST_EXPORT CST_ANY_THREAD size_t cst_error_detail_count(const cst_error *error);
+
+/* Returns the detail at an index, borrowed from the error, or NULL past the last one. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED const cst_error *cst_error_detail_at(const cst_error *error, size_t index);
-/* Message, code and details as text of several lines. */
+
+/* Fills a buffer with the message, the code and the details as text of several lines. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_error_copy_description(const cst_error *error, cst_buffer *out_text);
-/* An error of the host's own, to be returned from a callback; status CST_E_CALLBACK. The domain may be null ("Host"). */
+
+/* Creates an error of the host, which a callback returns through its `error` parameter. Its status is CST_E_CALLBACK.
+ * `domain` may be null, which is "Host". `userdata` is freed by `destroy`, which may be NULL, with the error, or
+ * before the call returns if it fails. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_error_new_custom(cst_string domain, int64_t code, cst_string message,
                                                           void *userdata, cst_destroy_fn destroy,
                                                           cst_error **out_error CST_OWNED);
-/* The userdata of cst_error_new_custom; NULL for every other error. */
+
+/* Returns the userdata of cst_error_new_custom, or NULL for every other error. */
 CST_EXPORT CST_ANY_THREAD void *cst_error_userdata(const cst_error *error);
 
 #ifdef __cplusplus

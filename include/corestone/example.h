@@ -1,7 +1,7 @@
-/* corestone/example.h: calls and their errors in short programs.
+/* corestone/example.h: error handling for short programs.
  *
- * Examples and first programs check every call in the same way. With CST_TRY a call is one line: on failure the error is
- * printed to stderr, with its code and details, and released, and control goes to the label `failed`:
+ * Examples and first programs check every call in the same way. With CST_TRY a call is one line: on failure it prints
+ * the error to stderr, with its code and details, releases it, and goes to the label `failed`:
  *
  *     #include <corestone/example.h>
  *
@@ -32,24 +32,24 @@
 extern "C" {
 #endif
 
-/* Runs a call that takes `&error`, the address of a variable `cst_error *error` in scope that is NULL. On failure, prints
- * the call, its place in the program and the error, releases the error, and goes to the label `failed`. Statuses above 0
- * are not failures: a call that may return CST_NOT_FOUND is better written out.
+/* Runs a call that takes `&error`, the address of a variable `cst_error *error` in scope that is NULL. On failure it
+ * prints the call, its place in the program and the error, releases the error, and goes to the label `failed`. A
+ * positive status is not a failure: write out a call that may return CST_NOT_FOUND.
  *
- * In C++ a goto cannot jump over the initialisation of a variable: declare variables first, or use CST_TRY_OR. */
+ * In C++ a goto cannot skip the initialisation of a variable: declare variables first, or use CST_TRY_OR. */
 #define CST_TRY(call)                                                                                                  \
     do {                                                                                                               \
         if (cst_example_failed((call), &error, #call, __FILE__, __LINE__)) goto failed;                                \
     } while (0)
 
-/* The same with another statement than the goto, for example: CST_TRY_OR(cst_context_save(context, &error), return 1); */
+/* Like CST_TRY, but runs a statement instead of the goto: CST_TRY_OR(cst_context_save(context, &error), return 1); */
 #define CST_TRY_OR(call, statement)                                                                                    \
     do {                                                                                                               \
         if (cst_example_failed((call), &error, #call, __FILE__, __LINE__)) statement;                                  \
     } while (0)
 
-/* Whether a status is a failure. If so, prints the error to stderr, releases it and sets *error to NULL, which may have
- * been NULL. The macros call this. */
+/* Reports whether a status is a failure. If so, prints the error to stderr, releases it and sets *error to NULL; it may
+ * be NULL already. The macros call this function. */
 static inline bool cst_example_failed(cst_status status, cst_error **error, const char *call, const char *file,
                                       int line) {
     cst_buffer text = {NULL, 0, 0};

@@ -1,4 +1,9 @@
-/* corestone/expression.h: expressions
+/* corestone/expression.h: expressions: constants, key paths, functions.
+ *
+ * Expressions are the sides of comparisons, computed columns of rows, and values of batch updates.
+ * cst_expression_parse reads one from a format, as cst_predicate_parse reads predicates; the cst_expression_new_
+ * functions build one from parts; the copy functions take one apart. cst_expression_value computes its value. The
+ * caller owns expressions. They never change, and any thread may use them; objects are evaluated on their queue.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,72 +17,87 @@ extern "C" {
 #endif
 
 /* ======== expression ===================================================================================== */
-/* What stands left and right of an operator. Expressions never change; any thread may use them. */
 
-/* Reads an expression, for example "salary * 12"; as cst_predicate_parse. */
+/* Parses an expression, for example "salary * 12". Arguments and errors are those of cst_predicate_parse. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_parse(cst_string format, size_t count, const cst_value *arguments,
                                                           cst_expression **out_expression CST_OWNED, cst_error **error);
+
+/* Creates a constant. The value is copied. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_constant(const cst_value *value,
                                                                  cst_expression **out_expression CST_OWNED,
                                                                  cst_error **error);
-/* SELF: what is evaluated. */
+
+/* Creates SELF, the evaluated value or object. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_self(cst_expression **out_expression CST_OWNED,
                                                              cst_error **error);
-/* $name; the name without $. */
+
+/* Creates $name. `name` is without the $. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_variable(cst_string name,
                                                                  cst_expression **out_expression CST_OWNED,
                                                                  cst_error **error);
-/* Keys joined by dots, from `base`; NULL: from SELF. */
+
+/* Creates a key path, keys joined by dots. It starts from the value of `base`, or from SELF if that is NULL. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_key_path(const cst_expression *base, cst_string path,
                                                                  cst_expression **out_expression CST_OWNED,
                                                                  cst_error **error);
-/* A built-in function, by the name it has in a format: "add:to:", "uppercase:". */
+
+/* Creates a call of a built-in function, by its name in a format: "add:to:", "uppercase:". */
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_function(cst_string name, size_t count,
                                                                  const cst_expression *const *arguments,
                                                                  cst_expression **out_expression CST_OWNED,
                                                                  cst_error **error);
-/* FUNCTION(receiver, "name", …): a method of a value, or a function that the host registered. */
+
+/* Creates FUNCTION(receiver, "name", …), a call of a method of a value, or of a function that the host registered
+ * (function.h). */
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_call(const cst_expression *receiver, cst_string name,
                                                              size_t count, const cst_expression *const *arguments,
                                                              cst_expression **out_expression CST_OWNED,
                                                              cst_error **error);
-/* {a, b, …} */
+
+/* Creates the collection {a, b, …}. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_aggregate(size_t count, const cst_expression *const *elements,
                                                                   cst_expression **out_expression CST_OWNED,
                                                                   cst_error **error);
-/* SUBQUERY(collection, $variable, predicate) */
+
+/* Creates SUBQUERY(collection, $variable, predicate): the members of a collection for which a predicate holds. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_subquery(const cst_expression *collection, cst_string variable,
                                                                  const cst_predicate *predicate,
                                                                  cst_expression **out_expression CST_OWNED,
                                                                  cst_error **error);
-/* FETCH(request, context, countOnly): what a request, which is copied, finds, or how much, as a value of a predicate such as
- * the right side of an IN. Without a context, that of the fetch whose predicate it is a part of; with one, on its queue. The
- * expression keeps the context. */
+
+/* Creates FETCH(request, context, countOnly): the objects of a request, which is copied, or their number, for example
+ * as the right side of an IN. If `context` is NULL, the request runs in the context of the fetch whose predicate
+ * contains the expression; otherwise in that context, on its queue. The expression keeps the context alive. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_fetch(const cst_fetch_request *request, cst_context *context,
                                                               bool count_only,
                                                               cst_expression **out_expression CST_OWNED,
                                                               cst_error **error);
-/* TERNARY(predicate, yes, no) */
+
+/* Creates TERNARY(predicate, yes, no). */
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_conditional(const cst_predicate *predicate,
                                                                     const cst_expression *yes, const cst_expression *no,
                                                                     cst_expression **out_expression CST_OWNED,
                                                                     cst_error **error);
-/* left UNION right; `type` is CST_EXPRESSION_UNION, _INTERSECT or _MINUS. */
+
+/* Creates left UNION right and so on. `type` is CST_EXPRESSION_UNION, _INTERSECT or _MINUS. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_set_operation(uint32_t type, const cst_expression *left,
                                                                       const cst_expression *right,
                                                                       cst_expression **out_expression CST_OWNED,
                                                                       cst_error **error);
-/* Computes a value; what it gives has to stay valid until its next call on that thread. */
+
+/* Computes a value. The value must stay valid until the function is called again on the same thread. */
 typedef cst_status (*cst_expression_block_fn)(void *userdata, const cst_value *value, size_t count,
                                               const cst_value *arguments, const cst_value *variables,
                                               cst_value *out_value, cst_error **error);
-/* A value that the host computes, in memory, on the thread that evaluates. */
+
+/* Creates a value that a function of the host computes, in memory, on the evaluating thread. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_block(cst_expression_block_fn block, void *userdata,
                                                               cst_destroy_fn destroy, size_t count,
                                                               const cst_expression *const *arguments,
                                                               cst_expression **out_expression CST_OWNED,
                                                               cst_error **error);
-/* NSExpressionType; from 100 what has no public number of Core Data's. */
+
+/* The types of expressions: NSExpressionType. Types without a public number of Core Data's begin at 100. */
 enum {
     CST_EXPRESSION_CONSTANT = 0,
     CST_EXPRESSION_SELF = 1, /* the evaluated object */
@@ -93,34 +113,47 @@ enum {
     CST_EXPRESSION_BLOCK = 19,
     CST_EXPRESSION_CONDITIONAL = 20,
     CST_EXPRESSION_FETCH = 50,
-    CST_EXPRESSION_CALL = 100,      /* FUNCTION(…): first operand the receiver */
+    CST_EXPRESSION_CALL = 100,      /* FUNCTION(…); the first operand is the receiver */
     CST_EXPRESSION_ASSIGNMENT = 101 /* $name := operand */
 };
+
+/* Stores the type of an expression, CST_EXPRESSION_…. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_type(const cst_expression *expression, uint32_t *out_type,
                                                          cst_error **error);
-/* The value of a constant; CST_NOT_FOUND for everything else. */
+
+/* Returns the value of a constant. Returns CST_NOT_FOUND for other expressions. The caller ends it with
+ * cst_value_dispose. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_copy_constant(const cst_expression *expression,
                                                                   cst_value *out_value CST_OWNED, cst_error **error);
-/* The key path, the name of the function, of the variable (a subquery's, too); CST_NOT_FOUND when there is none. */
+
+/* Fills a buffer with the key path, the name of the function, or the name of the variable (also that of a subquery).
+ * Returns CST_NOT_FOUND for expressions without a name. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_copy_name(const cst_expression *expression, cst_buffer *out_text,
                                                               cst_error **error);
-/* The expressions it is made of, in the order in which they are written; CST_END past the last one. A key path that does
- * not start at SELF has one: where it starts. */
+
+/* Returns an operand by index, in the written order. Returns CST_END past the last one. A key path that does not start
+ * at SELF has one operand, its start. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_copy_operand(const cst_expression *expression, size_t index,
                                                                  cst_expression **out_expression CST_OWNED,
                                                                  cst_error **error);
-/* The condition of a subquery or a conditional; CST_NOT_FOUND when there is none. */
+
+/* Returns the predicate of a subquery or a conditional. Returns CST_NOT_FOUND for other expressions. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_copy_predicate(const cst_expression *expression,
                                                                    cst_predicate **out_predicate CST_OWNED,
                                                                    cst_error **error);
-/* The expression as text, in Core Data's spelling. */
+
+/* Fills a buffer with the expression as text, in Core Data's spelling. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_copy_format(const cst_expression *expression, cst_buffer *out_text,
                                                                 cst_error **error);
-/* Whether two expressions are built the same; false when one is no live handle. */
+
+/* Reports whether two expressions have the same structure; false for an invalid handle. */
 CST_EXPORT CST_ANY_THREAD bool cst_expression_equal(const cst_expression *a, const cst_expression *b);
-/* Equal expressions have equal hashes; 0 for an invalid handle. */
+
+/* Returns a hash that is equal for equal expressions, or 0 for an invalid handle. */
 CST_EXPORT CST_ANY_THREAD uint64_t cst_expression_hash(const cst_expression *expression);
-/* The value for what is evaluated, in memory; as cst_predicate_evaluate_value. */
+
+/* Computes the value of the expression for `value`, in memory. `variables` are as for cst_predicate_evaluate_value.
+ * The caller ends the result with cst_value_dispose. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_expression_value(const cst_expression *expression, const cst_value *value,
                                                         const cst_value *variables, cst_value *out_value CST_OWNED,
                                                         cst_error **error);

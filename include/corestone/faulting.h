@@ -1,4 +1,10 @@
-/* corestone/faulting.h: how contexts read what is not loaded
+/* corestone/faulting.h: how a context reads data that is not loaded yet.
+ *
+ * A fault is an object whose values are not loaded. Reading a value fires the fault, which may cost a query; loading
+ * many faults singly is the N+1 problem. cst_context_set_option sets how many siblings one fault loads and whether
+ * single faults are reported; cst_context_copy_fault_report lists them with places in the host's code. A handler
+ * decides about faults whose row is gone. All of this belongs to one context and is used on its queue.
+ * docs/reference/faulting.md has the details.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,55 +18,77 @@ extern "C" {
 #endif
 
 /* ======== faulting ======================================================================================= */
-/* How a context reads what was not read yet. docs/reference/faulting.md has the whole of it. */
 
-/* What a context does about single faults, which cost a query of their own where a prefetch would have cost one in all. */
+/* The policies of a context for single faults, which cost a query each where a prefetch would have cost one for all. */
 enum {
-    CST_FAULT_BATCH = 0, /* nothing: siblings that came together are filled together, all else as it comes */
-    CST_FAULT_WARN = 1,  /* the log is told, once for each relationship and place in the host's code */
-    CST_FAULT_ERROR = 2  /* CST_E_UNSUPPORTED where a relationship leads to what was not read */
+    CST_FAULT_BATCH = 0, /* no report: siblings that were fetched together are loaded together, others singly */
+    CST_FAULT_WARN = 1,  /* logs a warning, once for each relationship and place in the host's code */
+    CST_FAULT_ERROR = 2  /* fails with CST_E_UNSUPPORTED if a relationship leads to an object that is not loaded */
 };
+
+/* The options of a context. */
 enum {
-    CST_OPTION_FAULT_POLICY = 1,     /* CST_FAULT_…; batch at first */
-    CST_OPTION_FAULT_BATCH_SIZE = 2, /* siblings that one fault fills: 1 to 65536, 256 at first */
-    CST_OPTION_COUNTS_SINGLE_FAULTS =
-        3,                       /* 1: cst_context_copy_fault_report has numbers, anew from now on; 0 at first */
-    CST_OPTION_STALENESS_MS = 4, /* rows of the cache that are older are read again; below 0, as at first: never */
-    CST_OPTION_RETAINS_REGISTERED_OBJECTS = 5, /* 1: all, not only changed ones; 0 at first */
-    CST_OPTION_DELETES_INACCESSIBLE_FAULTS =
-        6, /* 1, as at first: an object whose row is gone counts as deleted, its values
-                                                   null; 0: reading it is CST_E_OBJECT_GONE, code 133000 */
-    CST_OPTION_DELETES_AT_END_OF_EVENT =
-        7,                        /* 1, as at first: pending changes include delete rules; 0: only a save's do */
-    CST_OPTION_MERGES_BATCHES = 8 /* 1, as at first: what batch requests change comes in by itself */
+    CST_OPTION_FAULT_POLICY = 1,     /* CST_FAULT_…; CST_FAULT_BATCH initially */
+    CST_OPTION_FAULT_BATCH_SIZE = 2, /* siblings that one fault loads: 1 to 65536, initially 256 */
+    /* 1: counts single faults from 0 for cst_context_copy_fault_report; initially 0 */
+    CST_OPTION_COUNTS_SINGLE_FAULTS = 3,
+    /* The age in milliseconds from which cached rows are read again; negative, as initially: never. */
+    CST_OPTION_STALENESS_MS = 4,
+    /* 1: the context keeps all its objects alive, not only changed ones; initially 0 */
+    CST_OPTION_RETAINS_REGISTERED_OBJECTS = 5,
+    /* 1, as initially: an object whose row is gone counts as deleted, with null values; 0: reading it fails with
+     * CST_E_OBJECT_GONE, code 133000. */
+    CST_OPTION_DELETES_INACCESSIBLE_FAULTS = 6,
+    /* 1, as initially: processing pending changes applies delete rules; 0: only a save does. */
+    CST_OPTION_DELETES_AT_END_OF_EVENT = 7,
+    /* 1, as initially: changes by batch requests are merged automatically. */
+    CST_OPTION_MERGES_BATCHES = 8
 };
+
+/* Sets an option of the context, CST_OPTION_…. Fails with CST_E_INVALID_ARGUMENT for an unknown option or a value out
+ * of range. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_option(cst_context *context, uint32_t option, int64_t value,
                                                           cst_error **error);
+
+/* Stores the value of an option of the context, CST_OPTION_…. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_option(const cst_context *context, uint32_t option, int64_t *out_value,
                                                       cst_error **error);
-/* Says where the host's code is, for the report and the policy, until it is said again; a null string for nowhere. */
+
+/* Records the present place in the host's code, for the report and the policy, until the next call. A null string
+ * removes it. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_call_site(cst_context *context, cst_string file, uint32_t line,
                                                              cst_error **error);
+
+/* Records the present line as that place. */
 #define CST_CALL_SITE(context) cst_context_set_call_site((context), (cst_string){__FILE__, CST_NUL}, __LINE__, NULL)
-/* Asked where the host's code is when a single fault fires, on its thread: fills the buffer with the file and returns the line,
- * or leaves it empty for what cst_context_set_call_site said. It may not use the context: CST_E_INVALID_ARGUMENT. */
+
+/* Called when a single fault fires, on its thread, for the present place in the host's code. Fills the buffer with the
+ * file and returns the line, or leaves the buffer empty for the place of cst_context_set_call_site. It must not use
+ * the context: CST_E_INVALID_ARGUMENT. */
 typedef uint32_t (*cst_call_site_fn)(void *userdata, cst_buffer *out_file);
-/* NULL takes the function away. */
+
+/* Sets the function that finds the place in the host's code; NULL removes it. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_call_site_finder(cst_context *context, cst_call_site_fn find,
                                                                     void *userdata, cst_destroy_fn destroy,
                                                                     cst_error **error);
-/* The single faults that were counted, most first: as lines for people, or as a JSON list of objects with "entity",
- * "relationship" (null for objects that were asked for by ID), "count", "file", "line". */
+
+/* The forms of a report. */
 enum { CST_REPORT_TEXT = 0, CST_REPORT_JSON = 1 };
+
+/* Fills a buffer with the counted single faults, most frequent first: as lines for people, or as a JSON array of
+ * objects with "entity", "relationship" (null for objects requested by ID), "count", "file" and "line". `form` is a
+ * CST_REPORT_ constant. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_copy_fault_report(const cst_context *context, uint32_t form,
                                                                  cst_buffer *out_report, cst_error **error);
-/* Decides about an object whose row is not there when a property is asked for: *out_handled true makes it count as deleted,
- * false is CST_E_OBJECT_GONE. Fault and ID are borrowed. A status below 0 makes the call fail as CST_E_CALLBACK. On the
- * context's queue; it may use the context. */
+
+/* Decides about an object whose row is gone when a property is read: *out_handled true makes it count as deleted,
+ * false fails the call with CST_E_OBJECT_GONE. Fault and ID are borrowed for the call. A negative status fails the
+ * call with CST_E_CALLBACK. Runs on the queue of the context, which it may use. */
 typedef cst_status (*cst_inaccessible_fault_fn)(void *userdata, cst_object *fault, cst_object_id *id,
                                                 cst_string property, bool *out_handled, cst_error **error);
-/* Asked instead of CST_OPTION_DELETES_INACCESSIBLE_FAULTS; NULL takes the function away. Calls that look for the row, such as
- * cst_context_existing_object, do not ask. */
+
+/* Sets a handler that replaces CST_OPTION_DELETES_INACCESSIBLE_FAULTS; NULL removes it. Calls that look for the row,
+ * such as cst_context_existing_object, do not call it. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_inaccessible_fault_handler(cst_context *context,
                                                                               cst_inaccessible_fault_fn handler,
                                                                               void *userdata, cst_destroy_fn destroy,

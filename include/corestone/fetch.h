@@ -1,4 +1,12 @@
-/* corestone/fetch.h: fetch requests, sorting, asynchronous fetches
+/* corestone/fetch.h: fetch requests, sorting, asynchronous fetches.
+ *
+ * A fetch request describes a fetch: the entity, a predicate, the order, limit and offset, and the columns of rows.
+ * cst_fetch_request_new creates one; the set functions narrow it; cst_context_fetch and others of context.h execute
+ * it. cst_sort_values sorts any values by the same rules. cst_context_fetch_asynchronously runs a request in the
+ * background.
+ *
+ * The caller owns requests. A request is used by one thread at a time, and may be executed any number of times; a
+ * fetch reads it during the call only.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,167 +21,219 @@ extern "C" {
 
 /* ======== fetch request ================================================================================== */
 
-/* A request for every object of an entity; narrow it with the functions below. May be used for many fetches. */
+/* Creates a request for all objects of an entity. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_fetch_request_new(const cst_entity *entity,
                                                            cst_fetch_request **out_request CST_OWNED,
                                                            cst_error **error);
-/* The same for an entity that is looked up by its name when the request is used, in the model of the context; that use changes
- * the request. A null string: cst_fetch_request_set_entity_name gives a name later. */
+
+/* Creates a request for an entity that is looked up by name, in the model of the context, when the request is used;
+ * this use changes the request. The name may be a null string and be set later by cst_fetch_request_set_entity_name. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_fetch_request_new_named(cst_string entity_name,
                                                                  cst_fetch_request **out_request CST_OWNED,
                                                                  cst_error **error);
+
+/* Sets the name of the entity, which is looked up when the request is used. A null string removes it. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_entity_name(cst_fetch_request *request,
                                                                        cst_string entity_name, cst_error **error);
-/* A request of its own that asks for the same. */
+
+/* Creates an independent copy of the request. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_copy(const cst_fetch_request *request,
                                                             cst_fetch_request **out_request CST_OWNED,
                                                             cst_error **error);
-/* All that is a number or a flag of a request; most have a setter of their own as well. */
+
+/* The options of a request that are numbers or flags. Most have a setter of their own as well. */
 enum {
-    CST_FETCH_LIMIT = 1,                    /* at most so many; 0, as at first: all */
-    CST_FETCH_OFFSET = 2,                   /* so many are left out at the beginning; 0 at first */
-    CST_FETCH_BATCH_SIZE = 3,               /* rows that are read at a time; 0, as at first: all at once */
-    CST_FETCH_RESULT_TYPE = 4,              /* CST_RESULT_…, else code 134091; objects at first */
-    CST_FETCH_INCLUDES_SUBENTITIES = 5,     /* 1 at first */
-    CST_FETCH_INCLUDES_PENDING_CHANGES = 6, /* 1 at first */
-    CST_FETCH_INCLUDES_PROPERTY_VALUES = 7, /* 1 at first; 0: objects are faults without rows */
-    CST_FETCH_RETURNS_FAULTS = 8,           /* 1 at first */
-    CST_FETCH_REFRESHES_REFETCHED =
-        9,                        /* 1: objects without changes that are no faults take what is found; 0 at first */
-    CST_FETCH_DISTINCT = 10,      /* 0 at first */
-    CST_FETCH_NULLS = 11,         /* CST_NULLS_…; memory at first */
-    CST_FETCH_ALLOWS_SPLIT = 12,  /* 1 at first */
-    CST_FETCH_ROWS_IN_MEMORY = 13 /* 0 at first; 1: columns are computed from objects: slower, the same, to compare */
+    CST_FETCH_LIMIT = 1,                    /* the greatest number of results; 0, as initially: no limit */
+    CST_FETCH_OFFSET = 2,                   /* the number of results that are skipped; initially 0 */
+    CST_FETCH_BATCH_SIZE = 3,               /* rows that are read at a time; 0, as initially: all at once */
+    CST_FETCH_RESULT_TYPE = 4,              /* CST_RESULT_…, other numbers have code 134091; initially objects */
+    CST_FETCH_INCLUDES_SUBENTITIES = 5,     /* initially 1 */
+    CST_FETCH_INCLUDES_PENDING_CHANGES = 6, /* initially 1 */
+    CST_FETCH_INCLUDES_PROPERTY_VALUES = 7, /* initially 1; 0: objects are faults without rows */
+    CST_FETCH_RETURNS_FAULTS = 8,           /* initially 1 */
+    /* 1: objects that are loaded and without changes take the fetched values; initially 0 */
+    CST_FETCH_REFRESHES_REFETCHED = 9,
+    CST_FETCH_DISTINCT = 10,     /* initially 0 */
+    CST_FETCH_NULLS = 11,        /* CST_NULLS_…; initially CST_NULLS_MEMORY */
+    CST_FETCH_ALLOWS_SPLIT = 12, /* initially 1 */
+    /* Initially 0; 1: columns are computed from objects, which is slower and gives the same, for comparison */
+    CST_FETCH_ROWS_IN_MEMORY = 13
 };
+
+/* Sets an option of the request, CST_FETCH_…. Fails with CST_E_INVALID_ARGUMENT for an unknown option or a value out
+ * of range. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_option(cst_fetch_request *request, uint32_t option,
                                                                   int64_t value, cst_error **error);
+
+/* Stores the value of an option of the request, CST_FETCH_…. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_option(const cst_fetch_request *request, uint32_t option,
                                                               int64_t *out_value, cst_error **error);
-/* The stores to ask, which the request keeps; NULL for all, and a count of 0 for none. Their rows are ordered and windowed
- * together. */
+
+/* Sets the stores to search, which the request retains. NULL is all stores, a count of 0 no store. Their rows are
+ * ordered and limited together. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_affected_stores(cst_fetch_request *request, size_t count,
                                                                            const cst_store *const *stores,
                                                                            cst_error **error);
-/* Everything else of a request, what is not set being null: "entityName", "predicate", "sortDescriptors" ("key", "ascending",
- * "selector"), "propertiesToFetch" ("name", "expression", "type"), "propertiesToGroupBy", "havingPredicate",
- * "relationshipKeyPathsForPrefetching", "affectedStores" (URLs). */
+
+/* Fills a buffer with the rest of a request as JSON, unset parts being null: "entityName", "predicate",
+ * "sortDescriptors" ("key", "ascending", "selector"), "propertiesToFetch" ("name", "expression", "type"),
+ * "propertiesToGroupBy", "havingPredicate", "relationshipKeyPathsForPrefetching", "affectedStores" (URLs). */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_copy_json(const cst_fetch_request *request, cst_buffer *out_json,
                                                                  cst_error **error);
-/* The request as a keyed archive, for keeping it; stores are no part of it, and the entity is by name. CST_E_UNSUPPORTED for a
- * predicate that no archive can say, one with an object for example. */
+
+/* Fills a buffer with the request as a keyed archive, for storage. Stores are not part of it, and the entity is given
+ * by name. Fails with CST_E_UNSUPPORTED for a predicate that cannot be archived, for example one with an object. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_copy_archive(const cst_fetch_request *request,
                                                                     cst_buffer *out_archive, cst_error **error);
-/* The request of such an archive; CST_E_STORE_CORRUPT for other bytes. */
+
+/* Creates a request from such an archive. Fails with CST_E_STORE_CORRUPT for other bytes. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_fetch_request_new_from_archive(cst_bytes archive,
                                                                         cst_fetch_request **out_request CST_OWNED,
                                                                         cst_error **error);
-/* Its predicate; CST_NOT_FOUND without one. */
+
+/* Returns the predicate of the request. Returns CST_NOT_FOUND if it has no predicate. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_copy_predicate(const cst_fetch_request *request,
                                                                       cst_predicate **out_predicate CST_OWNED,
                                                                       cst_error **error);
-/* NULL: every object. The predicate is retained. */
+
+/* Sets the predicate, which is retained. NULL selects every object. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_predicate(cst_fetch_request *request,
                                                                      cst_predicate *predicate, cst_error **error);
+
+/* A sort descriptor. */
 typedef struct cst_sort {
     cst_string key_path;
     uint32_t flags; /* CST_SORT_… */
     uint32_t reserved;
 } cst_sort;
-/* compare: without any; caseInsensitiveCompare:, localizedCompare:, both for localizedCaseInsensitiveCompare:,
+
+/* Flags of a sort descriptor. Without flags it sorts ascending by compare:. The others stand for
+ * caseInsensitiveCompare:, localizedCompare:, both for localizedCaseInsensitiveCompare:, and
  * localizedStandardCompare:. */
 enum {
     CST_SORT_DESCENDING = 1u << 0,
     CST_SORT_CASE_INSENSITIVE = 1u << 1,
     CST_SORT_LOCALIZED = 1u << 2,
     CST_SORT_LOCALIZED_STANDARD = 1u << 3,
-    CST_SORT_COMPARATOR = 1u << 4 /* by the call's comparator; in memory only */
+    CST_SORT_COMPARATOR = 1u << 4 /* by the comparator of the call; in memory only */
 };
-/* The locale whose rules localized selectors and the option [l] follow, in the whole process: as ICU spells it, "de_DE"; empty
- * for the rules of no language, null for the environment's (LC_ALL, LC_COLLATE, LANG), which hold at first. */
+
+/* Sets the locale for localized selectors and the option [l], in the whole process, in ICU's spelling: "de_DE". Empty
+ * is no language, null the locale of the environment (LC_ALL, LC_COLLATE, LANG), which holds initially. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_sort_set_locale(cst_string locale, cst_error **error);
-/* The locale in use; out_uses_icu, which may be NULL, says whether ICU knows it or the rules of no language stand in. */
+
+/* Fills a buffer with the locale in use. `out_uses_icu`, which may be NULL, receives whether ICU knows it; otherwise
+ * the rules of no language are used. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_sort_copy_locale(cst_buffer *out_text, bool *out_uses_icu, cst_error **error);
-/* The order of two values, neither of them nil: negative when `a` comes first. `sort` is the descriptor's index. */
+
+/* Compares two values that are not nil: stores a negative number if `a` comes first. `sort` is the index of the
+ * descriptor. */
 typedef cst_status (*cst_compare_fn)(void *userdata, size_t sort, const cst_value *a, const cst_value *b,
                                      int32_t *out_order, cst_error **error);
-/* The order of values: out_order[0] is the index of the first one. Without a key path a descriptor sorts the values
- * themselves. Equal ones keep their order, nil comes first. Objects on their queue. */
+
+/* Sorts values: out_order[0] is the index of the first one. A descriptor without key path sorts the values themselves.
+ * Equal values keep their order, nil comes first. `compare`, for descriptors with CST_SORT_COMPARATOR, may be NULL.
+ * Objects are read on their queue. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_sort_values(size_t count, const cst_value *values, size_t sort_count,
                                                    const cst_sort *sort, cst_compare_fn compare, void *userdata,
                                                    size_t *out_order, cst_error **error);
-/* Replaces the sort descriptors; they are copied. Without any, the order is that of the store. */
+
+/* Replaces the sort descriptors, which are copied. Without descriptors the order is that of the store. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_sort(cst_fetch_request *request, size_t count,
                                                                 const cst_sort *sort, cst_error **error);
-/* At most this many objects; 0 is all. */
+
+/* Sets the greatest number of results; 0 is no limit. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_limit(cst_fetch_request *request, uint64_t limit,
                                                                  cst_error **error);
-/* Leaves out this many objects at the beginning. */
+
+/* Sets the number of results that are skipped at the beginning. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_offset(cst_fetch_request *request, uint64_t offset,
                                                                   cst_error **error);
-/* Objects of entities that inherit from the request's are included unless this says no. */
+
+/* Sets whether objects of entities that inherit from the request's are included. Initially true. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_includes_subentities(cst_fetch_request *request,
                                                                                 bool includes, cst_error **error);
-/* Changes that were not saved count unless this says no. */
+
+/* Sets whether unsaved changes count. Initially true. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_includes_pending_changes(cst_fetch_request *request,
                                                                                     bool includes, cst_error **error);
-/* Objects come as faults over rows already read unless this says no (cst_object_state tells the difference). */
+
+/* Sets whether objects are returned as faults over rows that are already read. Initially true. cst_object_state shows
+ * the difference. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_returns_faults(cst_fetch_request *request, bool faults,
                                                                           cst_error **error);
-/* What a comparison with nil says. CST_NULLS_MEMORY, the default: name != 'x' holds without a name, in the store too.
- * CST_NULLS_DATABASE: as in SQL, and so in Apple's SQLite store, neither it nor its negation does, nor any comparison but
- * with a constant nil; unsaved objects are judged alike. */
+
+/* The meanings of comparisons with nil. With CST_NULLS_MEMORY, the default, name != 'x' holds without a name, in the
+ * store too. With CST_NULLS_DATABASE it is as in SQL, and so in Apple's SQLite store: neither that comparison nor its
+ * negation holds, nor any but with a constant nil; unsaved objects are treated the same. */
 enum { CST_NULLS_MEMORY = 0, CST_NULLS_DATABASE = 1 };
+
+/* Sets the meaning of comparisons with nil, a CST_NULLS_ constant. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_nulls(cst_fetch_request *request, uint32_t nulls,
                                                                  cst_error **error);
-/* What SQL cannot say of predicate and order (transient attributes, blocks, functions of the host) is done in memory with
- * the rows that SQL finds, unless this says no: then such a fetch is CST_E_UNSUPPORTED, and the message names it. */
+
+/* Sets whether parts of predicate and order that SQL cannot express (transient attributes, blocks, functions of the
+ * host) are done in memory, with the rows that SQL finds. Initially true. If false, such a fetch fails with
+ * CST_E_UNSUPPORTED, and the message names the part. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_allows_split(cst_fetch_request *request, bool allows,
                                                                         cst_error **error);
-/* Relationships (key paths) whose targets the fetch reads too, one query for each. Lazy results read those of a batch. */
+
+/* Sets the relationships (key paths) whose targets the fetch reads too, with one query for each. Lazy results read
+ * those of a batch. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_prefetch(cst_fetch_request *request, size_t count,
                                                                     const cst_string *key_paths, cst_error **error);
 
-/* A fetch that runs beside its context. Called once, on the queue of the context, when it is done, has failed or was
- * cancelled. The handle is borrowed for the call. When the context was closed before, the thread has no queue, and what was found
- * is CST_E_INVALID_HANDLE. */
+/* Called once, on the queue of the context, when an asynchronous fetch has finished, failed or was cancelled. The
+ * handle is borrowed for the call. If the context was closed before, the calling thread has no queue, and the result
+ * fails with CST_E_INVALID_HANDLE. */
 typedef void (*cst_fetch_done_fn)(void *userdata, cst_asynchronous_fetch *fetch);
-/* Begins to carry out a request, which is copied: another thread reads the rows, and the queue of the context is
- * free until objects are made of them. What has changed until then counts. `estimated_count`, 0 for not known, is told with the
- * progress. CST_E_INVALID_ARGUMENT for a context that is confined to its thread, which has no queue. `done` may be NULL.
- * `destroy` is called after it, at once when this fails. */
+
+/* Begins to execute a request, which is copied. Another thread reads the rows; the queue of the context stays free
+ * until their objects are created. Changes up to then count. `estimated_count`, or 0, is reported with the progress.
+ * `done` may be NULL. `destroy` is called after it, or at once on failure. Fails with CST_E_INVALID_ARGUMENT for a
+ * context that is confined to its thread, which has no queue. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_fetch_asynchronously(
     cst_context *context, const cst_fetch_request *request, uint64_t estimated_count, cst_fetch_done_fn done,
     void *userdata, cst_destroy_fn destroy, cst_asynchronous_fetch **out_fetch CST_OWNED, cst_error **error);
-/* Stops a fetch, in the middle of a scan if need be; it ends with CST_E_CANCELLED. CST_UNCHANGED when it has ended. */
+
+/* Stops a fetch, if necessary during a scan; it ends with CST_E_CANCELLED. Returns CST_UNCHANGED if it has ended. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_asynchronous_fetch_cancel(cst_asynchronous_fetch *fetch, cst_error **error);
-/* How many rows were read so far and how many there are, as far as anybody knows (else 0); CST_END after the end. */
+
+/* Stores the number of rows that were read and their total number, 0 if unknown. Returns CST_END after the end. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_asynchronous_fetch_progress(const cst_asynchronous_fetch *fetch,
                                                                      uint64_t *out_completed, uint64_t *out_total,
                                                                      cst_error **error);
-/* What was found, as from cst_context_execute; CST_NOT_FOUND before the end, the error of the fetch after a failure. */
+
+/* Returns the result, like cst_context_execute. Returns CST_NOT_FOUND before the end; fails with the error of the
+ * fetch after a failure. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_asynchronous_fetch_copy_result(const cst_asynchronous_fetch *fetch,
                                                                       cst_request_result *out_result CST_OWNED,
                                                                       cst_error **error);
 
 /* A column of cst_context_fetch_rows. */
 typedef struct cst_column {
-    cst_string name;                  /* of the values; without an expression the key path of a property */
+    cst_string name;                  /* of the column; without an expression, the key path of a property */
     const cst_expression *expression; /* computes the values; NULL: the property */
-    cst_attribute_type type;          /* what an expression's values are made; CST_ATTRIBUTE_UNDEFINED: as they come */
+    cst_attribute_type type;          /* to which an expression's values are converted, or CST_ATTRIBUTE_UNDEFINED */
     uint32_t reserved;
 } cst_column;
-/* The columns of rows; they are copied, expressions are retained. None: every attribute that is stored. Of objects that are
- * fetched, the properties whose values come along: another one is read when it is asked for, with all that are left. An
- * expression cannot be one of these. */
+
+/* Sets the columns of rows; they are copied, expressions are retained. Without columns, rows have every stored
+ * attribute. In a fetch of objects, the columns are the properties whose values are loaded; reading another one loads
+ * all remaining values. Expressions are not allowed there. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_columns(cst_fetch_request *request, size_t count,
                                                                    const cst_column *columns, cst_error **error);
-/* Key paths, or names of columns, whose equal values make one row of many. */
+
+/* Groups rows: rows with equal values of these key paths or names of columns become one. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_group_by(cst_fetch_request *request, size_t count,
                                                                     const cst_string *names, cst_error **error);
-/* Which groups to give: it may name columns, and call functions over the rows of a group. NULL: all. Retained. */
+
+/* Selects groups. The predicate may name columns and call functions over the rows of a group; it is retained. NULL
+ * selects all. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_having(cst_fetch_request *request, cst_predicate *predicate,
                                                                   cst_error **error);
-/* Of equal rows only the first. */
+
+/* Sets whether only the first of equal rows is returned. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_distinct(cst_fetch_request *request, bool distinct,
                                                                     cst_error **error);
 

@@ -1,13 +1,12 @@
-/* corestone/inline.h: strings and values in one expression.
+/* corestone/inline.h: constructors of strings and values.
  *
- * A call takes text as a cst_string and values as cst_value. CST_TEXT makes a string of a literal, cst_string_from one
- * of NUL-terminated text, and each cst_value_… function makes a value of one cst_type:
+ * Calls take text as cst_string and values as cst_value. CST_TEXT makes a string of a literal, cst_string_from one of
+ * NUL-terminated text, and each cst_value_… function makes a value of one cst_type:
  *
  *     const cst_value person[] = {cst_value_string(CST_TEXT("Ada")), cst_value_int(36)};
  *
- * These functions are compiled into the program; the library does not export them. They cannot fail. What they make
- * points at the arguments and owns nothing: it is valid as long as the text, the bytes or the handle is, and needs no
- * cst_value_dispose. Any thread may call them.
+ * These functions are compiled into the program; the library does not export them. They cannot fail. The result owns
+ * nothing: it is valid as long as its text, bytes or handle, and needs no cst_value_dispose. Any thread may call them.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,18 +20,18 @@
 extern "C" {
 #endif
 
-/* The cst_string of a string literal, in calls, assignments and initialisers: CST_TEXT("name"). Its size is that of the
- * literal, known at compile time; NULs within the literal count. Anything but a literal is a compile error. */
+/* Makes the cst_string of a string literal, in calls, assignments and initialisers: CST_TEXT("name"). Its size is that
+ * of the literal, known at compile time; NULs within the literal count. Anything but a literal is a compile error. */
 #ifdef __cplusplus
 #define CST_TEXT(literal) (cst_string{"" literal, sizeof(literal) - 1})
 #else
 #define CST_TEXT(literal) ((cst_string){"" literal, sizeof(literal) - 1})
 #endif
-/* The same as an initialiser alone, for variables outside functions and static ones, where strict C wants constants:
- * static const cst_string paths[] = {CST_TEXT_INIT("name"), CST_TEXT_INIT("department.name")}; */
+/* The initialiser of such a string, for static variables and variables outside functions, where strict C requires
+ * constants: static const cst_string paths[] = {CST_TEXT_INIT("name"), CST_TEXT_INIT("department.name")}; */
 #define CST_TEXT_INIT(literal) {"" literal, sizeof(literal) - 1}
 
-/* The cst_string of NUL-terminated text; a null string for NULL. The text must outlive it. */
+/* Returns the cst_string of NUL-terminated text, or a null string for NULL. The text must outlive it. */
 static inline cst_string cst_string_from(const char *text) {
     cst_string string;
     string.data = text;
@@ -40,7 +39,7 @@ static inline cst_string cst_string_from(const char *text) {
     return string;
 }
 
-/* Null: no value. */
+/* Returns null. */
 static inline cst_value cst_value_null(void) {
     cst_value value;
     value.type = CST_NULL;
@@ -50,7 +49,7 @@ static inline cst_value cst_value_null(void) {
     return value;
 }
 
-/* A truth value. */
+/* Returns a boolean. */
 static inline cst_value cst_value_bool(bool boolean) {
     cst_value value = cst_value_null();
     value.type = CST_BOOL;
@@ -58,7 +57,7 @@ static inline cst_value cst_value_bool(bool boolean) {
     return value;
 }
 
-/* An integer, for integer attributes of every width. */
+/* Returns an integer, for integer attributes of every width. */
 static inline cst_value cst_value_int(int64_t integer) {
     cst_value value = cst_value_null();
     value.type = CST_INT;
@@ -66,7 +65,7 @@ static inline cst_value cst_value_int(int64_t integer) {
     return value;
 }
 
-/* A floating-point number, for float and double attributes. */
+/* Returns a floating-point number, for float and double attributes. */
 static inline cst_value cst_value_double(double real) {
     cst_value value = cst_value_null();
     value.type = CST_DOUBLE;
@@ -74,7 +73,8 @@ static inline cst_value cst_value_double(double real) {
     return value;
 }
 
-/* The decimal number mantissa * 10^exponent: cst_value_decimal(1999, -2) is 19.99. `exponent` is -128 to 127. */
+/* Returns the decimal number mantissa * 10^exponent: cst_value_decimal(1999, -2) is 19.99. `exponent` is between -128
+ * and 127. */
 static inline cst_value cst_value_decimal(int64_t mantissa, int exponent) {
     cst_value value = cst_value_null();
     value.type = CST_DECIMAL;
@@ -83,8 +83,8 @@ static inline cst_value cst_value_decimal(int64_t mantissa, int exponent) {
     return value;
 }
 
-/* A decimal number whose mantissa needs more than 64 bits: (high * 2^64 + low) * 10^exponent, or its negative. The
- * mantissa must be below 10^38. `exponent` is -128 to 127. */
+/* Returns a decimal number whose mantissa needs more than 64 bits: (high * 2^64 + low) * 10^exponent, or its negative.
+ * The mantissa must be below 10^38. `exponent` is -128 to 127. */
 static inline cst_value cst_value_decimal_wide(bool negative, uint64_t high, uint64_t low, int exponent) {
     cst_value value = cst_value_null();
     value.type = CST_DECIMAL;
@@ -94,7 +94,7 @@ static inline cst_value cst_value_decimal_wide(bool negative, uint64_t high, uin
     return value;
 }
 
-/* Text. */
+/* Returns text. */
 static inline cst_value cst_value_string(cst_string string) {
     cst_value value = cst_value_null();
     value.type = CST_STRING;
@@ -102,7 +102,7 @@ static inline cst_value cst_value_string(cst_string string) {
     return value;
 }
 
-/* `size` bytes at `data`; data may be NULL when size is 0. */
+/* Returns `size` bytes at `data`, which may be NULL if size is 0. */
 static inline cst_value cst_value_bytes(const void *data, size_t size) {
     cst_value value = cst_value_null();
     value.type = CST_BYTES;
@@ -111,7 +111,7 @@ static inline cst_value cst_value_bytes(const void *data, size_t size) {
     return value;
 }
 
-/* A date in seconds since 2001-01-01 00:00:00 UTC, Core Data's reference date. */
+/* Returns a date in seconds since 2001-01-01 00:00:00 UTC, Core Data's reference date. */
 static inline cst_value cst_value_date(double seconds) {
     cst_value value = cst_value_null();
     value.type = CST_DATE;
@@ -119,10 +119,10 @@ static inline cst_value cst_value_date(double seconds) {
     return value;
 }
 
-/* A date in seconds since 1970-01-01 00:00:00 UTC, as time() returns them. */
+/* Returns a date in seconds since 1970-01-01 00:00:00 UTC, as time() returns them. */
 static inline cst_value cst_value_date_from_unix(double seconds) { return cst_value_date(seconds - 978307200.0); }
 
-/* A UUID; its 16 bytes are copied. */
+/* Returns a UUID; its 16 bytes are copied. */
 static inline cst_value cst_value_uuid(const uint8_t *bytes) {
     cst_value value = cst_value_null();
     int i;
@@ -132,14 +132,14 @@ static inline cst_value cst_value_uuid(const uint8_t *bytes) {
     return value;
 }
 
-/* A URI as text. */
+/* Returns a URI, given as text. */
 static inline cst_value cst_value_uri(cst_string uri) {
     cst_value value = cst_value_string(uri);
     value.type = CST_URI;
     return value;
 }
 
-/* An object, for to-one relationships and predicates. The handle is not retained. */
+/* Returns an object, for to-one relationships and predicates. The handle is not retained. */
 static inline cst_value cst_value_object(cst_object *object) {
     cst_value value = cst_value_null();
     value.type = CST_OBJECT;
@@ -147,7 +147,7 @@ static inline cst_value cst_value_object(cst_object *object) {
     return value;
 }
 
-/* An object ID. The handle is not retained. */
+/* Returns an object ID. The handle is not retained. */
 static inline cst_value cst_value_object_id(cst_object_id *id) {
     cst_value value = cst_value_null();
     value.type = CST_OBJECT_ID;
@@ -155,7 +155,7 @@ static inline cst_value cst_value_object_id(cst_object_id *id) {
     return value;
 }
 
-/* `count` values in order, for predicates and expressions. */
+/* Returns `count` values in order, for predicates and expressions. */
 static inline cst_value cst_value_array(size_t count, const cst_value *members) {
     cst_value value = cst_value_null();
     value.type = CST_ARRAY;
@@ -164,22 +164,22 @@ static inline cst_value cst_value_array(size_t count, const cst_value *members) 
     return value;
 }
 
-/* `count` values without an order, for predicates and expressions. */
+/* Returns `count` values without an order, for predicates and expressions. */
 static inline cst_value cst_value_set(size_t count, const cst_value *members) {
     cst_value value = cst_value_array(count, members);
     value.type = CST_SET;
     return value;
 }
 
-/* A dictionary: keys (CST_STRING) and their values in turns. `count` counts both, so it is even. */
+/* Returns a dictionary: keys (CST_STRING) and their values in turns. `count` counts both, so it is even. */
 static inline cst_value cst_value_dictionary(size_t count, const cst_value *keys_and_values) {
     cst_value value = cst_value_array(count, keys_and_values);
     value.type = CST_DICTIONARY;
     return value;
 }
 
-/* A value that only the host can read, for predicates and expressions: the library calls `callbacks` with `object`. Both
- * must outlive the value. */
+/* Returns a value that only the host can read, for predicates and expressions: the library calls `callbacks` with
+ * `object`. Both must outlive the value. */
 static inline cst_value cst_value_host(const cst_host_callbacks *callbacks, void *object) {
     cst_value value = cst_value_null();
     value.type = CST_HOST;
@@ -188,7 +188,7 @@ static inline cst_value cst_value_host(const cst_host_callbacks *callbacks, void
     return value;
 }
 
-/* An expression, as an argument of %@, as a variable, or in a batch update. The handle is not retained. */
+/* Returns an expression, as an argument of %@, as a variable, or in a batch update. The handle is not retained. */
 static inline cst_value cst_value_expression(cst_expression *expression) {
     cst_value value = cst_value_null();
     value.type = CST_EXPRESSION;
@@ -196,7 +196,7 @@ static inline cst_value cst_value_expression(cst_expression *expression) {
     return value;
 }
 
-/* The default of the attribute, in a row of a batch insertion. */
+/* Returns the default of the attribute, in a row of a batch insertion. */
 static inline cst_value cst_value_default(void) {
     cst_value value = cst_value_null();
     value.type = CST_DEFAULT;

@@ -1,4 +1,8 @@
-/* corestone/library.h: the loaded library, retain and release, buffers
+/* corestone/library.h: the loaded library, ownership of handles, and buffers.
+ *
+ * cst_retain and cst_release manage the ownership of handles of every type. cst_version reports the version of the
+ * loaded library. cst_buffer_fill and cst_buffer_dispose manage cst_buffer, which many calls fill with text or bytes.
+ * All functions may be called on any thread.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,23 +18,32 @@ extern "C" {
 
 /* ======== library ======================================================================================== */
 
-/* The version of the library that is loaded, which may be newer than this header. Each pointer may be NULL. */
+/* Reports the version of the loaded library, which may be newer than these headers (CST_VERSION_MAJOR and so on). Each
+ * pointer may be NULL. */
 CST_EXPORT CST_ANY_THREAD void cst_version(int *major, int *minor, int *patch);
-/* The same as text, for example "0.1.0". Valid for ever. */
+
+/* Returns the version of the loaded library as text, for example "0.1.0". The text is always valid. */
 CST_EXPORT CST_ANY_THREAD cst_string cst_version_string(void);
-/* Makes the caller one more owner of any handle and returns it; NULL when it is NULL or no live handle. */
+
+/* Adds an owner to a handle of any type and returns the handle. Returns NULL for NULL and for an invalid handle. */
 CST_EXPORT CST_ANY_THREAD void *cst_retain(void *handle);
-/* Gives up one ownership of any handle; NULL is fine. CST_E_INVALID_HANDLE when it was no live handle (a double
- * release, for example), CST_E_FORKED in a forked child. What belongs to a context is freed by the context's own
- * thread at its next call. Within a callback the handle is invalid at once, but what it stands for ends with the outermost
- * call of the thread, which may be using it. A context that ends with unsaved changes is named in the log, with their counts
- * by entity: cst_context_close refuses instead. */
+
+/* Removes an owner of a handle of any type. NULL is allowed. Fails with CST_E_INVALID_HANDLE if the handle is not
+ * live, for example after a double release, and with CST_E_FORKED in a forked child.
+ *
+ * The memory of a context is freed by the context's own thread at its next call. Within a callback the handle becomes
+ * invalid at once, but the object behind it lives until the outermost call of the thread returns, because that call
+ * may be using it. If a context ends with unsaved changes, the log names it and counts the changes by entity;
+ * cst_context_close refuses instead. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_release(void *handle);
-/* How many handles are alive in the process: for leak checks. */
+
+/* Returns the number of live handles in the process, for leak checks. */
 CST_EXPORT CST_ANY_THREAD size_t cst_handle_count(void);
-/* Puts a copy of bytes into a buffer, which grows as needed; a NUL follows them. */
+
+/* Copies bytes into a buffer, which grows as needed, and appends a NUL. Replaces the former content. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_buffer_fill(cst_buffer *buffer, cst_bytes bytes, cst_error **error);
-/* Frees the memory of a buffer and zeroes it. NULL is fine. */
+
+/* Frees the memory of a buffer and zeroes it. NULL is allowed. */
 CST_EXPORT CST_ANY_THREAD void cst_buffer_dispose(cst_buffer *buffer);
 
 #ifdef __cplusplus

@@ -1,4 +1,10 @@
-/* corestone/log.h: the log of SQL and warnings
+/* corestone/log.h: the log: SQL statements, timings and warnings.
+ *
+ * The log is for the whole process. cst_log_set_sql_detail turns on SQL statements, their time and their number of
+ * rows; cst_log_set_callback receives the lines instead of standard error. Lines begin as Core Data's do ("CoreData:
+ * sql: ", "CoreData: annotation: ", "CoreData: details: ", "CoreData: warning: "). Line breaks and other control
+ * characters in names and values are replaced by visible marks, so that no file can forge a line. All functions may be
+ * called on any thread.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,25 +18,34 @@ extern "C" {
 #endif
 
 /* ======== log ============================================================================================ */
-/* What the library tells about its work: which SQL it runs, how long that takes, how many rows come. Of the whole process.
- * Lines begin as Core Data's do ("CoreData: sql: ", "CoreData: annotation: ", "CoreData: details: "). Ends of lines and
- * other control characters within them are marks: no name or value of a file makes a second line. */
 
-/* What of the SQL is told from now on, of stores that are open too: 0 nothing, 1 statements on rows with their time and
- * number of rows, 2 also transactions and settings, 3 also bound values and SQLite's plan, 4 also its counters. At first
- * what CORESTONE_SQL_DEBUG in the environment says. CST_E_INVALID_ARGUMENT above 4. */
+/* Sets how much SQL is logged from now on, also for stores that are already open. Fails with CST_E_INVALID_ARGUMENT
+ * for a detail above 4. The initial detail is CORESTONE_SQL_DEBUG of the environment, otherwise 0.
+ *
+ *   0  no SQL
+ *   1  statements on rows, with their time and number of rows
+ *   2  also transactions and settings
+ *   3  also bound values and SQLite's query plan
+ *   4  also SQLite's counters */
 CST_EXPORT CST_ANY_THREAD cst_status cst_log_set_sql_detail(uint32_t detail, cst_error **error);
+
+/* Returns how much SQL is logged, 0 to 4: see cst_log_set_sql_detail. */
 CST_EXPORT CST_ANY_THREAD uint32_t cst_log_sql_detail(void);
-/* Gets one line without its end, on the thread that does the work, in the midst of it and with stores locked: it may call
- * cst_retain, cst_release, what cannot fail, and getters and setters of values that are in memory; every other call fails
- * with CST_E_INVALID_ARGUMENT. */
+
+/* Receives one line, without its line break; `line` is borrowed for the call. Runs on the thread that does the work,
+ * while stores may be locked. It may call cst_retain, cst_release, functions that cannot fail, and getters and setters
+ * of values that are in memory; every other call fails with CST_E_INVALID_ARGUMENT. */
 typedef void (*cst_log_fn)(void *userdata, cst_string line CST_BORROWED);
-/* Takes the lines instead of standard error; NULL gives them back to it. On failure `destroy` is called too. */
+
+/* Sends the lines of the log to `callback` instead of standard error. With NULL they go to standard error again.
+ * `destroy` is called when another callback takes over, and also on failure. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_log_set_callback(cst_log_fn callback, void *userdata, cst_destroy_fn destroy,
                                                           cst_error **error);
-/* Does what Core Data's launch arguments among a program's say: "-com.apple.CoreData.SQLDebug", "1" and its like, each with
- * its number after it; everything else is passed over. `out_taken`, which may be NULL, tells how many there were.
- * CST_E_INVALID_ARGUMENT, and nothing is done, for one that does not exist or a number that it does not take. */
+
+/* Applies the launch arguments of Core Data among a program's arguments: "-com.apple.CoreData.SQLDebug", "1" and so
+ * on, each followed by its number. Other arguments are ignored. docs/reference/log.md lists them. `out_taken`, which
+ * may be NULL, receives the number of arguments that were applied. Fails with CST_E_INVALID_ARGUMENT, and applies no
+ * argument, for an unknown name of this kind or a number out of range. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_log_take_arguments(size_t count, const char *const *arguments,
                                                             size_t *out_taken, cst_error **error);
 

@@ -1,4 +1,8 @@
-/* corestone/mapping.h: mapping models
+/* corestone/mapping.h: mapping models.
+ *
+ * A mapping model describes how the objects of one version of a model become objects of another. These functions read
+ * mapping models that Xcode wrote or compiled, and report their content. The caller owns the handles. A mapping model
+ * never changes, and any thread may use it.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,23 +16,27 @@ extern "C" {
 #endif
 
 /* ======== mapping ======================================================================================== */
-/* How the objects of one version of a model become those of another. Immutable; any thread may read it. */
 
-/* Reads an .xcmappingmodel, its xcmapping.xml or a compiled .cdm; what it is is told from the content. CST_E_STORE_IO when
- * there is nothing to read, CST_E_MODEL when it is damaged or beyond a limit. */
+/* Reads an .xcmappingmodel, its xcmapping.xml or a compiled .cdm. The kind is recognised by the content. Fails with
+ * CST_E_STORE_IO if there is nothing to read, and with CST_E_MODEL if the file is damaged or beyond a limit. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_mapping_model_load(cst_string path, cst_mapping_model **out_mapping CST_OWNED,
                                                             cst_error **error);
-/* The same from the content of one file. CST_E_STORE_CORRUPT when it is damaged. */
+
+/* Reads a mapping model from the content of one file. Fails with CST_E_STORE_CORRUPT if the content is damaged. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_mapping_model_load_bytes(cst_bytes content,
                                                                   cst_mapping_model **out_mapping CST_OWNED,
                                                                   cst_error **error);
-/* All that it says as JSON, of which docs/reference/mapping.md has the keys. */
+
+/* Fills a buffer with the whole mapping model as JSON. docs/reference/mapping.md lists the keys. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_mapping_model_copy_json(const cst_mapping_model *mapping, cst_buffer *out_json,
                                                                  cst_error **error);
-/* A copy of the model that an .xcmappingmodel was made for; CST_NOT_FOUND for a compiled one, which keeps none. */
+
+/* Creates a copy of the source model, for which an .xcmappingmodel was made. Returns CST_NOT_FOUND for a compiled one,
+ * which does not contain it. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_mapping_model_source(const cst_mapping_model *mapping,
                                                               cst_model **out_model CST_OWNED, cst_error **error);
-/* The same of the model that it leads to. */
+
+/* Creates a copy of the destination model. Returns CST_NOT_FOUND for a compiled mapping model. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_mapping_model_destination(const cst_mapping_model *mapping,
                                                                    cst_model **out_model CST_OWNED, cst_error **error);
 

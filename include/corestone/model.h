@@ -1,4 +1,15 @@
-/* corestone/model.h: models: building, reading, writing, comparing
+/* corestone/model.h: models: building, reading, writing, comparing.
+ *
+ * A model describes entities and their properties. Build one in code (cst_model_new, cst_model_add_entity) or read one
+ * that Xcode or Apple's framework wrote (cst_model_load). The first coordinator freezes the model; until then every
+ * part of it can be changed. The other functions write models (cst_model_write, cst_model_convert), merge them,
+ * compare them (cst_model_copy_diff), check them (cst_model_copy_lint), and manage fetch request templates,
+ * configurations and localisations.
+ *
+ * A model that is not frozen is used by one thread at a time. A frozen model never changes and is usable on any
+ * thread; changes fail with CST_E_MODEL. A mistake during construction sticks: each later change of the model returns
+ * the first error again, and so does cst_coordinator_new. The caller owns models; entities and text are borrowed from
+ * their model.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,174 +23,237 @@ extern "C" {
 #endif
 
 /* ======== model ========================================================================================== */
-/* A model is built by one thread, then frozen by its first coordinator; from then on it may be read by any thread, and a
- * change is CST_E_MODEL. A mistake in construction sticks: each later change of that model returns the first error
- * again, and so does cst_coordinator_new. */
 
-/* A model without entities. */
+/* Creates a model without entities. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_new(cst_model **out_model CST_OWNED, cst_error **error);
-/* Adds an entity; its name must be an identifier, unique within the model. */
+
+/* Adds an entity. Its name must be an identifier and unique within the model. The entity is borrowed from the model. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_model_add_entity(cst_model *model, cst_string name,
                                                           cst_entity **out_entity CST_BORROWED, cst_error **error);
-/* Checks the model as a coordinator will, and freezes it. */
+
+/* Checks the model as a coordinator does, and freezes it. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_model_freeze(cst_model *model, cst_error **error);
+
+/* Reports whether the model is frozen and fit for use. False for a draft with problems (cst_model_load_draft). */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_is_frozen(const cst_model *model, bool *out_frozen, cst_error **error);
-/* Labels the version of the model; goes into NSStoreModelVersionIdentifiers. */
+
+/* Adds a label of the version of the model. Stores keep the labels under NSStoreModelVersionIdentifiers. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_model_add_version_identifier(cst_model *model, cst_string identifier,
                                                                       cst_error **error);
-/* CST_NOT_FOUND when the model has no such label. */
+
+/* Removes a label of the version. Returns CST_NOT_FOUND if the model has no such label. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_model_remove_version_identifier(cst_model *model, cst_string identifier,
                                                                          cst_error **error);
+
+/* Returns the number of entities, or 0 for an invalid handle. */
 CST_EXPORT CST_ANY_THREAD size_t cst_model_entity_count(const cst_model *model);
-/* Entities in order of creation. CST_END past the last one. */
+
+/* Stores the entity at an index, in order of creation. Returns CST_END past the last one. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_entity_at(const cst_model *model, size_t index,
                                                          cst_entity **out_entity CST_BORROWED, cst_error **error);
-/* The entity of that name; CST_NOT_FOUND when there is none. */
+
+/* Stores the entity of that name. Returns CST_NOT_FOUND if there is no such entity. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_entity(const cst_model *model, cst_string name,
                                                       cst_entity **out_entity CST_BORROWED, cst_error **error);
-/* Reads a model from a file or folder of any of Apple's kinds: .xcdatamodeld, .xcdatamodel and its contents, .momd, .mom.
- * What it is is told from the content. `version` names one version of a bundle; null is the current one. The model is not
- * frozen yet. CST_E_STORE_IO when there is nothing to read, CST_E_MODEL when it is damaged or beyond a limit, which the
- * message names, CST_E_INVALID_ARGUMENT for a store, and for a version that the bundle does not have. */
+
+/* Reads a model from a file or folder of any of Apple's kinds: .xcdatamodeld, .xcdatamodel and its contents, .momd,
+ * .mom. The kind is recognised by the content. `version` selects one version of a bundle; null is the current one. The
+ * model is not frozen yet. Fails with CST_E_STORE_IO if there is nothing to read, with CST_E_MODEL if the model is
+ * damaged or beyond a limit, which the message names, and with CST_E_INVALID_ARGUMENT for a store and for a version
+ * that the bundle does not have. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_load(cst_string path, cst_string version,
                                                     cst_model **out_model CST_OWNED, cst_error **error);
-/* As cst_model_load, for a source model that may be half-finished, as an editor saves it: with a relationship that leads nowhere,
- * an attribute without a type, an entity whose parent is gone. What cannot stand in a model is left out. `out_problems` gets a JSON
- * array of what is wrong, each an object with `entity`, `key` (both may be null) and `message`; an empty one for a model that can
- * be used. One with problems can only be looked at: whatever would use it is refused with the first of them. */
+
+/* Reads a source model that may be incomplete, as an editor saves it: with a relationship without destination, an
+ * attribute without type, or an entity whose parent is missing. Otherwise like cst_model_load. Parts that a model
+ * cannot have are left out. `out_problems` receives a JSON array of the problems, each an object with `entity`, `key`
+ * (both may be null) and `message`; it is empty for a usable model. A model with problems can only be inspected: every
+ * other use fails with the first problem. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_load_draft(cst_string path, cst_string version,
                                                           cst_model **out_model CST_OWNED, cst_buffer *out_problems,
                                                           cst_error **error);
-/* Reads a model for a store that is to be opened with it: of a bundle with several versions the one that the store was
- * written with, told by the version hashes of all entities (cst_model_version_name tells which); anything else, and when
- * the store does not tell, as cst_model_load without a version. The model is frozen. The store does not change.
- * CST_E_MODEL_MISMATCH when it was written with none of the versions: the nearest one is named, and what differs. */
+
+/* Reads a model in order to open a store with it. From a bundle with several versions it takes the version with which
+ * the store was written, found by the version hashes of all entities (see cst_model_version_name). For other models,
+ * and if the store does not reveal its version, it works like cst_model_load without a version. The model is frozen.
+ * The store does not change. Fails with CST_E_MODEL_MISMATCH if the store was written with another model; the message
+ * names the nearest one and the differences. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_load_for_store(cst_string path, cst_string store_path,
                                                               cst_model **out_model CST_OWNED, cst_error **error);
-/* Which version of a bundle the model was read from; null for any other model. */
+
+/* Returns the name of the bundle's version from which the model was read, or a null string for every other model. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_model_version_name(const cst_model *model);
-/* As cst_model_load, from the content of one file, or of a store's Z_MODELCACHE. CST_E_STORE_CORRUPT when it is damaged. */
+
+/* Reads a model from the content of one file, or from the Z_MODELCACHE of a store. Otherwise like cst_model_load.
+ * Fails with CST_E_STORE_CORRUPT if the content is damaged. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_load_bytes(cst_bytes content, cst_model **out_model CST_OWNED,
                                                           cst_error **error);
-/* The names of the versions that a bundle holds, each ended by a NUL, in their natural order; a model that is no bundle
- * is its own only version. out_current is the place of the current one, or the count when it is not there; out_count and
- * out_current may be NULL. */
+
+/* Fills a buffer with the names of the versions in a bundle, each terminated by a NUL, in natural order. A model that
+ * is not a bundle is its own only version. `out_current` receives the index of the current version, or the count if
+ * that is missing. `out_count` and `out_current` may be NULL. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_versions(cst_string path, cst_buffer *out_names, size_t *out_count,
                                                              size_t *out_current, cst_error **error);
-/* An equal model that can be changed, whether this one is frozen or not. */
+
+/* Creates an equal model that can be changed, whether this one is frozen or not. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy(const cst_model *model, cst_model **out_model CST_OWNED,
                                                     cst_error **error);
-/* A new model with the entities of several; what is the same in two of them is there once. CST_E_MODEL when entities or
- * fetch requests of one name differ: the message says in what. With the path of a store (null: none) it has the entities
- * that the store was written with, found by their version hashes, which freezes the models; CST_E_MODEL_MISMATCH names
- * those that are in none. */
+
+/* Creates a model with the entities of several models. Entities that are equal in two of them are taken once. Fails
+ * with CST_E_MODEL if entities or fetch requests of the same name differ; the message names the difference.
+ *
+ * If `store_path` is not null, the new model has the entities with which that store was written, found by their
+ * version hashes, and the models are frozen. Fails with CST_E_MODEL_MISMATCH for entities that no model has; the
+ * message names them. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_model_merge(size_t count, cst_model *const *models, cst_string store_path,
                                                      cst_model **out_model CST_OWNED, cst_error **error);
-/* All that the model says as JSON, of which docs/reference/model.md has the keys: entities with what they declare, indexes,
- * constraints, derivations, fetched properties, fetch requests, configurations, and what a source model says beyond. */
+
+/* Fills a buffer with the whole model as JSON: entities and their properties, indexes, constraints, derivations,
+ * fetched properties, fetch requests, configurations, and the further content of a source model.
+ * docs/reference/model.md lists the keys. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_json(const cst_model *model, cst_buffer *out_json,
                                                          cst_error **error);
-/* A picture of the model in DOT, the language of Graphviz's `dot`, which makes SVG or PNG of it: a box for each entity with
- * what it declares, one line for a relationship and its inverse, double heads for to-many, hollow ones for inheritance. */
+
+/* Fills a buffer with a diagram of the model in DOT, the language of Graphviz: a box for each entity with its
+ * properties, one line for a relationship and its inverse, double arrowheads for to-many, hollow ones for inheritance.
+ */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_diagram(const cst_model *model, cst_buffer *out_dot,
                                                             cst_error **error);
-/* Fetch requests that belong to the model, by name. In their predicates, $names are variables. The request is copied; NULL
- * removes the template. */
+
+/* Adds a fetch request template to the model, or replaces the one of that name. $names in its predicate are variables.
+ * The request is copied. NULL removes the template. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_model_set_template(cst_model *model, cst_string name,
                                                             const cst_fetch_request *request, cst_error **error);
-/* A copy of a template, its variables unbound; CST_NOT_FOUND when there is none of that name. */
+
+/* Creates a copy of a template, with its variables unbound. Returns CST_NOT_FOUND if there is no template of that
+ * name. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_template(const cst_model *model, cst_string name,
                                                              cst_fetch_request **out_request CST_OWNED,
                                                              cst_error **error);
-/* A request made of a template, with values for its variables; a null value is nil. CST_E_PREDICATE names a variable
- * without a value (cst_error_key), CST_E_INVALID_ARGUMENT a template that is not there. */
+
+/* Creates a request from a template, with `count` values for its variables; a null value is nil. Fails with
+ * CST_E_PREDICATE if a variable has no value (its name is cst_error_key), and with CST_E_INVALID_ARGUMENT for an
+ * unknown template. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_bound_template(const cst_model *model, cst_string name,
                                                                    size_t count, const cst_string *variables,
                                                                    const cst_value *values,
                                                                    cst_fetch_request **out_request CST_OWNED,
                                                                    cst_error **error);
-/* Makes the entities of these names a configuration, or replaces the one of that name: a subset for one store of several. */
+
+/* Makes the named entities a configuration, a subset for one of several stores. Replaces a configuration of that name.
+ */
 CST_EXPORT CST_ONE_THREAD cst_status cst_model_set_configuration(cst_model *model, cst_string name, size_t count,
                                                                  const cst_string *entities, cst_error **error);
-/* CST_NOT_FOUND when there is no configuration of that name. */
+
+/* Removes a configuration. Returns CST_NOT_FOUND if there is no configuration of that name. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_model_remove_configuration(cst_model *model, cst_string name,
                                                                     cst_error **error);
-/* The names of the entities of a configuration, each ended by a NUL; null or "Default" is the whole model. */
+
+/* Fills a buffer with the names of the entities of a configuration, each terminated by a NUL. Null and "Default" are
+ * the whole model. `out_count` receives the number of names. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_configuration(const cst_model *model, cst_string name,
                                                                   cst_buffer *out_names, size_t *out_count,
                                                                   cst_error **error);
+
+/* The kinds of names that cst_model_copy_names returns. */
 enum { CST_NAMES_TEMPLATES = 1, CST_NAMES_CONFIGURATIONS = 2, CST_NAMES_VERSION_IDENTIFIERS = 3 };
-/* Names that the model has, each ended by a NUL: of templates (sorted), configurations, labels of its version. */
+
+/* Fills a buffer with names that the model has, each terminated by a NUL: of templates (sorted), of configurations, or
+ * the labels of its version. `which` is a CST_NAMES_ constant. `out_count` receives the number of names. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_names(const cst_model *model, uint32_t which, cst_buffer *out_names,
                                                           size_t *out_count, cst_error **error);
-/* What is wrong or doubtful in a model, as a JSON list of objects with `rule`, `severity` (error, warning, note), `entity`,
- * `key`, `message` and `remedy`; docs/reference/lint.md explains each rule. `profile` is null or "standard", or "cloudkit".
- * The model may be frozen or not, and need not be right. */
+
+/* Fills a buffer with the mistakes and doubtful parts of a model, as a JSON array of objects with `rule`, `severity`
+ * (error, warning, note), `entity`, `key`, `message` and `remedy`. docs/reference/lint.md explains each rule.
+ * `profile` is null, "standard" or "cloudkit". The model may be frozen or not, and need not be valid. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_lint(const cst_model *model, cst_string profile,
                                                          cst_buffer *out_json, cst_error **error);
-/* How `newer` differs, as a JSON list of objects with `action` (added, removed, changed, renamed), `part`, `entity`, `name`,
- * `field`, `old`, `new`, `changesHash` (stores need a migration) and `text`. The list is empty for equal models. */
+
+/* Fills a buffer with the differences of `newer` from `model`, as a JSON array of objects with `action` (added,
+ * removed, changed, renamed), `part`, `entity`, `name`, `field`, `old`, `new`, `changesHash` (stores need a migration)
+ * and `text`. The array is empty for equal models. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_diff(const cst_model *model, const cst_model *newer,
                                                          cst_buffer *out_json, cst_error **error);
-/* Sets what a part of the model is called for people, or what one of its conditions says when it is not met: the key is
- * `Entity/E`, `Property/P/Entity/E`, `Property/P` or `ErrorString/W`. A null text removes the entry. */
+
+/* Sets the name of a part of the model for people, or the text for a condition that is not met. The key is `Entity/E`,
+ * `Property/P/Entity/E`, `Property/P` or `ErrorString/W`. A null text removes the entry. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_model_set_localization(cst_model *model, cst_string key, cst_string text,
                                                                 cst_error **error);
-/* CST_NOT_FOUND when the key has no text. */
+
+/* Stores the text of a key, borrowed from the model. Returns CST_NOT_FOUND if the key has no text. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_localization(const cst_model *model, cst_string key,
                                                             cst_string *out_text CST_BORROWED, cst_error **error);
-/* The model as a compiled model (the bytes of a .mom file, which Z_MODELCACHE holds too). Freezes it. */
+
+/* Fills a buffer with the compiled model: the bytes of a .mom file, which Z_MODELCACHE of a store holds too. Freezes
+ * the model. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_model_copy_compiled(cst_model *model, cst_buffer *out_bytes,
                                                              cst_error **error);
+
+/* Flags for writing models. */
 enum {
-    CST_MODEL_KEEP_CURRENT = 1u << 0, /* in a bundle, the version that is the current one stays it */
-    CST_MODEL_LOSSY = 1u << 1         /* what a source has no way to say is left out, which is an error otherwise */
+    CST_MODEL_KEEP_CURRENT = 1u << 0, /* the current version of a bundle stays the current one */
+    CST_MODEL_LOSSY = 1u << 1         /* leaves out parts that a source cannot express, instead of failing */
 };
-/* The model as the `contents` of an .xcdatamodel, the XML that Xcode edits: what was read from one comes back in its order
- * and its words, but for what was changed. CST_E_MODEL names what a source has no way to say, a condition in an author's own
- * words for example, unless CST_MODEL_LOSSY leaves it out. A model that cst_model_freeze would refuse is written as well, so
- * that it can be mended mistake by mistake. */
+
+/* Fills a buffer with the model as the `contents` of an .xcdatamodel, the XML that Xcode edits. Text that was read
+ * from such a file keeps its order and wording where the model is unchanged. Fails with CST_E_MODEL for a part that a
+ * source cannot express, for example a condition that is neither a bound nor a pattern, unless CST_MODEL_LOSSY leaves
+ * it out. A model that cst_model_freeze refuses is written as well, so that its mistakes can be corrected one by one.
+ */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_source(const cst_model *model, uint32_t flags, cst_buffer *out_text,
                                                            cst_error **error);
-/* Writes the model to a path whose extension says as what: .xcdatamodel, .mom, or into a bundle of versions, .xcdatamodeld
- * or .momd, as `version`, new or replaced, which becomes the current one unless CST_MODEL_KEEP_CURRENT says otherwise; null
- * is the version that it was read as, or else the current one, and the current one stays it. What else lies in a bundle
- * stays, and so do permissions; where a symbolic link leads is written. At any time the path has the whole of what was there
- * or of what is new, after a crash too. Several writers take turns. CST_E_INVALID_ARGUMENT for another extension and for a
- * version whose name cannot be that of a file, CST_E_STORE_BUSY when another program keeps the folder locked for long. */
+
+/* Writes the model to a path. The extension selects the format: .xcdatamodel, .mom, or .xcdatamodeld and .momd,
+ * bundles of versions. In a bundle, `version` is added or replaced and becomes the current version, unless
+ * CST_MODEL_KEEP_CURRENT is set. A null `version` is the one from which the model was read, otherwise the current one;
+ * the current version stays the same then.
+ *
+ * Other files in a bundle and permissions stay; a symbolic link is followed. At any time, also after a crash, the path
+ * holds either the whole former content or the whole new one. Several writers take turns. Fails with
+ * CST_E_INVALID_ARGUMENT for another extension and for a version that cannot be a file name, and with CST_E_STORE_BUSY
+ * if another program keeps the folder locked. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_write(const cst_model *model, cst_string path, cst_string version,
                                                      uint32_t flags, cst_error **error);
-/* Compiles a source with all its versions, or makes a source of a compiled model: from `path`, which is read as by
- * cst_model_load, to `target`, whose extension says as what; .xcdatamodel and .mom get the current version alone. `module`
- * is the Swift module of classes that a source names without one (null: they stay so). Of a compiled bundle
- * that is there all versions are replaced, and what else lies in it stays; a source must not be there yet.
+
+/* Compiles a source with all its versions, or makes a source of a compiled model. Reads `path` like cst_model_load and
+ * writes `target`, whose extension selects the format; .xcdatamodel and .mom get the current version only. `module` is
+ * the Swift module of classes for which a source names no module; null leaves them without. In an existing compiled
+ * bundle all versions are replaced and other files stay; a source must not exist yet. Fails with
  * CST_E_INVALID_ARGUMENT for a target that contains `path` or holds anything but a compiled model. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_convert(cst_string path, cst_string target, cst_string module,
                                                        uint32_t flags, cst_error **error);
-/* As cst_model_merge, of all models that lie in a folder, Apple's mergedModelFromBundles: the current version of each bundle,
- * or for a store every version. A source beside its compiled form counts once. CST_E_MODEL when there is none. */
+
+/* Merges all models in a folder, like Apple's mergedModelFromBundles: of each bundle the current version, or every
+ * version if `store_path` is not null. Otherwise like cst_model_merge. A source beside its compiled form counts once.
+ * Fails with CST_E_MODEL if the folder has no model. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_merge_folder(cst_string path, cst_string store_path,
                                                             cst_model **out_model CST_OWNED, cst_error **error);
-/* One text for the version hashes of all entities: NSStoreModelVersionChecksumKey of stores. */
+
+/* Fills a buffer with one text for the version hashes of all entities, NSStoreModelVersionChecksumKey of stores. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_checksum(const cst_model *model, cst_buffer *out_text,
                                                              cst_error **error);
-/* The name and the checksum of every version that a bundle holds, in turns, each ended by a NUL. out_count is how many
- * versions there are; it may be NULL. */
+
+/* Fills a buffer with the name and the checksum of every version in a bundle, in turns, each terminated by a NUL.
+ * `out_count` receives the number of versions and may be NULL. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_version_checksums(cst_string path, cst_buffer *out_texts,
                                                                       size_t *out_count, cst_error **error);
-/* Whether the store at `store_path` holds the entities of a configuration (null: all), and those alone, as the model has
- * them: isConfiguration:compatibleWithStoreMetadata:. A store that says nothing of itself is compatible with no model. */
+
+/* Reports whether the store at `store_path` holds exactly the entities of a configuration (null: all) as the model has
+ * them, like isConfiguration:compatibleWithStoreMetadata:. A store without version hashes is compatible with no model.
+ */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_is_compatible(const cst_model *model, cst_string configuration,
                                                              cst_string store_path, bool *out_compatible,
                                                              cst_error **error);
-/* The same for a store's metadata, a property list of either form (what Z_METADATA holds). */
+
+/* Reports the same for the metadata of a store, a binary or XML property list (the content of Z_METADATA). */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_is_compatible_metadata(const cst_model *model, cst_string configuration,
                                                                       cst_bytes metadata, bool *out_compatible,
                                                                       cst_error **error);
-/* Takes over what the parts of a model are called for people. `path` is a .strings file, or the path of a model beside which
- * they lie, in <Model>Model.strings of <language>.lproj or of the model's folder; cst_model_load does that by itself.
- * `language` is "de" or "zh-Hans"; null is the user's, by LANGUAGE, LC_ALL, LC_MESSAGES, LANG. CST_NOT_FOUND when there are
- * none. */
+
+/* Loads the names of the parts of a model for people. `path` is a .strings file, or the path of a model beside which
+ * they lie, in <Model>Model.strings of <language>.lproj or of the model's folder; cst_model_load does this
+ * automatically. `language` is for example "de" or "zh-Hans"; null is the user's, from LANGUAGE, LC_ALL, LC_MESSAGES,
+ * LANG. Returns CST_NOT_FOUND if there are no strings. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_model_load_strings(cst_model *model, cst_string path, cst_string language,
                                                             cst_error **error);
 

@@ -1,4 +1,8 @@
-/* corestone/object_id.h: object IDs
+/* corestone/object_id.h: object IDs.
+ *
+ * An object ID identifies an object beyond its context: pass it to another thread or, as a URI, to another program,
+ * and use cst_context_object_with_id there. An unsaved object has a temporary ID, which its first save replaces. IDs
+ * are immutable values; any thread may use them. The caller owns the handles.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,18 +16,24 @@ extern "C" {
 #endif
 
 /* ======== object ID ====================================================================================== */
-/* IDs are values; they may cross threads. */
 
-/* x-coredata://<store UUID>/<Entity>/p<number>; x-coredata:///<Entity>/t<UUID> while temporary. */
+/* Fills a buffer with the URI of the ID: x-coredata://<store UUID>/<Entity>/p<number>, or
+ * x-coredata:///<Entity>/t<UUID> while it is temporary. cst_coordinator_object_id converts a URI back. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_object_id_copy_uri(const cst_object_id *id, cst_buffer *out_uri,
                                                             cst_error **error);
+
+/* Reports whether the ID is temporary: its object was not saved yet. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_object_id_is_temporary(const cst_object_id *id, bool *out_temporary,
                                                                 cst_error **error);
+
+/* Stores the entity of the object, borrowed from the model. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_object_id_entity(const cst_object_id *id, cst_entity **out_entity CST_BORROWED,
                                                           cst_error **error);
-/* Whether two IDs stand for the same object; false when one is no live handle. */
+
+/* Reports whether two IDs stand for the same object; false for an invalid handle. */
 CST_EXPORT CST_ANY_THREAD bool cst_object_id_equal(const cst_object_id *a, const cst_object_id *b);
-/* Equal IDs have equal hashes; 0 for an invalid handle. */
+
+/* Returns a hash that is equal for equal IDs, or 0 for an invalid handle. */
 CST_EXPORT CST_ANY_THREAD uint64_t cst_object_id_hash(const cst_object_id *id);
 
 #ifdef __cplusplus

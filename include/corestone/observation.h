@@ -1,4 +1,12 @@
-/* corestone/observation.h: observing contexts and objects
+/* corestone/observation.h: observing contexts and objects.
+ *
+ * cst_context_observe calls a function for notifications of a context, such as saves; cst_object_observe for changes
+ * of one property. An observation lasts until cst_observation_cancel or until its handle, which the caller owns, is
+ * released, both on any thread. An observation of an object also ends when the object leaves its context.
+ *
+ * Observers run on the queue of their context. They may use the library without restriction, also end their
+ * observation. An observer that causes the event that it observes is called at most 8 times recursively. `destroy` is
+ * called after the last call, at the latest when the context ends.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,59 +20,71 @@ extern "C" {
 #endif
 
 /* ======== observation ==================================================================================== */
-/* An observation lasts until it is cancelled or its handle released, which any thread may do. Callbacks may do what they like,
- * end their observation too; one that causes what it observes is called at most 8 times within itself. `destroy` is called
- * after the last call, at the latest when the context ends. */
 
+/* Notifications of a context. */
 enum {
-    CST_NOTIFICATION_WILL_SAVE = 1,           /* there is something to save; what is changed now is saved too */
-    CST_NOTIFICATION_DID_SAVE = 2,            /* it is done: inserted, updated and deleted are what it wrote */
+    CST_NOTIFICATION_WILL_SAVE = 1,           /* there is something to save; further changes are saved too */
+    CST_NOTIFICATION_DID_SAVE = 2,            /* after a save, with the objects that it inserted, updated and deleted */
     CST_NOTIFICATION_OBJECTS_DID_CHANGE = 3,  /* pending changes were processed, or objects refreshed or invalidated */
     CST_NOTIFICATION_DID_SAVE_OBJECT_IDS = 4, /* like DID_SAVE, as IDs */
-    CST_NOTIFICATION_DID_MERGE_OBJECT_IDS = 5 /* another context's changes were merged into this one; as IDs */
+    CST_NOTIFICATION_DID_MERGE_OBJECT_IDS = 5 /* changes of another context were merged into this one; as IDs */
 };
 
-/* What a notification is about: objects, or IDs where the notification has IDs only. Each is borrowed for the call (cst_retain
- * keeps it), and NULL when it would be empty. */
+/* The objects of a notification, or their IDs if the notification has IDs. Each list is borrowed for the call
+ * (cst_retain keeps it), and NULL if it would be empty. */
 typedef struct cst_changes {
     cst_results *inserted, *updated, *deleted, *refreshed;
     cst_results *invalidated;               /* objects of a store that was removed; they are gone */
     bool invalidated_all;                   /* the context was reset */
-    cst_query_generation *query_generation; /* what a pinned context reads after its save; NULL for others */
+    cst_query_generation *query_generation; /* the state that a pinned context reads after its save; NULL for others */
 } cst_changes;
+
+/* Receives a notification of a context. Context and changes are borrowed for the call. */
 typedef void (*cst_context_observe_fn)(void *userdata, cst_context *context, uint32_t notification,
                                        const cst_changes *changes);
-/* Calls `observe` on the context's queue whenever the context posts the notification. The context is borrowed for the call. */
+
+/* Calls `observe` on the queue of the context whenever the context posts the notification, a CST_NOTIFICATION_
+ * constant. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_observe(cst_context *context, uint32_t notification,
                                                          cst_context_observe_fn observe, void *userdata,
                                                          cst_destroy_fn destroy,
                                                          cst_observation **out_observation CST_OWNED,
                                                          cst_error **error);
 
+/* Options of cst_object_observe: calls the observer also at once with the present value, and also before each change.
+ */
 enum { CST_OBSERVE_INITIAL = 4, CST_OBSERVE_PRIOR = 8 };
+
+/* The kinds of changes of a value. */
 enum { CST_CHANGE_SETTING = 1, CST_CHANGE_INSERTION = 2, CST_CHANGE_REMOVAL = 3, CST_CHANGE_REPLACEMENT = 4 };
 
-/* Borrowed for the call. Members of to-many relationships are CST_ARRAY: all of them for a setting, else those that came
- * (new_value) and went (old_value). */
+/* A change of a property. Borrowed for the call. Members of to-many relationships are CST_ARRAY: all of them for a
+ * setting, otherwise the added ones (new_value) and the removed ones (old_value). */
 typedef struct cst_value_change {
     uint32_t kind; /* CST_CHANGE_… */
-    bool
-        is_prior; /* CST_OBSERVE_PRIOR: it is about to happen, and new_value is null; relationships cannot be changed now */
-    cst_string key_path; /* as it was given */
+    /* For CST_OBSERVE_PRIOR: the change is about to happen, and new_value is null. Relationships cannot be changed
+     * now. */
+    bool is_prior;
+    cst_string key_path; /* as given to cst_object_observe */
     cst_value old_value, new_value;
-    const size_t *indexes; /* of ordered relationships: the places of new_value, or of old_value where nothing came */
+    const size_t *indexes; /* of ordered relationships: the indexes of new_value, or of old_value for a removal */
     size_t index_count;
 } cst_value_change;
+
+/* Receives a change of a property. Object and change are borrowed for the call. */
 typedef void (*cst_object_observe_fn)(void *userdata, cst_object *object, const cst_value_change *change);
-/* Calls `observe` whenever the property at the end of the path changes, or an object on the path does, on both sides of a
- * relationship when both are done. The path is a property, or to-one relationships that lead to one. CST_OBSERVE_INITIAL: also at
- * once, with the value as it is; CST_OBSERVE_PRIOR: also before each change. The observation keeps the object, and ends when it
- * leaves its context. */
+
+/* Calls `observe` whenever the property at the end of a key path changes, or an object on the path does; for a
+ * relationship, after both of its sides changed. The path is a property, or to-one relationships that lead to one.
+ * `options` are CST_OBSERVE_INITIAL, to be called also at once with the present value, and CST_OBSERVE_PRIOR, to be
+ * called also before each change. The observation keeps the object alive and ends when the object leaves its context.
+ */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_observe(cst_object *object, cst_string key_path, uint32_t options,
                                                       cst_object_observe_fn observe, void *userdata,
                                                       cst_destroy_fn destroy,
                                                       cst_observation **out_observation CST_OWNED, cst_error **error);
-/* Ends an observation; may be called again. */
+
+/* Ends an observation. May be called again. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_observation_cancel(cst_observation *observation, cst_error **error);
 
 #ifdef __cplusplus

@@ -1,4 +1,10 @@
-/* corestone/predicate.h: predicates
+/* corestone/predicate.h: predicates: conditions on objects and values.
+ *
+ * A predicate selects objects of a fetch and checks objects or values in memory. cst_predicate_parse reads one from a
+ * format with arguments, as NSPredicate does; the cst_predicate_new_ functions build one from parts;
+ * cst_predicate_get_info and the copy functions take one apart. cst_predicate_evaluate applies it to an object. User
+ * input belongs into arguments, not into the format. The caller owns predicates. They never change, and any thread may
+ * use them; objects are evaluated on their queue.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,20 +18,24 @@ extern "C" {
 #endif
 
 /* ======== predicate ====================================================================================== */
-/* Predicates never change; any thread may use them. */
 
-/* Reads a predicate, for example "age > %d AND department.name == %@". Arguments fill the % conversions in order; %K
- * takes a string (a key path), %@ any value: a list, a set, or an expression, which stands in its place. On
- * CST_E_PREDICATE_SYNTAX cst_error_offset tells where. */
+/* Parses a predicate, for example "age > %d AND department.name == %@". `count` arguments fill the % conversions in
+ * order. %K takes a string (a key path), %@ any value: also a list, a set, or an expression, which takes its place.
+ * After CST_E_PREDICATE_SYNTAX, cst_error_offset returns the position of the mistake. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_predicate_parse(cst_string format, size_t count, const cst_value *arguments,
                                                          cst_predicate **out_predicate CST_OWNED, cst_error **error);
+
+/* The types of compound predicates. */
 enum { CST_PREDICATE_NOT = 0, CST_PREDICATE_AND = 1, CST_PREDICATE_OR = 2 };
-/* A compound of others, which are retained; NOT takes exactly one. */
+
+/* Creates a compound of other predicates, which are retained. `type` is one of these constants; CST_PREDICATE_NOT
+ * takes exactly one predicate. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_predicate_new_compound(uint32_t type, size_t count,
                                                                 const cst_predicate *const *predicates,
                                                                 cst_predicate **out_predicate CST_OWNED,
                                                                 cst_error **error);
-/* NSComparisonPredicateOperatorType. */
+
+/* The operators of comparisons: NSComparisonPredicateOperatorType. */
 enum {
     CST_OPERATOR_LESS_THAN = 0,
     CST_OPERATOR_LESS_THAN_OR_EQUAL = 1,
@@ -38,38 +48,50 @@ enum {
     CST_OPERATOR_BEGINS_WITH = 8,
     CST_OPERATOR_ENDS_WITH = 9,
     CST_OPERATOR_IN = 10,
-    CST_OPERATOR_CUSTOM_SELECTOR = 11, /* read only: write it in a format, "%@ selector: %@" */
+    CST_OPERATOR_CUSTOM_SELECTOR = 11, /* only reported; write it in a format, "%@ selector: %@" */
     CST_OPERATOR_CONTAINS = 99,
     CST_OPERATOR_BETWEEN = 100
 };
-/* NSComparisonPredicateModifier. */
+
+/* The modifiers of comparisons: NSComparisonPredicateModifier. */
 enum { CST_MODIFIER_DIRECT = 0, CST_MODIFIER_ALL = 1, CST_MODIFIER_ANY = 2 };
-/* NSComparisonPredicateOptions; CST_COMPARE_LOCALE_SENSITIVE is [l]. */
+
+/* The options of comparisons: NSComparisonPredicateOptions. CST_COMPARE_LOCALE_SENSITIVE is [l]. */
 enum {
     CST_COMPARE_CASE_INSENSITIVE = 1u << 0,
     CST_COMPARE_DIACRITIC_INSENSITIVE = 1u << 1,
     CST_COMPARE_NORMALIZED = 1u << 2,
     CST_COMPARE_LOCALE_SENSITIVE = 1u << 3
 };
-/* Two expressions and what should hold between them. */
+
+/* Creates a comparison of two expressions. `operator_type` is a CST_OPERATOR_, `modifier` a CST_MODIFIER_ constant,
+ * `options` are CST_COMPARE_ flags. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_predicate_new_comparison(const cst_expression *left, uint32_t operator_type,
                                                                   const cst_expression *right, uint32_t modifier,
                                                                   uint32_t options,
                                                                   cst_predicate **out_predicate CST_OWNED,
                                                                   cst_error **error);
-/* Decides about a value (SELF); `variables` is a CST_DICTIONARY. Both are lent for the call. */
+
+/* Decides whether a condition holds for a value (SELF). `variables` is a CST_DICTIONARY. Both are borrowed for the
+ * call. */
 typedef cst_status (*cst_predicate_block_fn)(void *userdata, const cst_value *value, const cst_value *variables,
                                              bool *out_result, cst_error **error);
-/* A condition that the host decides, in memory, on the thread that evaluates. No store can translate it. */
+
+/* Creates a condition that a function of the host decides, in memory, on the evaluating thread. Stores cannot
+ * translate it to SQL. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_predicate_new_block(cst_predicate_block_fn block, void *userdata,
                                                              cst_destroy_fn destroy,
                                                              cst_predicate **out_predicate CST_OWNED,
                                                              cst_error **error);
-/* A copy in which the $variables of a CST_DICTIONARY are constants; a CST_EXPRESSION stands in the variable's place. */
+
+/* Creates a copy in which $variables are replaced by the values of a CST_DICTIONARY. A CST_EXPRESSION takes the place
+ * of its variable. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_predicate_new_substituted(const cst_predicate *predicate,
                                                                    const cst_value *variables,
                                                                    cst_predicate **out_predicate CST_OWNED,
                                                                    cst_error **error);
+
+/* The kinds of predicates. */
 enum {
     CST_PREDICATE_IS_FALSE = 0,
     CST_PREDICATE_IS_TRUE = 1,
@@ -77,42 +99,54 @@ enum {
     CST_PREDICATE_IS_COMPOUND = 3,
     CST_PREDICATE_IS_BLOCK = 4
 };
-/* What a predicate is made of. */
+
+/* The parts of a predicate. Start from CST_PREDICATE_INFO_INIT. */
 typedef struct cst_predicate_info {
     size_t struct_size;
     uint32_t kind;                             /* CST_PREDICATE_IS_… */
-    uint32_t compound;                         /* CST_PREDICATE_AND, …; of a compound */
+    uint32_t compound;                         /* of a compound: CST_PREDICATE_AND, … */
     size_t part_count;                         /* of a compound */
     uint32_t operator_type, modifier, options; /* of a comparison */
     uint32_t reserved;
 } cst_predicate_info;
 #define CST_PREDICATE_INFO_INIT {sizeof(cst_predicate_info), 0, 0, 0, 0, 0, 0, 0}
+
+/* Fills a struct that was initialised with CST_PREDICATE_INFO_INIT. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_predicate_get_info(const cst_predicate *predicate,
                                                             cst_predicate_info *out_info, cst_error **error);
-/* A part of a compound; CST_END past the last one. */
+
+/* Returns a part of a compound by index. Returns CST_END past the last one. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_predicate_copy_part(const cst_predicate *predicate, size_t index,
                                                              cst_predicate **out_predicate CST_OWNED,
                                                              cst_error **error);
-/* The left (0) or right (1) side of a comparison; CST_NOT_FOUND when it is none. */
+
+/* Returns the left (0) or right (1) side of a comparison. Returns CST_NOT_FOUND for other predicates. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_predicate_copy_side(const cst_predicate *predicate, uint32_t side,
                                                              cst_expression **out_expression CST_OWNED,
                                                              cst_error **error);
-/* The predicate as text, in Core Data's spelling. */
+
+/* Fills a buffer with the predicate as text, in Core Data's spelling. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_predicate_copy_format(const cst_predicate *predicate, cst_buffer *out_text,
                                                                cst_error **error);
-/* Whether two predicates are built the same; false when one is no live handle. */
+
+/* Reports whether two predicates have the same structure; false for an invalid handle. */
 CST_EXPORT CST_ANY_THREAD bool cst_predicate_equal(const cst_predicate *a, const cst_predicate *b);
-/* Equal predicates have equal hashes; 0 for an invalid handle. */
+
+/* Returns a hash that is equal for equal predicates, or 0 for an invalid handle. */
 CST_EXPORT CST_ANY_THREAD uint64_t cst_predicate_hash(const cst_predicate *predicate);
-/* Whether it holds for an object, in memory. On the object's queue. */
+
+/* Reports whether the predicate holds for an object, in memory, on the queue of the object. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_predicate_evaluate(const cst_predicate *predicate, const cst_object *object,
                                                           bool *out_result, cst_error **error);
-/* Whether it holds for a value of any type. `variables` is NULL, or a CST_DICTIONARY of what $names stand for. Objects
- * on their queue. */
+
+/* Reports whether the predicate holds for a value of any type. `variables` is NULL, or a CST_DICTIONARY of the values
+ * of $names. Objects are evaluated on their queue. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_predicate_evaluate_value(const cst_predicate *predicate, const cst_value *value,
                                                                 const cst_value *variables, bool *out_result,
                                                                 cst_error **error);
-/* The same for many values: out_results[i] says whether it holds for values[i]. */
+
+/* Evaluates the predicate for `count` values: out_results[i] is whether it holds for values[i]. Otherwise like
+ * cst_predicate_evaluate_value. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_predicate_filter(const cst_predicate *predicate, size_t count,
                                                         const cst_value *values, const cst_value *variables,
                                                         bool *out_results, cst_error **error);

@@ -1,4 +1,9 @@
-/* corestone/queue.h: the main queue
+/* corestone/queue.h: the main queue.
+ *
+ * Linux has no main run loop. A host that uses contexts of the main queue (CST_QUEUE_MAIN) declares one thread the
+ * main one with cst_main_queue_bind, and runs the waiting blocks there with cst_main_queue_drain.
+ * cst_main_queue_descriptor integrates this into poll, epoll or an event loop. docs/reference/queue.md describes the
+ * queues of contexts.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,15 +17,19 @@ extern "C" {
 #endif
 
 /* ======== main queue ===================================================================================== */
-/* Linux has no main run loop: the host says which thread is the main one and drains its queue there. */
 
-/* Makes the calling thread the main one. CST_E_WRONG_THREAD when another thread is, and still runs. */
+/* Makes the calling thread the main one. Fails with CST_E_WRONG_THREAD if another thread is the main one and still
+ * runs. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_main_queue_bind(cst_error **error);
-/* Runs what waits on the main queue; waits up to timeout_ms for something to run (0: not at all, negative: for ever).
- * out_count, the number of blocks run, may be NULL. CST_UNCHANGED when nothing ran; CST_E_INVALID_ARGUMENT in the middle of a fetch
- * or a save, as in a callback of a host's store. */
+
+/* Runs the blocks that wait on the main queue. Waits up to `timeout_ms` milliseconds for the first one (0: does not
+ * wait, negative: without limit). `out_count` receives the number of blocks that ran and may be NULL. Returns
+ * CST_UNCHANGED if no block ran. Fails with CST_E_INVALID_ARGUMENT during a fetch or a save, for example in a callback
+ * of a host's store. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_main_queue_drain(int32_t timeout_ms, size_t *out_count, cst_error **error);
-/* A descriptor that is readable while something waits on the main queue, for poll, epoll or asyncio. Do not close it. */
+
+/* Stores a file descriptor that is readable while a block waits on the main queue, for poll, epoll or asyncio. Do not
+ * close it. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_main_queue_descriptor(int *out_descriptor, cst_error **error);
 
 #ifdef __cplusplus

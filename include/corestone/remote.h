@@ -1,4 +1,10 @@
-/* corestone/remote.h: changes by other processes
+/* corestone/remote.h: changes by other processes and coordinators.
+ *
+ * Another process, or another coordinator of this process, may save to a store that is open here. A context merges
+ * such changes automatically with cst_context_set_merges_remote_changes; an observer of CST_COORDINATOR_REMOTE_CHANGE
+ * (cst_coordinator_observe) learns of them. Each store is watched by a thread as long as a context or an observer
+ * needs it; observers are called on that thread. Without them no store is watched. The functions may be called on any
+ * thread.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,16 +18,16 @@ extern "C" {
 #endif
 
 /* ======== remote ========================================================================================= */
-/* What somebody else writes into a store: another process, or another coordinator of this one. Each store is watched by a
- * thread as long as somebody wants to know: a context that merges, or an observer of CST_COORDINATOR_REMOTE_CHANGE
- * (cst_coordinator_observe), who is called on that thread. Nothing is watched before. */
 
-/* Whether the context merges by itself what somebody else saves; at first it does not. Objects without changes get the new
- * values, changed ones keep their changes on top, inserted ones come in, deleted ones go, as cst_context_merge_changes has it.
- * It merges on its own queue; one that is confined to a thread when it next fetches or processes pending changes.
- * CST_E_INVALID_ARGUMENT for a child, which merges what its parent merges, if it merges what that saves. */
+/* Sets whether the context automatically merges changes by other processes and coordinators. Initially false. Objects
+ * without changes get the new values, changed objects keep their changes on top, inserted objects become known,
+ * deleted ones go: see cst_context_merge_changes. The context merges on its own queue; one that is confined to a
+ * thread when it next fetches or processes pending changes. Fails with CST_E_INVALID_ARGUMENT for a child, which gets
+ * the changes by merging the saves of its parent. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_set_merges_remote_changes(cst_context *context, bool merges,
                                                                            cst_error **error);
+
+/* Reports whether the context merges changes by other processes and coordinators. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_merges_remote_changes(const cst_context *context, bool *out_merges,
                                                                        cst_error **error);
 

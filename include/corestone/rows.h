@@ -1,4 +1,8 @@
-/* corestone/rows.h: values of columns
+/* corestone/rows.h: rows: values of columns instead of objects.
+ *
+ * cst_context_fetch_rows, cst_context_aggregate and cst_object_copy_values return rows. A row has one value for each
+ * column. Rows never change. The caller owns them. Rows that were read at once may be used on any thread; lazy ones
+ * (cst_rows_batch_size) read their values on the queue of their context.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,20 +16,25 @@ extern "C" {
 #endif
 
 /* ======== rows =========================================================================================== */
-/* Values of columns instead of objects. Rows that were all read at once never change, and any thread may use them. Lazy ones
- * (cst_rows_batch_size) belong to the queue of their context, which reads their values. */
 
-/* How many rows there are. */
+/* Returns the number of rows, or 0 for an invalid handle. */
 CST_EXPORT CST_ANY_THREAD size_t cst_rows_count(const cst_rows *rows);
-/* How many rows are read at a time, when values of one are asked for; 0 when all were read at once. Rows of a request with a batch
- * size are lazy when one of the columns is the object itself, and so its ID: they know which rows there are, and a row is as it is
- * when it is read. One that was deleted meanwhile has nulls beside the ID. */
+
+/* Returns the number of rows that are read at a time, when their values are requested, or 0 if all were read at once.
+ * Rows of a request with a batch size are lazy if one of the columns is the object itself, and so its ID: the rows are
+ * known, and a row has the values of the time at which it is read. A row that was deleted meanwhile has nulls beside
+ * its ID. */
 CST_EXPORT CST_ANY_THREAD size_t cst_rows_batch_size(const cst_rows *rows);
+
+/* Returns the number of columns, or 0 for an invalid handle. */
 CST_EXPORT CST_ANY_THREAD size_t cst_rows_column_count(const cst_rows *rows);
-/* A null string past the last column. */
+
+/* Returns the name of a column, or a null string past the last one. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_rows_column_name(const cst_rows *rows, size_t index);
-/* The values of `count` rows from `first`, row by row: count times cst_rows_column_count of them, each to be disposed. Objects
- * are CST_OBJECT_ID. CST_E_INVALID_ARGUMENT past the last row. The queue is that of lazy rows; others on any thread. */
+
+/* Stores the values of `count` rows from the index `first`, row by row: count times cst_rows_column_count values, each
+ * to be ended with cst_value_dispose. Objects are CST_OBJECT_ID. Fails with CST_E_INVALID_ARGUMENT past the last row.
+ * Lazy rows are read on their queue, others on any thread. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_rows_copy_values(const cst_rows *rows, size_t first, size_t count,
                                                         cst_value *out_values CST_OWNED, cst_error **error);
 

@@ -1,4 +1,12 @@
-/* corestone/types.h: handles, status codes, strings, values
+/* corestone/types.h: handles and plain values that every other header uses.
+ *
+ * A handle stands for an object of the library: a model, a context, a managed object. It is a token, not an address.
+ * cst_retain and cst_release (library.h) take handles of every type, on any thread. Children keep their parents alive,
+ * so handles may be released in any order.
+ *
+ * Plain values are the types that calls pass and return: status codes (cst_status), text (cst_string), bytes
+ * (cst_bytes), values of properties (cst_value), and buffers that a call fills (cst_buffer). They are structs of the
+ * caller. Text and bytes in them are views, with exceptions that are noted. Plain values have no thread of their own.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,78 +24,181 @@ extern "C" {
 
 /* ======== handles ======================================================================================== */
 
+/* Why a call failed. Created by a failing call for its `error` parameter, or by cst_error_new_custom. Immutable,
+ * usable on any thread. The caller owns it and releases it. See error.h. */
 typedef struct cst_error cst_error;
+
+/* A model: entities, fetch request templates and configurations. Created by cst_model_new, cst_model_load and others.
+ * Changed by one thread at a time until it is frozen, then immutable and usable on any thread. Lives until it is
+ * released and its coordinators are gone. See model.h. */
 typedef struct cst_model cst_model;
+
+/* An entity of a model. Created by cst_model_add_entity or read with the model. Borrowed: valid as long as the model,
+ * or until cst_entity_remove. See entity.h. */
 typedef struct cst_entity cst_entity;
+
+/* An attribute of an entity, or an element of a composite attribute. Created by cst_entity_add_attribute and
+ * cst_attribute_add_element. Borrowed: valid as long as the model, or until the property is removed. See property.h. */
 typedef struct cst_attribute cst_attribute;
+
+/* A relationship of an entity. Created by cst_entity_add_relationship. Borrowed: valid as long as the model, or until
+ * the property is removed. See property.h. */
 typedef struct cst_relationship cst_relationship;
+
+/* A coordinator: the open stores of one model. Created by cst_coordinator_new or cst_coordinator_open_store, or by a
+ * container. Usable on any thread. Its stores are closed by cst_coordinator_close, or when its last handle, context
+ * and store handle are gone. See store.h. */
 typedef struct cst_coordinator cst_coordinator;
+
+/* An open store of a coordinator. Created by cst_coordinator_add_store and others. Usable on any thread. The store
+ * stays open until it is removed or its coordinator is closed. See store.h. */
 typedef struct cst_store cst_store;
+
+/* A context: a scratch pad of objects on top of a coordinator or of another context. Created by cst_context_new,
+ * cst_context_new_child, a container or a document. Used on its queue. It ends when it is closed, or with its last
+ * handle and its last object handle. Unsaved changes are lost then. See context.h. */
 typedef struct cst_context cst_context;
+
+/* A managed object of a context. Returned by fetches, insertions, results and relationships; cst_object_new creates
+ * one outside every context. A context hands out one handle for each object, so handles are equal when objects are.
+ * Used on the queue of its context. After a reset of the context, the end of its row or the removal of its store,
+ * calls fail with CST_E_OBJECT_GONE. See object.h. */
 typedef struct cst_object cst_object;
+
+/* The identity of an object, which may cross threads. Created by cst_object_copy_id, cst_results_copy_id and others.
+ * Immutable, usable on any thread. Compare with cst_object_id_equal. See object_id.h. */
 typedef struct cst_object_id cst_object_id;
+
+/* A predicate: a condition on objects or values. Created by cst_predicate_parse and the cst_predicate_new_… functions.
+ * Immutable, usable on any thread. See predicate.h. */
 typedef struct cst_predicate cst_predicate;
+
+/* An expression: one side of a comparison, a computed column or a value of a batch update. Created by
+ * cst_expression_parse and the cst_expression_new_… functions. Immutable, usable on any thread. See expression.h. */
 typedef struct cst_expression cst_expression;
+
+/* A fetch request: entity, predicate, order and limits of a fetch. Created by cst_fetch_request_new or copied from a
+ * model. Used by one thread at a time. A fetch reads it during the call only. See fetch.h. */
 typedef struct cst_fetch_request cst_fetch_request;
+
+/* A list of objects or object IDs. Returned by fetches, relationships and others. It never changes and keeps its
+ * objects alive. Used on the queue of its context. See results.h. */
 typedef struct cst_results cst_results;
+
+/* A position among the objects of a fetch, which come a batch at a time. Created by cst_context_fetch_cursor. Used on
+ * the queue of its context. See cursor.h. */
 typedef struct cst_cursor cst_cursor;
+
+/* A fetch that runs in the background. Created by cst_context_fetch_asynchronously. cst_asynchronous_fetch_cancel
+ * stops it. See fetch.h. */
 typedef struct cst_asynchronous_fetch cst_asynchronous_fetch;
+
+/* The results of a request by section and row, with a delegate that learns of changes. Created by cst_controller_new.
+ * Used on the queue of its context. See controller.h. */
 typedef struct cst_controller cst_controller;
+
+/* Sections and objects of followed results at one time. Passed in a cst_difference, and created by
+ * cst_controller_copy_snapshot. Immutable. See live.h. */
 typedef struct cst_snapshot cst_snapshot;
+
+/* Values of columns, row by row. Returned by cst_context_fetch_rows and others. Immutable; lazy rows are used on the
+ * queue of their context, others on any thread. See rows.h. */
 typedef struct cst_rows cst_rows;
+
+/* A mapping model: how the objects of one version of a model become those of another. Created by
+ * cst_mapping_model_load. Immutable, usable on any thread. See mapping.h. */
 typedef struct cst_mapping_model cst_mapping_model;
+
+/* A running observation of a context, an object, a coordinator, a document, an undo manager or a fetch. Created by the
+ * …_observe functions. It ends with cst_observation_cancel or with its last handle, on any thread. See observation.h.
+ */
 typedef struct cst_observation cst_observation;
+
+/* A stack of steps that can be undone and redone. Created by cst_undo_manager_new. Usable on any thread. A context
+ * that records its changes there keeps it alive. See undo.h. */
 typedef struct cst_undo_manager cst_undo_manager;
+
+/* A rule that resolves conflicts of a save. Created by cst_merge_policy_new. Immutable, usable on any thread. A
+ * context keeps its policy alive. See merging.h. */
 typedef struct cst_merge_policy cst_merge_policy;
+
+/* A conflict that a save found. Passed to a merge policy for the call, or borrowed from the error of the save. See
+ * merging.h. */
 typedef struct cst_conflict cst_conflict;
+
+/* One state of the stores of a coordinator. Created by cst_query_generation_current and
+ * cst_coordinator_query_generation. Usable on any thread. The state can be read as long as a handle or a pinned
+ * context holds the generation. See generation.h. */
 typedef struct cst_query_generation cst_query_generation;
+
+/* A change of many rows that is made in the store. Created by cst_batch_insert_new, cst_batch_update_new or
+ * cst_batch_delete_new. Used by one thread at a time, and executed any number of times. See batch.h. */
 typedef struct cst_batch_request cst_batch_request;
+
+/* A container: a model, its stores and its contexts. Created by cst_container_new or cst_container_open. Usable on any
+ * thread. Its stores are closed by cst_container_close, or when its last handle and its contexts are gone. See
+ * container.h. */
 typedef struct cst_container cst_container;
+
+/* A document: one store that is opened, edited with undo, saved and reverted. Created by cst_document_new or
+ * cst_document_open. Usable on any thread; its context on the context's queue. Closed by cst_document_close. See
+ * document.h. */
 typedef struct cst_document cst_document;
+
+/* The place into which a callback of a host's store pushes rows. Passed to the callback, usable on its thread until it
+ * returns, and invalid afterwards. See host_store.h. */
 typedef struct cst_row_sink cst_row_sink;
+
+/* A save into a host's store. Passed to the callback `save`, usable until it returns, and invalid afterwards. See
+ * host_store.h. */
 typedef struct cst_save_request cst_save_request;
 
 /* ======== plain values =================================================================================== */
 
+/* The outcome of a call: 0 for success, positive for an expected outcome, negative for a failure. One of the constants
+ * below. */
 typedef int32_t cst_status;
+
+/* The statuses. Numbers never change. */
 enum {
     CST_OK = 0,
-    CST_NOT_FOUND = 1, /* the thing asked for does not exist; no error is set */
-    CST_END = 2,       /* nothing is left to give */
+    CST_NOT_FOUND = 1, /* the requested item does not exist; no error is set */
+    CST_END = 2,       /* there are no more items */
     CST_UNCHANGED = 3, /* there was nothing to do */
 
-    CST_E_INTERNAL = -1,
-    CST_E_INVALID_ARGUMENT = -2,
-    CST_E_INVALID_HANDLE = -3,
-    CST_E_WRONG_THREAD = -4,
-    CST_E_INVALID_UTF8 = -5,
-    CST_E_TYPE_MISMATCH = -6,
-    CST_E_NO_MEMORY = -7,
-    CST_E_CALLBACK = -8,
-    CST_E_UNSUPPORTED = -9,
-    CST_E_FORKED = -10,
-    CST_E_CANCELLED = -11,
+    CST_E_INTERNAL = -1,         /* a defect of the library */
+    CST_E_INVALID_ARGUMENT = -2, /* a missing pointer, an index out of range, an unknown option */
+    CST_E_INVALID_HANDLE = -3,   /* NULL, a released handle, or a handle of another type */
+    CST_E_WRONG_THREAD = -4,     /* a call that is not on the queue of the context */
+    CST_E_INVALID_UTF8 = -5,     /* text that is not UTF-8 */
+    CST_E_TYPE_MISMATCH = -6,    /* a value of the wrong type for its property */
+    CST_E_NO_MEMORY = -7,        /* the system has no memory or no thread left */
+    CST_E_CALLBACK = -8,         /* a callback of the host failed; its error is the detail */
+    CST_E_UNSUPPORTED = -9,      /* the store cannot do this */
+    CST_E_FORKED = -10,          /* the process was forked after the library was used */
+    CST_E_CANCELLED = -11,       /* the host stopped the call */
 
-    CST_E_VALIDATION = -100,
-    CST_E_CONFLICT = -101,
-    CST_E_OBJECT_GONE = -102,
-    CST_E_UNSAVED_CHANGES = -103,
+    CST_E_VALIDATION = -100,      /* a save found invalid objects */
+    CST_E_CONFLICT = -101,        /* a save found that its rows were changed elsewhere */
+    CST_E_OBJECT_GONE = -102,     /* the row was deleted, the context was reset, or the store was removed */
+    CST_E_UNSAVED_CHANGES = -103, /* changes are not saved, so nothing was closed */
 
-    CST_E_PREDICATE_SYNTAX = -200,
-    CST_E_PREDICATE = -201,
+    CST_E_PREDICATE_SYNTAX = -200, /* text that is not a predicate or an expression */
+    CST_E_PREDICATE = -201,        /* a predicate that cannot be applied here */
 
-    CST_E_STORE_IO = -300,
-    CST_E_STORE_BUSY = -301,
-    CST_E_STORE_CORRUPT = -302,
-    CST_E_STORE_READ_ONLY = -303,
-    CST_E_NOT_A_STORE = -304,
+    CST_E_STORE_IO = -300,        /* reading or writing a file failed */
+    CST_E_STORE_BUSY = -301,      /* another process or connection keeps the store locked */
+    CST_E_STORE_CORRUPT = -302,   /* a damaged file */
+    CST_E_STORE_READ_ONLY = -303, /* a write to a read-only store */
+    CST_E_NOT_A_STORE = -304,     /* a file that is not a store, or not one of this type */
 
-    CST_E_MODEL_MISMATCH = -400,
-    CST_E_MIGRATION = -401,
-    CST_E_MODEL = -402
+    CST_E_MODEL_MISMATCH = -400, /* the store was written with another model */
+    CST_E_MIGRATION = -401,      /* reserved for migration */
+    CST_E_MODEL = -402           /* a mistake in a model, or a change of a frozen one */
 };
 
-/* What cst_error_code returns: Core Data's codes in NSCocoaErrorDomain; 0 where Core Data has none. */
+/* The values of cst_error_code: Core Data's codes in NSCocoaErrorDomain. An error has the code 0 where Core Data has
+ * no code. */
 enum {
     CST_CODE_MANAGED_OBJECT_VALIDATION = 1550,
     CST_CODE_MANAGED_OBJECT_CONSTRAINT_VALIDATION = 1551,
@@ -140,33 +251,41 @@ enum {
     CST_CODE_STAGED_MIGRATION_BACKWARD_MIGRATION = 134506
 };
 
-/* A property's key: constant within one model, the same for an entity and the entities that inherit from it. */
+/* The key of a property: constant within one model, and the same for an entity and the entities that inherit from it.
+ * See cst_entity_key. */
 typedef uint32_t cst_key;
+
+/* The key of no property. */
 #define CST_NO_KEY ((cst_key)0xFFFFFFFFu)
 
-/* As a size: "data is NUL-terminated". */
+/* As the size of a cst_string: the data is NUL-terminated. */
 #define CST_NUL ((size_t)-1)
 
+/* Text in UTF-8. As input, `size` may be CST_NUL; as output, the data is also NUL-terminated. CST_TEXT and
+ * cst_string_from (inline.h) make one. */
 typedef struct cst_string {
-    const char *data; /* NULL is null, not empty */
-    size_t size;      /* bytes, or CST_NUL */
+    const char *data; /* NULL is null, which differs from empty */
+    size_t size;      /* in bytes, or CST_NUL */
 } cst_string;
 
+/* A view of bytes. `data` may be NULL when `size`, the number of bytes, is 0. */
 typedef struct cst_bytes {
     const uint8_t *data;
     size_t size;
 } cst_bytes;
 
-/* Text or bytes that a call fills: begin with all zero, use again at will, end with cst_buffer_dispose.
- * data[size] is always NUL. */
+/* Text or bytes that a call fills. Begins as all zero, can be filled any number of times, and ends with
+ * cst_buffer_dispose. data[size] is always NUL. Capacity is the size of the memory; do not change the members. */
 typedef struct cst_buffer {
     char *data;
     size_t size;
     size_t capacity;
 } cst_buffer;
 
-/* What a cst_value holds. */
+/* The type of a cst_value: one of the constants below. */
 typedef uint32_t cst_type;
+
+/* The types of values. */
 enum {
     CST_NULL = 0,
     CST_BOOL = 1,
@@ -180,60 +299,70 @@ enum {
     CST_OBJECT = 9,
     CST_OBJECT_ID = 10,
     CST_URI = 11,
-    /* Of predicates, expressions and sorting only; properties do not hold them. */
+    /* For predicates, expressions and sorting only; properties do not hold these. */
     CST_ARRAY = 12,
     CST_SET = 13,
-    CST_DICTIONARY = 14, /* a string, what it stands for, the next string, … */
-    CST_HOST = 15,       /* something of the host's: cst_host_callbacks */
-    CST_EXPRESSION = 16, /* as an argument of %@ or a variable: stands in its place */
-    CST_DEFAULT = 17     /* in a row of a batch insertion: what the model says that a new object has */
+    CST_DICTIONARY = 14, /* keys and values in turns; keys are strings */
+    CST_HOST = 15,       /* an object of the host: cst_host_callbacks */
+    CST_EXPRESSION = 16, /* as an argument of %@ or as a variable: takes its place */
+    CST_DEFAULT = 17     /* in a row of a batch insertion: the default of the attribute */
 };
 
-/* 128-bit unsigned mantissa, low word first; sign and exponent are in cst_value.aux (CST_DECIMAL_AUX). */
+/* The mantissa of a decimal number: 128 bits, unsigned, low word first. The sign and the exponent are in cst_value.aux
+ * (CST_DECIMAL_AUX). */
 typedef struct cst_decimal {
     uint64_t mantissa[2];
 } cst_decimal;
 
-/* The aux of a decimal: value = (negative ? -1 : 1) * mantissa * 10^exponent, mantissa below 10^38,
- * exponent -128 ... 127. */
+/* The aux of a decimal, whose value is (negative ? -1 : 1) * mantissa * 10^exponent. The mantissa is below 10^38, the
+ * exponent between -128 and 127. */
 #define CST_DECIMAL_AUX(negative, exponent) ((uint32_t)(uint8_t)(int8_t)(exponent) | ((negative) ? 0x100u : 0u))
+
+/* The exponent in the aux of a decimal. */
 #define CST_DECIMAL_EXPONENT(aux) ((int)(int8_t)(uint8_t)((aux) & 0xFFu))
+
+/* Whether the aux of a decimal has a minus sign. */
 #define CST_DECIMAL_NEGATIVE(aux) (((aux) & 0x100u) != 0)
 
-/* The members of a collection. */
+/* The members of a collection: `size` values at `data`. */
 typedef struct cst_values {
     const struct cst_value *data;
     size_t size;
 } cst_values;
 
-/* Something of the host's, and how the library asks it. */
+/* An object of the host, and the callbacks by which the library reads it. */
 typedef struct cst_host {
     const struct cst_host_callbacks *callbacks;
     void *object;
 } cst_host;
 
+/* A value of a property, an argument of a predicate, or a result. `type` selects the member of `as`. The functions of
+ * inline.h make values. Text, bytes and handles in a value are borrowed unless the call that returned it is marked
+ * CST_OWNED; then cst_value_dispose frees them. */
 typedef struct cst_value {
-    cst_type type;
-    uint32_t aux; /* zero, but for decimals */
+    cst_type type; /* CST_NULL, … */
+    uint32_t aux;  /* CST_DECIMAL_AUX for decimals, else 0 */
     union {
         bool boolean;
         int64_t integer;
         double real;
         double date;
         cst_decimal decimal;
-        cst_string string; /* also CST_URI */
+        cst_string string; /* CST_STRING and CST_URI */
         cst_bytes bytes;
         uint8_t uuid[16];
         cst_object *object;
         cst_object_id *object_id;
         cst_expression *expression;
-        cst_values values; /* CST_ARRAY, CST_SET, CST_DICTIONARY */
+        cst_values values; /* CST_ARRAY, CST_SET and CST_DICTIONARY */
         cst_host host;
     } as;
 } cst_value;
 
-/* Core Data's codes of attribute types. */
+/* The type of an attribute: one of the constants below. */
 typedef int32_t cst_attribute_type;
+
+/* Core Data's codes of attribute types. */
 enum {
     CST_ATTRIBUTE_UNDEFINED = 0, /* transient attributes only */
     CST_ATTRIBUTE_INTEGER_16 = 100,
@@ -250,11 +379,11 @@ enum {
     CST_ATTRIBUTE_URI = 1200,
     CST_ATTRIBUTE_TRANSFORMABLE = 1800,
     CST_ATTRIBUTE_OBJECT_ID = 2000, /* transient attributes only */
-    CST_ATTRIBUTE_COMPOSITE = 2100  /* in models that were read; no store can be made for them yet */
+    CST_ATTRIBUTE_COMPOSITE = 2100  /* has elements: cst_attribute_add_element */
 };
 
-/* Frees what a host hung on a callback or an error. Called exactly once: on failure before the call returns, else
- * after the last use. Within a callback, both are put off until the outermost call of the thread returns. */
+/* Frees the userdata of a callback or an error. Called exactly once: before the call returns if it fails, otherwise
+ * after the last use. Within a callback, both are deferred until the outermost call of the thread returns. */
 typedef void (*cst_destroy_fn)(void *userdata);
 
 #if defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
