@@ -44,8 +44,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_container_new(cst_string name, cst_mode
                                                        const cst_container_options *options,
                                                        cst_container **out_container CST_OWNED, cst_error **error);
 
-/* Creates a container for an existing store, opened like by cst_coordinator_open_store, without its model if
- * necessary. `model` and `options` may be NULL. */
+/* Creates a container for an existing store, opened as by cst_coordinator_open_store, without its model if necessary.
+ * `model` and `options` may be NULL. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_open(cst_string path, cst_model *model,
                                                         const cst_store_options *options,
                                                         cst_container **out_container CST_OWNED, cst_error **error);

@@ -93,7 +93,7 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_unlock(cst_context *context, cst_
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_set_origin(cst_context *context, cst_string file, uint32_t line,
                                                             cst_error **error);
 
-/* Records the present line as that place. */
+/* Records the present line of the program for cst_context_set_origin. */
 #define CST_MADE_HERE(context) cst_context_set_origin((context), (cst_string){__FILE__, CST_NUL}, __LINE__, NULL)
 
 /* Called every few milliseconds during a fetch, a count or a save of a context, on its thread. Returning true stops

@@ -59,7 +59,7 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_option(const cst_context *context
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_call_site(cst_context *context, cst_string file, uint32_t line,
                                                              cst_error **error);
 
-/* Records the present line as that place. */
+/* Records the present line of the program for cst_context_set_call_site. */
 #define CST_CALL_SITE(context) cst_context_set_call_site((context), (cst_string){__FILE__, CST_NUL}, __LINE__, NULL)
 
 /* Called when a single fault fires, on its thread, for the present place in the host's code. Fills the buffer with the

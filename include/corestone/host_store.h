@@ -41,7 +41,7 @@ typedef struct cst_row {
     /* A to-one relationship is CST_NULL for no target or the reference of the target; when pushing also CST_OBJECT_ID,
      * or CST_DEFAULT as if it were not listed. A to-many relationship (when pushing, if the store has it at hand; and
      * for an atomic store) is a CST_ARRAY of references or object IDs, in order. Other values are those of the
-     * attribute, converted like by cst_object_set. */
+     * attribute, converted as by cst_object_set. */
     const cst_value *values;
     /* NULL, or the entity of the target for each value: NULL for an attribute and, when pushing, for a target of the
      * relationship's destination entity. If a pushed reference belongs to a row of an inheriting entity, name that

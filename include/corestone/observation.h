@@ -51,8 +51,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_context_observe(cst_context *context, u
                                                          cst_observation **out_observation CST_OWNED,
                                                          cst_error **error);
 
-/* Options of cst_object_observe: calls the observer also at once with the present value, and also before each change.
- */
+/* Options of cst_object_observe: calls also at once with the present value, and calls also before each change. */
 enum { CST_OBSERVE_INITIAL = 4, CST_OBSERVE_PRIOR = 8 };
 
 /* The kinds of changes of a value. */

@@ -254,7 +254,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_optimize_store(cst_coordina
                                                                     uint64_t *out_removed, cst_error **error);
 
 /* Saves a store as one of another type (null is "SQLite") or at another `path`, which must be unused or hold a store
- * without objects, and continues with the new store. All content is copied; then the old store is removed like by
+ * without objects, and continues with the new store. All content is copied; then the old store is removed as by
  * cst_coordinator_remove_store, and its file stays. Every object gets a new ID; CST_COORDINATOR_STORES_DID_CHANGE
  * reports the IDs. `progress` counts objects. `options`, `progress` and `out_store` may be NULL; the configuration is
  * that of the old store. On failure the old store is open as before, and a file created for the new one is removed. */
