@@ -37,12 +37,23 @@
 #define CST_EXPORT __attribute__((visibility("default")))
 #endif
 
-/* Marks for readers and for generators of bindings; they expand to nothing. */
-#define CST_OWNED      /* an output that the caller must release */
-#define CST_BORROWED   /* an output that belongs to something else */
-#define CST_ANY_THREAD /* callable on any thread */
-#define CST_ON_QUEUE   /* callable on the queue of the context only */
-#define CST_ONE_THREAD /* callable on any thread, one at a time */
+/* Marks for readers and for generators of bindings. They expand to nothing unless they are defined before this header is
+ * included: scripts/generate.py makes annotations of them. */
+#ifndef CST_OWNED /* an output that the caller must release */
+#define CST_OWNED
+#endif
+#ifndef CST_BORROWED /* an output that belongs to something else */
+#define CST_BORROWED
+#endif
+#ifndef CST_ANY_THREAD /* callable on any thread */
+#define CST_ANY_THREAD
+#endif
+#ifndef CST_ON_QUEUE /* callable on the queue of the context only */
+#define CST_ON_QUEUE
+#endif
+#ifndef CST_ONE_THREAD /* callable on any thread, one at a time */
+#define CST_ONE_THREAD
+#endif
 
 #ifdef __cplusplus
 extern "C" {
