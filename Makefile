@@ -48,7 +48,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 C_TESTS = $(MAKE) -C Tests/C LIB=$(BUILD)/lib INCLUDE=$(BUILD)/include
 TIMED = SECONDS=0; trap 'code=$$?; echo "make $@: $$([ $$code = 0 ] && echo done || echo FAILED) in $$SECONDS seconds"' EXIT
 
-.PHONY: help deps build library tool demo diagrams test lint format test-asan test-leaks test-tsan stress stress-processes stress-faults stress-reentrancy check-hostile check-mutants fuzz bench install clean
+.PHONY: help deps build library tool generate demo diagrams test lint format test-asan test-leaks test-tsan stress stress-processes stress-faults stress-reentrancy check-hostile check-mutants fuzz bench install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)$$/  make \1\t\2/p' Makefile | expand -t 22
@@ -56,18 +56,21 @@ help: ## list the targets
 deps: ## install the Debian packages and the Python tools that are missing
 	@PYTHON="$(PYTHON)" SWIFT="$(SWIFT)" scripts/deps.sh "$(VENV)"
 
-build: library tool ## build the library, the header and the tool into build/
+build: library tool ## build the library, the header with its description, and the tool into build/
 
 library: deps
 	$(RELEASE) --product corestone $(SONAME_FLAGS)
 	@scripts/stage.sh "$$($(RELEASE) --show-bin-path)/libcorestone.so" $(BUILD)/lib/$(LIBRARY)
 	@ln -sfn $(LIBRARY) $(BUILD)/lib/$(SONAME)
 	@ln -sfn $(SONAME) $(BUILD)/lib/libcorestone.so
-	@mkdir -p $(BUILD)/include && install -C -m 644 include/corestone.h $(BUILD)/include/corestone.h
+	@mkdir -p $(BUILD)/include && install -C -m 644 include/corestone.h include/corestone-api.json $(BUILD)/include/
 
 tool: library
 	$(RELEASE) --product corestone-cli
 	@scripts/stage.sh "$$($(RELEASE) --show-bin-path)/corestone-cli" $(BUILD)/bin/corestone
+
+generate: deps ## write corestone-api.json from the headers, and all that follows from it
+	@$(VENV)/bin/python scripts/generate.py
 
 demo: ## import this machine's package database from C and Python and ask it questions
 	@$(TIMED); $(MAKE) build; scripts/demo.sh $(BUILD)
@@ -126,7 +129,7 @@ fuzz: deps ## libFuzzer on each reader of foreign files, FUZZ_SECONDS (600) each
 bench: build ## the workloads of bench/, beside raw C on SQLite and the Python peers
 	@$(TIMED); $(VENV)/bin/python bench/run.py
 
-install: build ## install library, header, tool, pkg-config and CMake files (PREFIX, DESTDIR)
+install: build ## install library, header, description, tool, pkg-config and CMake files (PREFIX, DESTDIR)
 	@scripts/install.sh "$(BUILD)" "$(VERSION)" "$(DESTDIR)" "$(PREFIX)" "$(LIBDIR)" "$(INCLUDEDIR)" "$(BINDIR)"
 
 clean: ## remove what was built, the Python tools too

@@ -7,7 +7,7 @@ build=$1 version=$2 destdir=$3 prefix=$4 libdir=$5 includedir=$6 bindir=$7
 install -d "$destdir$libdir/pkgconfig" "$destdir$libdir/cmake/Corestone" "$destdir$includedir" "$destdir$bindir"
 install -m 755 "$build/lib/libcorestone.so.$version" "$destdir$libdir/"
 cp -P "$build"/lib/libcorestone.so "$build"/lib/libcorestone.so.[0-9] "$destdir$libdir/"
-install -m 644 "$build/include/corestone.h" "$destdir$includedir/"
+install -m 644 "$build/include/corestone.h" "$build/include/corestone-api.json" "$destdir$includedir/"
 install -m 755 "$build/bin/corestone" "$destdir$bindir/"
 
 # The CMake package finds its files from where it lies, so an installation may be moved as a whole.

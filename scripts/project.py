@@ -1,19 +1,18 @@
-"""What the scripts of this folder share: where things are, and what the header declares."""
+"""What the scripts of this folder share: where things are, and the description of the interface."""
 
 from __future__ import annotations
 
-import re
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
+from api import description
+
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
-HEADER = ROOT / "include" / "corestone.h"
+HEADERS = ROOT / "include"
+DESCRIPTION = HEADERS / "corestone-api.json"
 LIBRARY = BUILD / "lib" / "libcorestone.so"
-
-THREAD_MARKS = ("CST_ANY_THREAD", "CST_ON_QUEUE", "CST_ONE_THREAD")
 
 
 def finish(name: str, problems: list[str], good: str) -> NoReturn:
@@ -33,60 +32,6 @@ def built_library(name: str) -> Path:
     return LIBRARY
 
 
-@dataclass
-class Function:
-    """One function of the header, with the section it stands in."""
-
-    name: str
-    marks: list[str]
-    section: str
-    documented: bool
-    line: int
-
-
-_SECTION = re.compile(r"^/\* =+ (.+?) =+ \*/$")
-_NAME = re.compile(r"\b(cst_\w+)\s*\(")
-
-
-def header_sections() -> list[str]:
-    """The titles of the header's sections, for example "error" or "attribute, relationship"."""
-    lines = HEADER.read_text(encoding="utf-8").splitlines()
-    return [match.group(1) for line in lines if (match := _SECTION.match(line))]
-
-
-def header_functions() -> list[Function]:
-    """The exported functions in order.
-
-    A function counts as documented when a comment stands above it with no blank line between: declarations that
-    follow each other directly share a comment, as a setter and its getter, or a callback's type and its user do.
-    """
-    functions: list[Function] = []
-    section = ""
-    covered = False
-    in_comment = False
-    declaration: list[str] = []
-    start = 0
-    for number, line in enumerate(HEADER.read_text(encoding="utf-8").splitlines(), 1):
-        text = line.strip()
-        if match := _SECTION.match(line):
-            section, covered = match.group(1), False
-        elif declaration:
-            declaration.append(text)
-        elif in_comment or text.startswith("/*"):
-            in_comment = "*/" not in text
-            covered = True
-        elif text.startswith("CST_EXPORT"):
-            declaration, start = [text], number
-        elif not text:
-            # A comment that a blank line parts from what follows speaks of the section.
-            covered = bool(functions) and functions[-1].section != section and covered
-        if declaration and declaration[-1].endswith(";"):
-            whole = " ".join(declaration)
-            found = _NAME.search(whole)
-            if found is None:
-                raise ValueError(f"{HEADER.name}:{start}: an export without a function name")
-            head = whole[: found.start()]
-            marks = [mark for mark in THREAD_MARKS if re.search(rf"\b{mark}\b", head)]
-            functions.append(Function(found.group(1), marks, section, covered, start))
-            declaration = []
-    return functions
+def interface() -> description.Interface:
+    """The interface as include/corestone-api.json describes it; `make lint` compares that with the headers."""
+    return description.load(DESCRIPTION)

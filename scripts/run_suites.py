@@ -72,6 +72,7 @@ def lint_commands() -> list[list[str]]:
         [str(VENV / "clang-format"), "--dry-run", "-Werror", *c_files],
         [str(VENV / "ruff"), "check", "."],
         [str(VENV / "ruff"), "format", "--check", "."],
+        [PYTHON, "scripts/generate.py", "--check"],
         [str(VENV / "vermin"), "--quiet", "--no-tips", "--violations", "-t=3.9-", *python_places()],
     ]
     return commands + mypy_commands()
@@ -111,6 +112,8 @@ def mypy_commands() -> list[list[str]]:
         "Tests/mutants",
     ):
         files = sorted(str(path.relative_to(ROOT)) for path in (ROOT / folder).glob("*.py"))
+        if folder == "scripts":
+            files += sorted(str(path.relative_to(ROOT)) for path in (ROOT / folder / "api").glob("*.py"))
         if files:
             commands.append([mypy, "--strict", *files])
     return commands

@@ -1,0 +1,74 @@
+"""Writes the description of the interface, and all that is generated from it.
+
+The headers below include/ are read once, by libclang. include/corestone-api.json describes them; the rest of the files
+below follows from that description. All of them are committed.
+
+Usage: generate.py           write the files
+       generate.py --check   compare them with what would be written, and name each difference
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+from api import changes, description, headers, index, layouts
+from api.description import Interface
+from project import DESCRIPTION, HEADERS, ROOT, finish
+
+NAME = "generate"
+
+
+OUTPUTS: dict[Path, Callable[[Interface], str]] = {
+    DESCRIPTION: description.to_json,
+    ROOT / "Tests/C/headers/layout.c": layouts.program,
+    ROOT / "Tests/CorestoneABITests/EveryStructTests.swift": layouts.swift_test,
+    ROOT / "docs/reference/functions.md": index.functions_page,
+}
+
+
+def differences(include: Path, outputs: dict[Path, Callable[[Interface], str]], described: Path) -> list[str]:
+    """What `make generate` would change: by name where the description differs, then by file."""
+    fresh = headers.parse(include)
+    problems = headers.rule_problems(fresh)
+    if described.is_file():
+        try:
+            problems += changes.changes(description.load(described), fresh)
+        except (ValueError, TypeError, KeyError) as failure:
+            problems.append(f"{described.name} cannot be read: {failure}")
+    if headers.rule_problems(fresh):
+        return problems
+    for path, write in outputs.items():
+        if not path.is_file() or path.read_text(encoding="utf-8") != write(fresh):
+            problems.append(f"{path.relative_to(ROOT)} is not what `make generate` writes: run it and commit the file")
+    return problems
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--include", type=Path, default=HEADERS, help="the folder of corestone.h, for --check")
+    arguments = parser.parse_args()
+    try:
+        if arguments.check:
+            problems = differences(arguments.include, OUTPUTS, DESCRIPTION)
+            finish(NAME, problems, f"{len(OUTPUTS)} files are as generated")
+        fresh = headers.parse(HEADERS)
+        if problems := headers.rule_problems(fresh):
+            finish(NAME, problems, "")
+        written = []
+        for path, write in OUTPUTS.items():
+            text = write(fresh)
+            if not path.is_file() or path.read_text(encoding="utf-8") != text:
+                path.write_text(text, encoding="utf-8")
+                written.append(str(path.relative_to(ROOT)))
+        finish(
+            NAME, [], f"{len(fresh.functions)} functions; written: {', '.join(written) or 'nothing, all is as it was'}"
+        )
+    except headers.HeaderError as failure:
+        finish(NAME, str(failure).split("\n"), "")
+
+
+if __name__ == "__main__":
+    main()
