@@ -10,18 +10,28 @@ Usage: generate.py           write the files
 from __future__ import annotations
 
 import argparse
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from api import changes, description, headers, index, layouts
+from api import changes, description, headers, index, layouts, python_layer
 from api.description import Interface
 from project import DESCRIPTION, HEADERS, ROOT, finish
 
 NAME = "generate"
 
 
+def formatted_python(text: str) -> str:
+    """Python as `make format` would leave it."""
+    ruff = Path(sys.executable).with_name("ruff")
+    command = [str(ruff), "format", "--config", str(ROOT / "ruff.toml"), "--stdin-filename", "generated.py", "-"]
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
+
+
 OUTPUTS: dict[Path, Callable[[Interface], str]] = {
     DESCRIPTION: description.to_json,
+    ROOT / "bindings/python/corestone/_abi_generated.py": lambda each: formatted_python(python_layer.generate(each)),
     ROOT / "Tests/C/headers/layout.c": layouts.program,
     ROOT / "Tests/CorestoneABITests/EveryStructTests.swift": layouts.swift_test,
     ROOT / "docs/reference/functions.md": index.functions_page,

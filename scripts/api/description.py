@@ -19,8 +19,8 @@ WIDTH = 120
 class Parameter:
     """One parameter. `ownership` is "owned", "borrowed" or empty."""
 
-    name: str
-    type: str
+    name: str = ""
+    type: str = ""
     ownership: str = ""
 
 
@@ -28,7 +28,7 @@ class Parameter:
 class Declaration:
     """A name of the interface, with its place. `doc_of` names the declaration above which a shared comment stands."""
 
-    name: str
+    name: str = ""
     header: str = ""
     section: str = ""
     doc: str = ""
@@ -165,7 +165,7 @@ def _read(kind: type[_Kind], data: dict[str, Any]) -> _Kind:
 
 
 def _plain(thing: Any) -> Any:
-    """Dataclasses as dictionaries, without fields that have their default."""
+    """Dataclasses as dictionaries, without empty fields."""
     if isinstance(thing, list):
         return [_plain(each) for each in thing]
     if not dataclasses.is_dataclass(thing):
@@ -173,7 +173,7 @@ def _plain(thing: Any) -> Any:
     result = {}
     for each in dataclasses.fields(thing):
         value = getattr(thing, each.name)
-        if value == [] or (each.default is not dataclasses.MISSING and value == each.default and each.name != "format"):
+        if value in ("", None) or value == []:
             continue
         result[each.name] = _plain(value)
     return result
