@@ -22,6 +22,8 @@ STRESS_SECONDS ?= 60
 # How many seeds `make stress-reentrancy` makes, and how many with AddressSanitizer.
 REENTRANCY_SEEDS ?= 20000
 REENTRANCY_ASAN_SEEDS ?= 2000
+# With `yes`, `make abi` records changes after which programs that were built before no longer run.
+BREAK ?=
 
 ROOT := $(CURDIR)
 BUILD := $(ROOT)/build
@@ -48,7 +50,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 C_TESTS = $(MAKE) -C Tests/C LIB=$(BUILD)/lib INCLUDE=$(BUILD)/include
 TIMED = SECONDS=0; trap 'code=$$?; echo "make $@: $$([ $$code = 0 ] && echo done || echo FAILED) in $$SECONDS seconds"' EXIT
 
-.PHONY: help deps build library tool generate demo diagrams test lint format test-asan test-leaks test-tsan stress stress-processes stress-faults stress-reentrancy check-hostile check-mutants fuzz bench install clean
+.PHONY: help deps build library tool generate abi demo diagrams test lint format test-asan test-leaks test-tsan stress stress-processes stress-faults stress-reentrancy check-hostile check-mutants fuzz bench install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)$$/  make \1\t\2/p' Makefile | expand -t 22
@@ -69,8 +71,11 @@ tool: library
 	$(RELEASE) --product corestone-cli
 	@scripts/stage.sh "$$($(RELEASE) --show-bin-path)/corestone-cli" $(BUILD)/bin/corestone
 
-generate: deps ## write corestone-api.json from the headers, and all that follows from it
+generate: deps ## write corestone-api.json from the headers, and the files that are generated from it
 	@$(VENV)/bin/python scripts/generate.py
+
+abi: deps ## record additions to the interface in abi/corestone.abi; BREAK=yes records intended breaks too
+	@$(VENV)/bin/python scripts/check_abi.py --write $(if $(filter yes,$(BREAK)),--break)
 
 demo: ## import this machine's package database from C and Python and ask it questions
 	@$(TIMED); $(MAKE) build; scripts/demo.sh $(BUILD)

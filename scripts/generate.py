@@ -1,10 +1,10 @@
-"""Writes the description of the interface, and all that is generated from it.
+"""Writes the description of the interface, and the files that are generated from it.
 
-The headers below include/ are read once, by libclang. include/corestone-api.json describes them; the rest of the files
-below follows from that description. All of them are committed.
+The headers in include/ are read once, by libclang. include/corestone-api.json describes them, and the other files
+follow from that description. All of them are committed.
 
 Usage: generate.py           write the files
-       generate.py --check   compare them with what would be written, and name each difference
+       generate.py --check   compare them with the headers, and name each difference
 """
 
 from __future__ import annotations
@@ -38,8 +38,12 @@ OUTPUTS: dict[Path, Callable[[Interface], str]] = {
 }
 
 
+def shown(path: Path) -> str:
+    return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
+
+
 def differences(include: Path, outputs: dict[Path, Callable[[Interface], str]], described: Path) -> list[str]:
-    """What `make generate` would change: by name where the description differs, then by file."""
+    """The changes that `make generate` would make: declarations by name, then files."""
     fresh = headers.parse(include)
     problems = headers.rule_problems(fresh)
     if described.is_file():
@@ -51,7 +55,7 @@ def differences(include: Path, outputs: dict[Path, Callable[[Interface], str]], 
         return problems
     for path, write in outputs.items():
         if not path.is_file() or path.read_text(encoding="utf-8") != write(fresh):
-            problems.append(f"{path.relative_to(ROOT)} is not what `make generate` writes: run it and commit the file")
+            problems.append(f"{shown(path)} differs from the output of `make generate`: run it and commit the file")
     return problems
 
 
@@ -72,7 +76,7 @@ def main() -> None:
             text = write(fresh)
             if not path.is_file() or path.read_text(encoding="utf-8") != text:
                 path.write_text(text, encoding="utf-8")
-                written.append(str(path.relative_to(ROOT)))
+                written.append(shown(path))
         finish(
             NAME, [], f"{len(fresh.functions)} functions; written: {', '.join(written) or 'nothing, all is as it was'}"
         )

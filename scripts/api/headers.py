@@ -93,7 +93,7 @@ class _Reader:
             options=cindex.TranslationUnit.PARSE_DETAILED_PROCESSING_RECORD,
         )
         if unit.diagnostics:
-            raise HeaderError("\n".join(f"{each.location}: {each.spelling}" for each in unit.diagnostics))
+            raise HeaderError("\n".join(self._message(each) for each in unit.diagnostics))
         macros = []
         for cursor in unit.cursor.get_children():
             kind = cursor.kind.name
@@ -113,6 +113,12 @@ class _Reader:
         return self.interface
 
     # Places and comments
+
+    def _message(self, diagnostic: Any) -> str:
+        file = diagnostic.location.file
+        path = Path(file.name) if file else Path()
+        name = path.relative_to(self.include) if path.is_relative_to(self.include) else path
+        return f"{name}:{diagnostic.location.line}: {diagnostic.spelling}"
 
     def _is_ours(self, cursor: Any) -> bool:
         file = cursor.location.file
