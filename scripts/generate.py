@@ -20,6 +20,7 @@ from api.description import Interface
 from project import DESCRIPTION, HEADERS, ROOT, finish
 
 NAME = "generate"
+SHOWN = 60  # differences of one check
 
 
 def formatted_python(text: str) -> str:
@@ -48,7 +49,10 @@ def differences(include: Path, outputs: dict[Path, Callable[[Interface], str]], 
     problems = headers.rule_problems(fresh)
     if described.is_file():
         try:
-            problems += changes.changes(description.load(described), fresh)
+            found = changes.changes(description.load(described), fresh)
+            problems += found[:SHOWN]
+            if len(found) > SHOWN:
+                problems.append(f"… and {len(found) - SHOWN} more differences")
         except (ValueError, TypeError, KeyError) as failure:
             problems.append(f"{described.name} cannot be read: {failure}")
     if headers.rule_problems(fresh):

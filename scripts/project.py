@@ -1,4 +1,4 @@
-"""What the scripts of this folder share: where things are, and the description of the interface."""
+"""Shared by the scripts of this folder: where things are, and the description of the interface."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 
 class Outcome(NamedTuple):
-    """The exit status of a check, and what it printed on standard error, by line."""
+    """The exit status of a check, its lines on standard error, and its standard output."""
 
     status: int
     lines: list[str]

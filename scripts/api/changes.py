@@ -1,4 +1,4 @@
-"""Names what differs between two descriptions of the interface."""
+"""Names the differences between two descriptions of the interface."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _fields(old: Any, new: Any, ignored: tuple[str, ...] = ()) -> Iterator[str]:
 
 def _mark(old: str, new: str, word: str) -> Iterator[str]:
     if old != new:
-        lost, gained = (f"CST_{mark.upper()}" for mark in (old or "none", new or "none"))
+        lost, gained = f"CST_{old.upper()}", f"CST_{new.upper()}"
         if not new:
             yield f"has lost its {word} {lost}"
         elif not old:

@@ -1,4 +1,4 @@
-"""What the interface consists of, and its form as JSON (include/corestone-api.json).
+"""The parts of the interface as classes, and their form as JSON (include/corestone-api.json).
 
 Empty fields are left out of the JSON. Sizes and offsets are those of 64-bit machines (LP64).
 """
@@ -110,7 +110,7 @@ class Macro(Declaration):
 
 @dataclass
 class Section:
-    """A part of the interface: a header of include/corestone/, or what stands below a title in a header."""
+    """A part of the interface: a header of include/corestone/, or the part of a header below a title."""
 
     name: str
     header: str

@@ -241,7 +241,7 @@ class _Reader:
         name, kind = cursor.spelling, cursor.type
         struct = Struct(
             **self._place(cursor, name),
-            # Each struct of the interface has a type of its own name; those of Arrow have none.
+            # Each struct of the interface has a type of its own name, except those of Arrow.
             type=name if name.startswith("cst_") else f"struct {name}",
             size=kind.get_size(),
             alignment=kind.get_align(),
@@ -317,7 +317,7 @@ def _utf8(text: str) -> str:
 
 
 def rule_problems(interface: Interface) -> list[str]:
-    """What the headers must not lack: one mark of threads on each function, a comment that covers it."""
+    """Functions without exactly one mark of threads, or outside of any section."""
     marks = ", ".join(f"CST_{mark.upper()}" for mark in THREADS)
     problems = []
     for each in interface.functions:

@@ -6,7 +6,7 @@ import re
 
 from .description import Function, Interface
 
-# Sections that share a page, or whose subject is docs/CONVENTIONS.md.
+# Sections that share a page, or belong to docs/CONVENTIONS.md.
 PAGES = {
     "handles": "../CONVENTIONS",
     "plain values": "value",

@@ -185,7 +185,7 @@ class _Writer:
     # Order
 
     def _input_structs(self) -> set[str]:
-        """The structs that hosts fill: what functions take by address as `const`, and what that leads to."""
+        """The structs that hosts fill: those that functions take by address as `const`, and their targets."""
         found: set[str] = set()
         waiting = [p.type for each in self.interface.functions for p in each.parameters if p.type.startswith("const ")]
         while waiting:
@@ -198,7 +198,7 @@ class _Writer:
         return found - {"cst_value", "cst_string"}
 
     def _needs(self, name: str) -> list[str]:
-        """What has to be written before a struct or a type of callbacks."""
+        """The names that have to be written before a struct or a type of callbacks."""
         thing = self.structs.get(name) or self.callbacks.get(name)
         found = []
         if isinstance(thing, Callback):
