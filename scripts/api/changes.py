@@ -71,7 +71,9 @@ def _fields(old: Any, new: Any, ignored: tuple[str, ...] = ()) -> Iterator[str]:
         ):
             continue
         seen.add(word)
-        if word == "comment":
+        if each.name == "doc_of":
+            yield f"shares the comment of {after}" if after else "has the comment to itself"
+        elif word == "comment":
             yield "has another comment" if after else "has lost its comment"
         else:
             yield f"has the {word} `{after}` instead of `{before}`"
