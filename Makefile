@@ -22,6 +22,8 @@ STRESS_SECONDS ?= 60
 # How many seeds `make stress-reentrancy` makes, and how many with AddressSanitizer.
 REENTRANCY_SEEDS ?= 20000
 REENTRANCY_ASAN_SEEDS ?= 2000
+# With `yes`, `make abi` records changes after which programs that were built before no longer run.
+BREAK ?=
 
 ROOT := $(CURDIR)
 BUILD := $(ROOT)/build
@@ -48,7 +50,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 C_TESTS = $(MAKE) -C Tests/C LIB=$(BUILD)/lib INCLUDE=$(BUILD)/include
 TIMED = SECONDS=0; trap 'code=$$?; echo "make $@: $$([ $$code = 0 ] && echo done || echo FAILED) in $$SECONDS seconds"' EXIT
 
-.PHONY: help deps build library tool demo diagrams test lint format test-asan test-leaks test-tsan stress stress-processes stress-faults stress-reentrancy check-hostile check-mutants fuzz bench install clean
+.PHONY: help deps build library tool generate abi demo diagrams test lint format test-asan test-leaks test-tsan stress stress-processes stress-faults stress-reentrancy check-hostile check-mutants fuzz bench install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)$$/  make \1\t\2/p' Makefile | expand -t 22
@@ -56,7 +58,7 @@ help: ## list the targets
 deps: ## install the Debian packages and the Python tools that are missing
 	@PYTHON="$(PYTHON)" SWIFT="$(SWIFT)" scripts/deps.sh "$(VENV)"
 
-build: library tool ## build the library, the headers and the tool into build/
+build: library tool ## build the library, the headers with their description and the tool into build/
 
 library: deps
 	$(RELEASE) --product corestone $(SONAME_FLAGS)
@@ -68,6 +70,12 @@ library: deps
 tool: library
 	$(RELEASE) --product corestone-cli
 	@scripts/stage.sh "$$($(RELEASE) --show-bin-path)/corestone-cli" $(BUILD)/bin/corestone
+
+generate: deps ## write corestone-api.json from the headers, and the files that are generated from it
+	@$(VENV)/bin/python scripts/generate.py
+
+abi: deps ## record additions to the interface in abi/corestone.abi; BREAK=yes records intended breaks too
+	@$(VENV)/bin/python scripts/check_abi.py --write $(if $(filter yes,$(BREAK)),--break)
 
 demo: ## import this machine's package database from C and Python and ask it questions
 	@$(TIMED); $(MAKE) build; scripts/demo.sh $(BUILD)
@@ -126,7 +134,7 @@ fuzz: deps ## libFuzzer on each reader of foreign files, FUZZ_SECONDS (600) each
 bench: build ## the workloads of bench/, beside raw C on SQLite and the Python peers
 	@$(TIMED); $(VENV)/bin/python bench/run.py
 
-install: build ## install library, headers, tool, pkg-config and CMake files (PREFIX, DESTDIR)
+install: build ## install library, headers, description, tool, pkg-config and CMake files (PREFIX, DESTDIR)
 	@scripts/install.sh "$(BUILD)" "$(VERSION)" "$(DESTDIR)" "$(PREFIX)" "$(LIBDIR)" "$(INCLUDEDIR)" "$(BINDIR)"
 
 clean: ## remove what was built, the Python tools too

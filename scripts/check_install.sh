@@ -8,7 +8,8 @@ trap 'rm -rf "$work"' EXIT
 make install DESTDIR="$work/stage" PREFIX=/opt/corestone LIBDIR=/opt/corestone/lib INCLUDEDIR=/opt/corestone/include \
     BINDIR=/opt/corestone/bin >"$work/install.log" 2>&1 || { cat "$work/install.log" >&2; exit 1; }
 prefix=$work/stage/opt/corestone
-for file in lib/libcorestone.so lib/libcorestone.so.1 include/corestone.h bin/corestone; do
+for file in lib/libcorestone.so lib/libcorestone.so.1 include/corestone.h include/corestone-api.json \
+    bin/corestone; do
     [ -e "$prefix/$file" ] || { echo "check-install: $file was not installed" >&2; exit 1; }
 done
 (cd include && find . -name '*.h') | while read -r header; do

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Copies the headers of C programs into a folder: corestone.h and the folder corestone/. Usage: copy_headers.sh FOLDER
+# Copies the headers of C programs and their description, corestone-api.json, into a folder. Usage: copy_headers.sh FOLDER
 set -euo pipefail
 target=$(realpath -m "$1")
 cd "$(dirname "$0")/../include"
 install -d "$target/corestone"
-install -C -m 644 corestone.h "$target/"
+install -C -m 644 corestone.h corestone-api.json "$target/"
 install -C -m 644 corestone/*.h "$target/corestone/"

@@ -10,7 +10,7 @@ swift=${SWIFT:-swift}
 # Libraries that Corestone links (their static archives too), then the tools of the tests.
 packages=(
     libsqlite3-dev libffi-dev libexpat1-dev libpcre2-dev libutf8proc-dev zlib1g-dev libmd-dev
-    binutils clang cmake g++ gcc graphviz make pkg-config python3-venv sqlite3 valgrind
+    abigail-tools binutils clang cmake g++ gcc graphviz make pkg-config python3-venv sqlite3 valgrind
 )
 
 fail() {
@@ -48,7 +48,7 @@ else
     for module in sqlite3 libffi expat libpcre2-8 libutf8proc zlib libmd; do
         pkg-config --exists "$module" 2>/dev/null || absent+=("$module")
     done
-    for tool in gcc g++ clang cmake dot sqlite3 valgrind; do
+    for tool in abidw abidiff gcc g++ clang cmake dot sqlite3 valgrind; do
         command -v "$tool" >/dev/null || absent+=("$tool")
     done
     if [ "${#absent[@]}" -gt 0 ]; then

@@ -72,6 +72,8 @@ def lint_commands() -> list[list[str]]:
         [str(VENV / "clang-format"), "--dry-run", "-Werror", *c_files],
         [str(VENV / "ruff"), "check", "."],
         [str(VENV / "ruff"), "format", "--check", "."],
+        [PYTHON, "scripts/generate.py", "--check"],
+        check("abi"),
         [str(VENV / "vermin"), "--quiet", "--no-tips", "--violations", "-t=3.9-", *python_places()],
     ]
     return commands + mypy_commands()
@@ -84,7 +86,7 @@ def python_places() -> list[str]:
 def mypy_path() -> str:
     """Where modules are that programs of other folders use."""
     package = ROOT / "bindings" / "python"
-    return ":".join(map(str, (package, package / "tests", ROOT / "examples" / "stores")))
+    return ":".join(map(str, (package, package / "tests", ROOT / "examples" / "stores", ROOT / "scripts")))
 
 
 def mypy_commands() -> list[list[str]]:
@@ -111,6 +113,10 @@ def mypy_commands() -> list[list[str]]:
         "Tests/mutants",
     ):
         files = sorted(str(path.relative_to(ROOT)) for path in (ROOT / folder).glob("*.py"))
+        if folder == "scripts":
+            # Its package, and the tests that import from it.
+            for more in ("scripts/api", "Tests/interface"):
+                files += sorted(str(path.relative_to(ROOT)) for path in (ROOT / more).glob("*.py"))
         if files:
             commands.append([mypy, "--strict", *files])
     return commands
@@ -134,6 +140,7 @@ def suites() -> list[Suite]:
             "python", [[PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "bindings/python/tests"]], runner=True
         ),
         Suite("scenarios", [[PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "Tests/scenarios"]], runner=True),
+        Suite("interface", [[PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "Tests/interface"]], runner=True),
         Suite("damage", [[PYTHON, "scripts/damaged_models.py"]]),
         Suite("tool", [[PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "Tests/tool"]], runner=True),
         Suite("examples", examples),

@@ -1,6 +1,6 @@
 /* Every function of the header as data, and a world of live handles to call it with.
  *
- * The table comes from generate_calls.py, which reads the header, so it is complete by construction.
+ * The table comes from generate_calls.py, which reads corestone-api.json, so it is complete by construction.
  *
  * SPDX-License-Identifier: MIT
  */

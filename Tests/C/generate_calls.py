@@ -1,52 +1,17 @@
 #!/usr/bin/env python3
-"""Writes a table of every function of corestone.h, with a thunk for each, so that tests can call them all.
+"""Writes a table of every function of the C interface, with a thunk for each, so that tests can call them all.
 
-usage: generate_calls.py corestone.h > calls.inc
+usage: generate_calls.py corestone-api.json > calls.inc
 
 A parameter of a type that is not known here stops the build: a new function cannot slip past the misuse tests.
 SPDX-License-Identifier: MIT
 """
 
+import json
 import re
 import sys
-from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
-from project import header_text
-
-HANDLES = [
-    "error",
-    "model",
-    "entity",
-    "attribute",
-    "relationship",
-    "coordinator",
-    "store",
-    "context",
-    "object",
-    "object_id",
-    "predicate",
-    "expression",
-    "rows",
-    "fetch_request",
-    "results",
-    "cursor",
-    "mapping_model",
-    "observation",
-    "undo_manager",
-    "merge_policy",
-    "conflict",
-    "query_generation",
-    "asynchronous_fetch",
-    "batch_request",
-    "controller",
-    "snapshot",
-    "container",
-    "document",
-    "row_sink",
-    "save_request",
-]
 SCALARS = {"bool", "size_t", "int32_t", "int64_t", "uint32_t", "uint64_t"} | {
     f"cst_{each}" for each in ("key", "attribute_type", "queue", "schedule")
 }
@@ -68,7 +33,6 @@ RETURNS = {
     "const cst_conflict *": "POINTER",
     "const cst_object_id *": "POINTER",
 }
-MARKS = ("CST_ANY_THREAD", "CST_ON_QUEUE", "CST_ONE_THREAD")
 # Structs and functions, which have a member of their own in `union argument`.
 BY_VALUE = {
     *("STRING", "BYTES", "DESTROY", "PERFORM", "DONE", "INTERRUPT", "VALIDATE", "LOG", "RESOLVE"),
@@ -92,25 +56,18 @@ class Parameter(NamedTuple):
     owned: bool
 
 
-def strip(header: str) -> str:
-    """The headers without comments and preprocessor lines (marks stay: they stand on the declarations)."""
-    header = re.sub(r"/\*.*?\*/", " ", header, flags=re.S)
-    header = re.sub(r"\\\n", " ", header)
-    return re.sub(r"^\s*#.*$", "", header, flags=re.M)
-
-
-def classify(c_type: str, name: str) -> tuple[str, str]:
+def classify(c_type: str, name: str, handles: set[str]) -> tuple[str, str]:
     """The kind of argument that a parameter takes, and the handle type if it is one."""
     handle = re.fullmatch(r"(?:const )?cst_(\w+) \*", c_type)
-    if handle and handle[1] in HANDLES:
+    if handle and handle[1] in handles:
         return "HANDLE", handle[1]
     out = re.fullmatch(r"cst_(\w+) \*\*", c_type)
     if c_type == "cst_error **" and name == "error":
         return "ERROR", "error"
-    if out and out[1] in HANDLES:
+    if out and out[1] in handles:
         return ("OUT_HANDLES" if name.endswith("s") else "OUT_HANDLE"), out[1]
     many = re.fullmatch(r"(?:const )?cst_(\w+) \*const \*", c_type)
-    if many and many[1] in HANDLES:
+    if many and many[1] in handles:
         return "HANDLES", many[1]
     if c_type == "const void *" and name == "request":
         return "HANDLE", "fetch_request"
@@ -204,42 +161,28 @@ def classify(c_type: str, name: str) -> tuple[str, str]:
     sys.exit(f"generate_calls.py: no kind for the parameter `{c_type} {name}`; teach classify() about it")
 
 
-def parameters(text: str) -> list[Parameter]:
-    """The parameters of one declaration."""
+def parameters(function: dict[str, Any], handles: set[str]) -> list[Parameter]:
+    """The parameters of one function."""
     found = []
-    for part in (piece.strip() for piece in text.split(",")):
-        if part in ("", "void"):
-            continue
-        owned = "CST_OWNED" in part
-        part = re.sub(r"\s*\bCST_(OWNED|BORROWED)\b", "", part).strip()
-        match = re.fullmatch(r"(.*?)(\w+)", part)
-        if not match:
-            sys.exit(f"generate_calls.py: cannot read the parameter `{part}`")
-        c_type = match[1].strip()
-        kind, handle = classify(c_type, match[2])
-        found.append(Parameter(c_type, match[2], kind, handle, owned))
+    for each in function.get("parameters", []):
+        kind, handle = classify(each["type"], each["name"], handles)
+        found.append(Parameter(each["type"], each["name"], kind, handle, each.get("ownership") == "owned"))
     return found
 
 
 def main() -> None:
-    """Reads the headers, writes the table."""
-    header = strip(header_text(Path(sys.argv[1])))
-    calls = re.findall(r"CST_EXPORT\s+([^;{}()]*?)\b(cst_\w+)\s*\(([^;]*)\)\s*;", header)
-    exports = len(re.findall(r"\bCST_EXPORT\s+CST_", header))
-    if len(calls) != exports or not calls:
-        sys.exit(f"generate_calls.py: read {len(calls)} functions of {exports} declarations")
+    """Reads the description, writes the table."""
+    with open(sys.argv[1], encoding="utf-8") as file:
+        described = json.load(file)
+    handles = {each["name"].removeprefix("cst_") for each in described["handles"]}
     rows, thunks = [], []
-    for before, name, inside in calls:
-        words = " ".join(before.split())
-        mark = next((m for m in MARKS if m in words), None)
-        if not mark:
-            sys.exit(f"generate_calls.py: {name} has no thread mark")
-        owned_result = "CST_OWNED" in words
-        returns = re.sub(r"\bCST_\w+\b ?", "", words).strip()
+    for function in described["functions"]:
+        name, mark, returns = function["name"], function["thread"], function["returns"]
+        owned_result = function.get("ownership") == "owned"
         if returns not in RETURNS:
             sys.exit(f"generate_calls.py: {name} returns `{returns}`, which is not known here")
         arguments = []
-        listed = parameters(" ".join(inside.split()))
+        listed = parameters(function, handles)
         for index, p in enumerate(listed):
             if p.kind in ("SCALAR", "COUNT"):
                 arguments.append(f"({p.c_type})a[{index}].number")
@@ -263,16 +206,17 @@ def main() -> None:
             f"{'true' if p.owned else 'false'}}}"
             for p in listed
         )
+        owned = "true" if owned_result else "false"
         rows.append(
-            f'    {{"{name}", thunk_{name}, RETURNS_{kind}, MARK_{mark[4:]}, {"true" if owned_result else "false"}, '
-            f"{len(listed)}, {{{described or '{NULL, KIND_SCALAR, TYPE_NONE, false}'}}}}},"
+            f'    {{"{name}", thunk_{name}, RETURNS_{kind}, MARK_{mark.upper()}, {owned}, {len(listed)}, '
+            f"{{{described or '{NULL, KIND_SCALAR, TYPE_NONE, false}'}}}}},"
         )
     print("/* Written by generate_calls.py; not to be edited. */")
     print("\n".join(thunks))
     print("const struct call calls[] = {")
     print("\n".join(rows))
     print("};")
-    print(f"const size_t call_count = {len(calls)};")
+    print(f"const size_t call_count = {len(rows)};")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The header gate: corestone.h, and each header of corestone/ alone, compiles in every language that it promises, twice in
-# one file, and the structs have the layout that callers were compiled with. Prints "N passed, M failed".
+# one file, and every struct has the layout that corestone-api.json gives (headers/layout.c). Prints "N passed, M failed".
 #
 # usage: headers.sh INCLUDE OUT
 set -u
@@ -59,12 +59,7 @@ done
 
 layout() {
     ${CC:-cc} -std=c11 -I"$include" "$here/headers/layout.c" -o "$out/layout" || return 1
-    "$out/layout" >"$out/layout.txt" || return 1
-    if grep -q '^size_t: 8 ' "$out/layout.txt"; then
-        diff "$here/headers/layout-lp64.golden" "$out/layout.txt"
-    else
-        echo "headers: skipped layout: recorded for 64-bit machines only"
-    fi
+    "$out/layout"
 }
 check layout layout
 echo "$passed passed, $failed failed"

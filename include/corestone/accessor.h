@@ -16,8 +16,6 @@
 extern "C" {
 #endif
 
-/* ======== accessor ======================================================================================= */
-
 /* The kinds of accessors and their types in C. T is the type of the property: int16_t, int32_t, int64_t, float,
  * double, bool; double for a date (seconds since 2001-01-01 UTC); cst_string for a string or a URI; cst_bytes for
  * binary data and the stored bytes of a transformable attribute; cst_uuid; cst_object * for a to-one relationship;

@@ -16,8 +16,6 @@
 extern "C" {
 #endif
 
-/* ======== archive ======================================================================================== */
-
 /* Fills a buffer with the content of a keyed archive as JSON. The archive is the value of a transformable attribute of
  * Apple's, a property list in binary or XML. JSON has null, booleans, numbers (reals with a point or an exponent),
  * strings, arrays and objects; an ordered set is an array. A value without a JSON type is an object with one key:

@@ -17,8 +17,6 @@
 extern "C" {
 #endif
 
-/* ======== arrow ========================================================================================== */
-
 /* The structs of the Arrow C data interface, as the standard defines them, unless another header did so before. */
 #ifndef ARROW_C_DATA_INTERFACE
 #define ARROW_C_DATA_INTERFACE

@@ -18,8 +18,6 @@
 extern "C" {
 #endif
 
-/* ======== batch ========================================================================================== */
-
 /* Creates a request that inserts objects of an entity. Attributes that a row omits get their defaults; relationships
  * cannot be set. If unique values are taken, the merge policy of the context decides: CST_MERGE_ERROR fails with code
  * 133021, CST_MERGE_OBJECT_TRUMP sets the values of the row on the existing one, CST_MERGE_OVERWRITE replaces all

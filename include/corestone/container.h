@@ -21,8 +21,6 @@
 extern "C" {
 #endif
 
-/* ======== container ====================================================================================== */
-
 /* Options of a new container. Start from CST_CONTAINER_OPTIONS_INIT. */
 typedef struct cst_container_options {
     size_t struct_size;

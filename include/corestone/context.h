@@ -20,8 +20,6 @@
 extern "C" {
 #endif
 
-/* ======== context ======================================================================================== */
-
 /* The queue of a context: one of the constants below. */
 typedef int32_t cst_queue;
 

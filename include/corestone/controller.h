@@ -16,8 +16,6 @@
 extern "C" {
 #endif
 
-/* ======== controller ===================================================================================== */
-
 /* The receiver of changes. Functions may be NULL and may use the library without restriction; the controller and other
  * arguments are borrowed for the call. For each event that changed the results they are called in this order:
  * will_change, while the results are still the former ones; did_change_section; did_change_object; did_change. Start

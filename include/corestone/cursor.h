@@ -15,8 +15,6 @@
 extern "C" {
 #endif
 
-/* ======== cursor ========================================================================================= */
-
 /* Returns the next objects. Returns CST_END if there are no more. Release a batch to free its objects. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_cursor_copy_next(cst_cursor *cursor, cst_results **out_results CST_OWNED,
                                                         cst_error **error);

@@ -19,8 +19,6 @@
 extern "C" {
 #endif
 
-/* ======== document ======================================================================================= */
-
 /* Creates an untitled document of a type "SQLite", "XML" or "Binary" (null: SQLite). Its data is in a folder of its
  * own in TMPDIR, which is removed with the document. Its context has the queue `queue` and an undo manager
  * (cst_context_copy_undo_manager). */

@@ -19,8 +19,6 @@
 extern "C" {
 #endif
 
-/* ======== entity ========================================================================================= */
-
 /* Returns the name of the entity, or a null string for an invalid handle. Valid as long as the model. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_entity_name(const cst_entity *entity);
 

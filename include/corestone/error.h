@@ -18,8 +18,6 @@
 extern "C" {
 #endif
 
-/* ======== error ========================================================================================== */
-
 /* Returns the status of the call that failed, CST_E_… */
 CST_EXPORT CST_ANY_THREAD cst_status cst_error_status(const cst_error *error);
 

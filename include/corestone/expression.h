@@ -16,8 +16,6 @@
 extern "C" {
 #endif
 
-/* ======== expression ===================================================================================== */
-
 /* Parses an expression, for example "salary * 12". Arguments and errors are those of cst_predicate_parse. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_parse(cst_string format, size_t count, const cst_value *arguments,
                                                           cst_expression **out_expression CST_OWNED, cst_error **error);

@@ -17,8 +17,6 @@
 extern "C" {
 #endif
 
-/* ======== faulting ======================================================================================= */
-
 /* The policies of a context for single faults, which cost a query each where a prefetch would have cost one for all. */
 enum {
     CST_FAULT_BATCH = 0, /* no report: siblings that were fetched together are loaded together, others singly */

@@ -19,8 +19,6 @@
 extern "C" {
 #endif
 
-/* ======== fetch request ================================================================================== */
-
 /* Creates a request for all objects of an entity. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_fetch_request_new(const cst_entity *entity,
                                                            cst_fetch_request **out_request CST_OWNED,

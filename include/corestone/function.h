@@ -15,8 +15,6 @@
 extern "C" {
 #endif
 
-/* ======== function ======================================================================================= */
-
 /* A function of the host. `out_value` must stay valid until the function is called again on the same thread. Receiver
  * and arguments are borrowed for the call. */
 typedef cst_status (*cst_function_fn)(void *userdata, const cst_value *receiver, size_t count,

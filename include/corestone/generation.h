@@ -16,8 +16,6 @@
 extern "C" {
 #endif
 
-/* ======== generation ===================================================================================== */
-
 /* Returns the generation that stands for a future state: the newest one when the context first reads. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_query_generation_current(cst_query_generation **out_generation CST_OWNED,
                                                                   cst_error **error);

@@ -21,8 +21,6 @@
 extern "C" {
 #endif
 
-/* ======== host store ===================================================================================== */
-
 /* A row, as a host pushes it (cst_row_sink_push) and receives it. */
 typedef struct cst_row {
     /* The entity of the row itself, not one from which it inherits. When pushing, NULL stands for the requested entity,

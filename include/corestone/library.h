@@ -16,8 +16,6 @@
 extern "C" {
 #endif
 
-/* ======== library ======================================================================================== */
-
 /* Reports the version of the loaded library, which may be newer than these headers (CST_VERSION_MAJOR and so on). Each
  * pointer may be NULL. */
 CST_EXPORT CST_ANY_THREAD void cst_version(int *major, int *minor, int *patch);

@@ -15,8 +15,6 @@
 extern "C" {
 #endif
 
-/* ======== lifecycle ====================================================================================== */
-
 /* The reasons for which an object takes over another state as a whole: bits for awake_from_snapshot_events. */
 enum {
     CST_SNAPSHOT_UNDO_INSERTION = 2,

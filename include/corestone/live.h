@@ -16,8 +16,6 @@
 extern "C" {
 #endif
 
-/* ======== live =========================================================================================== */
-
 /* The kinds of changes of sections and objects among results. */
 enum { CST_RESULT_INSERT = 1, CST_RESULT_DELETE = 2, CST_RESULT_MOVE = 3, CST_RESULT_UPDATE = 4 };
 

@@ -17,8 +17,6 @@
 extern "C" {
 #endif
 
-/* ======== log ============================================================================================ */
-
 /* Sets how much SQL is logged from now on, also for stores that are already open. Fails with CST_E_INVALID_ARGUMENT
  * for a detail above 4. The initial detail is CORESTONE_SQL_DEBUG of the environment, otherwise 0.
  *

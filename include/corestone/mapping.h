@@ -15,8 +15,6 @@
 extern "C" {
 #endif
 
-/* ======== mapping ======================================================================================== */
-
 /* Reads an .xcmappingmodel, its xcmapping.xml or a compiled .cdm. The kind is recognised by the content. Fails with
  * CST_E_STORE_IO if there is nothing to read, and with CST_E_MODEL if the file is damaged or beyond a limit. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_mapping_model_load(cst_string path, cst_mapping_model **out_mapping CST_OWNED,

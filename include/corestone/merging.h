@@ -19,8 +19,6 @@
 extern "C" {
 #endif
 
-/* ======== merging ======================================================================================== */
-
 /* The types of merge policies. */
 enum {
     CST_MERGE_ERROR = 0,        /* the save fails */

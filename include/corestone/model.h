@@ -22,8 +22,6 @@
 extern "C" {
 #endif
 
-/* ======== model ========================================================================================== */
-
 /* Creates a model without entities. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_new(cst_model **out_model CST_OWNED, cst_error **error);
 

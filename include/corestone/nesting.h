@@ -16,8 +16,6 @@
 extern "C" {
 #endif
 
-/* ======== nesting ======================================================================================== */
-
 /* Creates a context on top of another one. It fetches the objects that the parent holds, saved or not. Its save leaves
  * the changes in the parent, pending. Requests to the parent run on the parent's queue, so a block on the parent's
  * queue must not wait for the child's queue. Fails with CST_E_WRONG_THREAD if the parent is confined to another

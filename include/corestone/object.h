@@ -21,8 +21,6 @@
 extern "C" {
 #endif
 
-/* ======== object ========================================================================================= */
-
 /* Creates an object outside every context, confined to the calling thread; cst_context_insert_object inserts it. It
  * keeps its related objects alive: a cycle of such objects is never freed unless the host breaks it. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_object_new(const cst_entity *entity, cst_object **out_object CST_OWNED,

@@ -15,8 +15,6 @@
 extern "C" {
 #endif
 
-/* ======== object ID ====================================================================================== */
-
 /* Fills a buffer with the URI of the ID: x-coredata://<store UUID>/<Entity>/p<number>, or
  * x-coredata:///<Entity>/t<UUID> while it is temporary. cst_coordinator_object_id converts a URI back. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_object_id_copy_uri(const cst_object_id *id, cst_buffer *out_uri,

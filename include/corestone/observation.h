@@ -19,8 +19,6 @@
 extern "C" {
 #endif
 
-/* ======== observation ==================================================================================== */
-
 /* Notifications of a context. */
 enum {
     CST_NOTIFICATION_WILL_SAVE = 1,           /* there is something to save; further changes are saved too */

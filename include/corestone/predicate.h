@@ -17,8 +17,6 @@
 extern "C" {
 #endif
 
-/* ======== predicate ====================================================================================== */
-
 /* Parses a predicate, for example "age > %d AND department.name == %@". `count` arguments fill the % conversions in
  * order. %K takes a string (a key path), %@ any value: also a list, a set, or an expression, which takes its place.
  * After CST_E_PREDICATE_SYNTAX, cst_error_offset returns the position of the mistake. */

@@ -17,8 +17,6 @@
 extern "C" {
 #endif
 
-/* ======== attribute, relationship ======================================================================== */
-
 /* Sets the value of the attribute in new objects. The type of the value must suit the attribute. Text and bytes are
  * copied. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_default(cst_attribute *attribute, const cst_value *value,

@@ -16,8 +16,6 @@
 extern "C" {
 #endif
 
-/* ======== main queue ===================================================================================== */
-
 /* Makes the calling thread the main one. Fails with CST_E_WRONG_THREAD if another thread is the main one and still
  * runs. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_main_queue_bind(cst_error **error);

@@ -17,8 +17,6 @@
 extern "C" {
 #endif
 
-/* ======== remote ========================================================================================= */
-
 /* Sets whether the context automatically merges changes by other processes and coordinators. Initially false. Objects
  * without changes get the new values, changed objects keep their changes on top, inserted objects become known,
  * deleted ones go: see cst_context_merge_changes. The context merges on its own queue; one that is confined to a

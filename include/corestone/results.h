@@ -21,8 +21,6 @@
 extern "C" {
 #endif
 
-/* ======== results ======================================================================================== */
-
 /* Returns the number of objects or IDs, or 0 for an invalid handle. */
 CST_EXPORT CST_ANY_THREAD size_t cst_results_count(const cst_results *results);
 

@@ -15,8 +15,6 @@
 extern "C" {
 #endif
 
-/* ======== rows =========================================================================================== */
-
 /* Returns the number of rows, or 0 for an invalid handle. */
 CST_EXPORT CST_ANY_THREAD size_t cst_rows_count(const cst_rows *rows);
 

@@ -19,8 +19,6 @@
 extern "C" {
 #endif
 
-/* ======== coordinator, store ============================================================================= */
-
 /* Creates a coordinator without stores for a model, which it freezes. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_new(cst_model *model, cst_coordinator **out_coordinator CST_OWNED,
                                                          cst_error **error);

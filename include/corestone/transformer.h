@@ -16,8 +16,6 @@
 extern "C" {
 #endif
 
-/* ======== transformer ==================================================================================== */
-
 /* How a transformer converts. Callbacks run on the thread that uses the object, on several threads concurrently, and
  * must not use the object. A negative status, with or without *error, makes the call fail with CST_E_CALLBACK, with
  * entity and key. Start from CST_TRANSFORMER_CALLBACKS_INIT. */

@@ -20,8 +20,6 @@
 extern "C" {
 #endif
 
-/* ======== undo =========================================================================================== */
-
 /* Creates a manager without steps. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_undo_manager_new(cst_undo_manager **out_manager CST_OWNED, cst_error **error);
 

@@ -18,8 +18,6 @@
 extern "C" {
 #endif
 
-/* ======== value ========================================================================================== */
-
 /* How the library reads an object of the host (CST_HOST). Callbacks run on the thread of the call that needs the
  * answer. A value that they return must stay valid until the next call of the callback on that thread. A negative
  * status, with or without *error, ends the evaluation with CST_E_CALLBACK. Each callback may be NULL: objects then

@@ -252,18 +252,18 @@ class EntityEditing:
         relationship of the destination. In `user_info`, None removes a key.
         """
         flags = {
-            _abi.OPTIONAL: optional,
-            _abi.TRANSIENT: transient,
-            _abi.TO_MANY: to_many,
-            _abi.ORDERED: ordered,
-            _abi.INDEXED: indexed,
-            _abi.EXTERNAL_STORAGE: external_storage,
-            _abi.PRESERVED: preserved,
-            _abi.ALLOWS_NAN: allows_nan,
-            _abi.SPOTLIGHT: spotlight,
-            _abi.EXTERNAL_RECORD: external_record,
-            _abi.CLOUD_ENCRYPTION: cloud_encryption,
-            _abi.IGNORES_CHANGES: ignores_changes,
+            _abi.PROPERTY_OPTIONAL: optional,
+            _abi.PROPERTY_TRANSIENT: transient,
+            _abi.PROPERTY_TO_MANY: to_many,
+            _abi.PROPERTY_ORDERED: ordered,
+            _abi.PROPERTY_INDEXED: indexed,
+            _abi.PROPERTY_EXTERNAL_STORAGE: external_storage,
+            _abi.PROPERTY_PRESERVED: preserved,
+            _abi.PROPERTY_ALLOWS_NAN: allows_nan,
+            _abi.PROPERTY_SPOTLIGHT: spotlight,
+            _abi.PROPERTY_EXTERNAL_RECORD: external_record,
+            _abi.PROPERTY_CLOUD_ENCRYPTION: cloud_encryption,
+            _abi.PROPERTY_IGNORES_CHANGES: ignores_changes,
         }
         entity, key = self._handle, text(name)
         if type is not None:
@@ -349,10 +349,10 @@ class EntityEditing:
                 f"{self.name}.{path} is an element and cannot be a relationship.", entity=self.name, key=path
             )
         known = {
-            "optional": _abi.OPTIONAL,
-            "external_storage": _abi.EXTERNAL_STORAGE,
-            "preserved": _abi.PRESERVED,
-            "allows_nan": _abi.ALLOWS_NAN,
+            "optional": _abi.PROPERTY_OPTIONAL,
+            "external_storage": _abi.PROPERTY_EXTERNAL_STORAGE,
+            "preserved": _abi.PROPERTY_PRESERVED,
+            "allows_nan": _abi.PROPERTY_ALLOWS_NAN,
         }
         flags = sum(flag for word, flag in known.items() if line.options.get(word))
         rest = {word: value for word, value in line.options.items() if word not in known}

@@ -451,8 +451,8 @@ _callbacks = immortal(
         immortal(_abi.HostCallbacks.IS_EQUAL(_is_equal)),
         immortal(_abi.HostCallbacks.HASH(_hash)),
         immortal(_abi.HostCallbacks.COMPARE(_compare)),
-        immortal(_abi.HostCallbacks.KEEP(_retain)),
-        immortal(_abi.HostCallbacks.KEEP(_let_go)),
+        immortal(_abi.HostCallbacks.RETAIN(_retain)),
+        immortal(_abi.HostCallbacks.RELEASE(_let_go)),
     )
 )
 _CALLBACKS = ctypes.addressof(_callbacks)

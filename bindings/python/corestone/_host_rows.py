@@ -58,13 +58,13 @@ class Rows:
         self._encoded = _host.Encoded(cells + later)
         self._keys = (ctypes.c_uint32 * max(len(fields), 1))(*(key for key, _ in fields))
         self._targets = (ctypes.c_void_p * max(len(fields), 1))(*(target for _, target in fields))
-        self.array = (_abi.HostRow * max(count, 1))()
+        self.array = (_abi.Row * max(count, 1))()
         values_at = self._encoded.address + CELL * count
         keys_at, targets_at = ctypes.addressof(self._keys), ctypes.addressof(self._targets)
         for place, (_, handle, version) in enumerate(rows):
             row, start = self.array[place], starts[place]
             row.entity = handle
-            ctypes.memmove(byref(row, _abi.HostRow.reference.offset), self._encoded.address + CELL * place, CELL)
+            ctypes.memmove(byref(row, _abi.Row.reference.offset), self._encoded.address + CELL * place, CELL)
             row.version = version
             row.count = starts[place + 1] - start
             row.keys = keys_at + 4 * start

@@ -361,7 +361,7 @@ def _forget(number: int, types: dict[int, type[HostStore]] = _types) -> None:
     types.pop(number, None)
 
 
-_TABLE = _abi.HostStoreCallbacks
+_TABLE = _abi.StoreCallbacks
 _ALWAYS = {
     "open": immortal(_TABLE.OPEN(_run_open)),
     "close": immortal(_TABLE.CLOSE(_run_close)),
@@ -369,14 +369,17 @@ _ALWAYS = {
 # By callback the method that a class has to have of its own for it, and what it runs.
 _OPTIONAL = {
     "save": ("save", immortal(_TABLE.SAVE(_guarded(_run_save)))),
-    "obtain_ids": ("obtain_permanent_ids", immortal(_TABLE.OBTAIN(_guarded(_run_obtain)))),
+    "obtain_ids": ("obtain_permanent_ids", immortal(_TABLE.OBTAIN_IDS(_guarded(_run_obtain)))),
     "move": ("move", immortal(_TABLE.MOVE(_guarded(_run_move)))),
     "fetch": ("execute_fetch", immortal(_TABLE.FETCH(_guarded(_run_fetch)))),
     "values": ("new_values", immortal(_TABLE.VALUES(_guarded(_run_values)))),
-    "did_register": ("did_register", immortal(_TABLE.REGISTERED(_notice(lambda store, ids: store.did_register(ids))))),
+    "did_register": (
+        "did_register",
+        immortal(_TABLE.DID_REGISTER(_notice(lambda store, ids: store.did_register(ids)))),
+    ),
     "did_unregister": (
         "did_unregister",
-        immortal(_TABLE.REGISTERED(_notice(lambda store, ids: store.did_unregister(ids)))),
+        immortal(_TABLE.DID_UNREGISTER(_notice(lambda store, ids: store.did_unregister(ids)))),
     ),
     "load": ("load", immortal(_TABLE.LOAD(_guarded(_run_load)))),
     "copy_metadata": ("metadata_for_store", immortal(_TABLE.COPY_METADATA(_of_class(_run_copy_metadata)))),

@@ -26,7 +26,7 @@ class Watch:
         next(steps)
         # The library calls `send` of a generator that waits inside its `try`. A function would do the same but for the
         # moment of its entry, where Python runs signal handlers too, and an exception would be lost.
-        self.callback = _abi.INTERRUPT_FN(steps.send)
+        self.callback = _abi.CONTEXT_INTERRUPT_FN(steps.send)
 
     def _steps(self) -> Generator[bool, Any, None]:
         stop = False

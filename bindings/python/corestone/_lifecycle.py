@@ -41,7 +41,7 @@ def _plain(name: str) -> Any:
     def hook(_userdata: int, token: int, error: Any) -> int:
         return _guarded(token, error, lambda item: getattr(item, name)())
 
-    return immortal(_abi.HOOK_FN(hook))
+    return immortal(_abi.LifecycleHooks.WILL_SAVE(hook))
 
 
 def _awake(_userdata: int, token: int, events: int, error: Any) -> int:
@@ -73,10 +73,10 @@ def _validate_value(_userdata: int, token: int, name: _abi.String, _purpose: int
 
 
 _plain_callbacks = {name: _plain(name) for name in PLAIN}
-_awake_callback = immortal(_abi.SNAPSHOT_HOOK_FN(_awake))
-_set_nil_callback = immortal(_abi.NIL_HOOK_FN(_set_nil))
+_awake_callback = immortal(_abi.LifecycleHooks.AWAKE_FROM_SNAPSHOT_EVENTS(_awake))
+_set_nil_callback = immortal(_abi.LifecycleHooks.SET_NIL_VALUE(_set_nil))
 _validate_callback = immortal(_abi.VALIDATE_FN(_validate))
-_validate_value_callback = immortal(_abi.VALUE_HOOK_FN(_validate_value))
+_validate_value_callback = immortal(_abi.LifecycleHooks.VALIDATE_VALUE(_validate_value))
 
 
 def own_methods(own: type[ManagedObject]) -> set[str]:
@@ -101,8 +101,7 @@ def set_lifecycle(entity: Entity, own: type[ManagedObject]) -> None:
     if keys:
         hooks.validate_value = _validate_value_callback
         hooks.validated_count = len(keys)
-        array = texts(keys)
-        hooks.validated = ctypes.cast(array, ctypes.c_void_p)
+        hooks.validated = texts(keys)
     if not keys and names.isdisjoint(_HOOKS):
         return
     call(lib.cst_entity_set_lifecycle, entity._handle, ctypes.byref(hooks))

@@ -241,9 +241,9 @@ class _ObjectSource:
         out_stop[0] = bool(self._handler(self._context._adopt(hold_on(token), self._entity)))
 
 
-def _fill_rows(number: int, capacity: int, target: int, out_rows: Any, error: Any) -> int:
+def _fill_rows(number: int, capacity: int, target: Any, out_rows: Any, error: Any) -> int:
     try:
-        _sources[number](capacity, target, out_rows)
+        _sources[number](capacity, ctypes.addressof(target.contents), out_rows)
         return _abi.OK
     except BaseException as raised:
         return reported(raised, error)
@@ -313,7 +313,7 @@ class BatchUpdateRequest(_BatchRequest):
     def _set(self, handle: int, entity: Entity, name: str, value: Any) -> None:
         if isinstance(value, Expression):
             encoded = _host.encode_one(value)
-            call(lib.cst_batch_update_set, handle, text(name), _abi.Value.from_address(encoded.address))
+            call(lib.cst_batch_update_set, handle, text(name), encoded.address)
             return
         description = entity._key(name)
         if not description.is_attribute:

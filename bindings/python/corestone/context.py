@@ -213,7 +213,7 @@ class Context:
         watcher, handle = self._watcher, self._handle
         if watcher is None or handle is None:
             return
-        arguments = (handle, _abi.INTERRUPT_FN(), None, _abi.DESTROY_FN())
+        arguments = (handle, _abi.CONTEXT_INTERRUPT_FN(), None, _abi.DESTROY_FN())
 
         def unset() -> None:
             self._watcher = None

@@ -305,7 +305,7 @@ def _tell(number: int, name: str, lent: Callable[[FetchedResultsController], tup
 
 
 def _plain(name: str) -> Any:
-    return immortal(_abi.CONTROLLER_FN(lambda number, _handle: _tell(number, name, lambda _: ())))
+    return immortal(_abi.ControllerDelegate.DID_CHANGE(lambda number, _handle: _tell(number, name, lambda _: ())))
 
 
 def _hear_section(number: int, _handle: int, change: Any) -> None:
@@ -362,11 +362,11 @@ _name_callback = immortal(_abi.SECTION_NAME_FN(_name))
 _forget_namer = _forget_controller = immortal(_abi.DESTROY_FN(_forget))
 _callbacks: dict[str, Any] = {
     "will_change": _plain("will_change"),
-    "did_change_section": immortal(_abi.CONTROLLER_SECTION_FN(_hear_section)),
-    "did_change_object": immortal(_abi.CONTROLLER_OBJECT_FN(_hear_object)),
+    "did_change_section": immortal(_abi.ControllerDelegate.DID_CHANGE_SECTION(_hear_section)),
+    "did_change_object": immortal(_abi.ControllerDelegate.DID_CHANGE_OBJECT(_hear_object)),
     "did_change": _plain("did_change"),
-    "did_change_all": immortal(_abi.CONTROLLER_ALL_FN(_hear_all)),
-    "did_change_ids": immortal(_abi.CONTROLLER_IDS_FN(_hear_ids)),
-    "did_reset": immortal(_abi.CONTROLLER_RESET_FN(_hear_reset)),
-    "section_title": immortal(_abi.CONTROLLER_TITLE_FN(_hear_title)),
+    "did_change_all": immortal(_abi.ControllerDelegate.DID_CHANGE_ALL(_hear_all)),
+    "did_change_ids": immortal(_abi.ControllerDelegate.DID_CHANGE_IDS(_hear_ids)),
+    "did_reset": immortal(_abi.ControllerDelegate.DID_RESET(_hear_reset)),
+    "section_title": immortal(_abi.ControllerDelegate.SECTION_TITLE(_hear_title)),
 }

@@ -88,13 +88,13 @@ class Entity(EntityEditing):
         name, in the compact form of Model, or a dictionary of elements again.
         """
         flags = (
-            (_abi.OPTIONAL if optional else 0)
-            | (_abi.INDEXED if indexed else 0)
-            | (_abi.TRANSIENT if transient else 0)
-            | (_abi.EXTERNAL_STORAGE if external_storage else 0)
-            | (_abi.PRESERVED if preserved else 0)
-            | (_abi.ALLOWS_NAN if allows_nan else 0)
-            | (_abi.IGNORES_CHANGES if ignores_changes else 0)
+            (_abi.PROPERTY_OPTIONAL if optional else 0)
+            | (_abi.PROPERTY_INDEXED if indexed else 0)
+            | (_abi.PROPERTY_TRANSIENT if transient else 0)
+            | (_abi.PROPERTY_EXTERNAL_STORAGE if external_storage else 0)
+            | (_abi.PROPERTY_PRESERVED if preserved else 0)
+            | (_abi.PROPERTY_ALLOWS_NAN if allows_nan else 0)
+            | (_abi.PROPERTY_IGNORES_CHANGES if ignores_changes else 0)
         )
         handle = made(lib.cst_entity_add_attribute, self._handle, text(name), int(attribute_type(type)), flags)
         self._fill(
@@ -132,7 +132,7 @@ class Entity(EntityEditing):
         object does to its target: "nullify", "cascade", "deny" or "no-action". `validation` maps predicates on the
         target to what the error says when a save finds that they do not hold.
         """
-        flags = (_abi.OPTIONAL if optional else 0) | (_abi.TRANSIENT if transient else 0)
+        flags = (_abi.PROPERTY_OPTIONAL if optional else 0) | (_abi.PROPERTY_TRANSIENT if transient else 0)
         options: dict[str, Any] = {
             "flags": flags,
             "delete": delete_rule(delete),
@@ -161,8 +161,12 @@ class Entity(EntityEditing):
 
         In the predicates of `validation`, SELF is the collection of the members.
         """
-        flags = _abi.TO_MANY | (_abi.OPTIONAL if optional else 0) | (_abi.ORDERED if ordered else 0)
-        flags |= _abi.TRANSIENT if transient else 0
+        flags = (
+            _abi.PROPERTY_TO_MANY
+            | (_abi.PROPERTY_OPTIONAL if optional else 0)
+            | (_abi.PROPERTY_ORDERED if ordered else 0)
+        )
+        flags |= _abi.PROPERTY_TRANSIENT if transient else 0
         counts = (minimum, maximum) if minimum or maximum else None
         options: dict[str, Any] = {
             "flags": flags,

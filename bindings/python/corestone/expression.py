@@ -347,4 +347,4 @@ def _run(number: int, value: Any, count: int, arguments: Any, variables: Any, ou
         return reported(raised, error)
 
 
-_run_callback = immortal(_abi.EXPRESSION_FN(_run))
+_run_callback = immortal(_abi.EXPRESSION_BLOCK_FN(_run))

@@ -143,7 +143,7 @@ def _forget(number: int, handlers: dict[int, InaccessibleFaultHandler] = _handle
     handlers.pop(number, None)
 
 
-_decide_callback = immortal(_abi.INACCESSIBLE_FN(_decide))
+_decide_callback = immortal(_abi.INACCESSIBLE_FAULT_FN(_decide))
 _forget_callback = immortal(_abi.DESTROY_FN(_forget))
 
 
@@ -151,7 +151,7 @@ def set_handler(handle: int, handler: InaccessibleFaultHandler | None) -> None:
     """Has a context ask a function about objects whose rows are not there."""
     function = lib.cst_context_set_inaccessible_fault_handler
     if handler is None:
-        call(function, handle, _abi.INACCESSIBLE_FN(), None, _abi.DESTROY_FN())
+        call(function, handle, _abi.INACCESSIBLE_FAULT_FN(), None, _abi.DESTROY_FN())
         return
     number = next(_numbers)
     _handlers[number] = handler

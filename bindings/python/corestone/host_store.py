@@ -212,7 +212,7 @@ class SaveChangesRequest(PersistentStoreRequest):
         from ._host_rows import node
 
         store = self._open_store()
-        array, count = (_abi.HostRow * 256)(), ctypes.c_size_t()
+        array, count = (_abi.Row * 256)(), ctypes.c_size_t()
         while call(lib.cst_save_request_next, self._handle, len(array), array, byref(count)) == _abi.OK:
             yield from [node(row, store, AtomicStoreCacheNode) for row in array[: count.value]]
 

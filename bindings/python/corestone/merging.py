@@ -286,7 +286,7 @@ class MergePolicy:
         """A handle, which the caller owns. The library keeps the policy."""
         out = Handle()
         if self._function is None and type(self).resolve is MergePolicy.resolve:
-            call(lib.cst_merge_policy_new, self.type, _abi.RESOLVE_FN(), None, _abi.DESTROY_FN(), byref(out))
+            call(lib.cst_merge_policy_new, self.type, _abi.RESOLVE_CONFLICTS_FN(), None, _abi.DESTROY_FN(), byref(out))
             return out.token
         number = next(_numbers)
         _policies[number] = self
@@ -336,5 +336,5 @@ def _forget(number: int, policies: dict[int, MergePolicy] = _policies) -> None:
     policies.pop(number, None)
 
 
-_run_callback = immortal(_abi.RESOLVE_FN(_run))
+_run_callback = immortal(_abi.RESOLVE_CONFLICTS_FN(_run))
 _forget_callback = immortal(_abi.DESTROY_FN(_forget))

@@ -347,4 +347,4 @@ def _run(number: int, value: Any, variables: Any, out: Any, error: Any) -> int:
         return reported(raised, error)
 
 
-_run_callback = immortal(_abi.PREDICATE_FN(_run))
+_run_callback = immortal(_abi.PREDICATE_BLOCK_FN(_run))

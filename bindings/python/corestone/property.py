@@ -52,31 +52,31 @@ class PropertyDescription(NamedTuple):
 
     @property
     def is_optional(self) -> bool:
-        return bool(self.flags & _abi.OPTIONAL)
+        return bool(self.flags & _abi.PROPERTY_OPTIONAL)
 
     @property
     def is_transient(self) -> bool:
-        return bool(self.flags & _abi.TRANSIENT)
+        return bool(self.flags & _abi.PROPERTY_TRANSIENT)
 
     @property
     def is_external(self) -> bool:
-        return bool(self.flags & _abi.EXTERNAL_STORAGE)
+        return bool(self.flags & _abi.PROPERTY_EXTERNAL_STORAGE)
 
     @property
     def is_indexed(self) -> bool:
-        return bool(self.flags & _abi.INDEXED)
+        return bool(self.flags & _abi.PROPERTY_INDEXED)
 
     @property
     def is_derived(self) -> bool:
-        return bool(self.flags & _abi.DERIVED)
+        return bool(self.flags & _abi.PROPERTY_DERIVED)
 
     @property
     def is_to_many(self) -> bool:
-        return bool(self.flags & _abi.TO_MANY)
+        return bool(self.flags & _abi.PROPERTY_TO_MANY)
 
     @property
     def is_ordered(self) -> bool:
-        return bool(self.flags & _abi.ORDERED)
+        return bool(self.flags & _abi.PROPERTY_ORDERED)
 
 
 def read_properties(entity: int) -> dict[str, PropertyDescription]:
@@ -128,9 +128,9 @@ def _element(entity: int, composite: PropertyDescription, said: Any) -> Property
     path, key = f"{composite.path}.{said['name']}", ctypes.c_uint32(_abi.NO_KEY)
     if composite.key != _abi.NO_KEY:
         call(lib.cst_entity_key, entity, text(path), byref(key))
-    flags = composite.flags & _abi.TRANSIENT
-    flags |= (_abi.OPTIONAL if said.get("optional") else 0) | (
-        _abi.EXTERNAL_STORAGE if said.get("externalStorage") else 0
+    flags = composite.flags & _abi.PROPERTY_TRANSIENT
+    flags |= (_abi.PROPERTY_OPTIONAL if said.get("optional") else 0) | (
+        _abi.PROPERTY_EXTERNAL_STORAGE if said.get("externalStorage") else 0
     )
     element = composite._replace(
         name=said["name"],

@@ -115,7 +115,7 @@ def _forget(number: int, tasks: dict[int, Task] = _tasks) -> None:
         )
 
 
-_run_callback = immortal(_abi.PERFORM_FN(_run))
+_run_callback = immortal(_abi.CONTEXT_PERFORM_FN(_run))
 _run_alone_callback = immortal(_abi.COORDINATOR_PERFORM_FN(_run_alone))
 _forget_callback = immortal(_abi.DESTROY_FN(_forget))
 
@@ -199,7 +199,7 @@ class _Future(Future[Any]):
 def schedule(context: Context, handle: int, how: int, function: Callable[[], Any]) -> Future[Any]:
     """Queues a function; its future tells when it ran, and what it returned or raised."""
     number, future = prepared(context, function)
-    call(lib.cst_context_schedule, handle, how, _run_callback, _abi.DONE_FN(), number, _forget_callback)
+    call(lib.cst_context_schedule, handle, how, _run_callback, _abi.CONTEXT_DONE_FN(), number, _forget_callback)
     return future
 
 

@@ -228,8 +228,9 @@ def test_the_class_that_the_model_names_however_a_value_is_set(tmp_path: Path) -
 
 
 def test_a_transformer_of_another_language(tmp_path: Path) -> None:
-    callbacks = (ctypes.c_void_p * 6)(48, 1, 1, None, None, None)  # never called: Python takes the bytes alone
-    call(_abi.lib.cst_transformer_register, _abi.text("Foreign"), ctypes.addressof(callbacks))
+    words = (ctypes.c_void_p * 6)(48, 1, 1, None, None, None)  # never called: Python takes the bytes alone
+    callbacks = _abi.TransformerCallbacks.from_buffer(words)
+    call(_abi.lib.cst_transformer_register, _abi.text("Foreign"), ctypes.byref(callbacks))
     try:
         with Container(items(transformer="Foreign"), tmp_path / "a.sqlite", unsaved="discard") as container:
             item = container.context().insert("Item")

@@ -1,18 +1,7 @@
 import CCorestone
 import XCTest
 
-final class LayoutTests: ABITestCase {
-    func testSizes() {
-        XCTAssertEqual(MemoryLayout<cst_value>.size, 24)
-        XCTAssertEqual(MemoryLayout<cst_value>.stride, 24)
-        XCTAssertEqual(MemoryLayout<cst_value>.offset(of: \.aux), 4)
-        XCTAssertEqual(MemoryLayout<cst_value>.offset(of: \.as), 8)
-        XCTAssertEqual(MemoryLayout<cst_string>.size, 16)
-        XCTAssertEqual(MemoryLayout<cst_buffer>.size, 24)
-        XCTAssertEqual(MemoryLayout<cst_store_options>.size, 144)
-        XCTAssertEqual(MemoryLayout<cst_sort>.size, 24)
-    }
-
+final class BufferTests: ABITestCase {
     func testVersion() {
         var parts: (Int32, Int32, Int32) = (-1, -1, -1)
         cst_version(&parts.0, &parts.1, &parts.2)

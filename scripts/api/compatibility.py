@@ -1,0 +1,100 @@
+"""Decides whether programs that were built before still run, by two dumps of the interface."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .dump import Dump, Layout
+
+
+@dataclass
+class Verdict:
+    """Within a soname `breaks` must not happen, and `additions` may. Each line names a declaration."""
+
+    breaks: list[str] = field(default_factory=list)
+    additions: list[str] = field(default_factory=list)
+
+
+def compare(old: Dump, new: Dump) -> Verdict:
+    verdict = Verdict()
+    _functions(old, new, verdict)
+    for name in old.structs.keys() | new.structs.keys():
+        _struct(name, old.structs.get(name), new.structs.get(name), verdict)
+    _types(old, new, verdict)
+    for name, value in old.constants.items():
+        if name not in new.constants:
+            verdict.breaks.append(f"the constant {name} is gone")
+        elif new.constants[name] != value:
+            verdict.breaks.append(f"the constant {name} is {new.constants[name]} instead of {value}")
+    verdict.additions += [f"the constant {name} is new" for name in new.constants.keys() - old.constants.keys()]
+    verdict.breaks.sort()
+    verdict.additions.sort()
+    return verdict
+
+
+def _functions(old: Dump, new: Dump, verdict: Verdict) -> None:
+    for name, (returns, parameters) in old.functions.items():
+        if name not in new.functions:
+            verdict.breaks.append(f"the function {name} is gone")
+            continue
+        fresh_returns, fresh = new.functions[name]
+        if returns != fresh_returns:
+            verdict.breaks.append(f"{name} returns `{fresh_returns}` instead of `{returns}`")
+        if len(parameters) != len(fresh):
+            verdict.breaks.append(f"{name} takes {len(fresh)} parameters instead of {len(parameters)}")
+            continue
+        for number, (before, after) in enumerate(zip(parameters, fresh), 1):
+            if before != after:
+                verdict.breaks.append(f"{name} takes `{after}` as parameter {number} instead of `{before}`")
+    verdict.additions += [f"the function {name} is new" for name in new.functions.keys() - old.functions.keys()]
+
+
+def _types(old: Dump, new: Dump, verdict: Verdict) -> None:
+    for name, spelled in old.types.items():
+        if name not in new.types:
+            if name not in old.structs:  # its loss is listed already
+                verdict.breaks.append(f"the type {name} is gone")
+        elif new.types[name] != spelled:
+            verdict.breaks.append(f"the type {name} is `{new.types[name]}` instead of `{spelled}`")
+    added = new.types.keys() - old.types.keys() - new.structs.keys()
+    verdict.additions += [f"the type {name} is new" for name in added]
+
+
+def _struct(name: str, old: Layout | None, new: Layout | None, verdict: Verdict) -> None:
+    if old is None:
+        verdict.additions.append(f"the struct {name} is new")
+        return
+    if new is None:
+        verdict.breaks.append(f"the struct {name} is gone")
+        return
+    has_size = next(iter(old.members), "") == "struct_size"
+    for member, (offset, kind) in old.members.items():
+        path = f"{name}.{member}"
+        if member not in new.members:
+            verdict.breaks.append(f"the member {path} is gone")
+            continue
+        fresh_offset, fresh_kind = new.members[member]
+        if fresh_offset != offset:
+            verdict.breaks.append(f"the member {path} lies at byte {fresh_offset} instead of {offset}")
+        if fresh_kind != kind:
+            verdict.breaks.append(f"the member {path} is `{fresh_kind}` instead of `{kind}`")
+    for member, (offset, _) in new.members.items():
+        path = f"{name}.{member}"
+        if member in old.members:
+            continue
+        union = member.rpartition(".")[0]
+        if union and old.members.get(union) == new.members.get(union):
+            verdict.additions.append(f"the member {path} is new")
+        elif not has_size:
+            verdict.breaks.append(
+                f"the member {path} is new: only structs that begin with struct_size take further members, at their end"
+            )
+        elif offset < old.size:
+            verdict.breaks.append(
+                f"the member {path} is new and lies at byte {offset}: further members begin behind the "
+                f"{old.size} bytes that the struct had"
+            )
+        else:
+            verdict.additions.append(f"the member {path} is new")
+    if new.size < old.size or (new.size != old.size and not has_size):
+        verdict.breaks.append(f"the struct {name} has {new.size} bytes instead of {old.size}")
