@@ -73,6 +73,8 @@ def lint_commands() -> list[list[str]]:
         [str(VENV / "ruff"), "check", "."],
         [str(VENV / "ruff"), "format", "--check", "."],
         [str(VENV / "vermin"), "--quiet", "--no-tips", "--violations", "-t=3.9-", *python_places()],
+        [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "Tests/style"],
+        check("style"),
     ]
     return commands + mypy_commands()
 
@@ -84,7 +86,7 @@ def python_places() -> list[str]:
 def mypy_path() -> str:
     """Where modules are that programs of other folders use."""
     package = ROOT / "bindings" / "python"
-    return ":".join(map(str, (package, package / "tests", ROOT / "examples" / "stores")))
+    return ":".join(map(str, (package, package / "tests", ROOT / "examples" / "stores", ROOT / "scripts")))
 
 
 def mypy_commands() -> list[list[str]]:
@@ -107,6 +109,7 @@ def mypy_commands() -> list[list[str]]:
         "Tests/scenarios",
         "Tests/examples",
         "Tests/stress",
+        "Tests/style",
         "Tests/faults",
         "Tests/mutants",
     ):
