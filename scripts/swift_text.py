@@ -14,7 +14,7 @@ from typing import Union
 _WORD = re.compile(
     r"(?:\s+|//[^\n]*)*"  # white space and comments to the end of the line
     r"(?:(?P<comment>/\*)"
-    r'|(?P<quotes>\#*(?:"""|"))'
+    r'|(?P<quotes>\#*(?:"""(?=[ \t]*\n)|"))'
     r"|(?P<regex>\#+/)"
     r"|(?P<name>[@\#]?[^\W\d]\w*|`[^`\n]+`|\$\d+)"
     r"|(?P<number>\d(?:\w|\.\d)*)"

@@ -26,6 +26,7 @@ def value(token: Token) -> str:
         (r'"\(f("(", [")"])) tail"', ["{} tail", "(", ")"]),
         (r'#"raw \n "quoted" \#(name)"#', ['raw \\n "quoted" {}']),
         ('"""\n    one\n      two\\\n    three\n    """', ["one\n  twothree"]),
+        ('#""""#', ['""']),
         ('/* "no" /* nested "no" */ */ "yes" // "no"', ["yes"]),
         ('a / b + "c" / "d"', ["c", "d"]),
         ('let r = /"x/; "after"', ["after"]),
