@@ -96,7 +96,8 @@ extension Evaluator {
 
     /// With the key whose value has no order beside the other side, where one side is a key path.
     private func noOrder(_ left: PropertyValue, _ right: PropertyValue, _ comparison: Comparison) -> CoreError {
-        let plain = "\(left.excerpt) and \(right.excerpt) have no order: one is \(left.kind), the other \(right.kind)"
+        let plain =
+            "\(left.excerpt) and \(right.excerpt) cannot be ordered: one is \(left.kind), the other \(right.kind)"
         let sides = [(comparison.left, left, right), (comparison.right, right, left)]
         guard
             let (path, own, other) = sides.lazy.compactMap({ side in side.0.pathText.map { ($0, side.1, side.2) } })
@@ -106,7 +107,7 @@ extension Evaluator {
         let name = entity.map { "\($0).\(path)" } ?? path
         return CoreError(
             .predicate,
-            "\(Predicate.comparison(comparison).format) has no meaning: \(plain); compare \(name) with \(own.kind)",
+            "\(Predicate.comparison(comparison).format) cannot be evaluated: \(plain); compare \(name) with \(own.kind)",
             entity: entity,
             key: path, value: other)
     }

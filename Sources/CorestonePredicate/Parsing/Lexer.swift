@@ -89,11 +89,11 @@ struct Lexer {
             Array("diuDUoOxXcCsSfFeEgGaA".utf8).contains(conversion) || (bare && Array("@K".utf8).contains(conversion))
         else {
             if conversion == UInt8(ascii: "%") {
-                throw errors.make("%% is a percent sign, which has a meaning within a string only", at: start)
+                throw errors.make("%% (a percent sign) is allowed within a string only", at: start)
             }
             let shown = String(decoding: source[start..<min(position + 1, source.count)], as: UTF8.self)
             throw errors.make(
-                "\(shown) is no conversion; %@ takes a value, %K a key path, %d an integer, %f a double, %s a string",
+                "\(shown) is not a conversion; %@ takes a value, %K a key path, %d an integer, %f a double, %s a string",
                 at: start)
         }
         position += 1

@@ -18,7 +18,7 @@ extension PredicateCompiler {
         let elements = path.rest + collection.tail
         if operation == .count, case .toMany = try resolve(elements, members.rows.scope) {
             throw NotExpressible(
-                "\(collection.format) leads over several relationships; its leaves are counted in memory")
+                "\(collection.format) spans several relationships and is counted in memory")
         }
         var operand = try aggregate(
             operation, members.rows, operation == .count ? [] : elements + rest, members.condition, collection.format)
@@ -59,7 +59,7 @@ extension PredicateCompiler {
         switch operation {
         case .sum, .average:
             guard kind.isNumber else {
-                throw CoreError(.predicate, "\(operation.rawValue) takes numbers, and \(format) has \(kind.name)")
+                throw CoreError(.predicate, "\(operation.rawValue) takes numbers, but \(format) is \(kind.name)")
             }
             if kind == .decimal { throw NotExpressible("\(operation.rawValue) of decimals is exact in memory only") }
             if operation == .sum { return selected(operand.sum, .number) }
