@@ -191,7 +191,7 @@ final class LintTests: XCTestCase {
                     rule: .requiredWithoutDefault, severity: .note, entity: "A", key: "needed",
                     message: "A.needed is required and has no default value",
                     remedy:
-                        "give it a default, or make it optional: a migration has no value for the rows that are there")
+                        "give it a default, or make it optional: a migration has no value for existing rows")
             ])
     }
 

@@ -49,7 +49,7 @@ extension Attribute {
         }
         if derivation?.expression.foreign != nil { losses.append("the archived derivation of \(place)") }
         if derivation?.filter != nil { losses.append("the filter of the derived attribute \(place)") }
-        if allowsNaN { losses.append("that \(place) may be no number") }
+        if allowsNaN { losses.append("that \(place) allows NaN") }
         for element in elements { element.addSourceLosses(&losses) }
     }
 }

@@ -15,8 +15,8 @@ extension Model {
             for name in configuration.entityNames where entity(named: name) == nil {
                 linter.add(
                     .unknownEntity, nil, nil,
-                    "the configuration \(configuration.name) names \(name), which is no entity",
-                    "take it out of the configuration, or add the entity")
+                    "the configuration \(configuration.name) names \(name), which is not an entity",
+                    "remove it from the configuration, or add the entity")
             }
         }
         if profile == .cloudKit { for entity in entities { linter.lookForCloudKit(at: entity) } }
@@ -47,7 +47,7 @@ extension Linter {
         for property in entity.ownProperties + entity.ownFetchedProperties where reservedNames.contains(property.name) {
             add(
                 .reservedName, entity, property.name,
-                "\(entity.name).\(property.name) is called like a method of NSManagedObject, which hides it from Apple's hosts",
+                "\(entity.name).\(property.name) has the name of a method of NSManagedObject, which hides it on Apple's platforms",
                 "give it another name; \"\(property.name)\" as its renaming identifier keeps the data")
         }
         for attribute in entity.ownAttributes { look(at: attribute) }
@@ -82,7 +82,7 @@ extension Linter {
             if let fault = entity.spatialFault(index, property: { entity.properties(along: KeyPath($0)).last ?? nil }) {
                 add(
                     .unservedRTree, entity, fault.key, "\(fault.text), so no fetch uses it",
-                    "make it a binary index, or take it out")
+                    "make it a binary index, or remove it")
             }
             if let predicate = index.partialPredicate { look(at: predicate, of: entity, entity, nil, what) }
         }
@@ -95,13 +95,13 @@ extension Linter {
         let path = entity.properties(along: KeyPath(name))
         guard let property = path.first ?? nil else {
             return add(
-                unknown, entity, name, "\(what) names \(name), which is no property of it",
-                "take it out, or correct the name")
+                unknown, entity, name, "\(what) names \(name), which is not a property of it",
+                "remove it, or correct the name")
         }
         if property.isTransient {
             add(
                 transient, entity, name, "\(what) names \(name), which is transient and has no column",
-                "take it out, or let the property be stored")
+                "remove it, or let the property be stored")
         }
     }
 
