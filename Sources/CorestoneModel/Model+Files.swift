@@ -91,7 +91,7 @@ extension Model {
 
     private static func refuse(_ version: String?, of file: ModelFile) throws {
         guard let version, version != file.stem else { return }
-        throw file.failure("holds one model and no version \"\(version)\"; leave the version out", .invalidArgument)
+        throw file.failure("contains one model and no version \"\(version)\"; omit the version", .invalidArgument)
     }
 
     /// A file by what it begins with.

@@ -23,7 +23,7 @@ extension Model {
         let kind = try ModelKind(named)
         if !kind.isBundle, let version, version != named.stem {
             throw named.failure(
-                "holds one model and no version \"\(version)\"; leave the version out", .invalidArgument)
+                "contains one model and no version \"\(version)\"; omit the version", .invalidArgument)
         }
         let bytes = try kind.isSource ? source(isLossy: isLossy) : compiledFile()
         let file = try named.withoutLinks()

@@ -233,10 +233,10 @@ final class ForeignArchiveTests: XCTestCase {
             }, "E inherits from Gone, which is not an entity of the model")
         XCTAssertEqual(
             message { _ = try Model(compiledModel: try encodeArchive(.int(1))) },
-            "the keyed archive holds no managed object model")
+            "the keyed archive does not contain a managed object model")
         XCTAssertEqual(
             message { _ = try Model(editorModel: try encodeArchive(.int(1))) },
-            "the keyed archive holds no model of Xcode's editor")
+            "the keyed archive does not contain a model of Xcode's editor")
     }
 
     func testIndexesFromBeforeThereWereFetchIndexes() throws {

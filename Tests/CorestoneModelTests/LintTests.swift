@@ -255,7 +255,7 @@ final class LintTests: XCTestCase {
         XCTAssertEqual(
             model.lint().map(\.message),
             [
-                "the fetch request t names A.passing, which is transient: no store can answer that",
+                "the fetch request t names A.passing, which is transient and cannot be evaluated by a store",
                 "the fetch request t names nmae, but there is no nmae",
                 "the fetch request t names c, but there is no c",
             ])

@@ -109,7 +109,7 @@ final class ModelPlaceTests: FolderTestCase {
             } else {
                 XCTAssertEqual(
                     message(.invalidArgument) { _ = try Model(contentsOf: file, version: name) },
-                    "\(file) holds one model and no version \"B\"; leave the version out")
+                    "\(file) contains one model and no version \"B\"; omit the version")
             }
         }
         let only = try Model.versions(of: path("A.xcdatamodeld/A.xcdatamodel"))
@@ -260,7 +260,7 @@ final class ModelPlaceTests: FolderTestCase {
         XCTAssertEqual(try names("C.xcdatamodeld"), [".xccurrentversion", "C.xcdatamodel"])
         XCTAssertEqual(
             message(.invalidArgument) { try model("E").write(to: path("D.mom"), version: "B") },
-            "\(path("D.mom")) holds one model and no version \"B\"; leave the version out")
+            "\(path("D.mom")) contains one model and no version \"B\"; omit the version")
         try model("E").write(to: path("D.mom"), version: "D")
         XCTAssertEqual(try entities("D.mom"), ["E"])
     }

@@ -362,7 +362,7 @@ final class LanguageTests: XCTestCase {
             ])
         XCTAssertThrowsError(try Predicate.parse("1 IN ANYKEY").evaluate(with: .int(1))) {
             XCTAssertEqual(
-                ($0 as? CoreError)?.message, "ANYKEY stands for the values of a dictionary; a number has none")
+                ($0 as? CoreError)?.message, "ANYKEY applies to a dictionary, not to a number")
         }
         XCTAssertThrowsError(try Predicate.parse("($v := 1) == 1").evaluate(with: .int(1))) {
             XCTAssertEqual(

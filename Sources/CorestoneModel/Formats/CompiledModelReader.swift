@@ -13,7 +13,7 @@ extension Model {
 
     private func read(compiled archive: KeyedArchiveReader) throws {
         guard let root = archive.rootFields, root["NSEntities"] != nil else {
-            throw archiveError("the keyed archive holds no managed object model")
+            throw archiveError("the keyed archive does not contain a managed object model")
         }
         try CompiledModelReader(archive, into: self).read(root)
     }

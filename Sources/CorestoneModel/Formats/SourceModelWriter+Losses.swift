@@ -57,7 +57,7 @@ extension Attribute {
 extension FetchRequestTemplate {
     fileprivate var sourceLosses: [String] {
         (predicate?.foreign.map { ["the predicate \($0.text)"] } ?? []) + (sortDescriptors.isEmpty ? [] : ["the order"])
-            + (relationshipKeyPathsForPrefetching.isEmpty ? [] : ["what is fetched along"])
+            + (relationshipKeyPathsForPrefetching.isEmpty ? [] : ["the prefetched relationships"])
     }
 }
 

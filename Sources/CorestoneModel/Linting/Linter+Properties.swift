@@ -41,7 +41,7 @@ extension Linter {
         if relationship.deleteRule == .noAction {
             add(
                 .noAction, entity, name, "\(shown) has the delete rule No Action, which leaves references to nothing",
-                "let it nullify, cascade or deny")
+                "set it to Nullify, Cascade or Deny")
         }
         for rule in relationship.validationRules {
             look(
@@ -67,7 +67,7 @@ extension Linter {
             add(
                 .cascadeBothWays, entity, name,
                 "\(shown) and its inverse both cascade: deleting one object deletes every connected object",
-                "let the side of the owned objects nullify")
+                "set the rule on the side of the owned objects to Nullify")
         }
     }
 
@@ -148,8 +148,8 @@ extension Linter {
             if property.isTransient {
                 add(
                     .transientInPredicate, owner, key,
-                    "\(what) names \(property.entity.name).\(property.name), which is transient: no store can answer that",
-                    "store the property, or ask in memory")
+                    "\(what) names \(property.entity.name).\(property.name), which is transient and cannot be evaluated by a store",
+                    "store the property, or evaluate it in memory")
             }
             // What values have inside is their own.
             if property is Attribute { return }

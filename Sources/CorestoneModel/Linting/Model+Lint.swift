@@ -42,13 +42,13 @@ extension Linter {
         if entity.isAbstract && entity.children.isEmpty {
             add(
                 .abstractWithoutChildren, entity, nil, "\(entity.name) is abstract and no entity inherits from it",
-                "let an entity inherit from it, or make it concrete; as it is it can have no objects")
+                "add a subentity, or make it concrete; otherwise it cannot have objects")
         }
         for property in entity.ownProperties + entity.ownFetchedProperties where reservedNames.contains(property.name) {
             add(
                 .reservedName, entity, property.name,
                 "\(entity.name).\(property.name) has the name of a method of NSManagedObject, which hides it on Apple's platforms",
-                "give it another name; \"\(property.name)\" as its renaming identifier keeps the data")
+                "rename it; set its renaming identifier to \"\(property.name)\" to keep the data")
         }
         for attribute in entity.ownAttributes { look(at: attribute) }
         for relationship in entity.ownRelationships { look(at: relationship) }
@@ -70,7 +70,7 @@ extension Linter {
             if !seen.insert(index.name).inserted {
                 add(
                     .repeatedIndex, entity, nil, "\(entity.name) has two indexes called \(index.name)",
-                    "give one another name, or remove it; a store has one")
+                    "rename or remove one of them; a store can have only one of that name")
             }
             for element in index.elements {
                 if let expression = element.expression {
@@ -101,7 +101,7 @@ extension Linter {
         if property.isTransient {
             add(
                 transient, entity, name, "\(what) names \(name), which is transient and has no column",
-                "remove it, or let the property be stored")
+                "remove it, or make the property persistent")
         }
     }
 
@@ -121,7 +121,7 @@ extension Linter {
                         + "\(root.name); the later one gets a number behind its name",
                     isShared
                         ? "move it to the entity from which both inherit, if it means the same"
-                        : "give one another name: they differ in case alone")
+                        : "rename one of them: they differ in case only")
             }
         }
     }

@@ -38,7 +38,7 @@ extension Evaluator {
             return assigned
         case .anyKey:
             guard case .dictionary(let values) = root else {
-                throw predicateError("ANYKEY stands for the values of a dictionary; \(root.kind) has none")
+                throw predicateError("ANYKEY applies to a dictionary, not to \(root.kind)")
             }
             return .array(Array(values.values))
         case .fetch(let request, let context, let countOnly):

@@ -38,7 +38,7 @@ struct Lexer {
         }
         if let symbol = symbol() { return .symbol(symbol) }
         if let name = try identifier() { return word(name) }
-        throw errors.make("\(describeByte()) has no meaning here", at: position)
+        throw errors.make("unexpected \(describeByte())", at: position)
     }
 
     /// A reserved word or a name; the hyphens of the two UTI operators are part of the word.
@@ -106,6 +106,6 @@ struct Lexer {
 
     func describeByte() -> String {
         guard let scalar = scalar(at: position)?.value else { return "byte \(byte())" }
-        return scalar.value < 32 ? "the control character \(scalar.value)" : "\"\(String(scalar))\""
+        return scalar.value < 32 ? "control character \(scalar.value)" : "\"\(String(scalar))\""
     }
 }
