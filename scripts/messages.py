@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import difflib
 import gc
 import random
 import re
@@ -416,6 +417,13 @@ def page(listed: list[Message]) -> str:
     return re.sub(r"\n(#{2,3} )", r"\n\n\1", text).replace("\n\n\n", "\n\n")
 
 
+def difference(old: str, new: str) -> Iterator[str]:
+    """The first few lines of the page that are no longer right or that it lacks."""
+    changed = list(difflib.unified_diff(old.splitlines(), new.splitlines(), n=0, lineterm=""))[2:]
+    for line in [line for line in changed if line[0] in "+-" and line[1:]][:4]:
+        yield f"{'missing' if line[0] == '+' else 'outdated'}: {line[1:].removeprefix('- ')}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Lists the error texts of the library and the Python package.")
     parser.add_argument("--check", action="store_true", help="compare docs/reference/messages.md with the sources")
@@ -437,9 +445,12 @@ def main() -> None:
         PAGE.write_text(text, encoding="utf-8")
         print(f"messages: wrote {len(listed)} messages to {where}")
         return
-    if not PAGE.is_file() or PAGE.read_text(encoding="utf-8") != text:
-        finish("messages", [f"{where} does not list the messages of the sources; run scripts/messages.py"], "")
-    finish("messages", [], f"{where} lists {len(listed)} messages")
+    listed_text = PAGE.read_text(encoding="utf-8") if PAGE.is_file() else ""
+    problems: list[str] = []
+    if listed_text != text:
+        outdated = f"{where} does not list the messages of the sources; run scripts/messages.py"
+        problems = [*difference(listed_text, text), outdated]
+    finish("messages", problems, f"{where} lists {len(listed)} messages")
 
 
 if __name__ == "__main__":
