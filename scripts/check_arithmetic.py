@@ -86,7 +86,7 @@ def main() -> None:
         if count > known.get(line, 0)
     ]
     gone = [line for line, count in known.items() if count > there.get(line, 0)]
-    problems += [f"{line}: is no longer there; take it out of {REVIEWED.relative_to(ROOT)}" for line in gone]
+    problems += [f"{line}: is no longer there; remove it of {REVIEWED.relative_to(ROOT)}" for line in gone]
     finish(
         "check-arithmetic",
         problems,

@@ -75,6 +75,9 @@ def lint_commands() -> list[list[str]]:
         [PYTHON, "scripts/generate.py", "--check"],
         check("abi"),
         [str(VENV / "vermin"), "--quiet", "--no-tips", "--violations", "-t=3.9-", *python_places()],
+        [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "Tests/style"],
+        check("style"),
+        [PYTHON, "scripts/messages.py", "--check"],
     ]
     return commands + mypy_commands()
 
@@ -109,6 +112,7 @@ def mypy_commands() -> list[list[str]]:
         "Tests/scenarios",
         "Tests/examples",
         "Tests/stress",
+        "Tests/style",
         "Tests/faults",
         "Tests/mutants",
     ):

@@ -97,7 +97,8 @@ public enum ArchivableClasses {
     }
 
     static func isNot(_ className: String, _ object: Any) -> CoreError {
-        CoreError(.typeMismatch, "a \(type(of: object)) is not what was registered as the class \(className)")
+        CoreError(
+            .typeMismatch, "a \(type(of: object)) is not an instance of the type registered for the class \(className)")
     }
 }
 

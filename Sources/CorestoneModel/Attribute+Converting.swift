@@ -44,7 +44,7 @@ extension Attribute {
 
     private func unreadable(_ value: PropertyValue) -> CoreError {
         CoreError(
-            .typeMismatch, "\(entity.name).\(path) is \(type.displayName), and the text given for it is none",
+            .typeMismatch, "\(entity.name).\(path) is \(type.displayName), but the given text is not a valid value",
             entity: entity.name, key: path, value: value)
     }
 }

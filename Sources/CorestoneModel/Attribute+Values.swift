@@ -43,13 +43,14 @@ extension Attribute {
         let tooLarge = number > range.upperBound
         throw CoreError(
             .validation, code: tooLarge ? .validationNumberTooLarge : .validationNumberTooSmall,
-            "\(entityName).\(path) is \(type.displayName): \(number) is too \(tooLarge ? "large" : "small"), "
-                + "\(range.lowerBound) to \(range.upperBound) fit", entity: entityName, key: path, value: .int(number))
+            "\(entityName).\(path) is \(type.displayName): \(number) is too \(tooLarge ? "large" : "small"); "
+                + "the range is \(range.lowerBound) to \(range.upperBound)", entity: entityName, key: path,
+            value: .int(number))
     }
 
     private func mismatch(_ value: PropertyValue, _ entityName: String) -> CoreError {
         CoreError(
-            .typeMismatch, "\(entityName).\(path) is \(type.displayName) and takes no \(value.kindName)",
+            .typeMismatch, "\(entityName).\(path) takes \(type.displayName), not \(value.kindName)",
             entity: entityName, key: path, value: value)
     }
 }

@@ -94,16 +94,17 @@ public final class Attribute: Property, @unchecked Sendable {
         guard isTransient || type != .undefined && type != .objectID else {
             let what = type == .undefined ? "no type" : "the type Object ID"
             throw modelError(
-                "\(entity.name).\(name) has \(what), which only a transient attribute may have", entity: entity.name,
+                "\(entity.name).\(name) has \(what), which is valid for a transient attribute only",
+                entity: entity.name,
                 key: name)
         }
         guard isTransient || !ignoresChanges else {
             throw modelError(
-                "\(entity.name).\(name) is saved, so its changes cannot be ignored; only those of a transient attribute can",
+                "\(entity.name).\(name) is not transient, so its changes cannot be ignored",
                 entity: entity.name, key: name)
         }
         guard (type == .composite) == !elements.isEmpty else {
-            let what = elements.isEmpty ? "is composite and has no elements" : "has elements and is not composite"
+            let what = elements.isEmpty ? "is composite but has no elements" : "has elements but is not composite"
             throw modelError("\(entity.name).\(path) \(what)", entity: entity.name, key: path)
         }
         if composite != nil, derivation != nil {
@@ -122,12 +123,12 @@ public final class Attribute: Property, @unchecked Sendable {
             guard self.type == .composite, nesting < Attribute.maximumNesting else {
                 let why =
                     self.type == .composite
-                    ? "is nested \(Attribute.maximumNesting) deep, which is the most" : "is not composite"
+                    ? "is nested \(Attribute.maximumNesting) levels deep, which is the limit" : "is not composite"
                 throw modelError("\(entity.name).\(path) \(why)", entity: entity.name, key: path)
             }
             guard !elements.contains(where: { $0.name == name }) else {
                 throw modelError(
-                    "\(entity.name).\(path) has an element \(name) already", entity: entity.name, key: path)
+                    "\(entity.name).\(path) already has an element \(name)", entity: entity.name, key: path)
             }
             let element = Attribute(name: name, type: type, entity: entity)
             element.isOptional = isOptional

@@ -73,7 +73,7 @@ extension Attribute {
             guard let current = owner else { return nil }
             guard let property = current.anyProperty(named: key.text) else {
                 let near = nearestName(to: key.text, among: current.properties.map(\.name))
-                return "which names \(key.text), no property of \(current.name)"
+                return "which names \(key.text), but \(current.name) has no such property"
                     + (near.map { "; did you mean \($0)?" } ?? "")
             }
             owner = (property as? Relationship)?.destination

@@ -41,7 +41,7 @@ extension Entity {
         try property.edit {
             guard ownByName[property.name] === property else {
                 throw modelError(
-                    "\(property.entity.name).\(property.name) is no property of \(name) itself", entity: name,
+                    "\(property.entity.name).\(property.name) is not declared by \(name)", entity: name,
                     key: property.name)
             }
             (property as? Relationship)?.letGoOfInverse()

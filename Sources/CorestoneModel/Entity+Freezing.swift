@@ -15,7 +15,7 @@ extension Entity {
         propertiesByName = [:]
         guard properties.count < 1 << Entity.slotBits else {
             throw modelError(
-                "\(name) has \(properties.count) properties; \(1 << Entity.slotBits - 1) is the most", entity: name)
+                "\(name) has \(properties.count) properties; the limit is \(1 << Entity.slotBits - 1)", entity: name)
         }
         for (slot, property) in properties.enumerated() where slot >= inherited.count {
             // The parent's are these.
@@ -115,7 +115,8 @@ extension Entity {
     private func checkReference(_ name: String, in what: String) throws {
         guard let property = propertiesByName[name] else {
             throw modelError(
-                "\(what) of \(self.name) names \"\(name)\", which is no property of it", entity: self.name, key: name)
+                "\(what) of \(self.name) names \"\(name)\", which is not a property of it", entity: self.name, key: name
+            )
         }
         if let composite = property as? Attribute, composite.type == .composite {
             let paths = composite.leaves.map(\.path).joined(separator: ", ")

@@ -227,7 +227,7 @@ extension Entity {
         try change {
             guard !indexes.contains(where: { $0.name == index.name }) else {
                 throw modelError(
-                    "\(name) has an index \(index.name) already; give this one another name", entity: name,
+                    "\(name) already has an index \(index.name); choose another name", entity: name,
                     key: index.name)
             }
             if index.isRTree { try checkName(index.name, of: "an R-tree index", in: name) }
@@ -267,7 +267,7 @@ extension Entity {
     func checkFreeName(_ name: String) throws {
         try checkName(name, of: "a property", in: self.name)
         guard ownByName[name] == nil else {
-            throw modelError("\(self.name) has a property \(name) already", entity: self.name, key: name)
+            throw modelError("\(self.name) already has a property \(name)", entity: self.name, key: name)
         }
     }
 

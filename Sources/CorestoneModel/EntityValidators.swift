@@ -62,7 +62,7 @@ extension Entity {
         where anyProperty(named: key).map({ $0 is FetchedProperty }) != false {
             let hint = nearestName(to: key, among: properties.map(\.name)).map { "; did you mean \"\($0)\"?" } ?? ""
             throw modelError(
-                "\(name) has a validator of \"\(key)\", which it does not store\(hint)", entity: name, key: key)
+                "\(name) has a validator for \"\(key)\", which is not a stored property\(hint)", entity: name, key: key)
         }
         allValidators = sequence(first: self, next: \.parent).reversed()
             .reduce(EntityValidators()) { $0.with($1.validators) }.with(hooked)

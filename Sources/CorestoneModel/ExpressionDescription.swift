@@ -42,7 +42,7 @@ extension ExpressionDescription {
         }
         throw CoreError(
             .typeMismatch,
-            "the column \(name) is \(resultType.displayName), but what it computes is a \(value.kindName)",
+            "the column \(name) is \(resultType.displayName), but its expression returns a \(value.kindName)",
             key: name,
             value: value)
     }

@@ -81,8 +81,8 @@ extension PredicateText {
         }
         guard let found else { return }
         throw modelError(
-            "\(what) compares with \(found.excerpt), a managed object, which no model can hold; write a $variable there and "
-                + "bind the object when the request is used, or compare an attribute", entity: entity, key: key,
+            "\(what) compares with \(found.excerpt), a managed object, which a model cannot hold; use a $variable, and "
+                + "bind it to the object when the request is used, or compare an attribute", entity: entity, key: key,
             value: found)
     }
 }

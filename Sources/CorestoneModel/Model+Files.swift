@@ -62,8 +62,8 @@ extension Model {
             return
         }
         throw bundle.failure(
-            "holds a version \(version.name) whose entity \(different) does not hash as VersionInfo.plist has on record; "
-                + "compile the model again", .model)
+            "contains a version \(version.name) whose entity \(different) has another hash than VersionInfo.plist records; "
+                + "recompile the model", .model)
     }
 
     /// The versions of the model that a bundle holds, by name; a model without versions is its own only one.
@@ -86,12 +86,12 @@ extension Model {
     }
 
     private static func noModel(_ folder: ModelFile) -> CoreError {
-        folder.failure("holds no model: neither contents nor versions of one", .model)
+        folder.failure("does not contain a model: neither contents nor versions", .model)
     }
 
     private static func refuse(_ version: String?, of file: ModelFile) throws {
         guard let version, version != file.stem else { return }
-        throw file.failure("holds one model and no version \"\(version)\"; leave the version out", .invalidArgument)
+        throw file.failure("contains one model and no version \"\(version)\"; omit the version", .invalidArgument)
     }
 
     /// A file by what it begins with.
@@ -103,7 +103,7 @@ extension Model {
             let plain = file.folder.child(file.stem + ".mom")
             guard file.path.hasSuffix(".omo"), plain.exists else {
                 throw file.failure(
-                    "is an optimised model, which is read from the .mom beside it; there is none", .model)
+                    "is an optimised model, which needs the .mom file beside it, but there is none", .model)
             }
             file = plain
             bytes = try plain.bytes()
@@ -130,7 +130,7 @@ extension Model {
         let expanded: [UInt8]
         do { expanded = try inflateRaw(bytes, limit: Model.maximumFileSize) } catch let error as CoreError {
             throw archiveError(
-                "this is neither XML nor a property list, and no model cached in a store: \(error.message)")
+                "this is not XML, a property list or the cached model of a store: \(error.message)")
         }
         try read(archive: try KeyedArchiveReader(expanded))
     }

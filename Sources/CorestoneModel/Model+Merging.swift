@@ -37,8 +37,8 @@ extension Model {
         guard missing.isEmpty else {
             throw CoreError(
                 .modelMismatch, code: .migrationMissingSourceModel,
-                "none of the \(models.count) models has \(missing.joined(separator: ", ")) as the store was written with; "
-                    + "add the model of that version", entity: missing[0])
+                "none of the \(models.count) models has the version of \(missing.joined(separator: ", ")) that the store was written with; "
+                    + "add that model", entity: missing[0])
         }
         // All at once: an entity of one model may lead to one that only another model has as the store does.
         try ModelCopier(merged).add(models.flatMap { chosen[ObjectIdentifier($0)] ?? [] })
@@ -62,7 +62,8 @@ extension Model {
         for (name, template) in model.fetchRequestTemplates {
             if let known = fetchRequestTemplates[name], known != template {
                 throw modelError(
-                    "two models to merge have different fetch requests \(name); rename one", entity: template.entityName
+                    "two models to merge have different fetch requests named \(name); rename one",
+                    entity: template.entityName
                 )
             }
             try setFetchRequestTemplate(template, forName: name)

@@ -23,7 +23,7 @@ extension Model {
         let kind = try ModelKind(named)
         if !kind.isBundle, let version, version != named.stem {
             throw named.failure(
-                "holds one model and no version \"\(version)\"; leave the version out", .invalidArgument)
+                "contains one model and no version \"\(version)\"; omit the version", .invalidArgument)
         }
         let bytes = try kind.isSource ? source(isLossy: isLossy) : compiledFile()
         let file = try named.withoutLinks()
@@ -79,10 +79,10 @@ extension Model {
         let kind = try ModelKind(named)
         let file = try named.withoutLinks()
         if kind.isSource, file.exists {
-            throw file.failure("is there already; write versions into it one by one, or remove it", .invalidArgument)
+            throw file.failure("already exists; write versions into it one by one, or remove it", .invalidArgument)
         }
         guard !file.contains(ModelFile(path)) else {
-            throw file.failure("holds \(path), which it would replace; name another folder", .invalidArgument)
+            throw file.failure("holds \(path), which would be replaced; choose another folder", .invalidArgument)
         }
         func read(_ version: ModelVersion) throws -> Model {
             let model = try Model(contentsOf: version.path)
@@ -91,7 +91,7 @@ extension Model {
         }
         let versions = try Model.versions(of: path)
         guard let current = versions.first(where: \.isCurrent) else {
-            throw ModelFile(path).failure("does not say which version is the current one", .invalidArgument)
+            throw ModelFile(path).failure("does not specify the current version", .invalidArgument)
         }
         guard kind.isBundle else {
             return try current.naming { try read(current).write(to: target, isLossy: isLossy) }
@@ -139,12 +139,12 @@ enum ModelKind: String {
 
     init(_ file: ModelFile) throws {
         guard !file.path.utf8.contains(0) else {
-            throw CoreError(.invalidArgument, "a path with a NUL names no file; take it out")
+            throw CoreError(.invalidArgument, "a path must not contain NUL")
         }
         let kind = file.name.lastIndex(of: ".").flatMap { ModelKind(rawValue: String(file.name[$0...].dropFirst())) }
         guard let kind else {
             throw file.failure(
-                "does not say by its extension what to write: .xcdatamodeld, .xcdatamodel, .momd or .mom",
+                "does not have the extension of a model: .xcdatamodeld, .xcdatamodel, .momd or .mom",
                 .invalidArgument)
         }
         self = kind

@@ -77,7 +77,7 @@ public final class Model: @unchecked Sendable {
     func checkFreeName(_ name: String) throws {
         try checkName(name, of: "an entity", in: nil)
         guard entitiesByName[name] == nil else {
-            throw modelError("the model has an entity \(name) already; give this one another name", entity: name)
+            throw modelError("the model already has an entity \(name); choose another name", entity: name)
         }
     }
 
@@ -99,7 +99,7 @@ public final class Model: @unchecked Sendable {
         try change {
             guard configuration.name != ModelConfiguration.defaultName else {
                 throw modelError(
-                    "\"\(ModelConfiguration.defaultName)\" is how the whole model is called, which has every entity; give "
+                    "\"\(ModelConfiguration.defaultName)\" is the name of the whole model; give "
                         + "the configuration another name")
             }
         }
@@ -231,8 +231,8 @@ public final class Model: @unchecked Sendable {
         visit(roots, inherited: 0)
         guard slots <= Model.maximumSlots else {
             throw modelError(
-                "the entities have \(slots) properties together, inherited ones counted each time; "
-                    + "\(Model.maximumSlots) is the most")
+                "the entities have \(slots) properties in total, including inherited ones; "
+                    + "the limit is \(Model.maximumSlots)")
         }
     }
 

@@ -37,7 +37,7 @@ extension Property {
         try checkName(newName, of: "an element", in: entity.name)
         guard !composite.elements.contains(where: { $0.name == newName }) else {
             throw modelError(
-                "\(entity.name).\(composite.path) has an element \(newName) already", entity: entity.name,
+                "\(entity.name).\(composite.path) already has an element \(newName)", entity: entity.name,
                 key: composite.path)
         }
         PropertyRenaming(self, newName).followEverywhere()

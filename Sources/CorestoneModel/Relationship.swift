@@ -79,7 +79,7 @@ public final class Relationship: Property, @unchecked Sendable {
         try change {
             guard maximum == 0 || minimum <= maximum else {
                 throw modelError(
-                    "\(entity.name).\(name) would need at least \(minimum) members and at most \(maximum)",
+                    "\(entity.name).\(name) cannot require at least \(minimum) members and allow at most \(maximum)",
                     entity: entity.name, key: name)
             }
             guard maximum != 1 || !isOrdered else {

@@ -71,15 +71,15 @@ extension Attribute {
         try change {
             guard let codes = type.boundCodes else {
                 throw modelError(
-                    "\(entity.name).\(name) is \(type.displayName), which has no least or greatest value; numbers, dates "
-                        + "and strings (their lengths) have", entity: entity.name, key: name)
+                    "\(entity.name).\(name) is \(type.displayName), which has no minimum or maximum; only numbers, dates "
+                        + "and strings (their lengths) do", entity: entity.name, key: name)
             }
             let bounds = try [(least, true), (greatest, false)].compactMap { value, isLeast in
                 try value.map { (value: try acceptBound($0), isLeast: isLeast) }
             }
             if bounds.count == 2, let order = bounds[0].value.ordered(against: bounds[1].value), order > 0 {
                 throw modelError(
-                    "\(entity.name).\(name): the least value is above the greatest", entity: entity.name, key: name)
+                    "\(entity.name).\(name): the minimum is above the maximum", entity: entity.name, key: name)
             }
             replaceRules(
                 of: [codes.least, codes.greatest],

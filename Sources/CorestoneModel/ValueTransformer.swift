@@ -90,7 +90,7 @@ struct JSONTransformer: PlainDataTransformer {
         case .double(let number) where number.isFinite: break
         case .array(let values): try values.forEach(requireJSON)
         case .dictionary(let entries): try entries.values.forEach(requireJSON)
-        default: throw CoreError(.typeMismatch, "JSON has nothing for a \(value.kindName)")
+        default: throw CoreError(.typeMismatch, "JSON cannot represent a \(value.kindName)")
         }
     }
 }

@@ -103,8 +103,8 @@ public enum DebugLog {
     package static func calledFromSink() -> CoreError {
         CoreError(
             .invalidArgument,
-            "the function that takes the lines of the log called the library, which is in the midst of what the line tells of; let it "
-                + "keep the line, and call when the call that is under way has returned")
+            "the log callback called the library while a line is logged; let it keep the line, and call the library after "
+                + "the running call has returned")
     }
 
     /// SQL's keywords are the words in capitals that have no digit, no underscore and no quotes around them.

@@ -23,7 +23,7 @@ extension DecimalNumber {
     public func divided(by other: DecimalNumber) throws -> DecimalNumber {
         let (a, b) = (canonical, other.canonical)
         guard b.mantissa != 0 else {
-            throw CoreError(.invalidArgument, "\(self) was divided by zero", value: .decimal(self))
+            throw CoreError(.invalidArgument, "cannot divide \(self) by zero", value: .decimal(self))
         }
         guard a.mantissa != 0 else { return .zero }
         var numerator = WideInteger(a.mantissa)

@@ -29,7 +29,7 @@ private struct JSONReader {
         if let bad = firstInvalidUTF8(bytes) { throw JSONReader.error("is not valid UTF-8", at: bad) }
         let value = try read(depth: 0)
         skipSpace()
-        guard place == bytes.count else { throw error("goes on behind its end") }
+        guard place == bytes.count else { throw error("has text after its end") }
         return value
     }
 
@@ -47,7 +47,7 @@ private struct JSONReader {
     /// Takes a character that must come.
     private mutating func take(_ character: Unicode.Scalar) throws {
         skipSpace()
-        guard next == UInt8(ascii: character) else { throw error("lacks a \"\(character)\"") }
+        guard next == UInt8(ascii: character) else { throw error("is missing a \"\(character)\"") }
         place += 1
     }
 
@@ -79,7 +79,7 @@ private struct JSONReader {
         let count = word.utf8CodeUnitCount
         guard place + count <= bytes.count,
             (0..<count).allSatisfy({ bytes[place + $0] == word.utf8Start[$0] })
-        else { throw error("has an unknown word") }
+        else { throw error("has an unknown literal") }
         place += count
         return value
     }
@@ -114,7 +114,7 @@ private struct JSONReader {
     // MARK: Strings
 
     private mutating func string() throws -> String {
-        guard next == UInt8(ascii: "\"") else { throw error("lacks a string") }
+        guard next == UInt8(ascii: "\"") else { throw error("is missing a string") }
         place += 1
         var text: [UInt8] = []
         while let byte = next {
@@ -126,11 +126,11 @@ private struct JSONReader {
             default: text.append(byte)
             }
         }
-        throw error("ends within a string")
+        throw error("ends inside a string")
     }
 
     private mutating func escape(into text: inout [UInt8]) throws {
-        guard let byte = next else { throw error("ends within a string") }
+        guard let byte = next else { throw error("ends inside a string") }
         place += 1
         switch byte {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): text.append(byte)
@@ -148,14 +148,14 @@ private struct JSONReader {
     private mutating func scalar() throws -> Unicode.Scalar {
         let first = try unit()
         if let scalar = Unicode.Scalar(first) { return scalar }
-        guard first < 0xDC00, next == UInt8(ascii: "\\") else { throw error("has half of a surrogate pair") }
+        guard first < 0xDC00, next == UInt8(ascii: "\\") else { throw error("has an unpaired surrogate") }
         place += 1
-        guard next == UInt8(ascii: "u") else { throw error("has half of a surrogate pair") }
+        guard next == UInt8(ascii: "u") else { throw error("has an unpaired surrogate") }
         place += 1
         let second = try unit()
         guard 0xDC00..<0xE000 ~= second,
             let scalar = Unicode.Scalar(0x10000 + (first - 0xD800) << 10 + (second - 0xDC00))
-        else { throw error("has half of a surrogate pair") }
+        else { throw error("has an unpaired surrogate") }
         return scalar
     }
 
@@ -163,7 +163,7 @@ private struct JSONReader {
         var value: UInt32 = 0
         for _ in 0..<4 {
             guard let digit = next.flatMap({ Character(Unicode.Scalar($0)).hexDigitValue }) else {
-                throw error("has an escape without four digits")
+                throw error("has an escape without four hexadecimal digits")
             }
             value = value << 4 | UInt32(digit)
             place += 1
@@ -174,7 +174,7 @@ private struct JSONReader {
     // MARK: Numbers
 
     private mutating func digits() throws {
-        guard let first = next, isDigit(first) else { throw error("has a character that begins no value") }
+        guard let first = next, isDigit(first) else { throw error("has a character that cannot begin a value") }
         while let byte = next, isDigit(byte) { place += 1 }
     }
 
@@ -186,7 +186,7 @@ private struct JSONReader {
         if next == UInt8(ascii: "-") { place += 1 }
         let leading = place
         try digits()
-        guard bytes[leading] != 0x30 || place == leading + 1 else { throw error("has a number that begins with 0") }
+        guard bytes[leading] != 0x30 || place == leading + 1 else { throw error("has a number with a leading zero") }
         if next == UInt8(ascii: ".") {
             isWhole = false
             place += 1

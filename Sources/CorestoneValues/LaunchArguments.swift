@@ -36,7 +36,7 @@ public enum LaunchArguments {
                 let near =
                     nearestName(to: name, among: known.map(\.name)).map { "; did you mean \(prefix)\($0)?" } ?? ""
                 throw CoreError(
-                    .invalidArgument, "\(argument) is no launch argument of Core Data's\(near)", key: argument)
+                    .invalidArgument, "\(argument) is not a launch argument of Core Data\(near)", key: argument)
             }
             let text = index + 1 < arguments.count ? arguments[index + 1] : ""
             guard let value = number(text), (0...largest).contains(value) else {

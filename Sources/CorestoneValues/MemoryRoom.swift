@@ -25,7 +25,7 @@ package enum MemoryRoom {
         }
         throw CoreError(
             .noMemory,
-            "there is not enough memory to \(doing()): the system refuses the process \(wanted >> 20) MiB more; raise its limit (ulimit -v), "
-                + "or use a store of type SQLite, which is not in memory as a whole", file: file)
+            "there is not enough memory to \(doing()): the system refuses another \(wanted >> 20) MiB; raise the limit of the "
+                + "process (ulimit -v), or use an SQLite store, which is not loaded as a whole", file: file)
     }
 }

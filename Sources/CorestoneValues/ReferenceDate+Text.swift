@@ -87,8 +87,8 @@ private struct DateReader {
             }
         }
         let offset = try readOffset(assumingUTC: assumingUTC)
-        guard position == bytes.count else { throw failure("nothing more") }
-        guard let whole = ReferenceDate.wholeSeconds(time) else { throw failure("a year of our calendar") }
+        guard position == bytes.count else { throw failure("the end of the text") }
+        guard let whole = ReferenceDate.wholeSeconds(time) else { throw failure("a year of the Gregorian calendar") }
         return Double(whole + (isLeapSecond ? 1 : 0) - offset) + fraction
     }
 
@@ -168,7 +168,7 @@ private struct DateReader {
 
     private func failure(_ expected: String) -> CoreError {
         CoreError(
-            .invalidArgument, "\"\(String(text.prefix(60)))\" is no date: at byte \(position), expected \(expected)",
+            .invalidArgument, "\"\(String(text.prefix(60)))\" is not a date: at byte \(position), expected \(expected)",
             value: .string(text), offset: position)
     }
 }

@@ -236,7 +236,7 @@ final class ArchivableClassTests: XCTestCase {
             for value in [wrong, .array([wrong]), .dictionary(["k": .array([wrong])])] {
                 let error = failure { _ = try transformer.bytes(for: value) }
                 XCTAssertEqual(error?.status, .typeMismatch)
-                XCTAssertEqual(error?.message, "JSON has nothing for a \(wrong.kindName)")
+                XCTAssertEqual(error?.message, "JSON cannot represent a \(wrong.kindName)")
             }
         }
         XCTAssertEqual(

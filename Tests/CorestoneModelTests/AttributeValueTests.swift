@@ -61,7 +61,7 @@ final class AttributeValueTests: XCTestCase {
                     XCTAssertEqual([error?.entity, error?.key], ["E", "a"])
                     XCTAssertEqual(error?.value, value)
                     XCTAssertEqual(
-                        error?.message, "E.a is \(type.displayName) and takes no \(value.kindName)", "\(type) \(value)")
+                        error?.message, "E.a takes \(type.displayName), not \(value.kindName)", "\(type) \(value)")
                 }
             }
             withExtendedLifetime(model) {}
@@ -114,7 +114,7 @@ final class AttributeValueTests: XCTestCase {
                     XCTAssertEqual([error?.entity, error?.key], ["E", "a"])
                     XCTAssertEqual(
                         error?.message,
-                        "E.a is \(type.displayName): \(number) is too \(word), \(least) to \(greatest) fit")
+                        "E.a is \(type.displayName): \(number) is too \(word); the range is \(least) to \(greatest)")
                 }
             }
             withExtendedLifetime(model) {}
@@ -156,7 +156,7 @@ final class AttributeValueTests: XCTestCase {
         XCTAssertEqual(unknown?.message, "E.a has no element \"X\"; did you mean \"x\"?")
         let deep = failure { _ = try place.accept(.dictionary(["more": .dictionary(["word": .int(1)])])) }
         XCTAssertEqual([deep?.entity, deep?.key], ["E", "a.more.word"])
-        XCTAssertEqual(deep?.message, "E.a.more.word is String and takes no integer (1)")
+        XCTAssertEqual(deep?.message, "E.a.more.word takes String, not integer (1)")
         withExtendedLifetime(model) {}
     }
 
@@ -200,12 +200,12 @@ final class AttributeValueTests: XCTestCase {
     func testNamesOfElements() throws {
         let (model, place) = try place()
         let error = failure { try model.edit { _ = try place.addElement(named: "x", type: .date) } }
-        XCTAssertEqual(error?.message, "E.a has an element x already")
+        XCTAssertEqual(error?.message, "E.a already has an element x")
         XCTAssertEqual([error?.entity, error?.key], ["E", "a"])
         let missing = failure { try model.edit { try place.removeElement(named: "y") } }
         XCTAssertEqual(missing?.message, "E.a has no element y")
         let twin = failure { try place.elements[0].rename(to: "more") }
-        XCTAssertEqual(twin?.message, "E.a has an element more already")
+        XCTAssertEqual(twin?.message, "E.a already has an element more")
         try place.elements[0].rename(to: "y")
         XCTAssertEqual(place.leaves[0].path, "a.y")
         try place.rename(to: "b")
@@ -260,7 +260,7 @@ final class AttributeValueTests: XCTestCase {
             XCTAssertEqual(error?.status, .typeMismatch, "\(type)")
             XCTAssertEqual([error?.entity, error?.key], ["E", "a"])
             XCTAssertEqual(error?.value, .string(text))
-            XCTAssertEqual(error?.message, "E.a is \(type.displayName), and the text given for it is none")
+            XCTAssertEqual(error?.message, "E.a is \(type.displayName), but the given text is not a valid value")
             withExtendedLifetime(model) {}
         }
         let (model, small) = try attribute(.integer16)
@@ -334,14 +334,14 @@ final class AttributeValueTests: XCTestCase {
             XCTAssertEqual([error?.entity, error?.key], ["E", "a"])
             XCTAssertEqual(
                 error?.message,
-                "E.a is \(type.displayName), which has no least or greatest value; numbers, dates and strings (their "
-                    + "lengths) have")
+                "E.a is \(type.displayName), which has no minimum or maximum; only numbers, dates and strings (their "
+                    + "lengths) do")
             withExtendedLifetime(model) {}
         }
         let (first, number) = try attribute(.integer16)
         XCTAssertEqual(
             failure { try number.setBounds(least: .int(5), greatest: .int(4)) }?.message,
-            "E.a: the least value is above the greatest")
+            "E.a: the minimum is above the maximum")
         XCTAssertEqual(number.validationRules, [])
         let (second, text) = try attribute(.string)
         try text.setBounds(least: .int(0), greatest: nil)

@@ -222,7 +222,7 @@ final class CompiledFieldTests: XCTestCase {
                     XCTAssertEqual(error?.value, value)
                     XCTAssertEqual(
                         error?.message,
-                        "the column c is \(type.displayName), but what it computes is a \(value.kindName)")
+                        "the column c is \(type.displayName), but its expression returns a \(value.kindName)")
                 }
             }
         }
@@ -240,8 +240,8 @@ final class CompiledFieldTests: XCTestCase {
         try model.freeze()
         for (text, filter, obstacle) in [
             ("name", nil, nil), ("items.name", nil, nil), ("items.@count", nil, nil), ("items", "name != nil", nil),
-            ("nmae", nil, "which names nmae, no property of E; did you mean name?"),
-            ("items.zzzzzz", nil, "which names zzzzzz, no property of Base"),
+            ("nmae", nil, "which names nmae, but E has no such property; did you mean name?"),
+            ("items.zzzzzz", nil, "which names zzzzzz, but Base has no such property"),
             (
                 "items.@sum.name", nil,
                 "whose operator @sum is intermediate: an operator is the last component, as in items.name.@sum"

@@ -65,9 +65,10 @@ final class CompiledModelReaderTests: XCTestCase {
             return nil
         }
         XCTAssertEqual(
-            message(encodePropertyList(.dictionary([:]))), "the property list is no keyed archive")
+            message(encodePropertyList(.dictionary([:]))), "the property list is not a keyed archive")
         let archiver = KeyedArchiver()
         let other = archiver.string("hello")
-        XCTAssertEqual(message(archiver.encoded(root: other)), "the keyed archive holds no managed object model")
+        XCTAssertEqual(
+            message(archiver.encoded(root: other)), "the keyed archive does not contain a managed object model")
     }
 }

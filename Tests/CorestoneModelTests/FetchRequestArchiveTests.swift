@@ -94,7 +94,7 @@ final class FetchRequestArchiveTests: XCTestCase {
     func testWhatIsNoRequest() throws {
         XCTAssertThrowsError(try FetchRequestArchive(try encodeArchive(.int(1)))) {
             XCTAssertEqual(($0 as? CoreError)?.status, .storeCorrupt)
-            XCTAssertEqual(($0 as? CoreError)?.message, "its root is no fetch request")
+            XCTAssertEqual(($0 as? CoreError)?.message, "its root is not a fetch request")
         }
         XCTAssertThrowsError(try FetchRequestArchive([])) {
             XCTAssertEqual(($0 as? CoreError)?.status, .storeCorrupt)

@@ -52,7 +52,8 @@ final class FixtureModelTests: XCTestCase {
                 guard let current = versions.first(where: \.isCurrent) else {
                     // Only some versions are among the fixtures.
                     XCTAssertThrowsError(try Model(contentsOf: bundle)) {
-                        XCTAssertTrue("\($0)".contains("has no version") || "\($0)".contains("does not say"), "\($0)")
+                        XCTAssertTrue(
+                            "\($0)".contains("has no version") || "\($0)".contains("does not specify"), "\($0)")
                     }
                     incomplete += 1
                     continue

@@ -203,7 +203,7 @@ final class ForeignArchiveTests: XCTestCase {
                             )
                         ]
                     }
-                }, "E.a has the attribute type \(code), which no known framework has")
+                }, "E.a has the unknown attribute type \(code)")
         }
     }
 
@@ -222,7 +222,7 @@ final class ForeignArchiveTests: XCTestCase {
                         )
                     ]
                 }
-            }, "E.r leads to nothing, which is no entity of the model")
+            }, "E.r leads to nothing, which is not an entity of the model")
         XCTAssertEqual(
             message {
                 _ = try compiled { archiver in
@@ -230,13 +230,13 @@ final class ForeignArchiveTests: XCTestCase {
                         KeyedArchiver.ClassName("NSEntityDescription"), ["NSEntityName": archiver.string("Gone")])
                     return [("E", ["NSSuperentity": gone])]
                 }
-            }, "E inherits from Gone, which is no entity of the model")
+            }, "E inherits from Gone, which is not an entity of the model")
         XCTAssertEqual(
             message { _ = try Model(compiledModel: try encodeArchive(.int(1))) },
-            "the keyed archive holds no managed object model")
+            "the keyed archive does not contain a managed object model")
         XCTAssertEqual(
             message { _ = try Model(editorModel: try encodeArchive(.int(1))) },
-            "the keyed archive holds no model of Xcode's editor")
+            "the keyed archive does not contain a model of Xcode's editor")
     }
 
     func testIndexesFromBeforeThereWereFetchIndexes() throws {

@@ -52,7 +52,7 @@ final class ForeignFormatTests: XCTestCase {
             let message = (error as? CoreError)?.message ?? ""
             XCTAssertEqual((error as? CoreError)?.status, .predicateSyntax)
             XCTAssert(message.contains("<archived XYFooBPredicate"), message)
-            XCTAssert(message.contains("of no class that is known here"), message)
+            XCTAssert(message.contains("of an unknown class"), message)
         }
     }
 

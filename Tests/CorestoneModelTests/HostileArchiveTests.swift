@@ -77,8 +77,8 @@ final class HostileArchiveTests: XCTestCase {
                     )
                 ]
             },
-            "A.self.self.self.self.self.self.self.self.self.self.self.self.self.self.self.self is nested 16 deep, "
-                + "which is the most")
+            "A.self.self.self.self.self.self.self.self.self.self.self.self.self.self.self.self is nested 16 levels deep, "
+                + "which is the limit")
     }
 
     /// Sixty compounds, each with the next one twice: a tree of 2^60 predicates in a few hundred bytes.

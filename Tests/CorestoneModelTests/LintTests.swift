@@ -191,7 +191,7 @@ final class LintTests: XCTestCase {
                     rule: .requiredWithoutDefault, severity: .note, entity: "A", key: "needed",
                     message: "A.needed is required and has no default value",
                     remedy:
-                        "give it a default, or make it optional: a migration has no value for the rows that are there")
+                        "give it a default, or make it optional: a migration has no value for existing rows")
             ])
     }
 
@@ -255,7 +255,7 @@ final class LintTests: XCTestCase {
         XCTAssertEqual(
             model.lint().map(\.message),
             [
-                "the fetch request t names A.passing, which is transient: no store can answer that",
+                "the fetch request t names A.passing, which is transient and cannot be evaluated by a store",
                 "the fetch request t names nmae, but there is no nmae",
                 "the fetch request t names c, but there is no c",
             ])

@@ -30,16 +30,16 @@ final class ModelDraftTests: FolderTestCase {
         XCTAssertEqual(
             model.draftProblems.map(\.message),
             [
-                "A.tensor has the attribute type \"Tensor\", which is not known", "A has a property fine already",
+                "A.tensor has the unknown attribute type \"Tensor\"", "A already has a property fine",
                 "the fetched property A.empty has no fetch request",
                 "\"1\" cannot name an entity: use letters, digits and underscores, no digit first",
-                "A inherits from Gone, which is no entity of the model; add it, or let A inherit from another one",
-                "A.lost leads to Gone, which is no entity of the model",
-                "A.open leads to nothing, which is no entity of the model",
-                "A.place is of the composite type Nowhere, which the model lacks",
+                "A inherits from Gone, which is not an entity of the model; add it, or let A inherit from another one",
+                "A.lost leads to Gone, which is not an entity of the model",
+                "A.open leads to nothing, which is not an entity of the model",
+                "A.place has the composite type Nowhere, which the model does not define",
                 "B.fine repeats a property that B inherits; remove one of them",
-                "A.untyped has no type, which only a transient attribute may have",
-                "the index i of A names \"missing\", which is no property of it",
+                "A.untyped has no type, which is valid for a transient attribute only",
+                "the index i of A names \"missing\", which is not a property of it",
             ])
         XCTAssertTrue(model.isFrozen)
         let (a, b) = (try model.requireEntity(named: "A"), try model.requireEntity(named: "B"))
@@ -53,7 +53,7 @@ final class ModelDraftTests: FolderTestCase {
             { try model.copy().freeze() },
         ] {
             XCTAssertEqual(
-                message(.model, use), "A.tensor has the attribute type \"Tensor\", which is not known",
+                message(.model, use), "A.tensor has the unknown attribute type \"Tensor\"",
                 "the first problem")
         }
     }
@@ -83,7 +83,7 @@ final class ModelDraftTests: FolderTestCase {
         XCTAssertEqual(try draft(text(1000)).draftProblems.count, 1000)
         XCTAssertEqual(
             message(.model) { _ = try draft(text(1001)) },
-            "\(path("contents")) cannot be read as a model: A1000 inherits from Gone, which is no entity of the model; add "
+            "\(path("contents")) cannot be read as a model: A1000 inherits from Gone, which is not an entity of the model; add "
                 + "it, or let A1000 inherit from another one")
     }
 

@@ -454,7 +454,8 @@ final class ModelFormTests: XCTestCase {
             XCTAssertEqual(try read(model, form).fetchRequestTemplates, ["t": request], "\(form)")
         }
         XCTAssertEqual(
-            model.sourceLosses, ["the order of the fetch request t", "what is fetched along of the fetch request t"])
+            model.sourceLosses,
+            ["the order of the fetch request t", "the prefetched relationships of the fetch request t"])
     }
 
     func testFlagsOfFetchedProperties() throws {

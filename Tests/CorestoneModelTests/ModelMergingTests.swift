@@ -79,7 +79,8 @@ final class ModelMergingTests: XCTestCase {
         try one.setFetchRequestTemplate(FetchRequestTemplate(entityName: "Book"), forName: "all")
         try two.setFetchRequestTemplate(FetchRequestTemplate(entityName: "Song"), forName: "all")
         XCTAssertTrue(
-            failure { _ = try Model.merging([one, two]) }?.message.contains("different fetch requests all") == true)
+            failure { _ = try Model.merging([one, two]) }?.message.contains("different fetch requests named all")
+                == true)
     }
 
     func testWhatAMergeTakesOfEach() throws {
@@ -175,6 +176,7 @@ final class ModelMergingTests: XCTestCase {
         let missing = failure { _ = try Model.merging([book, song], forHashes: hashes) }
         XCTAssertEqual(missing?.status, .modelMismatch)
         XCTAssertEqual(missing?.code, 134130)
-        XCTAssertTrue(missing?.message.contains("has Film, Song as the store") == true, missing?.message ?? "")
+        XCTAssertTrue(
+            missing?.message.contains("has the version of Film, Song that the store") == true, missing?.message ?? "")
     }
 }

@@ -48,20 +48,20 @@ final class ModelMistakeTests: XCTestCase {
             "\"b c\" cannot name an entity: use letters, digits and underscores, no digit first", entity: nil,
             key: "b c"
         ) { model, _ in try model.addEntity(named: "b c") }
-        check("the model has an entity E already; give this one another name") { model, _ in
+        check("the model already has an entity E; choose another name") { model, _ in
             try model.addEntity(named: "E")
         }
         for add: (Entity) throws -> Void in [
             { try $0.addAttribute(named: "a", type: .date) }, { try $0.addRelationship(named: "a", destination: $0) },
             { try $0.addFetchedProperty(named: "a", fetchRequest: FetchRequestTemplate(entityName: "E")) },
-        ] { check("E has a property a already", key: "a") { try add($1) } }
+        ] { check("E already has a property a", key: "a") { try add($1) } }
     }
 
     func testRelationshipsThatCannotBe() {
         check("E.r is to-one and cannot be ordered; make it to-many", key: "r") {
             try $1.addRelationship(named: "r", destination: $1, isOrdered: true)
         }
-        check("E.r would need at least 3 members and at most 2", key: "r") {
+        check("E.r cannot require at least 3 members and allow at most 2", key: "r") {
             try $1.addRelationship(named: "r", destination: $1, isToMany: true).setCounts(minimum: 3, maximum: 2)
         }
         check("E.r is ordered and cannot be limited to one member", key: "r") {
@@ -126,7 +126,7 @@ final class ModelMistakeTests: XCTestCase {
         func add(_ elements: [FetchIndex.Element], _ name: String = "i") -> (Model, Entity) throws -> Void {
             { try $1.addIndex(FetchIndex(name: name, elements: elements)) }
         }
-        check("the index i of E names \"b\", which is no property of it", key: "b", add([.init(property: "b")]))
+        check("the index i of E names \"b\", which is not a property of it", key: "b", add([.init(property: "b")]))
         check(
             "the index i of E names \"t\", which has no column: it is transient or to-many", key: "t"
         ) {
@@ -143,7 +143,7 @@ final class ModelMistakeTests: XCTestCase {
         check(
             "the index i of E mixes R-tree elements with others; make two indexes",
             add([.init(property: "a"), .init(property: "a", collation: .rTree)]))
-        check("E has an index i already; give this one another name", key: "i") {
+        check("E already has an index i; choose another name", key: "i") {
             for _ in 0..<2 { try $1.addIndex(FetchIndex(name: "i", elements: [.init(property: "a")])) }
         }
         check(
@@ -162,7 +162,7 @@ final class ModelMistakeTests: XCTestCase {
 
     func testConstraintsThatCannotBe() {
         check("a unique constraint of E names no attribute") { try $1.addUniqueConstraint([]) }
-        check("a unique constraint of E names \"b\", which is no property of it", key: "b") {
+        check("a unique constraint of E names \"b\", which is not a property of it", key: "b") {
             try $1.addUniqueConstraint(["a"])
             try $1.addUniqueConstraint(["a", "b"])
         }
@@ -178,10 +178,10 @@ final class ModelMistakeTests: XCTestCase {
     }
 
     func testAttributesThatCannotBe() {
-        check("E.u has no type, which only a transient attribute may have", key: "u") {
+        check("E.u has no type, which is valid for a transient attribute only", key: "u") {
             try $1.addAttribute(named: "u", type: .undefined)
         }
-        check("E.o has the type Object ID, which only a transient attribute may have", key: "o") {
+        check("E.o has the type Object ID, which is valid for a transient attribute only", key: "o") {
             try $1.addAttribute(named: "o", type: .objectID)
         }
         XCTAssertNil(
@@ -190,13 +190,13 @@ final class ModelMistakeTests: XCTestCase {
                 try $1.addAttribute(named: "o", type: .objectID, isTransient: true).setIgnoresChanges(true)
             })
         check(
-            "E.s is saved, so its changes cannot be ignored; only those of a transient attribute can", key: "s"
+            "E.s is not transient, so its changes cannot be ignored", key: "s"
         ) { try $1.addAttribute(named: "s", type: .string).setIgnoresChanges(true) }
         check("E.p.x is an element of a composite attribute and cannot be derived", key: "p.x") {
             let element = try $1.addAttribute(named: "p", type: .composite).addElement(named: "x", type: .string)
             try element.setDerivation(Derivation(ExpressionText("a")))
         }
-        check("E.p.q is composite and has no elements", key: "p.q") {
+        check("E.p.q is composite but has no elements", key: "p.q") {
             try $1.addAttribute(named: "p", type: .composite).addElement(named: "q", type: .composite)
         }
         for kind in 0..<3 {
@@ -215,7 +215,7 @@ final class ModelMistakeTests: XCTestCase {
 
     func testTheNameOfTheWholeModelIsNoConfigurations() {
         check(
-            "\"Default\" is how the whole model is called, which has every entity; give the configuration another name",
+            "\"Default\" is the name of the whole model; give the configuration another name",
             entity: nil
         ) { model, _ in try model.setConfiguration(ModelConfiguration(name: "Default", entityNames: ["E"])) }
     }
@@ -281,11 +281,11 @@ final class ModelMistakeTests: XCTestCase {
         let attribute = try entity.addAttribute(named: "a", type: .string)
         try entity.addAttribute(named: "b", type: .string)
         try model.addEntity(named: "F")
-        XCTAssertEqual(failure { try attribute.rename(to: "b") }?.message, "E has a property b already")
+        XCTAssertEqual(failure { try attribute.rename(to: "b") }?.message, "E already has a property b")
         XCTAssertEqual(failure { try entity.rename(to: "F") }?.status, .model)
         XCTAssertEqual(failure { try entity.rename(to: "1") }?.status, .model)
         XCTAssertEqual(
-            failure { try model.requireEntity(named: "F").remove(attribute) }?.message, "E.a is no property of F itself"
+            failure { try model.requireEntity(named: "F").remove(attribute) }?.message, "E.a is not declared by F"
         )
         let stranger = try Model().copy()
         XCTAssertEqual(

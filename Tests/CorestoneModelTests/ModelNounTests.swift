@@ -63,18 +63,18 @@ final class ModelNounTests: XCTestCase {
             } catch { return (error as? CoreError)?.message }
         }
         XCTAssertEqual(
-            message { try $0.addAttribute(named: "a", type: .composite) }, "E.a is composite and has no elements")
+            message { try $0.addAttribute(named: "a", type: .composite) }, "E.a is composite but has no elements")
         XCTAssertEqual(
             message { try $0.addAttribute(named: "a", type: .string).addElement(named: "b", type: .string) },
             "E.a is not composite")
         XCTAssertEqual(
             message { try $0.addAttribute(named: "a", type: .objectID) },
-            "E.a has the type Object ID, which only a transient attribute may have")
+            "E.a has the type Object ID, which is valid for a transient attribute only")
         XCTAssertEqual(
             message { entity in
                 var attribute = try entity.addAttribute(named: "a", type: .composite)
                 for _ in 0..<20 { attribute = try attribute.addElement(named: "a", type: .composite) }
-            }?.suffix(36), "is nested 16 deep, which is the most")
+            }?.suffix(44), "is nested 16 levels deep, which is the limit")
     }
 
     func testConfigurationsAndTemplates() throws {
@@ -106,7 +106,7 @@ final class ModelNounTests: XCTestCase {
             XCTAssertEqual(try chain(Entity.maximumInheritance, topDown: topDown).entities.count, 128)
             XCTAssertThrowsError(try chain(20_000, topDown: topDown)) {
                 let message = ($0 as? CoreError)?.message ?? ""
-                XCTAssertTrue(message.hasSuffix("has more than 127 entities above it"), message)
+                XCTAssertTrue(message.hasSuffix("has more than 127 superentities"), message)
             }
         }
     }
@@ -132,7 +132,7 @@ final class ModelNounTests: XCTestCase {
         XCTAssertThrowsError(try model.freeze()) {
             XCTAssertEqual(
                 ($0 as? CoreError)?.message,
-                "the entities have 4004000 properties together, inherited ones counted each time; 4000000 is the most")
+                "the entities have 4004000 properties in total, including inherited ones; the limit is 4000000")
         }
     }
 

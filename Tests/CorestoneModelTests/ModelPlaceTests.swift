@@ -46,11 +46,11 @@ final class ModelPlaceTests: FolderTestCase {
         for name in ["mom", "a.MOM", "a.omo", "a.mom.x", "mom/a"] {
             XCTAssertEqual(
                 message(.invalidArgument) { _ = try ModelKind(ModelFile(name)) },
-                "\(name) does not say by its extension what to write: .xcdatamodeld, .xcdatamodel, .momd or .mom")
+                "\(name) does not have the extension of a model: .xcdatamodeld, .xcdatamodel, .momd or .mom")
         }
         XCTAssertEqual(
             message(.invalidArgument) { _ = try ModelKind(ModelFile("a\0.mom")) },
-            "a path with a NUL names no file; take it out")
+            "a path must not contain NUL")
     }
 
     // MARK: - Versions
@@ -75,7 +75,7 @@ final class ModelPlaceTests: FolderTestCase {
         XCTAssertEqual(try currents(), [], "neither is called like the bundle")
         XCTAssertEqual(
             message(.invalidArgument) { _ = try Model(contentsOf: path(bundle)) },
-            "\(path(bundle)) does not say which version is the current one; it has One, Two")
+            "\(path(bundle)) does not specify the current version; it has One, Two")
         XCTAssertEqual(try entities(bundle, "Two"), ["Two"])
         try source("A", "\(bundle)/A.xcdatamodel")
         XCTAssertEqual(try currents(), ["A"], "called like the bundle")
@@ -109,7 +109,7 @@ final class ModelPlaceTests: FolderTestCase {
             } else {
                 XCTAssertEqual(
                     message(.invalidArgument) { _ = try Model(contentsOf: file, version: name) },
-                    "\(file) holds one model and no version \"B\"; leave the version out")
+                    "\(file) contains one model and no version \"B\"; omit the version")
             }
         }
         let only = try Model.versions(of: path("A.xcdatamodeld/A.xcdatamodel"))
@@ -119,7 +119,7 @@ final class ModelPlaceTests: FolderTestCase {
             message(.storeIO) { _ = try Model.versions(of: path("none")) }, "\(path("none")) does not exist")
         XCTAssertEqual(
             message(.model) { _ = try Model.versions(of: folder.path + "/") },
-            "\(folder.path) holds no model: neither contents nor versions of one")
+            "\(folder.path) does not contain a model: neither contents nor versions")
     }
 
     func testTheArchiveOfOlderEditorsLiesInElements() throws {
@@ -164,8 +164,8 @@ final class ModelPlaceTests: FolderTestCase {
             }
             XCTAssertEqual(
                 message(.model) { _ = try Model(contentsOf: path("A.momd")) },
-                "\(path("A.momd")) holds a version A whose entity F does not hash as VersionInfo.plist has on record; "
-                    + "compile the model again")
+                "\(path("A.momd")) contains a version A whose entity F has another hash than VersionInfo.plist records; "
+                    + "recompile the model")
         }
     }
 
@@ -173,7 +173,7 @@ final class ModelPlaceTests: FolderTestCase {
         try put("momv2$ and more", "A.omo")
         XCTAssertEqual(
             message(.model) { _ = try Model(contentsOf: path("A.omo")) },
-            "\(path("A.omo")) is an optimised model, which is read from the .mom beside it; there is none")
+            "\(path("A.omo")) is an optimised model, which needs the .mom file beside it, but there is none")
         try model("E").write(to: path("A.mom"))
         XCTAssertEqual(try entities("A.omo"), ["E"])
         try put("momv2$ and more", "A.bin")
@@ -200,7 +200,7 @@ final class ModelPlaceTests: FolderTestCase {
         }
         XCTAssertTrue(
             message(.storeCorrupt) { _ = try Model(data: Array("text".utf8)) }.hasPrefix(
-                "this is neither XML nor a property list, and no model cached in a store: "))
+                "this is not XML, a property list or the cached model of a store: "))
     }
 
     // MARK: - Converting
@@ -220,18 +220,18 @@ final class ModelPlaceTests: FolderTestCase {
         try model("E").write(to: path("B.xcdatamodel"))
         XCTAssertEqual(
             message(.invalidArgument) { try Model.convert(path("A.xcdatamodeld"), to: path("B.xcdatamodel")) },
-            "\(path("B.xcdatamodel")) is there already; write versions into it one by one, or remove it")
+            "\(path("B.xcdatamodel")) already exists; write versions into it one by one, or remove it")
         try files.createDirectory(atPath: path("C.momd"), withIntermediateDirectories: true)
         try files.moveItem(atPath: path("B.xcdatamodel"), toPath: path("C.momd/B.xcdatamodel"))
         let inner = path("C.momd/B.xcdatamodel")
         XCTAssertEqual(
             message(.invalidArgument) { try Model.convert(inner, to: path("C.momd")) },
-            "\(path("C.momd")) holds \(inner), which it would replace; name another folder")
+            "\(path("C.momd")) holds \(inner), which would be replaced; choose another folder")
         try source("E", "D.xcdatamodeld/One.xcdatamodel")
         try source("E", "D.xcdatamodeld/Two.xcdatamodel")
         XCTAssertEqual(
             message(.invalidArgument) { try Model.convert(path("D.xcdatamodeld"), to: path("D.momd")) },
-            "\(path("D.xcdatamodeld")) does not say which version is the current one")
+            "\(path("D.xcdatamodeld")) does not specify the current version")
         try current("Two", "D.xcdatamodeld")
         try put("<model><entity name='1'/></model>", "D.xcdatamodeld/Two.xcdatamodel/contents")
         for target in ["D.momd", "D.mom"] {
@@ -260,7 +260,7 @@ final class ModelPlaceTests: FolderTestCase {
         XCTAssertEqual(try names("C.xcdatamodeld"), [".xccurrentversion", "C.xcdatamodel"])
         XCTAssertEqual(
             message(.invalidArgument) { try model("E").write(to: path("D.mom"), version: "B") },
-            "\(path("D.mom")) holds one model and no version \"B\"; leave the version out")
+            "\(path("D.mom")) contains one model and no version \"B\"; omit the version")
         try model("E").write(to: path("D.mom"), version: "D")
         XCTAssertEqual(try entities("D.mom"), ["E"])
     }

@@ -203,7 +203,7 @@ final class SourceLayoutTests: XCTestCase {
         }
         XCTAssertThrowsError(try escapedXML("a\u{1F}")) {
             XCTAssertEqual(
-                ($0 as? CoreError)?.message, "XML cannot hold the character U+1F of \"a␟\"; take it out")
+                ($0 as? CoreError)?.message, "XML cannot hold the character U+1F of \"a␟\"; remove it")
         }
         XCTAssertEqual(try escapedXML(" \u{20}\u{FFFD}🎉"), " \u{20}\u{FFFD}🎉")
     }
@@ -395,15 +395,15 @@ final class SourceLayoutTests: XCTestCase {
             model.sourceLosses,
             [
                 "the condition SELF >= 2 of E.count", "the condition SELF >= 3 of E.count",
-                "that E.count may be no number", "the default value of E.size",
+                "that E.count allows NaN", "the default value of E.size",
                 "the filter of the derived attribute E.derived", "the condition @count > 1 of E.r",
                 "the greatest count -1 of E.r", "the order of E.f",
             ])
         XCTAssertThrowsError(try model.source()) {
             XCTAssertEqual(
                 ($0 as? CoreError)?.message,
-                "a source model has no way to say the condition SELF >= 2 of E.count, nor 7 other things; take it out, "
-                    + "or ask for a source without it")
+                "a source model cannot express the condition SELF >= 2 of E.count, nor 7 other things; remove it, "
+                    + "or request a source without it")
         }
     }
 }

@@ -176,16 +176,16 @@ final class SourceModelTests: XCTestCase {
         XCTAssertEqual(message("<entity/>"), "the source model has a <entity> without the attribute name")
         XCTAssertEqual(
             message("<entity name='A' parentEntity='B'/>"),
-            "A inherits from B, which is no entity of the model; add it, or let A inherit from another one")
+            "A inherits from B, which is not an entity of the model; add it, or let A inherit from another one")
         XCTAssertEqual(
             message("<entity name='A'><relationship name='r' destinationEntity='B'/></entity>"),
-            "A.r leads to B, which is no entity of the model")
+            "A.r leads to B, which is not an entity of the model")
         XCTAssertEqual(
             message("<entity name='A'><attribute name='a' attributeType='Tensor'/></entity>"),
-            "A.a has the attribute type \"Tensor\", which is not known")
+            "A.a has the unknown attribute type \"Tensor\"")
         XCTAssertEqual(
             message("<entity name='A'><attribute name='a' attributeType='Composite' composite='C'/></entity>"),
-            "A.a is of the composite type C, which the model lacks")
+            "A.a has the composite type C, which the model does not define")
         XCTAssertEqual(
             message("<entity name='A' parentEntity='B'/><entity name='B' parentEntity='A'/>"),
             "B cannot inherit from A, which inherits from it")
@@ -202,10 +202,10 @@ final class SourceModelTests: XCTestCase {
         }
         var bomb = "<?xml version='1.0'?><!DOCTYPE model [<!ENTITY a0 'lol'>"
         for level in 1..<30 { bomb += "<!ENTITY a\(level) '&a\(level - 1);&a\(level - 1);'>" }
-        XCTAssertTrue(refused(bomb + "]><model name='&a29;'/>").contains("an entity of its own"))
+        XCTAssertTrue(refused(bomb + "]><model name='&a29;'/>").contains("an entity declaration"))
         XCTAssertTrue(
             refused("<!DOCTYPE model [<!ENTITY x SYSTEM 'file:///etc/passwd'>]><model name='&x;'/>")
-                .contains("an entity of its own"))
+                .contains("an entity declaration"))
         let deep = String(repeating: "<a>", count: 100_000)
         XCTAssertTrue(refused("<model>" + deep).contains("more than 64 nested elements"))
         XCTAssertTrue(
@@ -298,7 +298,7 @@ final class SourceModelTests: XCTestCase {
         XCTAssertEqual(message(folder + "/none").1, .storeIO)
         XCTAssertEqual(message(folder).1, .model)
         XCTAssertEqual(mkfifo(folder + "/pipe", 0o600), 0)
-        XCTAssertEqual(message(folder + "/pipe").0, "\(folder)/pipe is no regular file")
-        XCTAssertEqual(message("/dev/zero").0, "/dev/zero is no regular file")
+        XCTAssertEqual(message(folder + "/pipe").0, "\(folder)/pipe is not a regular file")
+        XCTAssertEqual(message("/dev/zero").0, "/dev/zero is not a regular file")
     }
 }

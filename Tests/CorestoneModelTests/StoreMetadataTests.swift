@@ -85,7 +85,7 @@ final class StoreMetadataTests: XCTestCase {
                 XCTAssertEqual([error?.key, error?.file], [key, "f"])
                 XCTAssertEqual(
                     error?.message,
-                    "\(key) of f cannot be set: it tells what the store is; leave it out, or as it is")
+                    "\(key) of f cannot be set: it identifies the kind of store; leave it out or unchanged")
             }
         }
         XCTAssertTrue(StoreMetadata.isGuaranteed("NSStoreUUID"))
@@ -102,8 +102,8 @@ final class StoreMetadataTests: XCTestCase {
                 XCTAssertEqual(($0 as? CoreError)?.key, "NSStoreUUID")
                 XCTAssertEqual(
                     ($0 as? CoreError)?.message,
-                    "NSStoreUUID of f cannot be set: it is \(metadata.uuid), by which the IDs of its objects are known; "
-                        + "leave it out, or as it is")
+                    "NSStoreUUID of f cannot be set: it is \(metadata.uuid), which is a part of the object IDs; "
+                        + "leave it out or unchanged")
             }
         }
     }

@@ -38,10 +38,10 @@ final class StringsTests: XCTestCase {
 
     func testDamageIsNamed() throws {
         for (text, words) in [
-            ("\"a\" = \"b\"", "semicolon"), ("\"a", "without an end"), ("\"a\" = ;", "where a text belongs"),
-            ("/* a", "comment without an end"), ("\"a\" = \"\\uD83D\";", "half a character"),
-            ("= \"a\";", "text belongs"),
-            ("\"a\" = \"\\", "ends behind a backslash"), ("\"a\" =", "ends where"),
+            ("\"a\" = \"b\"", "semicolon"), ("\"a", "unterminated string"), ("\"a\" = ;", "where a string is expected"),
+            ("/* a", "unterminated comment"), ("\"a\" = \"\\uD83D\";", "unpaired surrogate"),
+            ("= \"a\";", "string is expected"),
+            ("\"a\" = \"\\", "ends after a backslash"), ("\"a\" =", "ends where"),
         ] {
             XCTAssertThrowsError(try decode(text), text) { error in
                 let message = (error as? CoreError)?.message ?? ""

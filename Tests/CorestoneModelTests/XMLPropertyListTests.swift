@@ -183,7 +183,7 @@ final class XMLPropertyListTests: XCTestCase {
         ] as [([UInt8], Bool)] { XCTAssertEqual(XMLParser.mayRead(bytes), isXML, "\(bytes)") }
         XCTAssertThrowsError(try decodeAnyPropertyList(Array("text".utf8))) {
             XCTAssertEqual(
-                ($0 as? CoreError)?.message, "the bytes are no property list, neither a binary one nor XML")
+                ($0 as? CoreError)?.message, "the bytes are neither a binary nor an XML property list")
         }
     }
 

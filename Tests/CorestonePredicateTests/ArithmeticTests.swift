@@ -58,16 +58,16 @@ final class ArithmeticTests: XCTestCase {
 
     func testStrictArithmeticRefusesAndStoresGiveNil() throws {
         for (format, message) in [
-            ("nil + 1", "add:to: takes numbers, and nil is nil"),
-            ("1 - nil", "from:subtract: takes numbers, and nil is nil"),
-            ("negate:(nil)", "negate: takes a number, and nil is nil"),
-            ("abs:(nil)", "abs: takes a number, and nil is nil"),
+            ("nil + 1", "add:to: takes numbers, but nil is nil"),
+            ("1 - nil", "from:subtract: takes numbers, but nil is nil"),
+            ("negate:(nil)", "negate: takes a number, but nil is nil"),
+            ("abs:(nil)", "abs: takes a number, but nil is nil"),
             ("1 / 0", "division by zero in 1 / 0"), ("1.5 / 0.0", "division by zero in 1.5 / 0"),
             ("d / 0", "division by zero in d / 0"), ("modulus:by:(5, 0)", "division by zero in modulus:by:(5, 0)"),
             ("modulus:by:(5, 0.9)", "division by zero in modulus:by:(5, 0.9)"),
-            ("huge & 1", "1e+30 is no integer of 64 bits"),
-            ("1 | huge", "1e+30 is no integer of 64 bits"), ("onesComplement:(huge)", "1e+30 is no integer of 64 bits"),
-            ("nan << 1", "nan is no integer of 64 bits"),
+            ("huge & 1", "1e+30 is not a 64-bit integer"),
+            ("1 | huge", "1e+30 is not a 64-bit integer"), ("onesComplement:(huge)", "1e+30 is not a 64-bit integer"),
+            ("nan << 1", "nan is not a 64-bit integer"),
         ] {
             XCTAssertThrowsError(try value(format), format) {
                 XCTAssertEqual(($0 as? CoreError)?.status, .predicate)
@@ -76,9 +76,9 @@ final class ArithmeticTests: XCTestCase {
             XCTAssertEqual(exact(try value(format, .nilPropagating)), "nil", format)
         }
         for (format, message) in [
-            ("'a' + 1", "add:to: takes numbers, and \"a\" is a string"),
-            ("1 + date", "add:to: takes numbers, and 2001-01-01T00:01:40Z is a date"),
-            ("sqrt:('a')", "sqrt: takes a number, and \"a\" is a string"),
+            ("'a' + 1", "add:to: takes numbers, but \"a\" is a string"),
+            ("1 + date", "add:to: takes numbers, but 2001-01-01T00:01:40Z is a date"),
+            ("sqrt:('a')", "sqrt: takes a number, but \"a\" is a string"),
         ] {
             for rule in [ArithmeticRule.strict, .nilPropagating] {
                 XCTAssertThrowsError(try value(format, rule), format) {
@@ -117,14 +117,14 @@ final class ArithmeticTests: XCTestCase {
         for (format, message) in [
             ("median:({1, 'a'})", "\"a\" is a string, not a number"),
             ("stddev:({date})", "2001-01-01T00:01:40Z is a date, not a number"),
-            ("max:({1, 'a'})", "\"a\" and 1 have no order: a string and a number"),
+            ("max:({1, 'a'})", "\"a\" and 1 cannot be ordered: a string and a number"),
             ("distinct:(5)", "distinct: takes a collection, not 5"),
             ("uppercase:(5)", "uppercase: takes a string, not 5"),
             ("randomn:(0)", "randomn: takes a positive number, not 0"),
             ("random:(-1)", "random: takes a positive number, not -1"),
             (
                 "distanceToLocation:fromLocation:({1}, {2, 3})",
-                "a location is {latitude, longitude} in degrees, or has keys of these names; {1} is none"
+                "{1} is not a location; pass {latitude, longitude} in degrees, or an object with keys of these names"
             ),
         ] {
             XCTAssertThrowsError(try value(format), format) {

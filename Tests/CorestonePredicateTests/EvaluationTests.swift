@@ -83,7 +83,7 @@ final class EvaluationTests: XCTestCase {
         ) {
             XCTAssertEqual(
                 ($0 as? CoreError)?.message,
-                "a person and a person have no order: one is an object, the other an object")
+                "a person and a person cannot be ordered: one is an object, the other an object")
         }
         let sorted = try SortDescriptor.sorted([arguments[1], arguments[0]], by: [SortDescriptor("self")])
         XCTAssertEqual(sorted, [arguments[0], arguments[1]])
@@ -94,7 +94,7 @@ final class EvaluationTests: XCTestCase {
         for (format, key, message) in [
             (
                 "age < 'a'", "age",
-                "age < \"a\" has no meaning: 30 and \"a\" have no order: one is a number, the other a string; compare Person.age with a "
+                "age < \"a\" cannot be evaluated: 30 and \"a\" cannot be ordered: one is a number, the other a string; compare Person.age with a "
                     + "number"
             ),
             ("name LIKE 5", nil, nil), ("age LIKE 'x'", "age", nil), ("'x' ENDSWITH age", "age", nil),
@@ -215,7 +215,7 @@ final class EvaluationTests: XCTestCase {
         }
         let mistakes = [
             ("FUNCTION('abc', 'hasPrefx:', 'a') == 1", "did you mean hasPrefix:?"),
-            ("FUNCTION(5, 'stringByAppendingString:', 'a') == 1", "means nothing for"),
+            ("FUNCTION(5, 'stringByAppendingString:', 'a') == 1", "does not apply to"),
             ("'abc' stringByAppendingString: 'a'", "there is no function stringByAppendingString:"),
         ]
         for (format, words) in mistakes {

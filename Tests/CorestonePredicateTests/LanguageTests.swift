@@ -104,12 +104,12 @@ final class LanguageTests: XCTestCase {
                 "distanceToLocation:fromLocation:(missing, home) == nil", "uppercase:(missing) == nil",
             ],
             errors: [
-                ("'a' * 2 == 1", "takes numbers, and \"a\" is a string"),
-                ("missing + 1 == 2", "takes numbers, and nil is nil"),
-                ("1 / 0 == 1", "division by zero in 1 / 0"), ("5.5 & 1 == 1e30 & 1", "no integer of 64 bits"),
+                ("'a' * 2 == 1", "takes numbers, but \"a\" is a string"),
+                ("missing + 1 == 2", "takes numbers, but nil is nil"),
+                ("1 / 0 == 1", "division by zero in 1 / 0"), ("5.5 & 1 == 1e30 & 1", "not a 64-bit integer"),
                 ("length:(5) == 1", "takes a string, not 5"), ("random:(0) == 1", "positive number, not 0"),
-                ("distanceToLocation:fromLocation:(text, home) == 1", "\"Hello\" is none"),
-                ("sum:({'a'}) == 1", "takes numbers"), ("max:({1, 'a'}) == 1", "have no order"),
+                ("distanceToLocation:fromLocation:(text, home) == 1", "\"Hello\" is not a location"),
+                ("sum:({'a'}) == 1", "takes numbers"), ("max:({1, 'a'}) == 1", "cannot be ordered"),
             ])
         for format in [
             "abs:() == 1", "abs:(1, 2) == 1", "now(1) > 1", "sum:() == 0", "add:to:(1) == 1", "nope:(1) == 1",
@@ -133,7 +133,7 @@ final class LanguageTests: XCTestCase {
             errors: [
                 ("CAST('x', 'NSNumber') == 1", "\"x\" is a string and cannot be cast to NSNumber"),
                 ("CAST('x', 'NSDecimalNumber') == 1", "cannot be cast to NSDecimalNumber"),
-                ("CAST(text, 'Thing') == 1", "CAST knows no type Thing"), ("CAST(text, 5) == 1", "not 5"),
+                ("CAST(text, 'Thing') == 1", "CAST does not support the type Thing"), ("CAST(text, 5) == 1", "not 5"),
             ])
     }
 
@@ -155,8 +155,8 @@ final class LanguageTests: XCTestCase {
                     "5 BEGINSWITH 'a'",
                     "can't do a substring operation with something that isn't a string (lhs = 5 rhs = \"a\")"
                 ),
-                ("text MATCHES 5", "can't do regex matching"), ("text < 5", "have no order"),
-                ("text MATCHES '('", "is no regular expression"),
+                ("text MATCHES 5", "can't do regex matching"), ("text < 5", "cannot be ordered"),
+                ("text MATCHES '('", "is not a regular expression"),
             ])
     }
 
@@ -185,11 +185,12 @@ final class LanguageTests: XCTestCase {
                 "n[1.0] == 1", "d.k == 'v'", "SELF['text'] == 'Hello'",
             ],
             errors: [
-                ("n[4] == 1", "index 4 is beyond the bounds of a list of 4"), ("n[-1] == 1", "index -1 is beyond"),
-                ("n['a'] == 1", "indexed by an integer, not by \"a\""), ("s[0] == 1", "a set has no order"),
-                ("text[0] == 'H'", "not of \"Hello\""), ("s[FIRST] == 1", "a set has no order"),
-                ("SELF.n[1] == 1", "put the path before the brackets in parentheses"), ("d.n[0] == 1", "name of a key"),
-                ("nums == 1 OR text.$v == 1", "names a key and must be a string"),
+                ("n[4] == 1", "index 4 is out of bounds of a list of 4"), ("n[-1] == 1", "index -1 is out of bounds"),
+                ("n['a'] == 1", "indexed by an integer, not by \"a\""), ("s[0] == 1", "a set cannot be indexed"),
+                ("text[0] == 'H'", "not \"Hello\""), ("s[FIRST] == 1", "a set cannot be indexed"),
+                ("SELF.n[1] == 1", "put the path before the brackets in parentheses"),
+                ("d.n[0] == 1", "as a key, but its value is not a string"),
+                ("nums == 1 OR text.$v == 1", "is used as a key and must be a string"),
             ])
         let dynamic = PropertyValue.dictionary([
             "names": .array([.string("first")]), "person": .dictionary(["first": .int(1)]),
@@ -232,13 +233,14 @@ final class LanguageTests: XCTestCase {
                 "s.@sum.x == 6", "list.@sum.t.@count == 3",
             ],
             errors: [
-                ("list.@unionOfObjects.x == 1", "takes no nil values"),
-                ("s.@unionOfObjects.x == 1", "which a set has not"),
-                ("n.@median.self == 1", "there is no operator @median"), ("n.@sun.self == 1", "did you mean @sum?"),
+                ("list.@unionOfObjects.x == 1", "does not take nil"),
+                ("s.@unionOfObjects.x == 1", "not a set"),
+                ("n.@median.self == 1", "there is no collection operator @median"),
+                ("n.@sun.self == 1", "did you mean @sum?"),
                 ("n.@unionOfArrays.self == 1", "joins collections"),
                 ("text.@count == 1", "not key value coding-compliant"),
                 ("n.count == 1", "not key value coding-compliant for the key \"count\""), ("d.@nope == 1", "@nope"),
-                ("list.@unionOfSets.t == 1", "there is no operator @unionOfSets"),
+                ("list.@unionOfSets.t == 1", "there is no collection operator @unionOfSets"),
             ])
     }
 
@@ -294,7 +296,8 @@ final class LanguageTests: XCTestCase {
             ],
             errors: [
                 ("1 BETWEEN {1, 2, 3}", "BETWEEN takes a list of two bounds, {low, high}, not {1, 2, 3}"),
-                ("1 BETWEEN {1}", "not {1}"), ("1 BETWEEN 'ab'", "not \"ab\""), ("1 BETWEEN {'a', 2}", "have no order"),
+                ("1 BETWEEN {1}", "not {1}"), ("1 BETWEEN 'ab'", "not \"ab\""),
+                ("1 BETWEEN {'a', 2}", "cannot be ordered"),
             ])
     }
 
@@ -302,22 +305,22 @@ final class LanguageTests: XCTestCase {
         for (format, key, value, message) in [
             (
                 "text < 5", "text", PropertyValue.int(5),
-                "text < 5 has no meaning: \"Hello\" and 5 have no order: one is a string, the other a number; compare text with a string"
+                "text < 5 cannot be evaluated: \"Hello\" and 5 cannot be ordered: one is a string, the other a number; compare text with a string"
             ),
             (
                 "5 >= SELF.text", "text", .int(5),
-                "5 >= SELF.text has no meaning: 5 and \"Hello\" have no order: one is a number, the other a string; compare text with a "
+                "5 >= SELF.text cannot be evaluated: 5 and \"Hello\" cannot be ordered: one is a number, the other a string; compare text with a "
                     + "string"
             ),
             (
                 "home < 5", "home", .int(5),
-                "home < 5 has no meaning: {48.137, 11.575} and 5 have no order: one is a list, the other a number; compare home by "
-                    + "== or IN, since a list has no order"
+                "home < 5 cannot be evaluated: {48.137, 11.575} and 5 cannot be ordered: one is a list, the other a number; compare home by "
+                    + "== or IN, since a list cannot be ordered"
             ),
-            ("1 < 'a'", nil, .string("a"), "1 and \"a\" have no order: one is a number, the other a string"),
+            ("1 < 'a'", nil, .string("a"), "1 and \"a\" cannot be ordered: one is a number, the other a string"),
             (
                 "text BETWEEN {1, 2}", "text", .int(1),
-                "text BETWEEN {1, 2} has no meaning: \"Hello\" and 1 have no order: one is a string, the other a number; compare text "
+                "text BETWEEN {1, 2} cannot be evaluated: \"Hello\" and 1 cannot be ordered: one is a string, the other a number; compare text "
                     + "with a string"
             ),
             (
@@ -345,7 +348,7 @@ final class LanguageTests: XCTestCase {
         check(
             ["\(uuid) == \(uuid)", "\(uuid) != 'x'"],
             not: ["CAST('nan', 'NSNumber') < 1", "1 >= CAST('nan', 'NSNumber')"],
-            errors: [("\(uuid) < \(uuid)", "have no order: one is a UUID, the other a UUID")])
+            errors: [("\(uuid) < \(uuid)", "cannot be ordered: one is a UUID, the other a UUID")])
     }
 
     func testAnyKeyAndVariables() {
@@ -355,20 +358,20 @@ final class LanguageTests: XCTestCase {
                 "SUBQUERY(n, $x, $x == $v - 4).@count == 2",
             ], not: ["'other' IN ANYKEY"],
             errors: [
-                ("d.$v == 1", "$v names a key and must be a string"),
-                ("$w == 1", "$w has no value; give one with the variables of the evaluation"),
+                ("d.$v == 1", "$v is used as a key and must be a string"),
+                ("$w == 1", "$w has no value; pass one in the variables of the evaluation"),
                 (
                     "FETCH(1, 2, 3) == 1",
-                    "FETCH has no context to fetch in; give it one, or use it in a fetch, whose context it takes"
+                    "FETCH has no context; pass one, or use it in a fetch request, which provides its own"
                 ),
             ])
         XCTAssertThrowsError(try Predicate.parse("1 IN ANYKEY").evaluate(with: .int(1))) {
             XCTAssertEqual(
-                ($0 as? CoreError)?.message, "ANYKEY stands for the values of a dictionary; a number has none")
+                ($0 as? CoreError)?.message, "ANYKEY applies to a dictionary, not to a number")
         }
         XCTAssertThrowsError(try Predicate.parse("($v := 1) == 1").evaluate(with: .int(1))) {
             XCTAssertEqual(
-                ($0 as? CoreError)?.message, "$v := needs variables; evaluate the predicate with a dictionary of them")
+                ($0 as? CoreError)?.message, "$v := needs variables; pass a dictionary of variables to the evaluation")
         }
         // A variable that is an expression has its own variables already, or none.
         XCTAssertThrowsError(

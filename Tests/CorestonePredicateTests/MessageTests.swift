@@ -125,7 +125,7 @@ final class MessageTests: XCTestCase {
             ("date", "timeIntervalSinceDate:", "5", "a date and a number"),
         ] {
             assertFails(
-                "FUNCTION(\(receiver), '\(selector)', \(argument))", "\(selector) means nothing for \(kinds)",
+                "FUNCTION(\(receiver), '\(selector)', \(argument))", "\(selector) does not apply to \(kinds)",
                 key: selector)
         }
     }
@@ -139,7 +139,7 @@ final class MessageTests: XCTestCase {
         XCTAssertFalse(try Predicate.parse("1 answers: nil").evaluate(with: .null), "nil answers no operator")
         XCTAssertThrowsError(try Predicate.parse("1 answers: 'yes'").evaluate(with: .null)) {
             XCTAssertEqual(
-                ($0 as? CoreError)?.message, "answers: as an operator must answer yes or no, not a string")
+                ($0 as? CoreError)?.message, "answers: as an operator must return a Boolean, not a string")
         }
     }
 

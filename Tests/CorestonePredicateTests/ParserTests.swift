@@ -25,13 +25,13 @@ final class ParserTests: XCTestCase {
             ("age CONATINS 3", 4, "expected a comparison operator such as ==, < or IN, found CONATINS"),
             ("1 < a < 3", 6, "expected AND, OR or the end of the text, found <"),
             ("(a == 1", 7, "expected ), found the end of the text"),
-            ("a == 'x", 5, "this string has no closing '"),
-            ("a == %k", 5, "%k is no conversion"),
+            ("a == 'x", 5, "this string is missing its closing '"),
+            ("a == %k", 5, "%k is not a conversion"),
             ("a IN {1, 2", 10, "expected } or a comma"),
             ("a == like", 5, "found the reserved word like; as a key it is written #like"),
             ("a == foo:(1)", 5, "there is no function foo:"),
             ("a == abs:(1, 2)", 5, "abs: takes 1 argument, not 2"),
-            ("a == ?", 5, "\"?\" has no meaning here"),
+            ("a == ?", 5, "unexpected \"?\""),
             ("a ==[x] 'b'", 5, "expected options"),
             ("a == (b == 1)", 13, "expected a value before this, found a predicate"),
         ]
@@ -100,9 +100,9 @@ final class ParserTests: XCTestCase {
             ("items.%K == 1", [], 6, "%K needs argument 1, but none was given"),
             (
                 "%K.%K == 1", [.string("a"), .int(3)], 3,
-                "%K takes a key path, as a string; argument 2 is something else"
+                "%K takes a key path, as a string, but argument 2 has another type"
             ),
-            ("%K.%K == 1", [.string("a"), .string("")], 3, "argument 2 is something else"),
+            ("%K.%K == 1", [.string("a"), .string("")], 3, "argument 2 has another type"),
             ("items.%@ == 1", [.string("a")], 6, "expected a key after the dot, found %@"),
             ("items.%d == 1", [.int(1)], 6, "expected a key after the dot, found %d"),
         ]
@@ -139,18 +139,18 @@ final class ParserTests: XCTestCase {
     func testBoundsNameThemselves() throws {
         let deep = PredicateLimits.maximumNesting + 1
         let table: [(String, [PropertyValue], String)] = [
-            (String(repeating: "(", count: deep), [], "nested more than \(PredicateLimits.maximumNesting) deep"),
+            (String(repeating: "(", count: deep), [], "nested more than \(PredicateLimits.maximumNesting) levels deep"),
             (
                 "a == 1" + String(repeating: " + 1", count: PredicateLimits.maximumDepth + 1), [],
                 "more than \(PredicateLimits.maximumDepth) operations"
             ),
             (
                 "a == '" + String(repeating: "x", count: PredicateLimits.maximumLength) + "'", [],
-                "more than the \(PredicateLimits.maximumLength) that are read"
+                "but \(PredicateLimits.maximumLength) is the limit"
             ),
             (
                 "a == 1", Array(repeating: .null, count: PredicateLimits.maximumArguments + 1),
-                "more than the \(PredicateLimits.maximumArguments) that are taken"
+                "but \(PredicateLimits.maximumArguments) is the limit"
             ),
         ]
         for (format, arguments, words) in table {
@@ -346,8 +346,8 @@ final class ParserTests: XCTestCase {
         for (format, expected) in table {
             XCTAssertEqual(try Expression.parse(format).constantValue, .string(expected), format)
         }
-        XCTAssertTrue(try XCTUnwrap(error(#"a == 'x\"#)).message.contains("this string has no closing '"))
-        XCTAssertTrue(try XCTUnwrap(error(#"a == "x\""#)).message.contains("this string has no closing \""))
+        XCTAssertTrue(try XCTUnwrap(error(#"a == 'x\"#)).message.contains("this string is missing its closing '"))
+        XCTAssertTrue(try XCTUnwrap(error(#"a == "x\""#)).message.contains("this string is missing its closing \""))
     }
 
     func testNamesAndTheirEscapes() throws {
@@ -367,16 +367,16 @@ final class ParserTests: XCTestCase {
             ("# == 1", 1, "expected a key after #"),
             ("a.1 == 1", 2, "expected a key after the dot, found 1"),
             ("a..b == 1", 2, "expected a key after the dot, found ."),
-            ("a == \u{1}", 5, "the control character 1 has no meaning here"),
-            ("a == ;", 5, "\";\" has no meaning here"),
-            ("a == €", 5, "\"€\" has no meaning here"), (#"\x4 == 1"#, 0, "\"\\\" has no meaning here"),
+            ("a == \u{1}", 5, "unexpected control character 1"),
+            ("a == ;", 5, "unexpected \";\""),
+            ("a == €", 5, "unexpected \"€\""), (#"\x4 == 1"#, 0, "unexpected \"\\\""),
         ] {
             let error = try XCTUnwrap(error(format))
             XCTAssertTrue(error.message.contains(words), error.message)
             XCTAssertEqual(error.offset, offset, format)
         }
         XCTAssertThrowsError(try Predicate.parse(utf8: [0x61, 0x20, 0xFF])) {
-            XCTAssertEqual(($0 as? CoreError)?.message.contains("byte 255 has no meaning here"), true)
+            XCTAssertEqual(($0 as? CoreError)?.message.contains("unexpected byte 255"), true)
             XCTAssertEqual(($0 as? CoreError)?.offset, 2)
         }
     }
@@ -397,7 +397,7 @@ final class ParserTests: XCTestCase {
             {
                 let message = try XCTUnwrap(error("a == %" + letter, [wrong])).message
                 XCTAssertTrue(
-                    message.contains("%\(letter.suffix(1)) takes an integer; argument 1 is something else"), message)
+                    message.contains("%\(letter.suffix(1)) takes an integer, but argument 1 has another type"), message)
             }
         }
         XCTAssertEqual(try constant("%c", [.string("A")]), "int 65")
@@ -408,19 +408,19 @@ final class ParserTests: XCTestCase {
             XCTAssertEqual(try constant("%" + letter, [decimal]), "decimal 2.5", letter)
             let message = try XCTUnwrap(error("a == %" + letter, [.string("5")])).message
             XCTAssertTrue(
-                message.contains("%\(letter.suffix(1)) takes a number; argument 1 is something else"), message)
+                message.contains("%\(letter.suffix(1)) takes a number, but argument 1 has another type"), message)
         }
         for letter in ["s", "S"] {
             XCTAssertEqual(try constant("%" + letter, [.string("x")]), "text x")
             let message = try XCTUnwrap(error("a == %" + letter, [.int(5)])).message
-            XCTAssertTrue(message.contains("%\(letter) takes a string; argument 1 is something else"), message)
+            XCTAssertTrue(message.contains("%\(letter) takes a string, but argument 1 has another type"), message)
         }
         XCTAssertEqual(try constant("%@", [.null]), "nil")
         XCTAssertEqual(try constant("%@", [.bool(true)]), "bool true")
         for (format, arguments, offset, words) in [
-            ("a == %%", [], 5, "%% is a percent sign, which has a meaning within a string only"),
-            ("a == %l@", [.int(1)], 5, "%l@ is no conversion"),
-            ("a == %lK", [.int(1)], 5, "%lK is no conversion"), ("a == %", [], 5, "% is no conversion"),
+            ("a == %%", [], 5, "%% (a percent sign) is allowed within a string only"),
+            ("a == %l@", [.int(1)], 5, "%l@ is not a conversion"),
+            ("a == %lK", [.int(1)], 5, "%lK is not a conversion"), ("a == %", [], 5, "% is not a conversion"),
             ("a IN {%@, %@}", [.int(1)], 10, "%@ needs argument 2, but only 1 were given"),
             ("a == %d", [], 5, "%d needs argument 1, but none was given"),
         ] as [(String, [PropertyValue], Int, String)] {

@@ -94,7 +94,7 @@ final class SyntaxTests: XCTestCase {
             XCTAssertEqual(error?.key, "q")
             XCTAssertEqual(
                 error?.message,
-                "the variable $q of the predicate a == $n AND b == $q has no value; give it one, or null")
+                "the variable $q of the predicate a == $n AND b == $q has no value; pass a value, or null")
         }
         XCTAssertThrowsError(try Predicate.parse("a == $n.nokey AND b == $x.other").binding(values)) {
             XCTAssertEqual(($0 as? CoreError)?.key, "nokey", "the first mistake")

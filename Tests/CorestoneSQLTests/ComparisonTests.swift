@@ -195,11 +195,11 @@ final class ComparisonTests: CompilerTestCase {
         checkMistakes([
             (
                 "Employee", "reports.@sum.name > 3", "Employee", "name",
-                "@sum takes numbers, and Employee.name is a string"
+                "@sum takes numbers, but Employee.name is a string"
             ),
             (
                 "Department", "employees.@avg.hired > 3", "Employee", "hired",
-                "@avg takes numbers, and Employee.hired is a date"
+                "@avg takes numbers, but Employee.hired is a date"
             ),
             (
                 "Employee", "length(age) > 3", nil, nil,
@@ -215,36 +215,36 @@ final class ComparisonTests: CompilerTestCase {
             ),
             (
                 "Employee", "age < {1}", "Employee", "age",
-                "age < {1} has no meaning: Employee.age is a number (Integer 16), {1} is a list, and a number "
-                    + "and a list have no order; compare it with a number"
+                "age < {1} cannot be evaluated: Employee.age is a number (Integer 16), {1} is a list, and a number "
+                    + "and a list cannot be ordered; compare it with a number"
             ),
             (
                 "Employee", "badge < homepage", "Employee", "badge",
-                "badge < homepage has no meaning: Employee.badge is a UUID (UUID), Employee.homepage is a URI, "
-                    + "and a UUID and a URI have no order; compare it by == or IN, since a UUID has no order"
+                "badge < homepage cannot be evaluated: Employee.badge is a UUID (UUID), Employee.homepage is a URI, "
+                    + "and a UUID and a URI cannot be ordered; compare it by == or IN, since a UUID cannot be ordered"
             ),
             (
                 "Employee", "badge < badge", "Employee", "badge",
-                "badge < badge has no meaning: Employee.badge is a UUID (UUID), Employee.badge is a UUID, "
-                    + "and a UUID and a UUID have no order; compare it by == or IN, since a UUID has no order"
+                "badge < badge cannot be evaluated: Employee.badge is a UUID (UUID), Employee.badge is a UUID, "
+                    + "and a UUID and a UUID cannot be ordered; compare it by == or IN, since a UUID cannot be ordered"
             ),
             (
                 "Employee", "department < manager", nil, nil,
-                "an object and an object have no order"
+                "an object and an object cannot be ordered"
             ),
             (
                 "Employee", "hired > 3", "Employee", "hired",
-                "hired > 3 has no meaning: Employee.hired is a date (Date), 3 is a number, and a date and a "
-                    + "number have no order; compare it with a date"
+                "hired > 3 cannot be evaluated: Employee.hired is a date (Date), 3 is a number, and a date and a "
+                    + "number cannot be ordered; compare it with a date"
             ),
             (
                 "Employee", "age BEGINSWITH 'b'", "Employee", "age",
-                "age BEGINSWITH \"b\" has no meaning: Employee.age is a number (Integer 16), \"b\" is a string, and "
+                "age BEGINSWITH \"b\" cannot be evaluated: Employee.age is a number (Integer 16), \"b\" is a string, and "
                     + "BEGINSWITH compares strings; compare a string, or CAST(age, \"NSString\")"
             ),
             (
                 "Employee", "'b' BEGINSWITH age", "Employee", "age",
-                "\"b\" BEGINSWITH age has no meaning: Employee.age is a number (Integer 16), \"b\" is a string, and "
+                "\"b\" BEGINSWITH age cannot be evaluated: Employee.age is a number (Integer 16), \"b\" is a string, and "
                     + "BEGINSWITH compares strings; compare a string, or CAST(age, \"NSString\")"
             ),
             (
@@ -269,26 +269,26 @@ final class ComparisonTests: CompilerTestCase {
             ),
             (
                 "Employee", "age BETWEEN {'a', 'b'}", "Employee", "age",
-                "age BETWEEN {\"a\", \"b\"} has no meaning: Employee.age is a number (Integer 16), \"a\" is a string, "
-                    + "and a number and a string have no order; compare it with a number"
+                "age BETWEEN {\"a\", \"b\"} cannot be evaluated: Employee.age is a number (Integer 16), \"a\" is a string, "
+                    + "and a number and a string cannot be ordered; compare it with a number"
             ),
             (
                 "Employee", "projects < 3", "Employee", "projects",
-                "projects < 3 has no meaning: Employee.projects leads through a to-many relationship, and its "
-                    + "values as one collection have no order beside one value; write ANY projects < 3 to find objects "
-                    + "of which one value does"
+                "projects < 3 cannot be evaluated: Employee.projects leads through a to-many relationship, and a "
+                    + "collection cannot be ordered against one value; write ANY projects < 3 to find objects "
+                    + "with at least one such value"
             ),
             (
                 "Employee", "projects.hours BETWEEN {1, 2}", "Employee", "projects.hours",
-                "projects.hours BETWEEN {1, 2} has no meaning: Employee.projects.hours leads through a to-many "
-                    + "relationship, and its values as one collection have no order beside one value; write ANY "
-                    + "projects.hours BETWEEN {1, 2} to find objects of which one value does"
+                "projects.hours BETWEEN {1, 2} cannot be evaluated: Employee.projects.hours leads through a to-many "
+                    + "relationship, and a collection cannot be ordered against one value; write ANY "
+                    + "projects.hours BETWEEN {1, 2} to find objects with at least one such value"
             ),
             (
                 "Employee", "3 >= projects.hours", "Employee", "projects.hours",
-                "3 >= projects.hours has no meaning: Employee.projects.hours leads through a to-many "
-                    + "relationship, and its values as one collection have no order beside one value; write ANY "
-                    + "projects.hours <= 3 to find objects of which one value does"
+                "3 >= projects.hours cannot be evaluated: Employee.projects.hours leads through a to-many "
+                    + "relationship, and a collection cannot be ordered against one value; write ANY "
+                    + "projects.hours <= 3 to find objects with at least one such value"
             ),
             (
                 "Employee", "department.agency == 'x'", "Department", "agency",
@@ -296,7 +296,7 @@ final class ComparisonTests: CompilerTestCase {
             ),
             (
                 "Employee", "ALL department.name == 'x'", "Employee", "department.name",
-                "the left side of ALL must be a collection; department.name leads to one value: leave the word "
+                "the left side of ALL must be a collection, but department.name is a single value; leave the word "
                     + "out"
             ),
         ])

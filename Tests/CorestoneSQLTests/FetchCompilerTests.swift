@@ -363,19 +363,19 @@ final class FetchCompilerTests: CompilerTestCase {
             ("Employee", "nmae == 'x'", #"Employee has no property "nmae"; did you mean "name"?"#),
             (
                 "Employee", "name < 3",
-                "name < 3 has no meaning: Employee.name is a string (String), 3 is a number, and a string and a number have no "
-                    + "order; compare it with a string"
+                "name < 3 cannot be evaluated: Employee.name is a string (String), 3 is a number, and a string and a number cannot be "
+                    + "ordered; compare it with a string"
             ),
             (
                 "Employee", "ANY name == 'x'",
-                "the left side of ANY must be a collection; name leads to one value: leave the word out"
+                "the left side of ANY must be a collection, but name is a single value; leave the word out"
             ),
             (
                 "Employee", "name MATCHES '('",
-                #""(" is no regular expression: missing closing parenthesis at byte 1 of it"#
+                #""(" is not a regular expression: missing closing parenthesis at byte 1"#
             ),
             ("Employee", "age BETWEEN {1}", "BETWEEN takes a list of two bounds, not of 1"),
-            ("Employee", "age == $x", "$x has no value; give one with the variables of the evaluation"),
+            ("Employee", "age == $x", "$x has no value; pass one in the variables of the evaluation"),
             ("Employee", "department.nme == 'x'", #"Department has no property "nme"; did you mean "name"?"#),
             ("Employee", "name BEGINSWITH 3", "BEGINSWITH compares strings, not a string with a number"),
             ("Employee", "name.foo == 3", #"Employee.name is String and has no key "foo""#),

@@ -126,21 +126,21 @@ final class FunctionTests: CompilerTestCase {
             ("Employee", "CAST(age, name) == '3'", "CAST to a type that is computed"),
             ("Employee", "TERNARY(active == YES, name, age) == 'x'", "TERNARY gives values of two kinds"),
             ("Employee", "TERNARY(active == YES, age, rate) == 3", "TERNARY gives values of two kinds"),
-            ("Employee", "name UTI-CONFORMS-TO 'public.text'", "UTI-CONFORMS-TO has no meaning in SQL"),
-            ("Employee", "name TOKENMATCHES 'x'", "TOKENMATCHES has no meaning in SQL"),
-            ("Employee", "ANY projects.name TOKENMATCHES 'A*'", "TOKENMATCHES has no meaning in SQL"),
+            ("Employee", "name UTI-CONFORMS-TO 'public.text'", "UTI-CONFORMS-TO cannot be expressed in SQL"),
+            ("Employee", "name TOKENMATCHES 'x'", "TOKENMATCHES cannot be expressed in SQL"),
+            ("Employee", "ANY projects.name TOKENMATCHES 'A*'", "TOKENMATCHES cannot be expressed in SQL"),
             ("Employee", "reports.@sum.rate > 3", "@sum of decimals is exact in memory only"),
             ("Employee", "reports.@avg.rate > 3", "@avg of decimals is exact in memory only"),
             ("Employee", "reports.@unionOfObjects.name == 'x'", "@unionOfObjects is computed in memory"),
             ("Employee", "name[SIZE] > 2", "name[SIZE] is computed in memory"),
-            ("Employee", "thing == 'x'", "thing is transformable; what its bytes stand for is compared in memory"),
-            ("Employee", "projects == 3", "projects is a collection; compared as a whole it is computed in memory"),
+            ("Employee", "thing == 'x'", "thing is transformable; its values are compared in memory"),
+            ("Employee", "projects == 3", "projects is a collection, which is compared in memory"),
             (
                 "Employee", "projects == projects",
-                "projects is a collection; compared as a whole it is computed in memory"
+                "projects is a collection, which is compared in memory"
             ),
             ("Employee", "random() > age", "random is computed in memory"),
-            ("Employee", "entity == 'x'", "the entity of Employee objects is looked at in memory"),
+            ("Employee", "entity == 'x'", "the entity of Employee objects is evaluated in memory"),
         ])
     }
 }

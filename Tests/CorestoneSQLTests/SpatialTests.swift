@@ -214,16 +214,16 @@ final class SpatialTests: CompilerTestCase {
         checkMistakes([
             (
                 "Employee", "indexed:by:(name, 'byPay') == 1", "Employee", "name",
-                "the index byPay of Employee is not over Employee.name, but over salary, age; name another "
+                "the index byPay of Employee does not cover Employee.name, but salary, age; name another "
                     + "index, or leave indexed:by: out"
             ),
             (
                 "Employee", "indexed:by:(salary, 'byPayy') == 1", "Employee", "salary",
-                "Employee has no index \"byPayy\" that could serve Employee.salary; did you mean \"byPay\"?"
+                "Employee has no index \"byPayy\" that covers Employee.salary; did you mean \"byPay\"?"
             ),
             (
                 "Employee", "indexed:by:(salary, 'zzzzzzzzz') == 1", "Employee", "salary",
-                "Employee has no index \"zzzzzzzzz\" that could serve Employee.salary; add it to the model, or "
+                "Employee has no index \"zzzzzzzzz\" that covers Employee.salary; add it to the model, or "
                     + "leave indexed:by: out"
             ),
             (
@@ -233,11 +233,11 @@ final class SpatialTests: CompilerTestCase {
             ),
             (
                 "Employee", "indexed:by:(department, 'byPay') == 1", "Employee", "department",
-                "indexed:by: takes an attribute; Employee.department is none"
+                "indexed:by: takes an attribute, but Employee.department is not one"
             ),
             (
                 "Employee", "indexed:by:(department.budget, 'byPay') == 1", "Department", "budget",
-                "Department has no index \"byPay\" that could serve Department.budget; add it to the model, or "
+                "Department has no index \"byPay\" that covers Department.budget; add it to the model, or "
                     + "leave indexed:by: out"
             ),
         ])

@@ -143,12 +143,12 @@ final class LogTests: XCTestCase {
         XCTAssertThrowsError(try LaunchArguments.take([debug, "1", prefix + "Nothing", "1"])) {
             XCTAssertEqual(($0 as? CoreError)?.key, prefix + "Nothing")
             XCTAssertEqual(
-                ($0 as? CoreError)?.message, "\(prefix)Nothing is no launch argument of Core Data's")
+                ($0 as? CoreError)?.message, "\(prefix)Nothing is not a launch argument of Core Data")
         }
         XCTAssertThrowsError(try LaunchArguments.take([prefix + "SQLDebugg", "1"])) {
             XCTAssertEqual(
                 ($0 as? CoreError)?.message,
-                "\(prefix)SQLDebugg is no launch argument of Core Data's; did you mean \(debug)?")
+                "\(prefix)SQLDebugg is not a launch argument of Core Data; did you mean \(debug)?")
         }
         XCTAssertEqual(DebugLog.sqlDetail, .values)
         XCTAssertEqual(try LaunchArguments.take(["SQLDebug", "1", "-com.apple.Other.SQLDebug", "1"]), 0)

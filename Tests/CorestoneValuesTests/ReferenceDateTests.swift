@@ -103,14 +103,15 @@ final class ReferenceDateTests: XCTestCase {
             ("\(day)T12:00:00+24", 20, "the offset's hours, two digits"),
             ("\(day)T12:00:00-02:6", 23, "the offset's minutes, two digits"),
             ("\(day)T12:00:00+02:", 23, "the offset's minutes, two digits"),
-            ("\(day)T12:00:00+0260", 22, "the offset's minutes, two digits"), ("\(day)T12:00:00Zx", 20, "nothing more"),
+            ("\(day)T12:00:00+0260", 22, "the offset's minutes, two digits"),
+            ("\(day)T12:00:00Zx", 20, "the end of the text"),
             ("+202-01-01T00:00Z", 4, "a year of four to eight digits"),
             ("+31000001-01-01T00:00Z", 9, "a year of four to eight digits"),
         ] {
             XCTAssertThrowsError(try ReferenceDate.parse(text), text) {
                 let error = $0 as? CoreError
                 XCTAssertEqual(error?.status, .invalidArgument)
-                XCTAssertEqual(error?.message, "\"\(text)\" is no date: at byte \(offset), expected \(expected)")
+                XCTAssertEqual(error?.message, "\"\(text)\" is not a date: at byte \(offset), expected \(expected)")
                 XCTAssertEqual(error?.offset, offset, text)
                 XCTAssertEqual(error?.value, .string(text))
             }

@@ -45,12 +45,12 @@ BREAKS: list[tuple[str, Edit]] = [
         lambda headers: headers.edit(r"typedef int32_t cst_queue;", "typedef int64_t cst_queue;"),
     ),
     (
-        "the member cst_store_options.extra is new and lies at byte 8: further members begin behind the 144 bytes that "
+        "the member cst_store_options.extra is new and is at byte 8: further members begin behind the 144 bytes that "
         "the struct had",
         lambda headers: headers.edit_struct("cst_store_options", r"(size_t struct_size;)", r"\1 uint64_t extra;"),
     ),
     (
-        "the member cst_store_options.value_limit lies at byte 128 instead of 112",
+        "the member cst_store_options.value_limit is at byte 128 instead of 112",
         lambda headers: headers.edit_struct("cst_store_options", r"(size_t struct_size;)", r"\1 uint64_t a, b;"),
     ),
     (
@@ -58,7 +58,7 @@ BREAKS: list[tuple[str, Edit]] = [
         lambda headers: headers.edit_struct("cst_property_info", r"uint32_t kind;", "int32_t kind;"),
     ),
     (
-        "the member cst_bytes.data lies at byte 8 instead of 0",
+        "the member cst_bytes.data is at byte 8 instead of 0",
         lambda headers: headers.edit_struct(
             "cst_bytes", r"const uint8_t \*data;(.*?)size_t size;", r"size_t size;\1const uint8_t *data;"
         ),
@@ -72,7 +72,7 @@ BREAKS: list[tuple[str, Edit]] = [
         lambda headers: headers.edit_struct("cst_sort", r"\n\}", r"\n    uint64_t extra;\n}"),
     ),
     (
-        "the member cst_store_description.extra is new and lies at byte 52: further members begin behind the 56 bytes "
+        "the member cst_store_description.extra is new and is at byte 52: further members begin behind the 56 bytes "
         "that the struct had",
         lambda headers: headers.edit_struct("cst_store_description", r"\n\}", r"\n    uint32_t extra;\n}"),
     ),

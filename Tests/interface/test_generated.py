@@ -151,7 +151,7 @@ def test_marks_sections_and_comments() -> None:
 
 
 def raw_layer() -> Any:
-    """The generated module of the Python package by itself, which needs no library."""
+    """The generated module of the Python package alone, which needs no library."""
     path = ROOT / "bindings/python/corestone/_abi_generated.py"
     spec = importlib.util.spec_from_file_location("raw_layer", path)
     assert spec is not None and spec.loader is not None

@@ -497,7 +497,7 @@ def taken(kinds: Path, folder: Path, text: str, key: str, *words: str) -> tuple[
     return (row[key] if key != "w" else (row["w.lat"], row["w.town"])), done.stderr
 
 
-NO_TEXT_FOR = "and the text given for it is none"
+NO_TEXT_FOR = "but the given text is not a valid value"
 NO_NUMBER = "which is no number that every store can keep"
 ID = "12345678-1234-5678-1234-567812345678"
 CELLS: list[tuple[str, str, Any]] = [
@@ -536,11 +536,11 @@ MEMBERS: list[tuple[str, str, Any]] = [
     ("w", "null", (None, None)), ("w.town", '"x"', "x"),
 ]  # fmt: skip
 REFUSED_MEMBERS = [
-    ("b", "2", "A.b is Boolean and takes no integer (2)"), ("b", "1.0", "takes no floating-point number"),
-    ("b", '""', NO_TEXT_FOR), ("i", "7.5", "A.i is Integer 16 and takes no floating-point number (7.5)"),
+    ("b", "2", "A.b takes Boolean, not integer (2)"), ("b", "1.0", "takes Boolean, not floating-point number"),
+    ("b", '""', NO_TEXT_FOR), ("i", "7.5", "A.i takes Integer 16, not floating-point number (7.5)"),
     ("i", '"x"', NO_TEXT_FOR), ("r", '"NaN"', NO_NUMBER), ("t", '"1.5"', "is no date"),
-    ("t", '"NaN"', "A.t is no date (nan)"), ("t", "true", "A.t is Date and takes no boolean"),
-    ("x", "1", "A.x is Binary Data and takes no integer (1)"), ("u", "1", "A.u is UUID and takes no integer (1)"),
+    ("t", '"NaN"', "A.t is no date (nan)"), ("t", "true", "A.t takes Date, not boolean"),
+    ("x", "1", "A.x takes Binary Data, not integer (1)"), ("u", "1", "A.u takes UUID, not integer (1)"),
     ("req", "null", "A.req is required"), ("w", '{"lot": 1}', 'A has no property "w.lot"; did you mean "w.lat"?'),
 ]  # fmt: skip
 

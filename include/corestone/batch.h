@@ -36,8 +36,8 @@ enum {
     CST_COLUMN_INT64 = 1,  /* int64_t: integers, booleans */
     CST_COLUMN_INT32 = 2,  /* int32_t */
     CST_COLUMN_DOUBLE = 3, /* double: floating-point numbers, dates */
-    CST_COLUMN_STRING = 4, /* cst_string; a null string is no value */
-    CST_COLUMN_BYTES = 5,  /* cst_bytes; NULL is no value */
+    CST_COLUMN_STRING = 4, /* cst_string; a null string means no value */
+    CST_COLUMN_BYTES = 5,  /* cst_bytes; NULL means no value */
     CST_COLUMN_UUID = 6,   /* 16 bytes each */
     CST_COLUMN_VALUE = 7   /* cst_value of any type */
 };

@@ -153,7 +153,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_container_insert(cst_container *contain
 
 /* Reads the records for which `predicate` holds (NULL: all; for one object, "SELF == %@" with its ID): at most `limit`
  * of them (0: all) after skipping `offset`. `sort` orders them: key paths separated by commas, in the direction of
- * `ascending`, or in the opposite one after a "-"; null is no order. Put user input into arguments of
+ * `ascending`, or in the opposite one after a "-"; null means no order. Put user input into arguments of
  * cst_predicate_parse, not into its format. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_read(cst_container *container, cst_string entity_name,
                                                         const cst_predicate *predicate, cst_string sort, bool ascending,

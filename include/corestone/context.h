@@ -103,12 +103,12 @@ typedef bool (*cst_context_interrupt_fn)(void *userdata);
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_interrupt(cst_context *context, cst_context_interrupt_fn check,
                                                              void *userdata, cst_destroy_fn destroy, cst_error **error);
 
-/* Sets the name of the context, for messages and for the history of a store. A null string, the initial value, is no
- * name. */
+/* Sets the name of the context, for messages and for the history of a store. A null string, the initial value,
+ * removes the name. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_name(cst_context *context, cst_string name, cst_error **error);
 
 /* Sets the author of the changes that the context saves, for the history of a store. A null string, the initial value,
- * is no author. */
+ * removes the author. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_transaction_author(cst_context *context, cst_string author,
                                                                       cst_error **error);
 

@@ -117,7 +117,7 @@ enum {
 };
 
 /* Sets the locale for localized selectors and the option [l], in the whole process, in ICU's spelling: "de_DE". Empty
- * is no language, null the locale of the environment (LC_ALL, LC_COLLATE, LANG), which holds initially. */
+ * means no language, null the locale of the environment (LC_ALL, LC_COLLATE, LANG), which holds initially. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_sort_set_locale(cst_string locale, cst_error **error);
 
 /* Fills a buffer with the locale in use. `out_uses_icu`, which may be NULL, receives whether ICU knows it; otherwise
@@ -140,7 +140,7 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_sort_values(size_t count, const cst_value
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_sort(cst_fetch_request *request, size_t count,
                                                                 const cst_sort *sort, cst_error **error);
 
-/* Sets the greatest number of results; 0 is no limit. */
+/* Sets the greatest number of results; 0 means no limit. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_limit(cst_fetch_request *request, uint64_t limit,
                                                                  cst_error **error);
 

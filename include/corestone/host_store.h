@@ -37,7 +37,7 @@ typedef struct cst_row {
     size_t count;
     const cst_key *keys;
     /* A to-one relationship is CST_NULL for no target or the reference of the target; when pushing also CST_OBJECT_ID,
-     * or CST_DEFAULT as if it were not listed. A to-many relationship (when pushing, if the store has it at hand; and
+     * or CST_DEFAULT as if it were not listed. A to-many relationship (when pushing, if the store knows it; and
      * for an atomic store) is a CST_ARRAY of references or object IDs, in order. Other values are those of the
      * attribute, converted as by cst_object_set. */
     const cst_value *values;

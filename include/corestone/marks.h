@@ -1,4 +1,4 @@
-/* corestone/marks.h: the marks that declarations bear.
+/* corestone/marks.h: the marks of declarations.
  *
  * CST_EXPORT makes a function visible. The other marks expand to nothing: they are for readers and for tools. Each
  * function has exactly one thread mark, CST_ANY_THREAD, CST_ON_QUEUE or CST_ONE_THREAD; outputs that are handles, views

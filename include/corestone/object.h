@@ -142,7 +142,7 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_set_members(cst_object *object, cs
                                                           cst_object *const *members, cst_error **error);
 
 /* Places a member at an index of an ordered relationship, and removes it from its former index. Changes nothing if it
- * is there already. */
+ * already exists. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_insert_member(cst_object *object, cst_key key, size_t index,
                                                             cst_object *member, cst_error **error);
 

@@ -40,7 +40,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_attribute_convert(const cst_attribute *
                                                            cst_value *out_value CST_OWNED, cst_error **error);
 
 /* Sets the least and the greatest value that passes validation, and replaces former bounds. For a string they are the
- * least and the greatest length in characters, as integers. NULL is no bound. Fails with CST_E_MODEL for an attribute
+ * least and the greatest length in characters, as integers. NULL means no bound. Fails with CST_E_MODEL for an attribute
  * that is not a number, a date or a string. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_bounds(cst_attribute *attribute, const cst_value *least,
                                                               const cst_value *greatest, cst_error **error);
@@ -102,7 +102,7 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_relationship_set_destination(cst_relati
 CST_EXPORT CST_ONE_THREAD cst_status cst_relationship_set_delete_rule(cst_relationship *relationship, uint32_t rule,
                                                                       cst_error **error);
 
-/* Sets the least and the greatest number of members, which a save checks. A maximum of 0 is no bound. */
+/* Sets the least and the greatest number of members, which a save checks. A maximum of 0 means no bound. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_relationship_set_counts(cst_relationship *relationship, uint32_t minimum,
                                                                  uint32_t maximum, cst_error **error);
 

@@ -75,7 +75,7 @@ def _struct(name: str, old: Layout | None, new: Layout | None, verdict: Verdict)
             continue
         fresh_offset, fresh_kind = new.members[member]
         if fresh_offset != offset:
-            verdict.breaks.append(f"the member {path} lies at byte {fresh_offset} instead of {offset}")
+            verdict.breaks.append(f"the member {path} is at byte {fresh_offset} instead of {offset}")
         if fresh_kind != kind:
             verdict.breaks.append(f"the member {path} is `{fresh_kind}` instead of `{kind}`")
     for member, (offset, _) in new.members.items():
@@ -91,7 +91,7 @@ def _struct(name: str, old: Layout | None, new: Layout | None, verdict: Verdict)
             )
         elif offset < old.size:
             verdict.breaks.append(
-                f"the member {path} is new and lies at byte {offset}: further members begin behind the "
+                f"the member {path} is new and is at byte {offset}: further members begin behind the "
                 f"{old.size} bytes that the struct had"
             )
         else:

@@ -54,7 +54,8 @@ private struct ArchiveDecoder {
     private mutating func decode(_ reference: PropertyListValue, depth: Int) throws -> PropertyValue {
         // Deeper than this is a circle, too.
         guard depth <= ArchiveDecoder.limits.depth else {
-            throw archiveError("the archive is nested more than \(ArchiveDecoder.limits.depth) deep, or in a circle")
+            throw archiveError(
+                "the archive is nested more than \(ArchiveDecoder.limits.depth) deep, or contains a cycle")
         }
         count -= 1
         guard count >= 0 else {
@@ -77,7 +78,7 @@ private struct ArchiveDecoder {
             guard let className else { throw ArchiveDecoder.unsupported("holds a value without a class") }
             guard !KeyedArchiveReader.valueClasses.contains(className) else {
                 throw ArchiveDecoder.unsupported(
-                    "holds an object of class \(className), whose content cannot be told")
+                    "holds an object of class \(className), whose content is unknown")
             }
             return .object(try object(reference, className, depth: depth))
         }
@@ -107,7 +108,9 @@ private struct ArchiveDecoder {
 
     private mutating func spend(_ bytes: Int) throws {
         size -= bytes
-        guard size >= 0 else { throw archiveError("the archive shares text and data until they are too large") }
+        guard size >= 0 else {
+            throw archiveError("the archive is too large, because it refers to the same text and data many times")
+        }
     }
 
     private mutating func elements(of reference: PropertyListValue, depth: Int) throws -> [PropertyValue] {
@@ -124,7 +127,7 @@ private struct ArchiveDecoder {
         for (key, value) in zip(keys, values) {
             guard let name = reader.string(key) else {
                 let kind = reader.className(key).map { "is of class \($0)" } ?? "is a number"
-                throw ArchiveDecoder.unsupported("holds a dictionary with a key that \(kind) and no string")
+                throw ArchiveDecoder.unsupported("holds a dictionary with a key that \(kind), not a string")
             }
             try spend(name.utf8.count)
             entries[name] = try decode(value, depth: depth + 1)

@@ -42,7 +42,7 @@ private struct BinaryPropertyListReader {
         // A writer that does not know that two values are the same may well have them share a place.
         allowance = 4 * min(bytes.count, Int.max / 4)
         guard bytes.count <= limits.size else {
-            throw corrupt("it has \(bytes.count) bytes; \(limits.size) is the most that is read", at: 0)
+            throw corrupt("it has \(bytes.count) bytes; the limit is \(limits.size)", at: 0)
         }
         guard bytes.count >= 40, bytes.starts(with: (limits.isStrict ? "bplist00" : "bplist0").utf8) else {
             throw corrupt("it does not begin with \"bplist00\", or is shorter than 40 bytes", at: 0)
@@ -85,7 +85,7 @@ private struct BinaryPropertyListReader {
         }
         let offset = number(at: tableStart + index * offsetSize, offsetSize)
         guard offset >= 8, offset < UInt64(tableStart) else {
-            throw corrupt("object \(index) lies at \(offset), outside the objects", at: tableStart + index * offsetSize)
+            throw corrupt("object \(index) is at \(offset), outside the objects", at: tableStart + index * offsetSize)
         }
         states[index] = .underway
         let known = try readObject(at: Int(offset), depth: depth)
@@ -99,7 +99,7 @@ private struct BinaryPropertyListReader {
             throw corrupt("\(count) elements, more than there are bytes", at: start)
         }
         allowance -= Int(count) * unit
-        guard allowance >= 0 else { throw corrupt("an object that lies within others", at: start) }
+        guard allowance >= 0 else { throw corrupt("an object that overlaps others", at: start) }
         return start..<(start + Int(count) * unit)
     }
 
@@ -108,7 +108,7 @@ private struct BinaryPropertyListReader {
         let small = bytes[offset] & 15
         guard small == 15 else { return (UInt64(small), offset + 1) }
         guard offset + 1 < tableStart, bytes[offset + 1] & 0xF0 == 0x10, bytes[offset + 1] & 15 <= 3 else {
-            throw corrupt("a count that is no integer", at: offset + 1)
+            throw corrupt("a count that is not an integer", at: offset + 1)
         }
         let size = 1 << Int(bytes[offset + 1] & 15)
         let range = try content(offset + 2, UInt64(size), unit: 1)
@@ -152,13 +152,13 @@ private struct BinaryPropertyListReader {
             return .data(Array(bytes[try content(start, count, unit: 1)]))
         case 0x50...0x5F, 0x70...0x7F:
             // 0x7_ is text in UTF-8, which newer writers use; ASCII is part of it. Few readers know it.
-            if limits.isStrict, marker >= 0x70 { throw corrupt("the marker of a newer form", at: offset) }
+            if limits.isStrict, marker >= 0x70 { throw corrupt("the marker of a newer version", at: offset) }
             let (count, start) = try length(at: offset)
             let range = try content(start, count, unit: 1)
             try bytes.withUnsafeBytes { bytes in
                 let text = UnsafeRawBufferPointer(rebasing: bytes[range])
                 if limits.isStrict, text.contains(where: { $0 > 0x7F }) {
-                    throw corrupt("text that is none", at: offset)
+                    throw corrupt("text in an invalid encoding", at: offset)
                 }
             }
             return .string(String(decoding: bytes[range], as: UTF8.self))
@@ -169,7 +169,9 @@ private struct BinaryPropertyListReader {
                 UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1])
             }
             let text = String(decoding: units, as: UTF16.self)
-            if limits.isStrict, !text.utf16.elementsEqual(units) { throw corrupt("text that is none", at: offset) }
+            if limits.isStrict, !text.utf16.elementsEqual(units) {
+                throw corrupt("text in an invalid encoding", at: offset)
+            }
             return .string(text)
         case 0x80...0x87:
             let range = try content(offset + 1, UInt64(marker & 15) + 1, unit: 1)
@@ -217,7 +219,7 @@ private struct BinaryPropertyListReader {
         var (weight, height) = (1, 0)
         for place in stride(from: range.lowerBound, to: range.lowerBound + half, by: referenceSize) {
             let key = try read(try reference(at: place), depth: depth + 1)
-            guard case .string(let name) = key.value else { throw corrupt("a key that is no string", at: place) }
+            guard case .string(let name) = key.value else { throw corrupt("a key that is not a string", at: place) }
             let known = try read(try reference(at: place + half), depth: depth + 1)
             if entries.updateValue(known.value, forKey: name) != nil, limits.isStrict {
                 throw corrupt("the key \(name) twice", at: place)

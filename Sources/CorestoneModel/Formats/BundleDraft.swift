@@ -42,7 +42,8 @@ final class BundleDraft {
         guard target.exists, !(try target.entries().isEmpty) else { return }
         guard let bundle = try ModelBundle(target), !bundle.isSource else {
             throw target.failure(
-                "holds other things than a compiled model; name another folder, or remove it", .invalidArgument)
+                "contains files that do not belong to a compiled model; choose another folder, or remove it",
+                .invalidArgument)
         }
         try folder.keep { name in
             name == ModelBundle.compiledList || name.hasSuffix(".mom") || name.hasSuffix(".omo")
@@ -64,10 +65,11 @@ final class BundleDraft {
     private func check(_ name: String, _ fileName: String) throws {
         func refusal(_ why: String) -> CoreError { target.failure("cannot have \(why)", .invalidArgument) }
         if name.isEmpty { throw refusal("a version without a name") }
-        if name.utf8.contains(0) { throw refusal("a version whose name has a NUL: the name becomes that of a file") }
+        if name.utf8.contains(0) { throw refusal("a version whose name contains NUL: the name is used for a file") }
         if name.utf8.first == UInt8(ascii: ".") || name.utf8.contains(UInt8(ascii: "/")) {
             throw refusal(
-                "a version \"\(name)\": the name becomes that of a file, without a slash and without a dot before it")
+                "a version \"\(name)\": the name is used for a file, so it must not contain a slash or begin with a dot"
+            )
         }
         let most = BundleDraft.maximumNameSize
         guard fileName.utf8.count <= most else {
@@ -75,8 +77,8 @@ final class BundleDraft {
         }
         if let twin = names.first(where: { $0 == name }), !twin.isSpelt(like: name) {
             throw refusal(
-                "a version \"\(name)\" beside the one whose name differs only in how its letters are composed; name it as "
-                    + "the list of versions does")
+                "a version \"\(name)\" besides one whose name differs in Unicode normalization only; use the spelling "
+                    + "of the list of versions")
         }
     }
 

@@ -6,7 +6,7 @@ extension CompiledModelReader {
         let code = fields["NSAttributeType"]?.integer ?? 0
         if let type = Int32(exactly: code).flatMap(AttributeType.init(rawValue:)) { return type }
         throw modelError(
-            "\(entity.name).\(name) has the attribute type \(code), which no known framework has", entity: entity.name,
+            "\(entity.name).\(name) has the unknown attribute type \(code)", entity: entity.name,
             key: name)
     }
 
@@ -43,7 +43,7 @@ extension CompiledModelReader {
     private func derivation(_ reference: PropertyListValue, _ attribute: Attribute) throws -> ExpressionText {
         if let expression = try archive.expressionText(reference) { return expression }
         throw modelError(
-            "the derivation of \(attribute.entity.name).\(attribute.name) is no expression that can be read",
+            "the derivation of \(attribute.entity.name).\(attribute.name) cannot be read as an expression",
             entity: attribute.entity.name, key: attribute.name)
     }
 

@@ -13,7 +13,7 @@ extension Model {
 
     private func read(compiled archive: KeyedArchiveReader) throws {
         guard let root = archive.rootFields, root["NSEntities"] != nil else {
-            throw archiveError("the keyed archive holds no managed object model")
+            throw archiveError("the keyed archive does not contain a managed object model")
         }
         try CompiledModelReader(archive, into: self).read(root)
     }
@@ -97,7 +97,7 @@ final class CompiledModelReader {
     /// The entity of a name that another part of the archive mentions.
     func required(_ name: String, _ what: String, _ entity: Entity, key: String? = nil) throws -> Entity {
         if let found = model.entity(named: name) { return found }
-        throw modelError("\(what) \(name), which is no entity of the model", entity: entity.name, key: key)
+        throw modelError("\(what) \(name), which is not an entity of the model", entity: entity.name, key: key)
     }
 
     func userInfo(_ fields: Fields) throws -> [(String, String)] {

@@ -68,7 +68,7 @@ package struct FetchRequestArchive {
     package init(_ bytes: [UInt8]) throws {
         let archive = try KeyedArchiveReader(bytes)
         guard let fields = archive.rootFields, archive.className(archive.root) == "NSFetchRequest" else {
-            throw archiveError("its root is no fetch request")
+            throw archiveError("its root is not a fetch request")
         }
         template = try archive.template(fields, entityName: archive.string(fields["CSTEntityName"]) ?? "")
         let values = archive.elements(fields["NSValuesToFetch"])

@@ -10,7 +10,7 @@ struct FolderDraft {
 
     /// - Throws: `.storeIO` when there can be no folder, or something else is there.
     init(replacing target: ModelFile) throws {
-        guard !target.exists || target.isFolder else { throw target.failure("is a file where a folder belongs") }
+        guard !target.exists || target.isFolder else { throw target.failure("is a file instead of a folder") }
         self.target = target
         file = target.draft
         // It gets the permissions of the former one in the end; until then nobody else looks into it.
@@ -33,7 +33,9 @@ struct FolderDraft {
     private static func link(
         _ folder: ModelFile, into copy: ModelFile, depth: Int, isDropped: (String) -> Bool = { _ in false }
     ) throws {
-        guard depth < maximumDepth else { throw folder.failure("lies \(maximumDepth) folders deep in a bundle") }
+        guard depth < maximumDepth else {
+            throw folder.failure("is nested \(maximumDepth) folders deep in a bundle, which is the limit")
+        }
         for name in try folder.entries() where !isDropped(name) {
             let (old, new) = (folder.child(name), copy.child(name))
             if old.isFolder, !old.isLink {

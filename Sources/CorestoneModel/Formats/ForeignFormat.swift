@@ -85,7 +85,7 @@ extension KeyedArchiveReader {
         guard let reference, object(reference) != nil else { return nil }
         let (meaning, misfit) = try read(reference, self)
         if let meaning { return FormatText(meaning) }
-        let what = misfit.map { "\($0) is of no class that is known here" } ?? "a part of it is of no known form"
+        let what = misfit.map { "\($0) is of an unknown class" } ?? "a part of it has an unknown form"
         return FormatText(try ForeignFormat(reference, in: self, reason: what))
     }
 }

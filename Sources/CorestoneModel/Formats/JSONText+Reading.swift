@@ -33,7 +33,7 @@ private func meaning(of tag: String, _ content: PropertyValue) throws -> Propert
     default: found = nil
     }
     guard let found else {
-        throw CoreError(.invalidArgument, "the JSON has \(tag) before what that does not stand for")
+        throw CoreError(.invalidArgument, "the JSON has the tag \(tag) before a value of another type")
     }
     return found
 }

@@ -46,7 +46,7 @@ extension KeyedArchiver {
                 name.string, of: self.expression(receiver), arguments.map { try self.expression($0) },
                 className: ["NSFunctionExpression"])
         case .block:
-            throw CoreError(.unsupported, "\(expression) is code of the host, which no archive can hold")
+            throw CoreError(.unsupported, "\(expression) is application code, which cannot be archived")
         case .subquery, .ternary, .setOperation, .assignment, .anyKey, .fetch: return try composed(expression)
         }
     }

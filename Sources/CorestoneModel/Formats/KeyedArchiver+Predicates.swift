@@ -25,7 +25,7 @@ extension KeyedArchiver {
                     "NSPredicateOperator": self.operator(of: comparison),
                 ])
         case .block:
-            throw CoreError(.unsupported, "\(predicate) is code of the host, which no archive can hold")
+            throw CoreError(.unsupported, "\(predicate) is application code, which cannot be archived")
         }
     }
 

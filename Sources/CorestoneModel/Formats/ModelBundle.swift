@@ -96,7 +96,7 @@ struct ModelBundle {
         }
         let all = names.joined(separator: ", ")
         let missing = (name ?? current).map { "has no version \"\($0)\"" }
-        let what = missing ?? "does not say which version is the current one"
+        let what = missing ?? "does not specify the current version"
         throw folder.failure("\(what); it has \(all.isEmpty ? "none" : all)", .invalidArgument)
     }
 }

@@ -70,4 +70,6 @@ private func pump(
     }
 }
 
-private func outOfMemory() -> CoreError { CoreError(.noMemory, "there was no memory to compress or expand the model") }
+private func outOfMemory() -> CoreError {
+    CoreError(.noMemory, "there is not enough memory to compress or expand the model")
+}

@@ -10,7 +10,7 @@ extension ModelFile {
         // The folder around it: a bundle itself is exchanged for its successor.
         let descriptor = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else {
-            throw systemFailure("cannot be written, as the folder around it cannot be opened")
+            throw systemFailure("cannot be written, because its folder cannot be opened")
         }
         defer { close(descriptor) }
         return try ModelFile.writers.with {
@@ -33,7 +33,7 @@ extension ModelFile {
             usleep(pause)
         }
         throw failure(
-            "lies in a folder that another program has kept locked for \(Int(ModelFile.patience)) seconds; try again",
+            "is in a folder that another process has locked for \(Int(ModelFile.patience)) seconds; try again",
             .storeBusy)
     }
 }

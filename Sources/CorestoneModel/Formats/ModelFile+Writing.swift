@@ -64,7 +64,7 @@ extension ModelFile {
             }
         }
         permissions?.give(to: descriptor)
-        guard fsync(descriptor) == 0 else { throw systemFailure("cannot be brought to the disk") }
+        guard fsync(descriptor) == 0 else { throw systemFailure("cannot be flushed to disk") }
     }
 
     /// Brings the names in a folder to the disk.
@@ -82,7 +82,7 @@ extension ModelFile {
 
     private func synchronize(_ descriptor: Int32) throws {
         // Some file systems have no such thing for folders.
-        guard fsync(descriptor) == 0 || errno == EINVAL else { throw systemFailure("cannot be brought to the disk") }
+        guard fsync(descriptor) == 0 || errno == EINVAL else { throw systemFailure("cannot be flushed to disk") }
     }
 
     func systemFailure(_ what: String) -> CoreError { failure("\(what): \(String(cString: strerror(errno)))") }

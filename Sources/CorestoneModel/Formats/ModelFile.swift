@@ -73,15 +73,15 @@ package struct ModelFile {
         defer { close(descriptor) }
         var facts = stat()
         guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else {
-            throw failure("is no regular file")
+            throw failure("is not a regular file")
         }
         guard facts.st_size <= limit else {
-            throw failure("has \(facts.st_size) bytes; \(limit) is the most that is read of a model")
+            throw failure("has \(facts.st_size) bytes; the limit for a model is \(limit)")
         }
         let size = Int(facts.st_size)
         if hasHoles(descriptor, size: size, over: holes) {
             throw failure(
-                "is sparse: of its \(size) bytes more are missing than the store's value_limit (\(holes)); raise that if you trust "
+                "is sparse: of its \(size) bytes more are holes than the store's value_limit (\(holes)) allows; raise it if you trust "
                     + "the file")
         }
         try MemoryRoom.require(size, to: "read \(path)", file: path)

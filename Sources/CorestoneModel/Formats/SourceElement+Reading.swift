@@ -50,7 +50,7 @@ extension SourceElement {
         if let type = AttributeType(source: text) { return type }
         let name = attributes["name"] ?? ""
         throw modelError(
-            "\(entity.name).\(name) has the attribute type \"\(text)\", which is not known", entity: entity.name,
+            "\(entity.name).\(name) has the unknown attribute type \"\(text)\"", entity: entity.name,
             key: name)
     }
 

@@ -47,7 +47,7 @@ func escapedXML(_ text: String, isAttribute: Bool = false) throws -> String {
         case "\u{0}"..."\u{1F}", "\u{FFFE}", "\u{FFFF}":
             throw modelError(
                 "XML cannot hold the character U+\(String(scalar.value, radix: 16, uppercase: true)) of "
-                    + "\"\(text.prefix(40))\"; take it out")
+                    + "\"\(text.prefix(40))\"; remove it")
         default: escaped.unicodeScalars.append(scalar)
         }
     }

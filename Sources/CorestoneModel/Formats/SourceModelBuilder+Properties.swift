@@ -61,7 +61,7 @@ extension SourceModelBuilder {
     func addElements(to attribute: Attribute, of type: String) throws {
         guard let composite = composites[type] else {
             throw modelError(
-                "\(attribute.entity.name).\(attribute.path) is of the composite type \(type), which the model lacks",
+                "\(attribute.entity.name).\(attribute.path) has the composite type \(type), which the model does not define",
                 entity: attribute.entity.name, key: attribute.path)
         }
         usedComposites.insert(type)
@@ -71,7 +71,7 @@ extension SourceModelBuilder {
             guard compositeElementCount <= SourceModelBuilder.maximumCompositeElements else {
                 throw modelError(
                     "composite attributes have more than \(SourceModelBuilder.maximumCompositeElements) elements "
-                        + "together", entity: attribute.entity.name, key: attribute.path)
+                        + "in total", entity: attribute.entity.name, key: attribute.path)
             }
             let child = try attribute.addElement(
                 named: try element.required("name"), type: try element.attributeType(of: attribute.entity))
@@ -121,7 +121,7 @@ extension SourceModelBuilder {
         if found == nil {
             try note(
                 modelError(
-                    "\(entity.name).\(name) leads to \(target ?? "nothing"), which is no entity of the model",
+                    "\(entity.name).\(name) leads to \(target ?? "nothing"), which is not an entity of the model",
                     entity: entity.name,
                     key: name))
         }

@@ -49,7 +49,7 @@ extension Attribute {
         }
         if derivation?.expression.foreign != nil { losses.append("the archived derivation of \(place)") }
         if derivation?.filter != nil { losses.append("the filter of the derived attribute \(place)") }
-        if allowsNaN { losses.append("that \(place) may be no number") }
+        if allowsNaN { losses.append("that \(place) allows NaN") }
         for element in elements { element.addSourceLosses(&losses) }
     }
 }
@@ -57,7 +57,7 @@ extension Attribute {
 extension FetchRequestTemplate {
     fileprivate var sourceLosses: [String] {
         (predicate?.foreign.map { ["the predicate \($0.text)"] } ?? []) + (sortDescriptors.isEmpty ? [] : ["the order"])
-            + (relationshipKeyPathsForPrefetching.isEmpty ? [] : ["what is fetched along"])
+            + (relationshipKeyPathsForPrefetching.isEmpty ? [] : ["the prefetched relationships"])
     }
 }
 

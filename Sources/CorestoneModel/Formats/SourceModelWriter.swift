@@ -16,8 +16,8 @@ extension Model {
         if !isLossy, let first = sourceLosses.first {
             let count = sourceLosses.count
             throw modelError(
-                "a source model has no way to say \(first)\(count > 1 ? ", nor \(count - 1) other things" : ""); take it "
-                    + "out, or ask for a source without it")
+                "a source model cannot express \(first)\(count > 1 ? ", nor \(count - 1) other things" : ""); remove "
+                    + "it, or request a source without it")
         }
         var text = SourceText()
         try text.add(SourceModelWriter(self).model)

@@ -27,11 +27,11 @@ extension StoreMetadata {
         result.values = entries
         result.values[Key.uuid] = nil
         if let given = entries[Key.uuid], given.string.flatMap({ UUIDValue($0) }) != uuid {
-            throw StoreMetadata.refusal(Key.uuid, "is \(uuid), by which the IDs of its objects are known", file)
+            throw StoreMetadata.refusal(Key.uuid, "is \(uuid), which is a part of the object IDs", file)
         }
         for key in StoreMetadata.guaranteed {
             if let given = entries[key], given != values[key] {
-                throw StoreMetadata.refusal(key, "tells what the store is", file)
+                throw StoreMetadata.refusal(key, "identifies the kind of store", file)
             }
             result.values[key] = values[key]
         }
@@ -41,7 +41,7 @@ extension StoreMetadata {
     private static func refusal(_ key: String, _ why: String, _ file: String) -> CoreError {
         CoreError(
             .invalidArgument, code: .persistentStoreOperation,
-            "\(key) of \(file) cannot be set: it \(why); leave it out, or as it is", key: key, file: file)
+            "\(key) of \(file) cannot be set: it \(why); leave it out or unchanged", key: key, file: file)
     }
 
     /// Reads a property list that a host gave.
@@ -49,7 +49,8 @@ extension StoreMetadata {
         guard let decoded = try? decodeAnyPropertyList(bytes), case .dictionary(let entries) = decoded else {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
-                "the metadata for \(file) is no property list with a dictionary on top, binary or XML", file: file)
+                "the metadata for \(file) is not a binary or XML property list with a dictionary as its root",
+                file: file)
         }
         return entries
     }

@@ -53,7 +53,7 @@ public struct StoreMetadata: Sendable {
         guard case .dictionary(let values) = try decodeAnyPropertyList(bytes) else {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreOpen,
-                "the store's metadata (Z_METADATA) is no dictionary of values")
+                "the store's metadata (Z_METADATA) is not a dictionary of values")
         }
         self.uuid = uuid
         self.values = values

@@ -6,11 +6,11 @@ import CorestoneValues
 /// - Throws: `.storeCorrupt` with what is wrong and at which byte, or for more than a limit allows.
 public func decodeStringsFile(_ bytes: [UInt8]) throws -> [String: String] {
     guard bytes.count <= StringsReader.maximumSize else {
-        throw stringsError("has \(bytes.count) bytes; \(StringsReader.maximumSize) is the most that is read", at: 0)
+        throw stringsError("has \(bytes.count) bytes; the limit is \(StringsReader.maximumSize)", at: 0)
     }
     if bytes.starts(with: "bplist".utf8) || looksLikeXML(bytes) {
         guard case .dictionary(let entries) = try decodeAnyPropertyList(bytes) else {
-            throw stringsError("is a property list without a dictionary on top", at: 0)
+            throw stringsError("is a property list whose root is not a dictionary", at: 0)
         }
         return entries.compactMapValues(\.string)
     }
@@ -71,7 +71,7 @@ private struct StringsReader {
                 value = try string()
                 try skip()
             }
-            guard next == ";" else { throw failure("lacks a semicolon behind \"\(key.prefix(40))\"") }
+            guard next == ";" else { throw failure("is missing a semicolon after \"\(key.prefix(40))\"") }
             place += 1
             entries[key] = value
         }
@@ -95,7 +95,7 @@ private struct StringsReader {
             } else if scalar == "/", afterNext == "*" {
                 place += 2
                 while next != nil, !(next == "*" && afterNext == "/") { place += 1 }
-                guard next != nil else { throw failure("has a comment without an end") }
+                guard next != nil else { throw failure("has an unterminated comment") }
                 place += 2
             } else {
                 return
@@ -104,14 +104,14 @@ private struct StringsReader {
     }
 
     private mutating func string() throws -> String {
-        guard let quote = next else { throw failure("ends where a text belongs") }
+        guard let quote = next else { throw failure("ends where a string is expected") }
         var text = String.UnicodeScalarView()
         guard quote == "\"" || quote == "'" else {
             while let scalar = next, scalar.isBare {
                 text.append(scalar)
                 place += 1
             }
-            guard !text.isEmpty else { throw failure("has \"\(quote)\" where a text belongs") }
+            guard !text.isEmpty else { throw failure("has \"\(quote)\" where a string is expected") }
             return String(text)
         }
         place += 1
@@ -119,14 +119,14 @@ private struct StringsReader {
             place += 1
             text.append(scalar == "\\" ? try escape() : scalar)
         }
-        guard next != nil else { throw failure("has a text without an end") }
+        guard next != nil else { throw failure("has an unterminated string") }
         place += 1
         return String(text)
     }
 
     /// What follows a backslash.
     private mutating func escape() throws -> Unicode.Scalar {
-        guard let scalar = next else { throw failure("ends behind a backslash") }
+        guard let scalar = next else { throw failure("ends after a backslash") }
         place += 1
         switch scalar {
         case "n": return "\n"
@@ -160,12 +160,12 @@ private struct StringsReader {
     private mutating func codeUnits() throws -> Unicode.Scalar {
         let first = digits(upTo: 4, radix: 16)
         if let scalar = Unicode.Scalar(first) { return scalar }
-        guard next == "\\", afterNext == "U" || afterNext == "u" else { throw failure("has half a character") }
+        guard next == "\\", afterNext == "U" || afterNext == "u" else { throw failure("has an unpaired surrogate") }
         place += 2
         let second = digits(upTo: 4, radix: 16)
         guard 0xD800..<0xDC00 ~= first, 0xDC00..<0xE000 ~= second,
             let scalar = Unicode.Scalar(0x10000 + (first - 0xD800) << 10 + (second - 0xDC00))
-        else { throw failure("has half a character") }
+        else { throw failure("has an unpaired surrogate") }
         return scalar
     }
 }

@@ -52,7 +52,7 @@ package final class XMLParser {
             throw corrupt("it has \(bytes.count) bytes; \(maximumSize) is the most that is read")
         }
         guard let parser = XML_ParserCreate(nil) else {
-            throw CoreError(.noMemory, "there was no memory to read the \(what)")
+            throw CoreError(.noMemory, "there is not enough memory to read the \(what)")
         }
         self.parser = parser
         defer {
@@ -65,7 +65,7 @@ package final class XMLParser {
             { data, name in XMLParser.from(data)?.end(name) })
         XML_SetCharacterDataHandler(parser) { data, text, count in XMLParser.from(data)?.text(text, count) }
         XML_SetEntityDeclHandler(parser) { data, _, _, _, _, _, _, _, _ in
-            XMLParser.from(data)?.run { throw $0.corrupt("an entity of its own, which may expand without end") }
+            XMLParser.from(data)?.run { throw $0.corrupt("an entity declaration, which could expand without limit") }
         }
         let status = bytes.withUnsafeBytes { raw in
             XML_Parse(parser, raw.bindMemory(to: CChar.self).baseAddress, Int32(raw.count), 1)

@@ -8,7 +8,7 @@ public func decodeAnyPropertyList(
     if bytes.starts(with: "bplist".utf8) { return try decodePropertyList(bytes, limits: limits) }
     guard XMLParser.mayRead(bytes) else {
         throw CoreError(
-            .storeCorrupt, code: .persistentStoreOpen, "the bytes are no property list, neither a binary one nor XML")
+            .storeCorrupt, code: .persistentStoreOpen, "the bytes are neither a binary nor an XML property list")
     }
     return try decodeXMLPropertyList(bytes, limits: limits)
 }
@@ -41,7 +41,7 @@ private final class XMLPropertyListReader: XMLHandler {
 
     func read(_ bytes: [UInt8]) throws -> PropertyListValue {
         try parser.parse(bytes)
-        guard let top else { throw parser.corrupt("no value in it") }
+        guard let top else { throw parser.corrupt("no value") }
         return top
     }
 
@@ -92,7 +92,7 @@ private final class XMLPropertyListReader: XMLHandler {
 
     private func take(key: String) throws {
         guard case .dictionary(let entries, nil)? = containers.popLast() else {
-            throw parser.corrupt("the key \"\(key)\" where none belongs")
+            throw parser.corrupt("the unexpected key \"\(key)\"")
         }
         containers.append(.dictionary(entries, key: key))
     }
@@ -109,7 +109,7 @@ private final class XMLPropertyListReader: XMLHandler {
             containers.append(.dictionary(entries, key: nil))
         case .dictionary(_, nil)?: throw parser.corrupt("a value without a key")
         case nil:
-            guard top == nil else { throw parser.corrupt("a second value on top") }
+            guard top == nil else { throw parser.corrupt("a second root value") }
             top = value
         }
     }

@@ -42,8 +42,8 @@ extension Linter {
         if relationship.deleteRule == .deny {
             add(
                 .cloudKitDeny, entity, relationship.name,
-                "\(shown) denies deletion, which CloudKit refuses: a deletion elsewhere comes anyway",
-                "let it nullify or cascade")
+                "\(shown) denies deletion, which CloudKit refuses: deletions on other devices are applied regardless",
+                "set it to Nullify or Cascade")
         }
     }
 }

@@ -8,7 +8,7 @@ extension Linter {
         if !attribute.isOptional, isStored, attribute.defaultValue.isNull, attribute.type != .composite {
             add(
                 .requiredWithoutDefault, entity, attribute.name, "\(shown) is required and has no default value",
-                "give it a default, or make it optional: a migration has no value for the rows that are there")
+                "give it a default, or make it optional: a migration has no value for existing rows")
         }
         for rule in attribute.validationRules where rule.predicate.predicate == nil {
             addUnreadable(rule.predicate, entity, attribute.name, "a condition on \(shown)")
@@ -41,7 +41,7 @@ extension Linter {
         if relationship.deleteRule == .noAction {
             add(
                 .noAction, entity, name, "\(shown) has the delete rule No Action, which leaves references to nothing",
-                "let it nullify, cascade or deny")
+                "set it to Nullify, Cascade or Deny")
         }
         for rule in relationship.validationRules {
             look(
@@ -51,7 +51,7 @@ extension Linter {
         guard let inverse = relationship.inverse else {
             return add(
                 .noInverse, entity, name,
-                "\(shown) has no inverse: nobody keeps the other side right, and a deletion has to search the table",
+                "\(shown) has no inverse: the other side is not maintained, and a deletion must search the table",
                 "add a relationship from \(relationship.destination.name) back, and make the two each other's inverse")
         }
         let fits =
@@ -66,8 +66,8 @@ extension Linter {
         if bothCascade, inverse === relationship || (entity.name, name) < (inverse.entity.name, inverse.name) {
             add(
                 .cascadeBothWays, entity, name,
-                "\(shown) and its inverse both cascade: deleting one object deletes all that hang together",
-                "let the side of the owned objects nullify")
+                "\(shown) and its inverse both cascade: deleting one object deletes every connected object",
+                "set the rule on the side of the owned objects to Nullify")
         }
     }
 
@@ -77,7 +77,7 @@ extension Linter {
         let known: Set<String> = ["FETCH_SOURCE", "FETCHED_PROPERTY"]
         for variable in fetched.fetchRequest.predicate?.predicate?.freeVariables ?? [] where !known.contains(variable) {
             add(
-                .unknownVariable, entity, fetched.name, "\(shown) names $\(variable), to which nobody gives a value",
+                .unknownVariable, entity, fetched.name, "\(shown) names $\(variable), which has no value",
                 "use $FETCH_SOURCE or $FETCHED_PROPERTY")
         }
     }
@@ -91,7 +91,7 @@ extension Linter {
     ) {
         guard let entity = model.entity(named: request.entityName) else {
             return add(
-                .unknownEntity, owner, key, "\(what) fetches \(request.entityName), which is no entity",
+                .unknownEntity, owner, key, "\(what) fetches \(request.entityName), which is not an entity",
                 "name an entity of the model")
         }
         if let predicate = request.predicate { look(at: predicate, of: entity, owner ?? entity, key, what) }
@@ -148,8 +148,8 @@ extension Linter {
             if property.isTransient {
                 add(
                     .transientInPredicate, owner, key,
-                    "\(what) names \(property.entity.name).\(property.name), which is transient: no store can answer that",
-                    "store the property, or ask in memory")
+                    "\(what) names \(property.entity.name).\(property.name), which is transient and cannot be evaluated by a store",
+                    "store the property, or evaluate it in memory")
             }
             // What values have inside is their own.
             if property is Attribute { return }

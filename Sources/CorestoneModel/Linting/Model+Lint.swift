@@ -15,8 +15,8 @@ extension Model {
             for name in configuration.entityNames where entity(named: name) == nil {
                 linter.add(
                     .unknownEntity, nil, nil,
-                    "the configuration \(configuration.name) names \(name), which is no entity",
-                    "take it out of the configuration, or add the entity")
+                    "the configuration \(configuration.name) names \(name), which is not an entity",
+                    "remove it from the configuration, or add the entity")
             }
         }
         if profile == .cloudKit { for entity in entities { linter.lookForCloudKit(at: entity) } }
@@ -42,13 +42,13 @@ extension Linter {
         if entity.isAbstract && entity.children.isEmpty {
             add(
                 .abstractWithoutChildren, entity, nil, "\(entity.name) is abstract and no entity inherits from it",
-                "let an entity inherit from it, or make it concrete; as it is it can have no objects")
+                "add a subentity, or make it concrete; otherwise it cannot have objects")
         }
         for property in entity.ownProperties + entity.ownFetchedProperties where reservedNames.contains(property.name) {
             add(
                 .reservedName, entity, property.name,
-                "\(entity.name).\(property.name) is called like a method of NSManagedObject, which hides it from Apple's hosts",
-                "give it another name; \"\(property.name)\" as its renaming identifier keeps the data")
+                "\(entity.name).\(property.name) has the name of a method of NSManagedObject, which hides it on Apple's platforms",
+                "rename it; set its renaming identifier to \"\(property.name)\" to keep the data")
         }
         for attribute in entity.ownAttributes { look(at: attribute) }
         for relationship in entity.ownRelationships { look(at: relationship) }
@@ -70,7 +70,7 @@ extension Linter {
             if !seen.insert(index.name).inserted {
                 add(
                     .repeatedIndex, entity, nil, "\(entity.name) has two indexes called \(index.name)",
-                    "give one another name, or remove it; a store has one")
+                    "rename or remove one of them; a store can have only one of that name")
             }
             for element in index.elements {
                 if let expression = element.expression {
@@ -82,7 +82,7 @@ extension Linter {
             if let fault = entity.spatialFault(index, property: { entity.properties(along: KeyPath($0)).last ?? nil }) {
                 add(
                     .unservedRTree, entity, fault.key, "\(fault.text), so no fetch uses it",
-                    "make it a binary index, or take it out")
+                    "make it a binary index, or remove it")
             }
             if let predicate = index.partialPredicate { look(at: predicate, of: entity, entity, nil, what) }
         }
@@ -95,13 +95,13 @@ extension Linter {
         let path = entity.properties(along: KeyPath(name))
         guard let property = path.first ?? nil else {
             return add(
-                unknown, entity, name, "\(what) names \(name), which is no property of it",
-                "take it out, or correct the name")
+                unknown, entity, name, "\(what) names \(name), which is not a property of it",
+                "remove it, or correct the name")
         }
         if property.isTransient {
             add(
                 transient, entity, name, "\(what) names \(name), which is transient and has no column",
-                "take it out, or let the property be stored")
+                "remove it, or make the property persistent")
         }
     }
 
@@ -121,7 +121,7 @@ extension Linter {
                         + "\(root.name); the later one gets a number behind its name",
                     isShared
                         ? "move it to the entity from which both inherit, if it means the same"
-                        : "give one another name: they differ in case alone")
+                        : "rename one of them: they differ in case only")
             }
         }
     }

@@ -8,7 +8,7 @@ enum Arithmetic {
         guard let a = left.number, let b = right.number else {
             let other = left.number == nil ? left : right
             throw predicateError(
-                "\(function.rawValue) takes numbers, and \(other.excerpt) is \(other.kind)", value: other)
+                "\(function.rawValue) takes numbers, but \(other.excerpt) is \(other.kind)", value: other)
         }
         if function == .power { return .double(pow(a, b)) }
         if let x = left.integer, let y = right.integer { return try integers(function, x, y) }
@@ -36,7 +36,7 @@ enum Arithmetic {
         case .bitwiseXor: return .int(a ^ b)
         case .leftShift: return .int(a << b)
         case .rightShift: return .int(a >> b)
-        default: throw predicateError("\(function.rawValue) is no operation on two numbers")
+        default: throw predicateError("\(function.rawValue) is not a binary operation on numbers")
         }
     }
 
@@ -59,7 +59,7 @@ enum Arithmetic {
     static func whole(_ value: PropertyValue) throws -> Int64 {
         if let integer = value.integer { return integer }
         guard let number = value.number, let integer = Int64(exactly: number.rounded(.towardZero)) else {
-            throw predicateError("\(value.excerpt) is no integer of 64 bits", value: value)
+            throw predicateError("\(value.excerpt) is not a 64-bit integer", value: value)
         }
         return integer
     }
@@ -68,7 +68,7 @@ enum Arithmetic {
     static func apply(_ function: Function, _ value: PropertyValue) throws -> PropertyValue {
         guard let number = value.number else {
             throw predicateError(
-                "\(function.rawValue) takes a number, and \(value.excerpt) is \(value.kind)", value: value)
+                "\(function.rawValue) takes a number, but \(value.excerpt) is \(value.kind)", value: value)
         }
         switch function {
         case .negate, .abs:
@@ -90,7 +90,7 @@ enum Arithmetic {
         case .naturalLog: return .double(Glibc.log(number))
         case .exp: return .double(Glibc.exp(number))
         case .onesComplement: return .int(~(try whole(value)))
-        default: throw predicateError("\(function.rawValue) is no operation on one number")
+        default: throw predicateError("\(function.rawValue) is not a unary operation on numbers")
         }
     }
 }

@@ -9,7 +9,7 @@ enum CollectionOperation {
         guard let operation = key.collectionOperator else {
             let near = nearestName(to: key.text, among: CollectionOperator.allCases.map(\.rawValue))
             throw predicateError(
-                "there is no operator \(key.text) on collections" + (near.map { "; did you mean \($0)?" } ?? ""),
+                "there is no collection operator \(key.text)" + (near.map { "; did you mean \($0)?" } ?? ""),
                 key: key.text)
         }
         if operation == .count { return .int(Int64(elements.count)) }
@@ -23,7 +23,7 @@ enum CollectionOperation {
         case .unionOfObjects:
             guard !isSet else {
                 throw predicateError(
-                    "\(key.text) keeps an order, which a set has not; use @distinctUnionOfObjects", key: key.text)
+                    "\(key.text) needs an ordered collection, not a set; use @distinctUnionOfObjects", key: key.text)
             }
             return .array(try withoutNil(leaves, key))
         case .distinctUnionOfObjects: return distinct(try withoutNil(leaves, key), isSet)
@@ -36,7 +36,7 @@ enum CollectionOperation {
     private static func withoutNil(_ leaves: [PropertyValue], _ key: KeyName) throws -> [PropertyValue] {
         guard !leaves.contains(where: \.isNull) else {
             throw predicateError(
-                "\(key.text) takes no nil values, and one of the \(leaves.count) is nil", key: key.text)
+                "\(key.text) does not take nil, but one of the \(leaves.count) values is nil", key: key.text)
         }
         return leaves
     }
@@ -45,7 +45,7 @@ enum CollectionOperation {
         try leaves.flatMap { leaf in
             guard let elements = leaf.elements else {
                 throw predicateError(
-                    "\(key.text) joins collections, and one of its values is \(leaf.kind)", key: key.text)
+                    "\(key.text) joins collections, but one of its values is \(leaf.kind)", key: key.text)
             }
             return elements
         }

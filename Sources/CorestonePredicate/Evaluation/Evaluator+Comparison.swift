@@ -96,7 +96,8 @@ extension Evaluator {
 
     /// With the key whose value has no order beside the other side, where one side is a key path.
     private func noOrder(_ left: PropertyValue, _ right: PropertyValue, _ comparison: Comparison) -> CoreError {
-        let plain = "\(left.excerpt) and \(right.excerpt) have no order: one is \(left.kind), the other \(right.kind)"
+        let plain =
+            "\(left.excerpt) and \(right.excerpt) cannot be ordered: one is \(left.kind), the other \(right.kind)"
         let sides = [(comparison.left, left, right), (comparison.right, right, left)]
         guard
             let (path, own, other) = sides.lazy.compactMap({ side in side.0.pathText.map { ($0, side.1, side.2) } })
@@ -104,10 +105,10 @@ extension Evaluator {
         else { return predicateError(plain, value: right) }
         let entity = object?.nameOfEntity
         let name = entity.map { "\($0).\(path)" } ?? path
-        let remedy = hasOrder(own) ? "with \(own.kind)" : "by == or IN, since \(own.kind) has no order"
+        let remedy = hasOrder(own) ? "with \(own.kind)" : "by == or IN, since \(own.kind) cannot be ordered"
         return CoreError(
             .predicate,
-            "\(Predicate.comparison(comparison).format) has no meaning: \(plain); compare \(name) \(remedy)",
+            "\(Predicate.comparison(comparison).format) cannot be evaluated: \(plain); compare \(name) \(remedy)",
             entity: entity, key: path, value: other)
     }
 

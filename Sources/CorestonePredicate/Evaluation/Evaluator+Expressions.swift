@@ -11,8 +11,8 @@ extension Evaluator {
         case .computedKey(let base, let key):
             guard case .text(let name) = try computedKey(key, in: expression) else {
                 throw predicateError(
-                    "\(expression.format) takes \(key.format) for the name of a key, and it is none; "
-                        + "for an element of the list put the path before the brackets in parentheses")
+                    "\(expression.format) uses \(key.format) as a key, but its value is not a string; "
+                        + "to index a list, put the path before the brackets in parentheses")
             }
             return try KeyPathEvaluation.value(of: try value(base), keys: KeyPath(name.string).keys[...])
         case .variable(let name): return try variable(name)
@@ -31,14 +31,14 @@ extension Evaluator {
         case .cast(let operand, let type): return try cast(try value(operand), to: try value(type))
         case .assignment(let name, let operand):
             guard let bindings else {
-                throw predicateError("$\(name) := needs variables; evaluate the predicate with a dictionary of them")
+                throw predicateError("$\(name) := needs variables; pass a dictionary of variables to the evaluation")
             }
             let assigned = try value(operand)
             bindings.outermost[name] = assigned
             return assigned
         case .anyKey:
             guard case .dictionary(let values) = root else {
-                throw predicateError("ANYKEY stands for the values of a dictionary; \(root.kind) has none")
+                throw predicateError("ANYKEY applies to a dictionary, not to \(root.kind)")
             }
             return .array(Array(values.values))
         case .fetch(let request, let context, let countOnly):
@@ -55,8 +55,8 @@ extension Evaluator {
         do { return try value(key) } catch let error as CoreError {
             if case .keyPath = key.withoutIndices, error.entity != nil {
                 throw predicateError(
-                    "the brackets of \(expression.format) belong to \(key.format) alone, which is looked for in the evaluated "
-                        + "object (\(error.message)); for an element of the list put the path before the brackets in parentheses",
+                    "the brackets of \(expression.format) apply to \(key.format) only, which is looked up in the evaluated "
+                        + "object (\(error.message)); to index the list, put the path before the brackets in parentheses",
                     key: error.key)
             }
             throw error
@@ -68,7 +68,7 @@ extension Evaluator {
     ) throws -> PropertyValue {
         guard case .object(let source as any FetchSource) = context else {
             throw predicateError(
-                "FETCH has no context to fetch in; give it one, or use it in a fetch, whose context it takes")
+                "FETCH has no context; pass one, or use it in a fetch request, which provides its own")
         }
         guard case .object(let request) = request else {
             throw predicateError("FETCH takes a fetch request, not \(request.kind)")
@@ -82,13 +82,13 @@ extension Evaluator {
             // Its own variables have their values already, or none: one that stands for itself would never end.
             return try Evaluator(root: root, bindings: nil, arithmetic: arithmetic).value(bound.expression)
         }
-        throw predicateError("$\(name) has no value; give one with the variables of the evaluation")
+        throw predicateError("$\(name) has no value; pass one in the variables of the evaluation")
     }
 
     /// `base.$name`: the key is the variable's value.
     private func dynamicKey(_ base: PropertyValue, _ name: String) throws -> PropertyValue {
         guard case .text(let key) = try variable(name) else {
-            throw predicateError("$\(name) names a key and must be a string")
+            throw predicateError("$\(name) is used as a key and must be a string")
         }
         return try KeyPathEvaluation.value(of: base, keys: KeyPath(key.string).keys[...])
     }
@@ -112,13 +112,13 @@ extension Evaluator {
         case .array(let elements):
             guard let number = place.number, let index = Int(exactly: number) else {
                 throw predicateError(
-                    "a list is indexed by an integer, not by \(place.excerpt); its elements have no other names",
+                    "a list is indexed by an integer, not by \(place.excerpt)",
                     value: place)
             }
             guard elements.indices.contains(index) else {
                 throw predicateError(
-                    "index \(index) is beyond the bounds of a list of \(elements.count); [FIRST] and [LAST] give nil "
-                        + "where there is none", value: place)
+                    "index \(index) is out of bounds of a list of \(elements.count); [FIRST] and [LAST] return nil "
+                        + "for an empty list", value: place)
             }
             return elements[index]
         case .dictionary(let values):
@@ -130,9 +130,9 @@ extension Evaluator {
 
     private func notIndexable(_ value: PropertyValue) -> CoreError {
         if case .set = value {
-            return predicateError("a set has no order and no element to index; only [SIZE] has a meaning", value: value)
+            return predicateError("a set cannot be indexed; only [SIZE] applies to it", value: value)
         }
-        return predicateError("[ ] takes an element of a list or a dictionary, not of \(value.excerpt)", value: value)
+        return predicateError("[ ] indexes a list or a dictionary, not \(value.excerpt)", value: value)
     }
 
     /// The elements for which the condition holds; key paths in it start from the outer object.

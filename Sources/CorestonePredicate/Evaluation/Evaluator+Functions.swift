@@ -103,7 +103,7 @@ extension Evaluator {
             }
             guard parts.count == 2, let latitude = parts[0].number, let longitude = parts[1].number else {
                 throw predicateError(
-                    "a location is {latitude, longitude} in degrees, or has keys of these names; \(value.excerpt) is none",
+                    "\(value.excerpt) is not a location; pass {latitude, longitude} in degrees, or an object with keys of these names",
                     value: value)
             }
             return (latitude * .pi / 180, longitude * .pi / 180)

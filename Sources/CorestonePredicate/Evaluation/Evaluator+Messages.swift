@@ -26,7 +26,7 @@ extension Evaluator {
         } else if let message = Message(rawValue: name) {
             if let value = try self.value(of: message, receiver, arguments) { return value }
             throw predicateError(
-                "\(name) means nothing for \(receiver.kind) and \(arguments[0].kind)", key: name, value: receiver)
+                "\(name) does not apply to \(receiver.kind) and \(arguments[0].kind)", key: name, value: receiver)
         }
         throw unknown(name, of: receiver)
     }
@@ -36,7 +36,7 @@ extension Evaluator {
         if let function = FunctionRegistry.function(named: selector) {
             let answer = try function(left.withOriginals, [right.withOriginals])
             guard let truth = answer.number else {
-                throw predicateError("\(selector) as an operator must answer yes or no, not \(answer.kind)")
+                throw predicateError("\(selector) as an operator must return a Boolean, not \(answer.kind)")
             }
             return truth != 0
         }

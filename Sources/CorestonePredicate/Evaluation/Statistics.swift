@@ -29,7 +29,8 @@ enum Statistics {
                 if order * sign > 0 { best = value }
             } else {
                 throw predicateError(
-                    "\(value.excerpt) and \(best.excerpt) have no order: \(value.kind) and \(best.kind)", value: value)
+                    "\(value.excerpt) and \(best.excerpt) cannot be ordered: \(value.kind) and \(best.kind)",
+                    value: value)
             }
         }
         return best

@@ -33,8 +33,8 @@ enum ICUPattern {
                 } else if byte == UInt8(ascii: "[") || follows("&&") || follows("--") {
                     throw CoreError(
                         .predicate,
-                        "\"\(pattern.string)\" has a set within a set or an operation on sets at byte \(position), which this "
-                            + "library does not know; write one set, or a lookahead such as (?![aeiou])[a-z]",
+                        "\"\(pattern.string)\" has a nested set or a set operation at byte \(position), which is not "
+                            + "supported; use a single set, or a lookahead such as (?![aeiou])[a-z]",
                         value: .text(pattern))
                 } else {
                     isInSet = byte != UInt8(ascii: "]")

@@ -29,7 +29,7 @@ package final class RegularExpression: @unchecked Sendable {
         guard let compiled else {
             throw CoreError(
                 .predicate,
-                "\"\(pattern.string)\" is no regular expression: \(RegularExpression.reason(number)) at byte \(offset) of it",
+                "\"\(pattern.string)\" is not a regular expression: \(RegularExpression.reason(number)) at byte \(offset)",
                 value: .text(pattern))
         }
         code = compiled
@@ -58,8 +58,8 @@ package final class RegularExpression: @unchecked Sendable {
         case PCRE2_ERROR_MATCHLIMIT, PCRE2_ERROR_HEAPLIMIT:
             throw CoreError(
                 .predicate,
-                "the regular expression needs more than \(RegularExpression.matchLimit) steps on a text of \(text.count) "
-                    + "bytes, the bound of one match; avoid nested repetitions such as (a+)+")
+                "the regular expression exceeds the limit of \(RegularExpression.matchLimit) steps on a text of \(text.count) "
+                    + "bytes; avoid nested repetitions such as (a+)+")
         default: return false
         }
     }
@@ -81,7 +81,9 @@ package final class RegularExpression: @unchecked Sendable {
         return body(data)
     }
 
-    private static var noMemory: CoreError { CoreError(.noMemory, "no memory is left for a regular expression") }
+    private static var noMemory: CoreError {
+        CoreError(.noMemory, "there is not enough memory for a regular expression")
+    }
 
     /// Shared by all matches, which only read it.
     private nonisolated(unsafe) static let limits: OpaquePointer? = {

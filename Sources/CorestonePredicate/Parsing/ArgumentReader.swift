@@ -56,6 +56,6 @@ struct ArgumentReader {
     }
 
     private func refused(_ sign: String, _ wanted: String, _ offset: Int) -> CoreError {
-        errors.make("\(sign) takes \(wanted); argument \(used) is something else", at: offset)
+        errors.make("\(sign) takes \(wanted), but argument \(used) has another type", at: offset)
     }
 }

@@ -9,7 +9,7 @@ extension Lexer {
         var bytes: [UInt8] = []
         while true {
             guard position < source.count else {
-                throw errors.make("this string has no closing \(String(UnicodeScalar(quote)))", at: start)
+                throw errors.make("this string is missing its closing \(String(UnicodeScalar(quote)))", at: start)
             }
             let next = byte()
             position += 1

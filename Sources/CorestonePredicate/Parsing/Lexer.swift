@@ -38,7 +38,7 @@ struct Lexer {
         }
         if let symbol = symbol() { return .symbol(symbol) }
         if let name = try identifier() { return word(name) }
-        throw errors.make("\(describeByte()) has no meaning here", at: position)
+        throw errors.make("unexpected \(describeByte())", at: position)
     }
 
     /// A reserved word or a name; the hyphens of the two UTI operators are part of the word.
@@ -89,11 +89,11 @@ struct Lexer {
             Array("diuDUoOxXcCsSfFeEgGaA".utf8).contains(conversion) || (bare && Array("@K".utf8).contains(conversion))
         else {
             if conversion == UInt8(ascii: "%") {
-                throw errors.make("%% is a percent sign, which has a meaning within a string only", at: start)
+                throw errors.make("%% (a percent sign) is allowed within a string only", at: start)
             }
             let shown = String(decoding: source[start..<min(position + 1, source.count)], as: UTF8.self)
             throw errors.make(
-                "\(shown) is no conversion; %@ takes a value, %K a key path, %d an integer, %f a double, %s a string",
+                "\(shown) is not a conversion; %@ takes a value, %K a key path, %d an integer, %f a double, %s a string",
                 at: start)
         }
         position += 1
@@ -106,6 +106,6 @@ struct Lexer {
 
     func describeByte() -> String {
         guard let scalar = scalar(at: position)?.value else { return "byte \(byte())" }
-        return scalar.value < 32 ? "the control character \(scalar.value)" : "\"\(String(scalar))\""
+        return scalar.value < 32 ? "control character \(scalar.value)" : "\"\(String(scalar))\""
     }
 }

@@ -41,13 +41,13 @@ struct Parser {
         following = token
         guard source.count <= PredicateLimits.maximumLength else {
             throw errors.make(
-                "the text has \(source.count) bytes, more than the \(PredicateLimits.maximumLength) that are read; "
-                    + "give long lists as arguments", at: PredicateLimits.maximumLength)
+                "the text has \(source.count) bytes, but \(PredicateLimits.maximumLength) is the limit; "
+                    + "pass long lists as arguments", at: PredicateLimits.maximumLength)
         }
         guard arguments.count <= PredicateLimits.maximumArguments else {
             throw errors.make(
-                "there are \(arguments.count) arguments, more than the \(PredicateLimits.maximumArguments) that are taken; "
-                    + "give many values as one list", at: 0)
+                "there are \(arguments.count) arguments, but \(PredicateLimits.maximumArguments) is the limit; "
+                    + "pass many values as one list", at: 0)
         }
         advance()
         advance()
@@ -95,7 +95,7 @@ struct Parser {
         nesting += 1
         guard nesting <= PredicateLimits.maximumNesting else {
             throw errors.make(
-                "this is nested more than \(PredicateLimits.maximumNesting) deep, the bound of a text",
+                "this is nested more than \(PredicateLimits.maximumNesting) levels deep, which is the limit",
                 at: token.range.lowerBound)
         }
     }
@@ -106,7 +106,7 @@ struct Parser {
     func checked(_ depth: Int) throws -> Int {
         guard depth <= PredicateLimits.maximumDepth else {
             throw errors.make(
-                "more than \(PredicateLimits.maximumDepth) operations are nested here, the bound of a predicate",
+                "more than \(PredicateLimits.maximumDepth) operations are nested here, which is the limit",
                 at: token.range.lowerBound)
         }
         return depth

@@ -41,13 +41,13 @@ struct TreeSize: Sendable {
         guard depth <= PredicateLimits.maximumDepth else {
             throw CoreError(
                 .invalidArgument,
-                "operations can be nested \(PredicateLimits.maximumDepth) deep in a predicate; combine many conditions in one AND "
+                "a predicate is limited to \(PredicateLimits.maximumDepth) nested operations; combine many conditions in one AND "
                     + "or OR, and many values in one list")
         }
         guard parts <= PredicateLimits.maximumParts else {
             throw CoreError(
                 .invalidArgument,
-                "a predicate can have \(PredicateLimits.maximumParts) parts; give many values as one list")
+                "a predicate is limited to \(PredicateLimits.maximumParts) parts; pass many values as one list")
         }
     }
 }

@@ -110,7 +110,7 @@ private struct RowsDraft {
         if !split.remainder.isEmpty {
             let remainder = try split.remainder.count > 1 ? Predicate.and(split.remainder) : split.remainder[0]
             self.remainder = remainder
-            if remainder.holdsBlock { throw NotExpressible("code of the host is asked about objects") }
+            if remainder.holdsBlock { throw NotExpressible("application code is evaluated in memory") }
             shape.predicate = try compiler.places(environment.ofRows, &selection) { remainder.mapExpressions($0) }
         }
         let isPlain =

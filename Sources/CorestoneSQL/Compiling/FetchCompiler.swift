@@ -78,8 +78,8 @@ package struct FetchCompiler: Sendable {
     func refusal(_ fetch: StoreFetch, _ reasons: [String]) -> CoreError {
         CoreError(
             .unsupported,
-            "the fetch of \(fetch.entity.name) cannot be done in SQL alone: \(reasons.joined(separator: "; ")); change it, "
-                + "or let the request be split", entity: fetch.entity.name)
+            "cannot fetch \(fetch.entity.name) in SQL only: \(reasons.joined(separator: "; ")); change the request, "
+                + "or allow it to be split", entity: fetch.entity.name)
     }
 
     /// The condition that keeps rows of other entities of the table away.

@@ -18,7 +18,7 @@ extension PredicateCompiler {
         let elements = path.rest + collection.tail
         if operation == .count, case .toMany = try resolve(elements, members.rows.scope) {
             throw NotExpressible(
-                "\(collection.format) leads over several relationships; its leaves are counted in memory")
+                "\(collection.format) spans several relationships and is counted in memory")
         }
         var operand = try aggregate(
             operation, members.rows, operation == .count ? [] : elements + rest, members.condition, collection.format)
@@ -62,7 +62,7 @@ extension PredicateCompiler {
                 let attribute = operand.attribute
                 let name = attribute.map { "\($0.entity.name).\($0.path)" } ?? format
                 throw CoreError(
-                    .predicate, "\(operation.rawValue) takes numbers, and \(name) is \(kind.name)",
+                    .predicate, "\(operation.rawValue) takes numbers, but \(name) is \(kind.name)",
                     entity: attribute?.entity.name, key: attribute?.path)
             }
             if kind == .decimal { throw NotExpressible("\(operation.rawValue) of decimals is exact in memory only") }

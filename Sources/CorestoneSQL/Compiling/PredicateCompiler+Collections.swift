@@ -31,8 +31,8 @@ extension PredicateCompiler {
     private func warning(_ comparison: Comparison, _ sides: CollectionSides, isNull: Bool) -> String {
         let remedy =
             sides.members.rest.isEmpty && isNull
-            ? "\(sides.path.format).@count == 0 to find objects that have none"
-            : "\(sides.meant(comparison).format(.blank)) to find objects of which one value does"
+            ? "\(sides.path.format).@count == 0 to find objects without any"
+            : "\(sides.meant(comparison).format(.blank)) to find objects with at least one such value"
         let outcome = comparison.operator == .notEqual ? "every object" : "no object"
         return
             "\(Predicate.comparison(comparison).format(.blank)) holds for \(outcome): \(sides.shown) leads through a to-many "
@@ -42,9 +42,10 @@ extension PredicateCompiler {
     private func noOrder(_ comparison: Comparison, _ sides: CollectionSides) -> CoreError {
         CoreError(
             .predicate,
-            "\(Predicate.comparison(comparison).format) has no meaning: \(sides.shown) leads through a to-many relationship, and its "
-                + "values as one collection have no order beside one value; write \(sides.meant(comparison).format) to find objects "
-                + "of which one value does", entity: sides.entity, key: sides.keys, value: sides.other.constantValue)
+            "\(Predicate.comparison(comparison).format) cannot be evaluated: \(sides.shown) leads through a to-many relationship, and a "
+                + "collection cannot be ordered against one value; write \(sides.meant(comparison).format) to find objects "
+                + "with at least one such value", entity: sides.entity, key: sides.keys,
+            value: sides.other.constantValue)
     }
 
     /// A comparison of a plain path through a to-many relationship with one value.

@@ -124,8 +124,8 @@ extension PredicateCompiler {
                 _ = try operand(try resolve(keys, scope))
                 throw CoreError(
                     .predicate,
-                    "the left side of \(isAny ? "ANY" : "ALL") must be a collection; \(comparison.left.format) leads to one "
-                        + "value: leave the word out",
+                    "the left side of \(isAny ? "ANY" : "ALL") must be a collection, but \(comparison.left.format) is a single "
+                        + "value; leave the word out",
                     entity: scope.mapping.entity.name, key: comparison.left.format)
             }
             throw NotExpressible("\(comparison.left.format) is computed in memory")
@@ -189,7 +189,7 @@ extension PredicateCompiler {
         case .beginsWith, .endsWith, .like, .matches, .utiEquals:
             return try strings(member, try operand(comparison.right, environment), comparison)
         case .tokenMatches, .utiConformsTo, .custom:
-            throw NotExpressible("\(comparison.operator.symbol) has no meaning in SQL")
+            throw NotExpressible("\(comparison.operator.symbol) cannot be expressed in SQL")
         }
     }
 

@@ -62,7 +62,7 @@ extension PredicateCompiler {
                 _ = try operand(try resolve(keys, scope))
                 throw CoreError(
                     .predicate,
-                    "\(operation.rawValue) computes from a to-many relationship, and \(before.format) is one value",
+                    "\(operation.rawValue) applies to a to-many relationship, but \(before.format) is a single value",
                     entity: scope.mapping.entity.name, key: operation.rawValue)
             }
             throw NotExpressible("\(expression.format) is computed in memory")
@@ -74,10 +74,10 @@ extension PredicateCompiler {
     func column(_ value: AttributeValue) throws -> Operand {
         let attribute = value.attribute
         if attribute.allowsExternalStorage {
-            throw NotExpressible("\(attribute.name) may lie in files; it is compared in memory")
+            throw NotExpressible("\(attribute.name) may be stored in files; it is compared in memory")
         }
         if attribute.type == .transformable {
-            throw NotExpressible("\(attribute.name) is transformable; what its bytes stand for is compared in memory")
+            throw NotExpressible("\(attribute.name) is transformable; its values are compared in memory")
         }
         let whole = Operand(
             sql: value.sql, kind: Operand.Kind(attribute.type), form: Operand.Form(attribute.type),
@@ -95,7 +95,7 @@ extension PredicateCompiler {
                 sql: sql, kind: .object(ObjectIdentifier(entity.entity.root)), isNullable: isNullable, entity: entity)
         case .toMany(let members):
             throw NotExpressible(
-                "\(members.relationship.name) is a collection; compared as a whole it is computed in memory",
+                "\(members.relationship.name) is a collection, which is compared in memory",
                 isCollection: true)
         }
     }
@@ -104,7 +104,7 @@ extension PredicateCompiler {
     func operand(_ value: PropertyValue) throws -> Operand {
         if case .object(let object) = value {
             guard let id = (object as? ManagedObject)?.objectID ?? (object as? ObjectIDReference)?.id else {
-                throw NotExpressible("\(object.valueDescription) is no managed object")
+                throw NotExpressible("\(object.valueDescription) is not a managed object")
             }
             let isHere = !id.isTemporary && id.store?.identifier == storeIdentifier
             // Unsaved objects and those of other stores are in no row; no primary key is below 1.
@@ -113,7 +113,7 @@ extension PredicateCompiler {
                 sql: "\(bind: key)", kind: .object(ObjectIdentifier(id.entity.root)), isNullable: false, constant: value
             )
         }
-        guard let kind = Operand.Kind(value) else { throw NotExpressible("a dictionary has no place in SQL") }
+        guard let kind = Operand.Kind(value) else { throw NotExpressible("a dictionary cannot be expressed in SQL") }
         if case .decimal(let number) = value,
             DecimalNumber(number.double).map({ DecimalNumber.compare($0, number) }) != 0,
             Int64(exactly: number.double) == nil

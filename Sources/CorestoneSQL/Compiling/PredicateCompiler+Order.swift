@@ -20,7 +20,7 @@ extension PredicateCompiler {
 
     private mutating func term(_ descriptor: SortDescriptor, _ environment: Environment) throws -> SQLFragment {
         let key = try sortKey(descriptor, environment)
-        if descriptor.comparator != nil { throw NotExpressible("a comparator of the host's sorts in memory") }
+        if descriptor.comparator != nil { throw NotExpressible("a custom comparator sorts in memory") }
         let collation = key.kind.isTextual ? dialect.collation(for: descriptor.selector) : ""
         return "\(key.sql)\(collation)\(descriptor.ascending ? "" : " DESC")"
     }

@@ -79,7 +79,7 @@ extension PredicateCompiler {
                 (alias, mapping) = (joined.alias, joined.mapping)
             }
         }
-        if let composite { throw NotExpressible("\(composite.path) is composite; as a whole it is compared in memory") }
+        if let composite { throw NotExpressible("\(composite.path) is composite and is compared in memory") }
         return .object(owner, ObjectEntity(entity: mapping.entity, number: number), isNullable: isNullable)
     }
 
@@ -100,13 +100,13 @@ extension PredicateCompiler {
         {
             return property
         }
-        if name == "entity" { throw NotExpressible("the entity of \(entity.name) objects is looked at in memory") }
+        if name == "entity" { throw NotExpressible("the entity of \(entity.name) objects is evaluated in memory") }
         if entity.fetchedProperty(named: name) != nil {
-            throw NotExpressible("\(entity.name).\(name) is a fetched property, which runs a fetch of its own")
+            throw NotExpressible("\(entity.name).\(name) is a fetched property, which is evaluated in memory")
         }
         if key.isOperator {
             throw CoreError(
-                .predicate, "\(key.text) computes from a to-many relationship, and \(entity.name) is one object",
+                .predicate, "\(key.text) applies to a to-many relationship, but \(entity.name) is a single object",
                 entity: entity.name, key: key.text)
         }
         let near = nearestName(to: name, among: entity.properties.map(\.path))
@@ -126,7 +126,7 @@ extension PredicateCompiler {
             guard let other = heir.property(named: attribute.path) else { continue }
             guard let same = other as? Attribute, same.type == attribute.type,
                 case .attribute(let column) = try schema.mapping(of: heir)[same]
-            else { throw NotExpressible("\(attribute.path) is something else in \(heir.name)") }
+            else { throw NotExpressible("\(attribute.path) is defined differently in \(heir.name)") }
             if !columns.contains(column) { columns.append(column) }
         }
         if columns.count == 1 { return "\(alias, column)" }

@@ -45,7 +45,7 @@ extension PredicateCompiler {
         {
             return .place(place)
         }
-        if expression.condition?.holdsBlock == true { throw NotExpressible("code of the host is asked about objects") }
+        if expression.condition?.holdsBlock == true { throw NotExpressible("application code is evaluated in memory") }
         switch expression {
         case .function, .aggregate, .cast, .ternary, .setOperation: return nil
         case .indexed(let base, _) where base.keyPaths.isEmpty: return nil

@@ -238,7 +238,8 @@ extension PredicateCompiler {
         defer { path.state = joins }
         guard case .attribute(let found) = try compiler.resolve(keys, path), found.rest.isEmpty else {
             throw CoreError(
-                .predicate, "indexed:by: takes an attribute; \(path.mapping.entity.name).\(value.format) is none",
+                .predicate,
+                "indexed:by: takes an attribute, but \(path.mapping.entity.name).\(value.format) is not one",
                 entity: path.mapping.entity.name, key: key.text)
         }
         let attribute = found.attribute
@@ -249,14 +250,14 @@ extension PredicateCompiler {
             let near = nearestName(to: text.string, among: indexes.map(\.name)).map { "; did you mean \"\($0)\"?" }
             throw CoreError(
                 .predicate,
-                "\(owner.name) has no index \"\(text.string)\" that could serve \(shown)"
+                "\(owner.name) has no index \"\(text.string)\" that covers \(shown)"
                     + (near ?? "; add it to the model, or leave indexed:by: out"), entity: owner.name,
                 key: attribute.path)
         }
         guard index.elements.contains(where: { $0.expression == nil && $0.property == attribute.path }) else {
             throw CoreError(
                 .predicate,
-                "the index \(index.name) of \(owner.name) is not over \(shown), but over "
+                "the index \(index.name) of \(owner.name) does not cover \(shown), but "
                     + "\(index.elements.map(\.property).joined(separator: ", ")); name another index, or leave indexed:by: out",
                 entity: owner.name, key: attribute.path)
         }

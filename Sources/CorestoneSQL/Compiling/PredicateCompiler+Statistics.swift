@@ -19,7 +19,7 @@ extension PredicateCompiler {
     ) throws -> Operand {
         let operand = try operand(argument, environment)
         let kind = operand.kind
-        if kind == .null || kind == .list { throw NotExpressible("\(function.rawValue) of nothing") }
+        if kind == .null || kind == .list { throw NotExpressible("\(function.rawValue) of no values") }
         switch function {
         case .count:
             return Operand(

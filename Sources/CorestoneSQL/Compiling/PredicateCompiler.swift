@@ -36,7 +36,7 @@ struct PredicateCompiler {
             case .not: return negation(try condition(compound.parts[0], environment))
             case .and, .or: return try chain(compound, environment)
             }
-        case .block: throw NotExpressible("\(predicate.format) is code of the host and runs in memory")
+        case .block: throw NotExpressible("\(predicate.format) is application code, which is evaluated in memory")
         }
     }
 
@@ -111,7 +111,7 @@ extension PredicateCompiler {
             let right = try operand(comparison.right, environment)
             return try strings(left, right, comparison)
         case .tokenMatches, .utiConformsTo, .custom:
-            throw NotExpressible("\(comparison.operator.symbol) has no meaning in SQL")
+            throw NotExpressible("\(comparison.operator.symbol) cannot be expressed in SQL")
         }
     }
 
@@ -251,10 +251,10 @@ extension PredicateCompiler {
 
     /// With the attribute whose values have no order beside the other side.
     private func noOrder(_ left: Operand, _ right: Operand, _ comparison: Comparison) -> CoreError {
-        let plain = "\(left.kind.name) and \(right.kind.name) have no order"
+        let plain = "\(left.kind.name) and \(right.kind.name) cannot be ordered"
         let (own, other) = left.attribute == nil ? (right, left) : (left, right)
         guard let attribute = own.attribute else { return CoreError(.predicate, plain, value: right.constant) }
-        let remedy = own.kind.isOrdered ? "with \(own.kind.name)" : "by == or IN, since \(own.kind.name) has no order"
+        let remedy = own.kind.isOrdered ? "with \(own.kind.name)" : "by == or IN, since \(own.kind.name) cannot be ordered"
         return mismatch(comparison, attribute, own, beside: other, "and \(plain); compare it \(remedy)")
     }
 
@@ -269,7 +269,7 @@ extension PredicateCompiler {
             other.attribute.map { "\($0.entity.name).\($0.path)" } ?? other.constant?.excerpt ?? "the other side"
         return CoreError(
             .predicate,
-            "\(Predicate.comparison(comparison).format) has no meaning: \(name) is \(own.kind.name) (\(attribute.type.displayName)), "
+            "\(Predicate.comparison(comparison).format) cannot be evaluated: \(name) is \(own.kind.name) (\(attribute.type.displayName)), "
                 + "\(otherName) is \(other.kind.name), \(remedy)", entity: attribute.entity.name, key: attribute.path,
             value: other.constant)
     }

@@ -145,7 +145,7 @@ final class RowsDifferentialTests: XCTestCase {
         switch (a, b) {
         case (.failure, .failure): return true
         // What is left out by SQL is not made the type of its column.
-        case (.rows, .failure(let message)): return message.contains("but what it computes is")
+        case (.rows, .failure(let message)): return message.contains("but its expression returns")
         case (.rows(let x), .rows(let y)):
             let (x, y) = (x.map { $0.map(written) }, y.map { $0.map(written) })
             return isOrdered ? x == y : x.map { "\($0)" }.sorted() == y.map { "\($0)" }.sorted()

@@ -24,7 +24,7 @@ def test_lint(shop: Model) -> None:
         ("required-without-default", "note", "Item", "price"),
     ]
     assert "Order.description" in found[0].message
-    assert "another name" in found[0].remedy
+    assert "rename it" in found[0].remedy
     assert [each.rule for each in shop.lint("cloudkit")][2:] == ["cloudkit-ordered", "cloudkit-required"]
     with pytest.raises(InvalidArgumentError, match="there are standard, cloudkit"):
         shop.lint("icloud")

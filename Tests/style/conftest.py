@@ -1,0 +1,8 @@
+"""Makes the modules of scripts/ importable, which these tests are about."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
