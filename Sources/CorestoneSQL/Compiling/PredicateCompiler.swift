@@ -254,7 +254,8 @@ extension PredicateCompiler {
         let plain = "\(left.kind.name) and \(right.kind.name) cannot be ordered"
         let (own, other) = left.attribute == nil ? (right, left) : (left, right)
         guard let attribute = own.attribute else { return CoreError(.predicate, plain, value: right.constant) }
-        let remedy = own.kind.isOrdered ? "with \(own.kind.name)" : "by == or IN, since \(own.kind.name) cannot be ordered"
+        let remedy =
+            own.kind.isOrdered ? "with \(own.kind.name)" : "by == or IN, since \(own.kind.name) cannot be ordered"
         return mismatch(comparison, attribute, own, beside: other, "and \(plain); compare it \(remedy)")
     }
 
