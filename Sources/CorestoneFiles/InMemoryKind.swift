@@ -17,6 +17,7 @@ package struct InMemoryKind: StoreKind {
                 "a store in memory begins when it is added, so there is none that \(path) could be; add it without the option that it "
                     + "must exist", file: path)
         }
+        try options.limits.check(path)
         return AtomicStore(
             Nodes(model), StoreMetadata(model: model, type: type), type: type, file: nil, path: path, options)
     }

@@ -82,7 +82,7 @@ package struct ModelFile {
         if hasHoles(descriptor, size: size, over: holes) {
             throw failure(
                 "is sparse: of its \(size) bytes more are holes than the store's value_limit (\(holes)) allows; raise it if you trust "
-                    + "the file")
+                    + "the file", key: "value_limit", value: .int(Int64(holes)))
         }
         try MemoryRoom.require(size, to: "read \(path)", file: path)
         var (count, errorNumber) = (0, Int32(0))
@@ -101,8 +101,10 @@ package struct ModelFile {
     }
 
     /// - Parameter what: what follows the path in a sentence.
-    func failure(_ what: String, _ status: Status = .storeIO) -> CoreError {
-        CoreError(status, code: .coreData, "\(shown) \(what)", file: shown)
+    func failure(
+        _ what: String, _ status: Status = .storeIO, key: String? = nil, value: PropertyValue? = nil
+    ) -> CoreError {
+        CoreError(status, code: .coreData, "\(shown) \(what)", key: key, value: value, file: shown)
     }
 
     /// Runs a reader; its errors name the file.

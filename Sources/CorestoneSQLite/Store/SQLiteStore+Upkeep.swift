@@ -65,6 +65,9 @@ extension SQLiteStore: SQLiteUpkeep {
         to path: String, _ options: StoreOptions, _ progress: @escaping (Int, Int) -> Bool
     ) throws -> Set<String> {
         let place = try StorePlace(path)
+        // A file that could be read can be copied.
+        var options = options
+        options.limits.externalBytes = max(options.limits.externalBytes, self.options.limits.externalBytes)
         let origin = isInMemory ? StorePlace(nowhere: self.path) : try StorePlace(self.path)
         func copy(_ connection: Connection) throws -> Set<String> {
             try StoreTransfer(

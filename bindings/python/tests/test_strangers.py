@@ -185,7 +185,7 @@ def test_values_in_files_larger_than_the_value_limit(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("limit", ["value_limit", "memory_limit", "step_limit"])
-@pytest.mark.parametrize("type", ["SQLite", "XML"])
+@pytest.mark.parametrize("type", ["SQLite", "XML", "Binary", "InMemory"])
 def test_limits_out_of_range(tmp_path: Path, type: str, limit: str) -> None:
     with pytest.raises(InvalidArgumentError) as raised:
         Container(Model(COMPANY), tmp_path / "new", type=type, **{limit: 7})  # type: ignore[call-overload]
@@ -461,8 +461,23 @@ def test_sparse_store(tmp_path: Path, type: str) -> None:
     path = tmp_path / "company"
     fill(path, type)
     os.truncate(path, 1 << 31)
-    with pytest.raises(CorestoneError, match=r"sparse.*value_limit"):
-        Container(Model(COMPANY), path, type=type)
+    for limit, work in (
+        (67108864, lambda: Container(Model(COMPANY), path, type=type)),
+        (65536, lambda: Container(Model(COMPANY), path, type=type, value_limit=65536)),
+        (67108864, lambda: corestone.metadata(path)),
+    ):
+        with pytest.raises(CorestoneError, match=rf"sparse.*value_limit \({limit}\)") as raised:
+            work()
+        assert (raised.value.key, raised.value.value) == ("value_limit", limit)
+
+
+def test_a_backup_takes_the_greater_limit(store: Path, tmp_path: Path) -> None:
+    os.truncate(external_file(store), 1 << 32)
+    with Container(Model(COMPANY), store, external_limit=1 << 33) as container:
+        container.coordinator.backup(container.store, tmp_path / "backup.sqlite")
+    assert external_file(tmp_path / "backup.sqlite").parent.is_dir()
+    sizes = {file.stat().st_size for file in external_file(tmp_path / "backup.sqlite").parent.iterdir()}
+    assert 1 << 32 in sizes
 
 
 # --- What a store says of itself
