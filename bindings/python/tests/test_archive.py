@@ -54,6 +54,37 @@ def test_containers() -> None:
     assert decode_archive(archive(entries, named("NSDictionary"), "$date", "b", 1)) == {"$date": 1, "b": None}
 
 
+def test_sets_of_what_cannot_be_hashed_are_lists_of_decoded_members() -> None:
+    key = UUID("00112233-4455-6677-8899-aabbccddeeff")
+    date = {"$class": UID(9), "NS.time": 2.5}
+    objects = [
+        named("NSSet"), {"$class": UID(7), "NS.keys": [UID(4)], "NS.objects": [UID(5)]}, "k", date,
+        {"$class": UID(10), "NS.uuidbytes": key.bytes}, named("NSDictionary"), named("NSArray"), named("NSDate"),
+        named("NSUUID"), {"$class": UID(8), "NS.objects": [UID(5), UID(6)]},
+        {"$class": UID(2), "NS.objects": [UID(5), UID(6)]}, b"bytes",
+    ]  # fmt: skip
+    when = EPOCH + timedelta(seconds=2.5)
+    dictionary, array, inner = {"k": when}, [when, key], {when, key}
+
+    def decoded(*places: int) -> Any:
+        return decode_archive(archive({"$class": UID(2), "NS.objects": [UID(place) for place in places]}, *objects))
+
+    # What can be hashed makes a set.
+    assert decoded(5, 6, 4, 13) == {when, key, "k", b"bytes"}
+    assert decoded() == set()
+    # One that cannot is enough.
+    for place, member in ((3, dictionary), (11, array), (12, inner)):
+        assert decoded(place) == [member]
+        found = decoded(5, place, 6, 13)
+        assert type(found) is list
+        assert len(found) == 4
+        assert all(each in found for each in (when, member, key, b"bytes"))
+    assert sorted(decoded(3, 11, 12), key=str) == sorted([dictionary, array, inner], key=str)
+    assert type(decoded(12)[0]) is set
+    again = decode_archive(encode_archive({"list": decoded(11), "set": decoded(5, 6)}))
+    assert again == {"list": [array], "set": {when, key}}
+
+
 @pytest.mark.parametrize(("keys", "values"), [(2, 1), (1, 2)])
 def test_a_dictionary_with_a_key_or_a_value_too_many(keys: int, values: int) -> None:
     entries = {"$class": UID(2), "NS.keys": [UID(3), UID(4)][:keys], "NS.objects": [UID(5), UID(6)][:values]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -14,6 +15,7 @@ from samples import LIBRARY, library
 from corestone import (
     ConflictError,
     Container,
+    Expression,
     InvalidArgumentError,
     Model,
     ModelError,
@@ -123,6 +125,47 @@ def test_mistakes_with_composites_name_the_path(tmp_path: Path) -> None:
         Model({"A": {"x": {"a": "to-one A?"}}})
 
 
+#: What a batch update gives a composite attribute, or part of it, and the element that is left without a value.
+MISSING: list[tuple[dict[str, Any], str]] = [
+    ({"name": None}, "name"),
+    ({"name": "alias"}, "name"),
+    ({"spot": None}, "spot.address.street"),
+    ({"spot": "other"}, "spot.lat"),
+    ({"spot": "nil"}, "spot.lat"),
+    ({"spot.lon": None}, "spot.lon"),
+    ({"spot.lon": "other.lon"}, "spot.lon"),
+    ({"spot.address": None}, "spot.address.street"),
+    ({"spot.address": "other.address"}, "spot.address.street"),
+    ({"spot.address.street": "alias"}, "spot.address.street"),
+    ({"spot": "partly"}, "spot.lon"),
+    ({"spot": "mostly"}, "spot.address.street"),
+]
+
+
+@pytest.mark.parametrize("type", ["SQLite", "XML", "Binary", "InMemory"])
+@pytest.mark.parametrize(("values", "missing"), MISSING, ids=str)
+def test_a_batch_update_names_the_element_that_it_leaves_without_a_value(
+    tmp_path: Path, type: str, values: dict[str, Any], missing: str
+) -> None:
+    address = {"street": "string?", "number": "int16?"}
+    elements = {"lat": "double?", "lon": "double?", "address": address}
+    required = {"lat": "double", "lon": "double", "address": {"street": "string", "number": "int16?"}}
+    model = {"name": "string", "alias": "string?", "spot": required, "other": elements, "partly": elements}
+    with Container(Model({"Place": {**model, "mostly": elements}}), tmp_path / "a.store", type=type) as container:
+        ctx = container.context()
+        whole = {"lat": 1.0, "lon": 2.0, "address": {"street": "Elm"}}
+        partly, mostly = {"lat": 3.0, "address": {"street": "Oak"}}, {"lat": 3.0, "lon": 4.0, "address": {"number": 5}}
+        ctx.insert("Place", name="a", spot=whole, partly=partly, mostly=mostly)
+        ctx.save()
+        given = {key: Expression(value) if isinstance(value, str) else value for key, value in values.items()}
+        with pytest.raises(
+            ValidationError, match=rf"Place\.{re.escape(missing)} is required and has no value"
+        ) as caught:
+            ctx.batch_update("Place", given)
+        assert (caught.value.entity, caught.value.key, caught.value.code) == ("Place", missing, 1570)
+        assert container.context().fetch("Place").column("spot") == [whole]
+
+
 def test_conflicts_of_composites_name_the_path(tmp_path: Path) -> None:
     with places(tmp_path / "a.sqlite") as container:
         first, second = container.context(), container.context()
@@ -171,6 +214,29 @@ def test_derivations_that_no_store_computes(tmp_path: Path) -> None:
         Model({"A": {"x": "derived string? = (("}})
     with pytest.raises(ModelError, match="from what"):
         Model({"A": {"x": "derived string?"}})
+
+
+@pytest.mark.parametrize(
+    ("derived", "derived_filter", "offset"),
+    [
+        ("((", None, 2),
+        ("articles.@count +", None, 17),
+        ("'Zoë' + )", None, 9),
+        ("articles.@count", "wordCount > > 3", 12),
+        ("articles.@count", "title == 'Zoë' AND", 19),
+        ("((", "wordCount >", 11),
+    ],
+)
+def test_the_error_of_a_derivation_says_where_it_cannot_be_read(
+    derived: str, derived_filter: str | None, offset: int
+) -> None:
+    author = Model(LIBRARY)["Author"]
+    with pytest.raises(
+        PredicateSyntaxError, match=rf"^Author\.count cannot be derived: .*at byte {offset}\b"
+    ) as caught:
+        author.attribute("count", "int64", optional=True, derived=derived, derived_filter=derived_filter)
+    error = caught.value
+    assert (error.entity, error.key, error.offset, error.value) == ("Author", "count", offset, None)
 
 
 # -------- the rows of the table of attributes --------------------------------------------------------------

@@ -1,14 +1,27 @@
-"""Hostile and deep formats, on a thread with a stack of 512 KB: the built library refuses or takes them, and stays."""
+"""Hostile and deep formats, on a thread with a stack of 512 KB, and patterns: the built library refuses or takes them,
+and stays."""
 
 from __future__ import annotations
 
 import contextlib
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from corestone import Expression, Predicate, PredicateError, PredicateSyntaxError
+from corestone import (
+    Container,
+    Expression,
+    ExpressionDescription,
+    FetchRequest,
+    Model,
+    ModelError,
+    Predicate,
+    PredicateError,
+    PredicateSyntaxError,
+    UnsupportedError,
+)
 
 DEEPEST = 99
 MEGABYTE = 1 << 20
@@ -89,3 +102,90 @@ def test_a_megabyte_of_keys_is_a_key_path() -> None:
         assert not Predicate("a." * (MEGABYTE // 2) + "a == 1").evaluate({})
 
     on_small_stack(body)
+
+
+#: A pattern, and a text for which one match needs too many steps, or too much memory.
+BEYOND_A_MATCH = {
+    "steps": ("(a+)+b", "a" * 40 + "cb"),
+    "memory of a long text": ("(?:a|b)*", "a" * MEGABYTE),
+    "memory of groups": ("(?:" + "(" * 10 + "a" + ")" * 10 + "|b)*", "a" * 30_000),
+    "memory of many groups": ("(?:" + "(" * 50 + "a" + ")" * 50 + "|b)*", "a" * 10_000),
+}
+
+
+@pytest.mark.parametrize("case", BEYOND_A_MATCH)
+@pytest.mark.parametrize("negated", [False, True])
+def test_a_match_that_needs_too_much_is_an_error_in_memory_and_in_sql(tmp_path: Path, case: str, negated: bool) -> None:
+    pattern, text = BEYOND_A_MATCH[case]
+    format = "NOT (name MATCHES %@)" if negated else "name MATCHES %@"
+    with pytest.raises(PredicateError, match="the bound of one match"):
+        Predicate(format, pattern).evaluate({"name": text})
+    with Container(Model({"Item": {"name": "string"}}), tmp_path / "a.sqlite", unsaved="discard") as container:
+        context = container.context()
+        context.insert("Item", name=text)
+        for _ in range(2):
+            with pytest.raises(PredicateError, match="the bound of one match"):
+                list(context.fetch("Item", format, pattern))
+            context.save()
+
+
+@pytest.mark.parametrize("groups", [1, 10, 50])
+def test_a_long_text_is_matched_where_memory_suffices(groups: int) -> None:
+    pattern = "(?:" + "(" * groups + "a" + ")" * groups + "|b)*"
+    text = "ab" * (25_000 // groups)
+    for ending, expected in [("", True), ("a", True), ("b", True), ("c", False)]:
+        assert Predicate("SELF MATCHES %@", pattern).evaluate(text + ending) is expected
+        assert Predicate("SELF MATCHES[c] %@", pattern).evaluate(text.upper() + ending) is expected
+
+
+#: The longest list that a predicate or an expression may have in an archive, beside its other parts.
+LONGEST = 9996
+
+
+def of_a_list(count: int) -> str:
+    return "pages IN {" + ",".join(map(str, range(count))) + "}"
+
+
+def add_request(model: Model, name: str, condition: str) -> None:
+    model.template(name, "Item", condition)
+
+
+def add_fetched_property(model: Model, name: str, condition: str) -> None:
+    model["Item"].fetched(name, "Item", condition)
+
+
+def add_index(model: Model, name: str, condition: str) -> None:
+    model["Item"].index(name, "pages", where=condition)
+
+
+@pytest.mark.parametrize("add", [add_request, add_fetched_property, add_index])
+def test_each_predicate_of_a_model_may_have_as_many_parts_as_one(add: Callable[[Model, str, str], None]) -> None:
+    model = Model({"Item": {"pages": "int32?"}})
+    for number in range(3):
+        for kind in (add_request, add_fetched_property, add_index):
+            kind(model, f"{kind.__name__}{number}", of_a_list(LONGEST if kind is add else 10))
+    assert Model.load(model.compiled()).describe()["fetchRequests"] == model.describe()["fetchRequests"]
+    assert Model.load(model.compiled())["Item"].describe() == model["Item"].describe()
+    changed = model.copy()
+    add(changed, "beyond", of_a_list(LONGEST + 1))
+    with pytest.raises(ModelError, match=r"beyond.* has more than 10000 parts") as caught:
+        changed.compiled()
+    assert caught.value.key == "beyond"
+
+
+@pytest.mark.parametrize("beyond", [None, "predicate", "having", "first", "second"])
+def test_each_predicate_and_column_of_a_request_may_have_as_many_parts_as_one(beyond: str | None) -> None:
+    def part(name: str, others: int = 0) -> str:
+        return of_a_list(LONGEST - others + (name == beyond))
+
+    columns = [
+        ExpressionDescription(name, Expression(f"TERNARY({part(name, 3)}, 1, 2)"), "int64")
+        for name in ("first", "second")
+    ]
+    request = FetchRequest("Item", part("predicate"), having=part("having"), columns=columns, group_by=["pages"])
+    if beyond:
+        with pytest.raises(UnsupportedError, match="it has more than 10000 parts"):
+            request.to_archive()
+    else:
+        same = FetchRequest.from_archive(request.to_archive())
+        assert (same.predicate, same.having) == (request.predicate, request.having)

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Callable
 
 import pytest
 
-from corestone import Context, InvalidArgumentError, Predicate, PredicateError, PredicateSyntaxError
+from corestone import (
+    Context,
+    Expression,
+    InvalidArgumentError,
+    Operator,
+    Predicate,
+    PredicateError,
+    PredicateSyntaxError,
+    register_function,
+    unregister_function,
+)
 
 
 def names(found: Any) -> list[str]:
@@ -94,6 +104,56 @@ def test_variables_in_each_part_of_a_fetch_expression_are_substituted() -> None:
     assert predicate.substituting(request="r").format == 'SELF IN FETCH("r", $context, $counts)'
     assert predicate.substituting(context="c").format == 'SELF IN FETCH($request, "c", $counts)'
     assert predicate.substituting(counts=3).format == "SELF IN FETCH($request, $context, 3)"
+
+
+GROUPS: dict[str, Callable[[Any], list[Any]]] = {
+    "projects": lambda person: list(person.projects),
+    "tasks": lambda person: list(person.tasks),
+    "projects.members": lambda person: [member for project in person.projects for member in project.members],
+    "department.employees": lambda person: list(person.department.employees),
+    "projects UNION tasks": lambda person: [*person.projects, *person.tasks],
+    "{SELF, department}": lambda person: [person, person.department],
+    "{tasks, department}": lambda person: [list(person.tasks), person.department],
+}
+
+
+def identities(items: Any) -> Any:
+    return sorted((identities(each) if isinstance(each, list) else id(each) for each in items), key=str)
+
+
+@pytest.mark.parametrize("way", ["function", "block"])
+@pytest.mark.parametrize("state", ["saved", "changed", "before the changes"])
+@pytest.mark.parametrize("group", GROUPS)
+def test_functions_in_fetches_are_given_lists_of_the_objects_themselves(
+    staff: Context, group: str, state: str, way: str
+) -> None:
+    given: dict[str, Any] = {}
+
+    def note(person: Any, items: Any) -> bool:
+        given[person.name] = items
+        return True
+
+    everyone = list(staff.fetch("Employee", "department != nil"))
+    if state != "saved":
+        for item in [*everyone, *staff.fetch("Department"), *staff.fetch("Project"), *staff.fetch("Task")]:
+            name = "name" if hasattr(item, "name") else "title"
+            item[name] += "!"
+    register_function("note", note)
+    left = (
+        Expression(f"FUNCTION(SELF, 'note', {group})")
+        if way == "function"
+        else Expression.block(lambda person, arguments, _: note(person, *arguments), Expression(group))
+    )
+    try:
+        # The path of the other part makes memory judge it, with what stands in for the objects.
+        where = Predicate.comparison(left, Operator.EQUAL, True) & Predicate("department.name != nil")
+        found = staff.fetch("Employee", where, include_pending_changes=state != "before the changes")
+        assert len(found) == len(everyone)
+    finally:
+        unregister_function("note")
+    for person in everyone:
+        assert identities(given[person.name]) == identities(GROUPS[group](person))
+    staff.rollback()
 
 
 def test_syntax_errors_point_at_the_place() -> None:

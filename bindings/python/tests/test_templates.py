@@ -87,6 +87,35 @@ def test_flags_off_their_defaults_are_written_and_read_again() -> None:
     }
 
 
+UNDERSTOOD = [
+    *(("resultType", value, True) for value in ("0", "1", "2", "4")),
+    *(("resultType", value, False) for value in ("3", "5", "6", "8", "-1", "", "count")),
+    *((name, value, True) for name in ("fetchLimit", "fetchOffset", "fetchBatchSize") for value in ("0", "1", "250")),
+    *((name, value, False) for name in ("fetchLimit", "fetchOffset", "fetchBatchSize") for value in ("-1", "1.5", "x")),
+    *(
+        (name, value, value in ("YES", "NO"))
+        for name in ("includeSubentities", "includePropertyValues", "returnObjectsAsFaults", "returnDistinctResults")
+        for value in ("YES", "NO", "MAYBE", "2")
+    ),
+    ("predicateString", "", True),
+    ("sortKey", "title", False),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "is_understood"), UNDERSTOOD)
+def test_what_a_request_says_and_no_request_has_is_kept_and_written_again(
+    name: str, value: str, is_understood: bool
+) -> None:
+    request = f'<fetchRequest name="found" entity="Book" {name}="{value}"/>'
+    model = Model.load(f'<model><entity name="Book"/>{request}</model>'.encode())
+    kept = {"place": 1, "name": "fetchRequest", "attributes": {"name": "found", "entity": "Book", name: value}}
+    assert model.describe().get("extras") == (None if is_understood else {"elements": [kept]})
+    assert request in model.source()
+    model.entity("Author").attribute("name", "string")
+    assert is_understood or request in model.source()
+    assert Model.load(model.source().encode()).describe()["fetchRequests"] == model.describe()["fetchRequests"]
+
+
 def test_fetched_properties(library: Model, tmp_path: Path) -> None:
     described = library["Book"].describe("longer")["fetchRequest"]
     assert (described["entity"], described["sort"], described["limit"]) == ("Book", ["-pages"], 2)

@@ -6,6 +6,7 @@ import enum
 import math
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
+from operator import eq, ge, gt, le, lt, ne
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -20,6 +21,7 @@ from corestone import (
     InvalidArgumentError,
     InvalidUTF8Error,
     Model,
+    Predicate,
     TypeMismatchError,
     ValidationError,
 )
@@ -99,6 +101,58 @@ def test_large_decimals_are_exact_in_memory(ctx: Context, text: str) -> None:
     ctx.save()
     ctx.refresh(person, merge=False)
     assert float(person.salary) == float(text)
+
+
+#: Texts in their order, by the bytes of their UTF-8: also behind a byte that is 0, which ends strings of C.
+ORDERED = [
+    "",
+    "\0",
+    "\0\0",
+    "\0\0b",
+    "\0a",
+    "\0b",
+    "a",
+    "a\0",
+    "a\0\x7f",
+    "a\0b\0a",
+    "a\0b\0b",
+    "a\0c",
+    "a\0\u0080",
+    "a\0\U0001f469",
+    "ab",
+]
+
+
+@pytest.mark.parametrize("kind", ["string", "binary"])
+def test_a_byte_that_is_0_does_not_end_what_is_compared(tmp_path: Path, kind: str) -> None:
+    values: list[Any] = [text.encode() if kind == "binary" else text for text in sorted(ORDERED, key=str.encode)]
+    places = range(len(values))
+    comparisons = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
+    for operator, holds in comparisons.items():
+        predicate = Predicate(f"value {operator} $other")
+        for first in places:
+            for second in places:
+                found = predicate.evaluate({"value": values[first]}, {"other": values[second]})
+                assert found is holds(first, second), (values[first], operator, values[second])
+    among = Predicate("value IN $others")
+    for place in places:
+        others = values[:place] + values[place + 1 :]
+        assert among.evaluate({"value": values[place]}, {"others": values})
+        assert not among.evaluate({"value": values[place]}, {"others": others})
+    with Container(Model({"Row": {"value": f"{kind}?", "place": "int16 = 0"}}), tmp_path / "a.sqlite") as container:
+        ctx = container.context()
+        rows = [ctx.insert("Row", value=value, place=place) for place, value in reversed(list(enumerate(values)))]
+        for _ in range(2):
+            assert [row.value for row in ctx.fetch("Row", sort="value")] == values
+            for place, value in enumerate(values):
+                assert [row.place for row in ctx.fetch("Row", "value == %@", value)] == [place]
+            ctx.save()
+        for row in rows:
+            row.value = values[row.place - 1]
+            assert set(row.changed_values()) == {"value"}
+        ctx.save()
+        fresh = container.context()
+        assert [row.value for row in fresh.fetch("Row", sort="place")] == values[-1:] + values[:-1]
 
 
 def test_decimal_parts() -> None:
