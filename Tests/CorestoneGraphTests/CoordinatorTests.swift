@@ -26,6 +26,21 @@ final class CoordinatorTests: GraphTestCase {
         XCTAssertEqual(coordinator.stores.count, 1)
     }
 
+    func testWarningsOfOptionsComeBeforeThoseOfTheStoreItself() throws {
+        let cases: [(options: [String], own: [String])] = [
+            ([], []), (["a"], []), ([], ["b"]), (["a"], ["b"]), (["a", "c"], ["b", "d"]), (["same"], ["same"]),
+        ]
+        for (place, each) in cases.enumerated() {
+            let backing = store(place + 1)
+            backing.warnings = each.own
+            XCTAssertEqual(try coordinator.add(backing, warnings: each.options).warnings, each.options + each.own)
+        }
+        let other = store(9)
+        other.warnings = ["own"]
+        let moved = try coordinator.migrate(coordinator.stores[0], to: other, warnings: ["option"])
+        XCTAssertEqual(moved.warnings, ["option", "own"])
+    }
+
     func testAStoreThatIsNoneOfTheCoordinators() throws {
         let own = coordinator.stores[0]
         try coordinator.remove(own)

@@ -17,6 +17,7 @@ final class MemoryStore: PersistentStore, SaveTransaction, @unchecked Sendable {
     let identifier: String
     let path = "memory"
     var abilities: StoreAbilities = .uniqueConstraints
+    var warnings: [String] = []
     let isReadOnly = false
     let model: Model
     var rows: [UInt32: [Int64: Row]] = [:]

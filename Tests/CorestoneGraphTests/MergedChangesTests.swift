@@ -139,6 +139,33 @@ final class MergedChangesTests: GraphTestCase {
         ) { XCTAssertEqual(($0 as? CoreError)?.status, .invalidArgument) }
     }
 
+    func testEachKeyOfRemoteChangesKeepsOrDropsUnsavedOnes() throws {
+        let slot = Int(try model.requireEntity(named: "Employee").requireProperty(named: "name").slot)
+        for suffix in ["", "_objectIDs"] {
+            for (key, keeps) in [("updated", true), ("refreshed", true), ("invalidated", false)] {
+                let what = key + suffix
+                let mine = try [employee("\(what) 0"), employee("\(what) 1")]
+                try context.save()
+                let second = other()
+                let theirs = try mine.map { try second.object(with: $0.objectID) }
+                for object in theirs {
+                    try object.set("salary", 7.0)
+                    let id = object.objectID
+                    store.rows[id.entity.root.index]?[id.reference]?.values[slot] = .string("Remote \(what)")
+                    store.rows[id.entity.root.index]?[id.reference]?.version += 1
+                }
+                let changes: [RemoteObject] = [.uri(mine[0].objectID.uri), .id(mine[1].objectID)]
+                try Context.mergeChanges(fromRemoteContextSave: [what: changes], into: [second])
+                for object in theirs {
+                    XCTAssertEqual(try object.get("name"), "Remote \(what)")
+                    XCTAssertEqual(try object.get("salary"), keeps ? 7.0 : 1000.0, what)
+                    XCTAssertEqual(object.hasChanges, keeps, what)
+                }
+                XCTAssertEqual(second.updatedObjects.count, keeps ? 2 : 0, what)
+            }
+        }
+    }
+
     func testS231_OnlyWhatSomebodyHasSeenIsNews() throws {
         for number in 0..<10 { _ = try employee("E\(number)") }
         try context.save()

@@ -97,6 +97,61 @@ def test_a_policy_tells_or_forbids(fresh: Context) -> None:
         assert len(department.employees) == 1
 
 
+def test_the_error_of_a_single_fault_says_what_would_be_read(tmp_path: Path) -> None:
+    """An object that a relationship leads to, or the members of one: then the object that has them is named."""
+    model = {
+        "Person": {"name": "string", "team": "to-one Team? inverse people"},
+        "Boss": {"@parent": "Person"},
+        "Team": {
+            "name": "string",
+            "people": "to-many Person inverse team",
+            "order": "to-many ordered Person",
+            "lead": "to-one Boss?",
+            "above": "to-one Team? inverse below",
+            "below": "to-many Team inverse above",
+        },
+    }
+    with Container(Model(model), tmp_path / "a.sqlite") as container:
+        context = container.context()
+        people = [context.insert("Boss" if number == 1 else "Person", name=f"P{number}") for number in range(3)]
+        above = context.insert("Team", name="above")
+        context.insert("Team", name="T", people=people, order=people, lead=people[1], above=above)
+        context.save()
+
+    def refused(name: str, read: Any, prepare: Any = lambda team: None) -> str:
+        with Container(Model(model), tmp_path / "a.sqlite") as container:
+            context = container.context()
+            # What leads to an object is noted only while single faults count.
+            context.counts_single_faults, context.fault_batch_size = True, 1
+            start = context.first("Team" if name != "team" else "Person", "name IN {'T', 'P1'}")
+            prepare(start)
+            context.fault_policy = "error"
+            with pytest.raises(UnsupportedError) as raised:
+                read(start)
+            owner = "Person" if name == "team" else "Team"
+            assert (raised.value.entity, raised.value.key) == (owner, name)
+            text = str(raised.value)
+            assert f"{owner}.{name} would cost a query of its own" in text
+            assert f'prefetch "{name}" where {owner} is fetched' in text
+            return text.partition(owner)[0] + (raised.value.object_uri or "").split("/")[3]
+
+    for name in ("people", "order"):
+        assert refused(name, lambda team, name=name: len(team[name])) == "the members of Team"
+        for number, kind in ((0, "Person"), (1, "Boss"), (2, "Person")):
+            found: dict[str, Any] = {}
+
+            def load(team: Any, name: str = name, found: Any = found) -> None:
+                found.update(enumerate(sorted(team[name], key=lambda person: int(person.id.uri.rpartition("p")[2]))))
+
+            assert refused(name, lambda _, found=found, number=number: found[number].name, load) == (
+                f"an object behind {kind}"
+            )
+    assert refused("below", lambda team: len(team.below)) == "the members of Team"
+    assert refused("above", lambda team: team.above.name) == "an object behind Team"
+    assert refused("lead", lambda team: team.lead.name) == "an object behind Boss"
+    assert refused("team", lambda person: person.team.name) == "an object behind Team"
+
+
 def lost(context: Context) -> Any:
     """The fault of an employee whose row another context deleted."""
     identity = context.first("Employee", sort="name").id

@@ -243,6 +243,61 @@ def test_without_tracking(ctx: Context) -> None:
     assert ctx.has_changes
 
 
+def test_hooks_and_inner_blocks_leave_outer_ones_without_tracking(ctx: Context) -> None:
+    ada, bob = ctx.insert(Person), ctx.insert(Person)
+    ctx.save()
+    pet = ctx.insert("Pet")
+
+    def still_untracked() -> None:
+        ada.age = (ada.age or 0) + 1
+        assert not ada.has_changes
+
+    with ctx.without_tracking():
+        still_untracked()
+        with ctx.without_tracking():
+            with ctx.without_tracking():
+                still_untracked()
+            still_untracked()
+        still_untracked()
+        # Without tracking, too, run the hooks of inserted and of fetched objects.
+        for _ in range(2):
+            ctx.insert(Person)
+            still_untracked()
+        calls.clear()
+        ctx.refresh(bob)
+        assert bob.speed == 7.0
+        assert calls[-1][0] == "fetch"
+        still_untracked()
+        with pytest.raises(ValueError, match="raised within"), ctx.without_tracking():
+            raise ValueError("raised within")
+        still_untracked()
+        ctx.delete(pet)
+        still_untracked()
+    ada.age = 41
+    assert ada.has_changes
+
+
+def test_hooks_within_hooks_run_without_tracking_to_their_end(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+    ada = ctx.insert(Person)
+    ctx.save()
+    depth = 3
+
+    def awake(self: Any) -> None:
+        nonlocal depth
+        depth -= 1
+        with ctx.without_tracking():
+            if depth > 0:
+                ctx.insert(Person)
+        ada.age = depth
+        assert not ada.has_changes
+
+    monkeypatch.setattr(Person, "awake_from_insert", awake)
+    ctx.insert(Person)
+    assert not ada.has_changes
+    ada.age = 9
+    assert ada.has_changes
+
+
 def test_binding(tmp_path: Path) -> None:
     class Other(ManagedObject, entity="Pet"):
         def validate_nmae(self, name: Any) -> None: ...
