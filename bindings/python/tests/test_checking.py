@@ -8,7 +8,7 @@ import sqlite3
 import time
 import uuid
 from pathlib import Path
-from typing import Callable
+from typing import Any, Callable
 
 import pytest
 
@@ -216,6 +216,127 @@ def test_a_damaged_database_is_a_report_and_no_store_an_error(staff: Context, pa
         corestone.check(damaged)
     with pytest.raises(StoreError):
         corestone.check(tmp_path / "missing.store")
+
+
+#: As many problems of one kind as a report lists one by one.
+LISTED = 20
+
+
+@pytest.mark.parametrize("count", [1, LISTED - 1, LISTED, LISTED + 1, LISTED + 2, 2 * LISTED])
+@pytest.mark.parametrize("kind", ["EXTERNAL_DATA", "REFERENCE", "ROW", "PAIR", "TRIGGER", "SPEED"])
+def test_problems_of_one_kind_are_listed_up_to_a_limit_and_counted_beyond(path: Path, kind: str, count: int) -> None:
+    model = {
+        "Photo": {
+            "data": "binary? external",
+            "album": "to-one Album?",
+            "tags": "to-many Tag inverse photos",
+            **{f"index{number}": "int32? indexed" for number in range(count)},
+        },
+        "Album": {"name": "string?"},
+        "Tag": {"photos": "to-many Photo inverse tags"},
+    }
+    whole = 3
+    with Container(Model(model), path) as container:
+        ctx = container.context()
+        for number in range(count + whole):
+            ctx.insert("Photo", data=bytes([number]) * 300_000, album=ctx.insert("Album"), tags=[ctx.insert("Tag")])
+        ctx.save()
+    files = sorted((path.parent / f".{path.stem}_SUPPORT" / "_EXTERNAL_DATA").iterdir())
+    with sqlite3.connect(path) as connection:
+        (pairs,) = connection.execute("SELECT name FROM sqlite_master WHERE name GLOB 'Z_[0-9]*' AND type = 'table'")
+        for number in range(1, count + 1):
+            if kind == "EXTERNAL_DATA":
+                files[number].unlink()
+                continue
+            damage = {
+                "REFERENCE": f"UPDATE ZPHOTO SET ZALBUM = 999 WHERE Z_PK = {number}",
+                "ROW": f"UPDATE ZPHOTO SET Z_OPT = NULL WHERE Z_PK = {number}",
+                "PAIR": f"DELETE FROM ZTAG WHERE Z_PK = {number}",
+                "TRIGGER": f"CREATE TRIGGER mine{number} AFTER INSERT ON ZTAG BEGIN SELECT 1; END",
+                "SPEED": f"DROP INDEX Z_Photo_index{number - 1}",
+            }
+            connection.execute(damage[kind])
+        assert pairs
+    connection.close()
+    problems = corestone.check(path)
+    assert set(kinds(problems)) == {kind}
+    assert len(problems) == min(count, LISTED + 1)
+    more = [problem.message for problem in problems if f"{count - LISTED} more" in problem.message]
+    assert len(more) == (count > LISTED)
+    if kind in ("EXTERNAL_DATA", "REFERENCE", "ROW"):
+        assert len({problem.object_uri for problem in problems if problem.object_uri}) == min(count, LISTED)
+
+
+def test_a_report_has_all_problems_and_all_warnings(damaged: Damage) -> None:
+    problem = "UPDATE ZEMPLOYEE SET ZDEPARTMENT = 99 WHERE ZNAME = 'Ada'"
+    another = "UPDATE ZPROJECT SET Z_OPT = NULL WHERE ZTITLE = 'Cobalt'"
+    slow = "DROP INDEX Z_Employee_name; DROP INDEX Z_Department_name"
+    trigger = "CREATE TRIGGER mine AFTER INSERT ON ZTASK BEGIN SELECT 1; END"
+    cases = [
+        ([problem], {"REFERENCE"}),
+        ([slow], {"SPEED"}),
+        ([trigger], {"TRIGGER"}),
+        ([trigger, slow], {"SPEED", "TRIGGER"}),
+        ([problem, slow], {"REFERENCE", "SPEED"}),
+        ([problem, trigger], {"REFERENCE", "TRIGGER"}),
+        ([problem, another, slow, trigger], {"REFERENCE", "ROW", "SPEED", "TRIGGER"}),
+    ]
+    for statements, expected in cases:
+        found = damaged("; ".join(statements))
+        assert set(kinds(found)) == expected
+        assert len(found) == len(expected) + ("SPEED" in expected)
+        # The warnings are last.
+        assert [each.is_warning for each in found] == sorted(each.is_warning for each in found)
+        assert {each.kind.name for each in found if each.is_warning} == expected & {"SPEED", "TRIGGER"}
+
+
+def test_tombstones_have_what_the_entity_of_the_deleted_object_keeps(path: Path) -> None:
+    model = {
+        "Thing": {"name": "string? preserved", "note": "string?"},
+        "Book": {"@parent": "Thing", "isbn": "string? preserved", "pages": "int32?"},
+        "Novel": {"@parent": "Book", "genre": "string? preserved"},
+        "Pen": {"@parent": "Thing", "colour": "string? preserved"},
+        "Cup": {"@parent": "Thing", "size": "int32?"},
+        "Lamp": {"watts": "int32? preserved", "maker": "string? preserved"},
+        "Wire": {"length": "int32?"},
+    }
+    objects: dict[str, dict[str, Any]] = {
+        "Thing": {"name": "t", "note": "x"},
+        "Book": {"name": "b", "note": "x", "isbn": "1", "pages": 2},
+        "Novel": {"name": "n", "isbn": "3", "genre": "g", "pages": 4},
+        "Pen": {"name": "p", "colour": "red"},
+        "Cup": {"name": "c", "note": "x", "size": 5},
+        "Lamp": {"watts": 6, "maker": "m"},
+        "Wire": {"length": 7},
+    }
+    order = ["Cup", "Wire", "Pen", "Novel", "Lamp", "Thing", "Book"]
+    made = Model(model)
+    with Container(made, path, history=True) as container:
+        ctx = container.context()
+        for name in order + order[::-1]:
+            ctx.insert(name, **objects[name])
+        ctx.save()
+        for take in (0, -1):  # one after another, then all at once
+            for name in order:
+                ctx.delete(next(each for each in ctx.fetch(name, include_subentities=False)))
+                if take == 0:
+                    ctx.save()
+            ctx.save()
+    with sqlite3.connect(path) as connection:
+        numbers = dict(connection.execute("SELECT Z_ENT, Z_NAME FROM Z_PRIMARYKEY"))
+        rows = connection.execute("SELECT * FROM ACHANGE WHERE ZCHANGETYPE = 2 ORDER BY Z_PK")
+        columns = [column[0] for column in rows.description]
+        changes = [dict(zip(columns, row)) for row in rows]
+    connection.close()
+    assert len(changes) == 2 * len(order)
+    for change in changes:
+        name = numbers[change["ZENTITY"]]
+        found = [change[key] for key in sorted(change) if key.startswith("ZTOMBSTONE")]
+        keeping = ("name", "isbn", "genre", "colour", "watts", "maker")
+        kept = [objects[name][key] for key in sorted(objects[name]) if key in keeping]
+        # In the order of their names, inherited ones too; the other columns stay empty.
+        assert found == kept + [None] * (len(found) - len(kept)), name
+    assert corestone.check(path) == []
 
 
 def test_files_that_no_row_refers_to(path: Path) -> None:

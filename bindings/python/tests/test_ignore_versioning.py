@@ -189,6 +189,86 @@ def test_an_heir_that_the_model_lacks(path: Path, store_type: str) -> None:
         assert container.view_context.first("Manager").department.title == "Sales"
 
 
+#: Where each entity stands below its root.
+TREE: dict[str, str | None] = {
+    "Person": None,
+    "Clerk": "Person",
+    "Head": "Clerk",
+    "Chief": "Head",
+    "Guest": "Person",
+    "Firm": None,
+}
+
+
+def tree(**parents: str | None) -> Model:
+    definition = {}
+    for name, parent in {**TREE, **parents}.items():
+        properties = {"@parent": parent} if parent else {"name": "string?"}
+        definition[name] = {**properties, name.lower(): "int32?"}
+    return Model(definition)
+
+
+SAME_ROOT: list[dict[str, str | None]] = [
+    {},
+    {"Chief": "Clerk"},
+    {"Chief": "Guest"},
+    {"Head": "Person"},
+    {"Head": "Guest", "Chief": "Person"},
+    {"Guest": "Chief"},
+    {"Between": "Person", "Clerk": "Between"},
+]
+
+
+@pytest.mark.parametrize("parents", SAME_ROOT, ids=str)
+def test_another_parent_below_the_same_root_is_taken(
+    tmp_path: Path, store_type: str, parents: dict[str, str | None]
+) -> None:
+    path = tmp_path / "tree"
+    with Container(tree(), path, type=store_type) as container:
+        for name in TREE:
+            container.view_context.insert(name, **{name.lower(): len(name), "name": name})
+        container.view_context.save()
+    for read_only in (True, False):
+        with opened(tree(**parents), path, store_type, read_only=read_only) as container:
+            for name in TREE:
+                (found,) = container.view_context.fetch(name, include_subentities=False)
+                assert (found.name, found[name.lower()]) == (name, len(name))
+            assert container.view_context.count("Person") == len(TREE) - 1
+            if not container.store.is_read_only:
+                container.view_context.insert("Chief", name="new", chief=3)
+                container.view_context.save()
+    with opened(tree(**parents), path, store_type) as container:
+        assert container.view_context.count("Chief", "name == 'new'") == 1
+    with Container(tree(), path, type=store_type, ignore_versioning=True) as container:
+        assert container.view_context.count("Person") == len(TREE)
+
+
+OTHER_ROOT: list[tuple[dict[str, str | None], str]] = [
+    ({"Guest": None}, "Guest"),
+    ({"Chief": None}, "Chief"),
+    ({"Guest": "Firm"}, "Guest"),
+    ({"Head": "Firm"}, "Head"),
+    ({"Firm": "Person"}, "Firm"),
+    ({"Firm": "Chief"}, "Firm"),
+]
+
+
+@pytest.mark.parametrize("store_type", ["SQLite"])
+@pytest.mark.parametrize(("parents", "entity"), OTHER_ROOT, ids=str)
+@pytest.mark.parametrize("read_only", [True, False])
+def test_another_root_is_refused(
+    tmp_path: Path, store_type: str, parents: dict[str, str | None], entity: str, read_only: bool
+) -> None:
+    path = tmp_path / "tree"
+    with Container(tree(), path, type=store_type) as container:
+        for name in TREE:
+            container.view_context.insert(name, name=name)
+        container.view_context.save()
+    with pytest.raises(ModelMismatchError, match="inherits from") as raised:
+        opened(tree(**parents), path, store_type, read_only=read_only)
+    assert raised.value.entity == entity
+
+
 @pytest.mark.parametrize(
     ("model", "key"),
     [

@@ -9,6 +9,8 @@ import pytest
 
 from corestone import (
     Container,
+    Expression,
+    ExpressionDescription,
     InvalidArgumentError,
     Model,
     UnsupportedError,
@@ -70,6 +72,30 @@ def test_a_split_can_be_refused(context: Any) -> None:
     with pytest.raises(UnsupportedError, match=r"Item\.mood is transient"):
         context.fetch("Item", sort="mood", split=False)
     assert context.count("Item", "number > 1", split=False) == 4
+
+
+IN_MEMORY = ["name.integerValue", "name.description", "number.stringValue", "number.description", "mood"]
+IN_SQL = ["name", "number", "name.length", "name.lowercaseString"]
+ROWS: list[dict[str, Any]] = [
+    {"columns": ["name", "number"]},
+    {"columns": ["name"], "distinct": True},
+    {"columns": [ExpressionDescription("next", Expression("number + 1"), "int32")]},
+    {"columns": ["number"], "limit": 2, "offset": 1},
+    {"columns": ["number"], "predicate": "number > 1"},
+]
+
+
+@pytest.mark.parametrize("options", ROWS)
+def test_a_sort_of_rows_in_memory_can_be_refused(context: Any, options: dict[str, Any]) -> None:
+    for key in [*IN_MEMORY, *IN_SQL]:
+        for sort in (key, f"-{key}", ["number", key]):
+            expected = list(context.fetch_rows("Item", sort=sort, **options))
+            if key in IN_SQL:
+                assert list(context.fetch_rows("Item", sort=sort, split=False, **options)) == expected
+                continue
+            with pytest.raises(UnsupportedError, match="cannot be done in SQL alone") as refused:
+                context.fetch_rows("Item", sort=sort, split=False, **options)
+            assert (refused.value.entity, key.rpartition(".")[2] in str(refused.value)) == ("Item", True)
 
 
 def test_nil_has_the_meaning_of_a_database_on_request(context: Any) -> None:
