@@ -23,8 +23,8 @@ static struct company ten_people(const char *path, uint32_t flags) {
     return c;
 }
 
-static cst_cursor *cursor(const struct company *c, const char *format, const char *key_path, uint64_t limit,
-                          size_t batch) {
+static cst_cursor *cursor_of(const struct company *c, const char *format, const char *key_path, uint64_t limit,
+                             int64_t batch_of_request, size_t batch) {
     cst_fetch_request *request = NULL;
     cst_cursor *made = NULL;
     OK(cst_fetch_request_new(c->employee, &request, E));
@@ -39,9 +39,15 @@ static cst_cursor *cursor(const struct company *c, const char *format, const cha
         OK(cst_fetch_request_set_sort(request, 1, &order, E));
     }
     OK(cst_fetch_request_set_limit(request, limit, E));
+    OK(cst_fetch_request_set_option(request, CST_FETCH_BATCH_SIZE, batch_of_request, E));
     OK(cst_context_fetch_cursor(c->context, request, batch, &made, E));
     OK(cst_release(request));
     return made;
+}
+
+static cst_cursor *cursor(const struct company *c, const char *format, const char *key_path, uint64_t limit,
+                          size_t batch) {
+    return cursor_of(c, format, key_path, limit, 0, batch);
 }
 
 /* The numbers of the next batch as digits; "end" at the end. */
@@ -78,6 +84,33 @@ static void batches_come_in_order_to_the_end(void) {
     cst_cursor *none = cursor(&c, "number > 20", NULL, 0, SIZE_MAX);
     expect(&c, none, "end");
     OK(cst_release(none));
+    company_close(&c);
+}
+
+static void a_batch_size_of_the_cursor_goes_before_that_of_the_request(void) {
+    struct company c = ten_people(check_path("a.sqlite"), 0);
+    static const struct {
+        int64_t request;
+        size_t cursor;
+        const char *batches[5];
+    } cases[] = {
+        {4, 0, {"0123", "4567", "89", "end"}}, {0, 4, {"0123", "4567", "89", "end"}},
+        {3, 4, {"0123", "4567", "89", "end"}}, {7, 4, {"0123", "4567", "89", "end"}},
+        {1, SIZE_MAX, {"0123456789", "end"}},  {INT64_MAX, 5, {"01234", "56789", "end"}},
+        {9, 10, {"0123456789", "end"}},        {10, 9, {"012345678", "9", "end"}},
+        {9, 0, {"012345678", "9", "end"}},     {11, 0, {"0123456789", "end"}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cst_cursor *all = cursor_of(&c, NULL, NULL, 0, cases[i].request, cases[i].cursor);
+        for (size_t n = 0; n < 5 && cases[i].batches[n]; n++)
+            expect(&c, all, cases[i].batches[n]);
+        OK(cst_release(all));
+    }
+    cst_cursor *some = cursor_of(&c, "number > 2", "number", 5, 2, 3);
+    expect(&c, some, "987");
+    expect(&c, some, "65");
+    expect(&c, some, "end");
+    OK(cst_release(some));
     company_close(&c);
 }
 
@@ -171,6 +204,7 @@ static void mistakes(void) {
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(batches_come_in_order_to_the_end);
+    RUN(a_batch_size_of_the_cursor_goes_before_that_of_the_request);
     RUN(a_batch_lets_go_of_its_objects);
     RUN(what_is_saved_meanwhile);
     RUN(a_rollback_journal_is_no_obstacle);

@@ -120,6 +120,29 @@ def test_what_apple_would_say(zoo: Path, tmp_path: Path) -> None:
     assert found.returncode == 1 and "would not accept it" in found.stdout
 
 
+def test_extrapolation_alone_is_no_refusal(tmp_path: Path) -> None:
+    """Whether something is extrapolated, and whether something is refused, are two questions."""
+    extrapolated = {"data": "binary? external preserved"}
+    for place, (photo, lost) in enumerate([({}, False), (extrapolated, False), ({}, True), (extrapolated, True)]):
+        store = tmp_path / f"{place}.sqlite"
+        Container(Model({"Photo": {"code": "string", "@unique": [["code"]], **photo}}), store).close()
+        if lost:
+            store = broken(store, tmp_path, "DROP INDEX Z_Photo_UNIQUE_code")
+        found = run("check", store, "--apple")
+        assert (found.returncode, found.stderr) == (int(lost), "")
+        assert ("extrapolated: " in found.stdout) == bool(photo)
+        assert ("refused: " in found.stdout) == lost
+        last = found.stdout.splitlines()[-1]
+        assert ("would not accept it" if lost else "would accept it") in last
+        assert ("extrapolation" in last) == bool(photo)
+        found = run("check", store, "--apple", "--format", "json")
+        assert (found.returncode, found.stderr) == (int(lost), "")
+        report = json.loads(found.stdout)
+        assert (report["ok"], report["apple"]["accepted"]) == (not lost, not lost)
+        assert len(report["apple"]["extrapolations"]) == bool(photo)
+        assert bool(report["apple"]["problems"]) == lost
+
+
 def test_a_whole_store_that_apple_would_refuse(tmp_path: Path) -> None:
     """It is of an older version of the model than an application would open it with."""
     bundle = make_versions(tmp_path)

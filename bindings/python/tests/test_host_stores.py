@@ -407,6 +407,146 @@ def test_references(reference: Any) -> None:
         assert container.store.new_object_id(container.model["Person"], reference) == ada.id
 
 
+@pytest.mark.parametrize("kind", [MemStore, PickleStore])
+@pytest.mark.parametrize(("former", "later"), [("Person", "Manager"), ("Manager", "Person"), ("Person", "Person")])
+def test_a_store_may_give_the_reference_of_a_deleted_row_again(
+    tmp_path: Path, kind: Any, former: str, later: str
+) -> None:
+    class Thrifty(kind):  # type: ignore[misc]
+        fails = False
+
+        def obtain_permanent_ids(self, objects: Sequence[IncrementalStoreNode]) -> Any:
+            return [str(node.values["age"]) for node in objects]
+
+        def save(self, request: SaveChangesRequest) -> Any:
+            if Thrifty.fails:
+                raise OSError("no place is left")
+            return super().save(request)
+
+    corestone.register_store_type("Thrifty", Thrifty)
+    path = str(tmp_path / "store")
+    with Container(Model(PEOPLE), path, type="Thrifty", unsaved="discard") as container:
+        ctx = container.context()
+        ctx.insert("Manager", name="stays", age=0, reports=[ctx.insert("Person", name="too", age=9)])
+        for entity in (former, later, former, later):
+            gone = [ctx.insert(entity, name=f"{entity} {age}", age=age) for age in (1, 2)]
+            ctx.save()
+            assert [each.id.reference for each in gone] == ["1", "2"]
+            for context in (ctx, container.context()):
+                found = context.fetch("Person", "age IN {1, 2}", sort="age")
+                assert [(each.id.entity_name, each.name) for each in found] == [
+                    (entity, f"{entity} {age}") for age in (1, 2)
+                ]
+            for each in gone:
+                ctx.delete(each)
+            ctx.save()
+            assert ctx.fetch("Person", sort="age").column("name") == ["stays", "too"]
+        # What a failed save would have inserted is of no entity, either.
+        lost = ctx.insert(former, name="lost", age=3)
+        Thrifty.fails = True
+        with pytest.raises(CallbackError, match="no place"):
+            ctx.save()
+        Thrifty.fails = False
+        ctx.delete(lost)
+        ctx.insert(later, name="new", age=3)
+        ctx.save()
+        assert [each.id.entity_name for each in ctx.fetch("Person", "age == 3")] == [later]
+
+
+REFERENCES: dict[str, list[Any]] = {
+    "int": [1, 0, -5, 1 << 40, 7, 8],
+    "text": ["a", "a b/ü%", "42", "Ω", "1\n2", "p1"],
+    "bytes": [b"a", b"\x00\x01", b"42", b"\xff\xfe", b"\x00", bytes(range(256))],
+    "mixed": [1, "1", b"1", b"\x00\x01", "a", b"a"],
+}
+
+
+@pytest.mark.parametrize("references", REFERENCES.values(), ids=REFERENCES)
+def test_a_store_is_handed_its_references_as_it_gave_them(references: list[Any]) -> None:
+    handed: dict[str, list[Any]] = {}
+    rows: dict[tuple[str, Any], tuple[int, dict[str, Any]]] = {}
+    kept: dict[str, Any] = {}
+
+    def note(method: str, *ids: Any) -> None:
+        if ids:
+            handed.setdefault(method, []).extend(each.reference for each in ids)
+
+    class Strict(IncrementalStore):
+        def load_metadata(self) -> Mapping[str, Any]:
+            kept.update({**self.opening.metadata, **kept})
+            return kept
+
+        def execute_fetch(self, request: Any) -> Any:
+            return [self.row_id(*name) for name in rows if name[0] == request.entity.name]
+
+        def new_values(self, ids: Sequence[RowID]) -> Any:
+            note("new_values", *ids)
+            for each in ids:
+                version, values = rows[each.entity.name, each.reference]
+                found = {name: value for name, value in values.items() if not isinstance(value, list)}
+                yield IncrementalStoreNode(each, found, version)
+
+        def new_value_for_relationship(self, relationship: str, object_id: RowID) -> Any:
+            note("new_value_for_relationship", object_id)
+            return rows[object_id.entity.name, object_id.reference][1].get(relationship, [])
+
+        def obtain_permanent_ids(self, objects: Sequence[IncrementalStoreNode]) -> Any:
+            return [references[node.values["place"]] for node in objects]
+
+        def save(self, request: SaveChangesRequest) -> None:
+            for kind in ("inserted", "updated", "deleted"):
+                nodes = getattr(request, f"{kind}_objects")
+                note(kind, *nodes)
+                for node in nodes:
+                    note(f"target of {kind}", *(value for value in node.values.values() if isinstance(value, RowID)))
+                    if kind in ("inserted", "updated"):
+                        name = node.object_id.entity.name, node.reference
+                        rows[name] = node.version, {**rows.get(name, (0, {}))[1], **node.values}
+            for change in request.member_changes:
+                note("owner", change.owner)
+                note("added", *change.added)
+                note("removed", *change.removed)
+                rows[change.owner.entity.name, change.owner.reference][1][change.relationship] = list(change.members)
+            for node in request.deleted_objects:
+                del rows[node.object_id.entity.name, node.reference]
+
+        def did_register(self, ids: Sequence[RowID]) -> None:
+            note("did_register", *ids)
+
+        def did_unregister(self, ids: Sequence[RowID]) -> None:
+            note("did_unregister", *ids)
+
+    model = Model({"Item": {"place": "int32 = 0", "next": "to-one Item?", "order": "to-many ordered Item"}})
+    with Container(model, "x", type=known_type("Strict", Strict)) as container:
+        ctx = container.context()
+        items = [ctx.insert("Item", place=place) for place in range(len(references))]
+        for each, other in zip(items, items[1:] + items[:1]):
+            each.next, each.order = other, [other, each]
+        ctx.save()
+    with Container(model, "x", type="Strict") as container:
+        fresh = container.context()
+        found = fresh.fetch("Item")
+        assert {each.place for each in found} == set(range(len(references)))
+        for each in found:
+            assert each.id.reference == references[each.place]
+            assert type(each.id.reference) is type(references[each.place])
+            assert [other.place for other in each.order] == [each.next.place, each.place]
+        for each in found:
+            each.order = each.order[:1]
+        fresh.save()
+        for each in list(found):
+            fresh.delete(each)
+        fresh.save()
+    expected = sorted((type(each).__name__, each) for each in references)
+    for method, noted in handed.items():
+        given = {(type(each).__name__, each) for each in noted}
+        assert sorted(given) == expected, method
+    assert handed.keys() >= {
+        "new_values", "new_value_for_relationship", "inserted", "updated", "deleted", "target of inserted", "owner",
+        "added", "removed", "did_register", "did_unregister",
+    }  # fmt: skip
+
+
 # -------- fetching -------------------------------------------------------------------------------------------
 
 

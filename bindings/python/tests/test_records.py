@@ -298,6 +298,39 @@ def test_null_is_null() -> None:
             items.insert("Item", {"made": "2020-01"})
 
 
+@pytest.mark.parametrize(("key", "value"), [("loud", "LOUD"), ("loud", None), ("tagCount", 7), ("tagCount", None)])
+def test_what_is_derived_is_given_only_in_records_that_were_read(tmp_path: Path, key: str, value: Any) -> None:
+    attributes = {
+        "name": "string?",
+        "loud": "derived string? = uppercase:(name)",
+        "tagCount": "derived int64? = tags.@count",
+        "tags": "to-many Tag inverse note",
+    }
+    model = Model({"Note": attributes, "Tag": {"name": "string?", "note": "to-one Note? inverse tags"}})
+    with Container("Notes", model, stores=[StoreDescription(tmp_path / "notes.sqlite")]) as notes:
+        tag = notes.insert("Tag", {"note": {"name": "plan"}})
+        (read,) = notes.read("Note")
+        for ask in (
+            lambda: notes.insert("Note", {key: value}),
+            lambda: notes.insert("Note", [{"name": "first"}, {"name": "second", key: value}]),
+            lambda: notes.update("Note", None, {"name": "x", key: value}),
+            lambda: notes.update("Note", read["@id"], {key: value}),
+            lambda: notes.insert("Tag", {"note": {"name": "nested", key: value}}),
+            lambda: notes.update("Tag", tag["@id"], {"note": {"name": "nested", key: value}}),
+        ):
+            with pytest.raises(InvalidArgumentError, match="derived") as caught:
+                ask()
+            assert (caught.value.entity, caught.value.key) == ("Note", key)
+        assert [each["name"] for each in notes.read("Note")] == ["plan"]
+        # With @id they were read, and are passed over.
+        changed = {**read, "name": "draft", key: value}
+        (updated,) = notes.update("Note", read["@id"], changed)
+        assert (updated["name"], updated["loud"], updated["tagCount"]) == ("draft", "DRAFT", 1)
+        notes.update("Tag", tag["@id"], {"note": {**updated, "name": "nested", key: value}})
+        (nested,) = notes.read("Note")
+        assert (nested["name"], nested["loud"], nested["tagCount"]) == ("nested", "NESTED", 1)
+
+
 def test_records_have_what_the_save_derived(tmp_path: Path) -> None:
     attributes = {
         "name": "string?",
