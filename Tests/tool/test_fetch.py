@@ -384,3 +384,69 @@ def test_an_explanation_instead_of_objects(zoo: Path) -> None:
     assert told["shares"][0]["bindings"] == ["Leo"]
     refused = run("fetch", zoo, "Animal", "--explain", "--format", "csv")
     assert refused.returncode == 2 and "csv has no place" in refused.stderr
+
+
+def test_numbers_that_are_none_and_all_digits_of_decimals(tmp_path: Path) -> None:
+    """In an XML store, which keeps them all."""
+    spec = {"Value": {"name": "string", "real": "double? nan", "small": "float? nan", "exact": "decimal?"}}
+    Container(Model(spec), tmp_path / "model.sqlite").close()
+    digits = "12345678901234567890.12345678901234567"
+    nan, infinite = float("nan"), float("inf")
+    with Container(Model(spec), tmp_path / "values.xml", type="XML") as container:
+        context = container.context()
+        context.insert("Value", name="a", real=nan, small=-infinite, exact=Decimal(digits))
+        context.insert("Value", name="b", real=infinite, small=nan)
+        context.save()
+    words: list[str | Path] = [tmp_path / "values.xml", "Value", "--sort", "name", "--model", tmp_path / "model.sqlite"]
+    found = run("fetch", *words, "--columns", "name,real,small,exact", "--format", "json")
+    assert found.stdout.splitlines()[1:-1] == [
+        f'  {{"name": "a", "real": "NaN", "small": "-Infinity", "exact": {digits}}},',
+        '  {"name": "b", "real": "Infinity", "small": "NaN", "exact": null}',
+    ]
+    found = run("fetch", *words, "--columns", "name,real,small,exact", "--format", "csv")
+    assert found.stdout.splitlines()[1:] == [f"a,NaN,-Infinity,{digits}", "b,Infinity,NaN,"]
+    found = run("fetch", *words, "--columns", "name,real,small,exact")
+    assert [line.split() for line in found.stdout.splitlines()[1:]] == [
+        ["a", "NaN", "-Infinity", digits],
+        ["b", "Infinity", "NaN"],
+    ]
+
+
+def test_a_value_of_more_than_60_columns_moves_what_follows_it(tmp_path: Path) -> None:
+    path = tmp_path / "notes.sqlite"
+    texts = ["x" * 60, "y" * 61, "漢" * 30, "z"]
+    with Container(Model({"Note": {"text": "string", "place": "string"}}), path) as container:
+        container.insert("Note", [{"text": text, "place": str(place)} for place, text in enumerate(texts)])
+    lines = run("fetch", path, "Note", "--columns", "text,place", "--sort", "place").stdout.splitlines()
+    assert lines == [
+        "text".ljust(62) + "place", "x" * 60 + "  0", "y" * 61 + "  1", "漢" * 30 + "  2", "z".ljust(62) + "3",
+    ]  # fmt: skip
+
+
+def test_the_first_line_of_csv_and_what_is_no_text_get_no_apostrophe(tmp_path: Path) -> None:
+    path = tmp_path / "notes.sqlite"
+    with Container(Model({"Note": {"number": "int32", "text": "string", "price": "decimal"}}), path) as container:
+        container.insert("Note", {"number": -1, "text": "-1", "price": "-1.5"})
+    words = [path, "Note", "--format", "csv", "--spreadsheet-safe", "yes"]
+    head, line = run("fetch", *words, "--columns", "@id,@entity,number,price,text").stdout.splitlines()
+    assert head == "@id,@entity,number,price,text"
+    assert line.endswith("/Note/p1,Note,-1,-1.5,'-1")
+    assert run("dump", *words).stdout.splitlines() == ["@id,@entity,number,price,text", "Note/p1,Note,-1,-1.5,'-1"]
+
+
+def test_what_an_explanation_says_of_indexes_and_memory(zoo: Path) -> None:
+    words = ["fetch", zoo, "Animal", "name == 'Leo' AND FUNCTION(name, 'length') > 1", "--explain"]
+    lines = run(*words).stdout.splitlines()
+    assert lines[-3:] == [
+        "indexes: Z_Animal_name", 'in memory: FUNCTION(name, "length") > 1',
+        '  because FUNCTION(name, "length") is computed in memory',
+    ]  # fmt: skip
+    assert [line for line in lines if line.startswith("  bound")] == ['  bound 1: "Leo"']
+    (share,) = json.loads(run(*words, "--format", "json").stdout)["shares"]
+    assert share["indexes"] == ["Z_Animal_name"]
+
+
+def test_a_key_that_no_store_can_sort_by_is_refused(zoo: Path) -> None:
+    refused = run("fetch", zoo, "Keeper", "--sort", "animals.name")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "cannot sort by animals.name: animals is to-many" in refused.stderr

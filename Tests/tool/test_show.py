@@ -204,3 +204,38 @@ def test_a_half_finished_model_is_refused_for_use_with_the_reason(tmp_path: Path
         refused = run(*arguments)
         assert refused.returncode != 0
         assert "inherits from Being" in refused.stderr
+
+
+def test_of_none_of_the_versions_the_nearest_is_named_with_what_differs(tmp_path: Path) -> None:
+    bundle = make_versions(tmp_path)
+    store = tmp_path / "third.sqlite"
+    for size, nearest in (("int32", "App 2"), ("int64", "App 2"), ("int16", "App")):
+        spec = {"Note": {"size": f"{size}?"}}
+        if size != "int32":
+            spec["Other"] = {"name": "string?"}
+        store.unlink(missing_ok=True)
+        Container(Model(spec), store).close()
+        for command in ("show", "check"):
+            refused = run(command, store, "--model", bundle)
+            assert (refused.returncode, refused.stdout) == (3, "")
+            assert f"the nearest is {nearest}: " in refused.stderr, size
+            if size == "int32":
+                assert "Note.size is Integer 32 in the store and Integer 64 in the model" in refused.stderr
+            else:
+                assert "Other" in refused.stderr and "Note differs" not in refused.stderr
+
+
+def test_a_model_of_each_kind_reads_a_store_that_carries_none(zoo: Path, tmp_path: Path) -> None:
+    store = tmp_path / "zoo.xml"
+    assert run("convert", zoo, store).returncode == 0
+    for name in ("Zoo.xcdatamodeld", "Zoo.xcdatamodel", "Zoo.momd", "Zoo.mom"):
+        Model(ZOO).write(tmp_path / name, lossy=True)
+    for model in [zoo, *sorted(tmp_path.glob("Zoo.*"))]:
+        words: list[list[str | Path]] = [["fetch", store, "Bird", "--columns", "name"], ["dump", store, "Bird"]]
+        for command in [*words, ["show", store]]:
+            found = run(*command, "--model", model)
+            assert (found.returncode, found.stderr) == (0, ""), (command, model)
+            assert "emu" in found.stdout or command[0] == "show"
+        told = json.loads(run("show", store, "--format", "json", "--model", model).stdout)["store"]
+        version = "Zoo" if model.suffix in (".xcdatamodeld", ".momd") else None
+        assert (told["modelSource"], told["modelVersion"], told["type"]) == ("given", version, "XML")

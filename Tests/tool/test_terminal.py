@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import pty
 import re
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from conftest import TOOL, compare, run, settled
+from corestone import Container, Model
 
 STORE_COMMANDS = ["metadata", "copy", "backup", "convert", "views", "dump", "load", "destroy"]
 MODEL_COMMANDS = [
@@ -93,8 +95,6 @@ def test_colour_and_counts_are_for_people(zoo: Path) -> None:
 
 
 def test_what_a_terminal_would_take_for_a_command_is_shown(zoo: Path, tmp_path: Path) -> None:
-    from corestone import Container, Model
-
     path = tmp_path / "evil.sqlite"
     with Container(Model({"Evil": {"text": "string"}}), path) as container:
         context = container.context()
@@ -230,8 +230,6 @@ def test_options_that_are_wrong(zoo: Path, arguments: list[str], words: str) -> 
 
 
 def test_a_limit_of_a_file_holds_for_the_command(tmp_path: Path) -> None:
-    from corestone import Container, Model
-
     path = tmp_path / "large.sqlite"
     with Container(Model({"Note": {"text": "string"}}), path) as container:
         context = container.context()
@@ -262,3 +260,50 @@ def test_help_where_it_stands(zoo: Path) -> None:
     assert (run("model", "-h").stdout, run("model").stdout, run("model").stderr) == (group, "", group)
     assert run("model").returncode == 2
     assert run("help", "model", "show").stdout == run("model", "show", "-h").stdout
+
+
+def test_columns_that_find_no_room_are_counted_in_the_last_line(zoo: Path) -> None:
+    names = "@id born name canFly wingspan depth freshwater keeper friends".split()
+    for width, shown in ((6, 1), (24, 2), (40, 4), (60, 6), (132, 9)):
+        lines = on_terminal(width, "fetch", zoo, "Animal", "--sort", "name", NO_COLOR="1").splitlines()
+        assert lines[0].split() == names[:shown], width
+        more = f"; {9 - shown} columns more with --columns, --format json or a wider terminal" if shown < 9 else ""
+        assert lines[-1] == f"4 objects of Animal{more}", width
+    one = on_terminal(80, "fetch", zoo, "Fish", "name == 'carp'", NO_COLOR="1")
+    assert one.splitlines()[-1] == "1 object of Fish"
+
+
+def test_the_widest_columns_give_way_first(zoo: Path) -> None:
+    words = ["fetch", zoo, "Animal", "--sort", "name", "--columns", "name,born,keeper"]
+    for width, born in ((41, "1969-03-29T23:59:59.75Z"), (40, "1969-03-29T23:59:59.7…"), (28, "1969-03-2…")):
+        lines = on_terminal(width, *words, NO_COLOR="1").splitlines()
+        assert lines[2].split() == ["carp", born], width
+        assert lines[3].split()[::2] == ["eagle", "Keeper/p1"], width
+        assert max(map(len, lines[:-1])) <= width
+
+
+def test_a_column_is_left_out_where_the_others_have_given_all_way(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.sqlite"
+    with Container(Model({"Pair": {"a": "string", "b": "string"}}), path) as container:
+        container.insert("Pair", {"a": "a" * 20, "b": "b" * 20})
+    for width, cells in ((42, ["a" * 20, "b" * 20]), (22, ["a" * 9 + "…", "b" * 9 + "…"]), (21, ["a" * 9 + "…"])):
+        lines = on_terminal(width, "fetch", path, "Pair", "--columns", "a,b", NO_COLOR="1").splitlines()
+        assert lines[1].split() == cells, width
+        assert lines[-1].startswith("1 object of Pair; 1 columns more") == (len(cells) == 1), width
+
+
+def test_of_a_long_line_of_metadata_the_middle_is_left_out(zoo: Path, tmp_path: Path) -> None:
+    store = tmp_path / "zoo.sqlite"
+    store.write_bytes(zoo.read_bytes())
+    # The name and the space behind it are a part of the line.
+    width = len("NSStoreModelVersionHashesVersion") + 2
+    for size in (10_000 - width, 10_001 - width):
+        text = "".join(chr(ord("a") + place % 26) for place in range(size))
+        run("metadata", store, "--set", f"own={text}")
+        whole = "own".ljust(width) + text
+        (line,) = [line for line in run("metadata", store).stdout.splitlines() if line.startswith("own ")]
+        if len(whole) <= 10_000:
+            assert line == whole
+        else:
+            assert line.startswith(whole[:7500]) and line.endswith(whole[-2500:]) and "1 bytes left out" in line
+        assert json.loads(run("metadata", store, "--format", "json").stdout)["own"] == text
