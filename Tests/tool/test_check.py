@@ -11,6 +11,7 @@ import time
 import uuid
 from pathlib import Path
 
+import pytest
 from conftest import ROOT, TOOL, compare, make_versions, run, settled
 from corestone import Container, Model
 
@@ -287,3 +288,135 @@ def test_paths_that_are_not_utf8(zoo: Path, tmp_path: Path) -> None:
     os.symlink(folder + b"/zoo.sqlite", link)
     found = run("check", link)
     assert found.returncode == 3 and "leads to a path that is not UTF-8" in found.stderr
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with all that a file keeps by itself: indexes, an R-tree, derived values, large values in files."""
+    model = Model()
+    note = model.entity("Note").attribute("name", "string").attribute("code", "string", optional=True)
+    note.attribute("x", "double", optional=True).attribute("y", "double", optional=True)
+    note.attribute("data", "binary", optional=True, external_storage=True)
+    note.to_one("owner", "Owner", inverse="notes", optional=True).to_many("tags", "Tag", inverse="notes")
+    note.index("byPlace", "x", "y", kind="rtree").index("byName", "name").unique("code")
+    owner = model.entity("Owner").attribute("name", "string").to_many("notes", "Note", inverse="owner")
+    owner.attribute("count", "int64", optional=True, derived="notes.@count")
+    model.entity("Tag").attribute("name", "string").to_many("notes", "Note", inverse="tags")
+    path = tmp_path_factory.mktemp("kept") / "kept.sqlite"
+    with Container(model, path) as container:
+        context = container.context()
+        owner, tag = context.insert("Owner", name="Ada"), context.insert("Tag", name="t")
+        for number in range(3):
+            data = bytes(200_000 if number == 0 else 1)
+            values = {"name": f"n{number}", "code": f"c{number}", "x": float(number), "y": 1.0, "data": data}
+            context.insert("Note", **values, owner=owner, tags={tag})
+        context.save()
+    return path
+
+
+# The damage; what heads its line, its kind, entity and key, whether it names an object; whether the store is whole.
+DAMAGES = [
+    ("UPDATE ZNOTE SET Z_OPT = 0 WHERE Z_PK = 2", "row", "row", "Note", None, True, False),
+    ("UPDATE ZNOTE SET Z_ENT = 77 WHERE Z_PK = 1", "row", "row", "Note", None, True, False),
+    ("DELETE FROM ZTAG", "pair", "pair", "Note", "tags", False, False),
+    (
+        "UPDATE Z_PRIMARYKEY SET Z_MAX = 2 WHERE Z_NAME = 'Note'",
+        "primary key",
+        "primaryKey",
+        "Note",
+        None,
+        False,
+        False,
+    ),
+    ("UPDATE ZOWNER SET ZCOUNT = 7", "derived", "derived", "Owner", "count", True, False),
+    ("DROP TRIGGER Z_DA_ZNOTE_Owner_count_PARAMETER_DELETE", "derived", "derived", "Owner", "count", False, False),
+    ("DROP INDEX Z_Note_UNIQUE_code", "constraint", "constraint", "Note", "code", False, False),
+    ("DROP TRIGGER Z_RT_Note_byPlace_DELETE", "R-tree", "spatial", "Note", "x", False, False),
+    ("DROP INDEX Z_Note_byName", "warning", "speed", "Note", "name", False, True),
+    ("CREATE TRIGGER t AFTER INSERT ON ZNOTE BEGIN SELECT 1; END", "warning", "trigger", "Note", None, False, True),
+    ("UPDATE ZNOTE SET ZDATA = NULL", "", "", None, None, False, True),
+]
+
+
+def test_problems_by_their_kinds(kept: Path, tmp_path: Path) -> None:
+    for sql, head, kind, entity, key, has_object, is_whole in DAMAGES:
+        shutil.copytree(kept.parent / ".kept_SUPPORT", tmp_path / ".broken_SUPPORT", dirs_exist_ok=True)
+        store = broken(kept, tmp_path, sql)
+        printed, told = run("check", store), run("check", store, "--format", "json")
+        assert printed.returncode == told.returncode == (0 if is_whole else 1), sql
+        report = json.loads(told.stdout)
+        found = report["warnings" if is_whole else "problems"]
+        assert (report["ok"], report["modelSource"], report["modelVersion"]) == (is_whole, "cached", None), sql
+        assert report["problems" if is_whole else "warnings"] == [], sql
+        if not kind:
+            assert found == [] and printed.stdout.startswith(f"{store} is whole: ")
+            continue
+        first = next(each for each in found if each["kind"] == kind)
+        assert list(first) == ["kind", "message", "entity", "key", "object"]
+        assert {each["kind"] for each in found} == {kind}, sql
+        assert (first["entity"], first["key"], first["object"] is not None) == (entity, key, has_object), sql
+        lines = printed.stdout.splitlines()
+        assert lines[0] == f"{head}: {found[0]['message']}", sql
+        count = f"{len(found)} {'warning' if is_whole else 'problem'}{'s' if len(found) > 1 else ''}"
+        verdict = f"{store} is whole, with {count}" if is_whole else f"{store} has {count}"
+        assert lines[len(found)].startswith(f"{verdict}: "), sql
+
+
+def test_a_file_that_is_missing_and_one_that_no_row_refers_to(kept: Path, tmp_path: Path) -> None:
+    store = broken(kept, tmp_path, "")
+    (problem,) = json.loads(run("check", store, "--format", "json").stdout)["problems"]
+    assert (problem["kind"], problem["entity"], problem["key"]) == ("externalData", "Note", "data")
+    assert problem["object"].endswith("/Note/p1")
+    assert run("check", store).stdout.startswith("external data: ")
+    # The store whose rows refer to no file has one beside it, which is too young to be left over.
+    shutil.copytree(kept.parent / ".kept_SUPPORT", tmp_path / ".broken_SUPPORT")
+    with sqlite3.connect(store) as connection:
+        connection.execute("UPDATE ZNOTE SET ZDATA = NULL")
+    connection.close()
+    (file,) = (tmp_path / ".broken_SUPPORT" / "_EXTERNAL_DATA").iterdir()
+    for age, names in ((9 * 60, []), (11 * 60, [file.name])):
+        os.utime(file, (time.time() - age,) * 2)
+        report = json.loads(run("check", store, "--format", "json").stdout)
+        assert (report["ok"], report["leftovers"]["names"]) == (True, names), age
+        assert report["leftovers"]["bytes"] == (file.stat().st_size if names else 0)
+    assert f"no row refers to 1 file with {file.stat().st_size} bytes in " in run("check", store).stdout
+    assert file.exists()
+
+
+def test_what_a_damaged_database_cannot_tell(zoo: Path, tmp_path: Path) -> None:
+    store = tmp_path / "cut.sqlite"
+    store.write_bytes(zoo.read_bytes()[:3000])
+    found = run("check", store, "--format", "json")
+    report = json.loads(found.stdout)
+    assert (found.returncode, report["ok"], report["examined"]) == (1, False, [])
+    assert (report["modelSource"], report["modelVersion"], report["leftovers"]) == (None, None, None)
+    assert {each["kind"] for each in report["problems"]} == {"database"}
+    files = tmp_path / ".cut_SUPPORT" / "_EXTERNAL_DATA"
+    files.mkdir(parents=True)
+    (files / str(uuid.uuid4()).upper()).write_bytes(b"x")
+    os.utime(next(files.iterdir()), (time.time() - 3600,) * 2)
+    assert json.loads(run("check", store, "--format", "json").stdout)["leftovers"] is None
+    refused = run("check", store, "--remove-leftovers")
+    assert (refused.returncode, refused.stdout) == (3, "")
+    assert len(list(files.iterdir())) == 1
+
+
+def test_by_which_model_a_store_is_judged(zoo: Path, tmp_path: Path) -> None:
+    bare = broken(zoo, tmp_path, "DROP TABLE Z_MODELCACHE")
+    for words, source in (([], "inferred"), (["--model", str(zoo)], "given")):
+        report = json.loads(run("check", bare, *words, "--format", "json").stdout)
+        assert (report["ok"], report["problems"], report["modelSource"]) == (True, [], source)
+        last = run("check", bare, *words).stdout
+        assert ("judged by a model inferred from its tables" in " ".join(last.split())) == (source == "inferred")
+
+
+def test_a_model_that_does_not_fit_still_says_which_indexes_and_triggers_there_are(kept: Path, tmp_path: Path) -> None:
+    shutil.copytree(kept.parent / ".kept_SUPPORT", tmp_path / ".broken_SUPPORT")
+    gone = "DROP INDEX Z_Note_UNIQUE_code; DROP TRIGGER Z_DA_ZNOTE_Owner_count_PARAMETER_DELETE"
+    store = broken(kept, tmp_path, f"ALTER TABLE ZTAG DROP COLUMN ZNAME; {gone}; DROP TRIGGER Z_RT_Note_byPlace_INSERT")
+    report = json.loads(run("check", store, "--format", "json").stdout)
+    assert (report["ok"], report["modelSource"], report["warnings"]) == (False, "inferred", [])
+    assert sorted((each["kind"], each["entity"], each["key"] or "") for each in report["problems"]) == [
+        ("constraint", "Note", "code"), ("derived", "Owner", "count"), ("metadata", "Tag", "name"),
+        ("spatial", "Note", "x"),
+    ]  # fmt: skip

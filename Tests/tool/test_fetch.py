@@ -427,7 +427,7 @@ def test_the_first_line_of_csv_and_what_is_no_text_get_no_apostrophe(tmp_path: P
     path = tmp_path / "notes.sqlite"
     with Container(Model({"Note": {"number": "int32", "text": "string", "price": "decimal"}}), path) as container:
         container.insert("Note", {"number": -1, "text": "-1", "price": "-1.5"})
-    words = [path, "Note", "--format", "csv", "--spreadsheet-safe", "yes"]
+    words: list[str | Path] = [path, "Note", "--format", "csv", "--spreadsheet-safe", "yes"]
     head, line = run("fetch", *words, "--columns", "@id,@entity,number,price,text").stdout.splitlines()
     assert head == "@id,@entity,number,price,text"
     assert line.endswith("/Note/p1,Note,-1,-1.5,'-1")
@@ -435,7 +435,7 @@ def test_the_first_line_of_csv_and_what_is_no_text_get_no_apostrophe(tmp_path: P
 
 
 def test_what_an_explanation_says_of_indexes_and_memory(zoo: Path) -> None:
-    words = ["fetch", zoo, "Animal", "name == 'Leo' AND FUNCTION(name, 'length') > 1", "--explain"]
+    words: list[str | Path] = ["fetch", zoo, "Animal", "name == 'Leo' AND FUNCTION(name, 'length') > 1", "--explain"]
     lines = run(*words).stdout.splitlines()
     assert lines[-3:] == [
         "indexes: Z_Animal_name", 'in memory: FUNCTION(name, "length") > 1',

@@ -86,3 +86,50 @@ def test_mistakes(arguments: list[str], code: int, words: str) -> None:
     found = run("model", *arguments)
     assert (found.returncode, found.stdout) == (code, "")
     assert words in found.stderr
+
+
+def test_a_compiled_model_is_replaced_and_a_source_is_not(tmp_path: Path) -> None:
+    bundle = make_versions(tmp_path)
+    for name in ("App.momd", "App.mom"):
+        convert("compile", bundle, "-o", tmp_path / name)
+    # Of a bundle with versions a single file has the current one.
+    assert hashes(tmp_path / "App.mom") == hashes(bundle, "App 2") != hashes(bundle, "App")
+    assert run("model", "set", bundle, ".", "currentVersion=App").returncode == 0
+    for name in ("App.momd", "App.mom"):
+        convert("compile", bundle, "-o", tmp_path / name)
+    assert hashes(tmp_path / "App.mom") == hashes(bundle, "App")
+    assert Model.versions(tmp_path / "App.momd").current == "App"
+    assert sorted(path.name for path in (tmp_path / "App.momd").glob("*.mom")) == ["App 2.mom", "App.mom"]
+    before = (bundle / "App.xcdatamodel" / "contents").read_bytes()
+    refused = run("model", "decompile", tmp_path / "App.momd")
+    assert refused.returncode == 3 and "is there already" in refused.stderr
+    assert (bundle / "App.xcdatamodel" / "contents").read_bytes() == before
+    assert not list(tmp_path.glob("*.tmp"))
+
+
+def test_a_module_is_for_classes_that_are_named_without_one(tmp_path: Path) -> None:
+    model = tmp_path / "M.xcdatamodel"
+    model.mkdir()
+    entities = "".join(
+        f"<entity name='{name}' representedClassName='{kind}'/>"
+        for name, kind in (("A", ".A"), ("B", "Other.B"), ("C", "C"))
+    )
+    (model / "contents").write_text(f"<model>{entities}</model>")
+    for words, classes in (((), [".A", "Other.B", "C"]), (("--module", "App"), ["App.A", "Other.B", "C"])):
+        convert("compile", model, *words)
+        compiled = Model.load(tmp_path / "M.mom")
+        assert [compiled[name].class_name for name in "ABC"] == classes
+
+
+def test_a_merge_that_fails_says_in_what_entities_differ(tmp_path: Path) -> None:
+    bundle = make_versions(tmp_path)
+    (tmp_path / "Zoo.mom").write_bytes(Model(ZOO).compiled())
+    refused = run(
+        "model", "merge", tmp_path / "Zoo.mom", bundle / "App.xcdatamodel", bundle, "-o", tmp_path / "All.mom"
+    )
+    assert refused.returncode == 3
+    assert "Note" in refused.stderr and "size" in refused.stderr and "Animal" not in refused.stderr
+    # Of several models the store's entities alone.
+    words: list[str | Path] = [tmp_path / "Zoo.mom", bundle, "--store", tmp_path / "App 2.sqlite"]
+    convert("merge", *words, "-o", tmp_path / "Old.mom")
+    assert list(Model.load(tmp_path / "Old.mom")) == ["Note"]

@@ -98,3 +98,57 @@ def test_mistakes(arguments: list[str], code: int, words: str) -> None:
     found = run("model", *arguments)
     assert (found.returncode, found.stdout) == (code, "")
     assert words in found.stderr
+
+
+def test_which_versions_are_compared(tmp_path: Path) -> None:
+    bundle = make_versions(tmp_path)
+    there, back = (f'* attribute Note.size: type "Integer {a}" -> "Integer {b}"\n' for a, b in ((16, 64), (64, 16)))
+    for words, printed in (
+        (["--from", "App"], there),
+        (["--from", "App", "--to", "App 2"], there),
+        (["--from", "App 2", "--to", "App"], back),
+        (["--to", "App"], back),
+        (["--from", "App", "--to", "App"], ""),
+        ([str(bundle)], ""),
+        ([str(tmp_path / "App.sqlite")], back),
+        ([str(bundle), "--from", "App"], there),
+    ):
+        found = run("model", "diff", bundle, *words)
+        assert (found.returncode, found.stdout, found.stderr) == (1 if printed else 0, printed, ""), words
+
+
+def test_a_difference_as_json(notes: Path) -> None:
+    listed = json.loads(run("model", "diff", notes, "--from", "Notes", "--format", "json").stdout)
+    keys = ["action", "part", "entity", "name", "field", "old", "new", "changesHash", "text"]
+    assert all(list(each) == keys for each in listed)
+    found = {(each["action"], each["part"], each["name"], each["field"]): each for each in listed}
+    grade = found["renamed", "attribute", "grade", None]
+    assert (grade["entity"], grade["old"], grade["new"], grade["changesHash"]) == ("Note", "rank", "grade", True)
+    assert found["added", "attribute", "body", None]["changesHash"] is True
+    optional = found["changed", "attribute", "title", "optional"]
+    assert (optional["old"], optional["new"], optional["changesHash"]) == (True, False, True)
+    default = found["added", "attribute", "title", "default"]
+    assert (default["old"], default["new"], default["changesHash"]) == (None, "untitled", False)
+    assert {each["action"] for each in listed} == {"added", "changed", "renamed"}
+    back = json.loads(run("model", "diff", notes, "--to", "Notes", "--format", "json").stdout)
+    assert ("removed", "body") in {(each["action"], each["name"]) for each in back}
+
+
+def test_lint_of_a_version_and_as_json(tmp_path: Path) -> None:
+    bundle = tmp_path / "Notes.xcdatamodeld"
+    edit(bundle, "new")
+    edit(bundle, "add", "entity", "Note")
+    edit(bundle, "add", "attribute", "Note.hash", "String")
+    edit(bundle, "add", "version", "Notes 2")
+    edit(bundle, "rename", "Note.hash", "digest")
+    current = run("model", "lint", bundle)
+    assert (current.returncode, current.stdout) == (0, "")
+    assert run("model", "lint", bundle, "--format", "json").stdout == "[]\n"
+    former = run("model", "lint", bundle, "--version", "Notes")
+    assert (
+        former.returncode == 0 and former.stdout.startswith("warning: ") and former.stdout.endswith("[reserved-name]\n")
+    )
+    (finding,) = json.loads(run("model", "lint", bundle, "--version", "Notes", "--format", "json").stdout)
+    assert list(finding) == ["rule", "severity", "entity", "key", "message", "remedy"]
+    assert list(finding.values())[:4] == ["reserved-name", "warning", "Note", "hash"]
+    assert former.stdout == f"warning: {finding['message']}; {finding['remedy']} [reserved-name]\n"

@@ -14,6 +14,7 @@ import threading
 from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import corestone
 import pytest
@@ -572,3 +573,132 @@ def test_answers_to_the_question(store: Path, answer: str, code: int) -> None:
     assert found == code
     assert f"{store} is a store of type SQLite with 4 entities. Remove all that it holds?" in text
     assert (f"{store} stays as it is" in text) == (code == 1)
+
+
+def test_a_store_that_a_program_uses_is_read_without_a_trace(store: Path, tmp_path: Path) -> None:
+    """Whatever locks it keeps: what is not in the file yet is not seen."""
+    commands: list[list[str | Path]] = [
+        ["metadata", store],
+        ["show", store],
+        ["fetch", store, "Bird", "--columns", "name"],
+        ["check", store],
+        ["dump", store, "Bird"],
+        ["views", store],
+        ["model", "show", store],
+        ["model", "diff", store, store],
+        ["convert", store, "nowhere", "--type", "memory"],
+    ]
+    with closing(sqlite3.connect(store, isolation_level=None)) as writer:
+        for mode in ("DELETE", "WAL"):
+            writer.execute(f"PRAGMA journal_mode = {mode}")
+            expected = {str(words[:2]): run(*words).stdout for words in commands}
+            writer.execute("BEGIN EXCLUSIVE")
+            if mode == "WAL":
+                writer.execute("UPDATE ZANIMAL SET ZNAME = 'gone'")
+            before = {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in tmp_path.iterdir()}
+            for words in commands:
+                found = run(*words)
+                assert (found.returncode, found.stderr) == (0, ""), (mode, words)
+                assert found.stdout == expected[str(words[:2])], (mode, words)
+            after = {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in tmp_path.iterdir()}
+            assert after == before, mode
+            writer.execute("ROLLBACK")
+
+
+def test_what_the_application_wrote_into_the_metadata_is_converted(store: Path, tmp_path: Path) -> None:
+    own = {"owner": "Ada", "tags": [1, "a"], "day": "2024-02-29T00:00:00Z", "raw": "AAEC"}
+    settings = ["owner=Ada", 'tags:json=[1, "a"]', "day:date=2024-02-29", "raw:data=AAEC"]
+    told("metadata", store, *(word for each in settings for word in ("--set", each)))
+    identifiers = {corestone.metadata(store)["NSStoreUUID"]}
+    for source, name in ((store, "a.xml"), (tmp_path / "a.xml", "b.binary"), (tmp_path / "b.binary", "c.sqlite")):
+        told("convert", source, tmp_path / name, "--through", "memory", "--model", store)
+        found = json.loads(told("metadata", tmp_path / name, "--format", "json"))
+        assert {key: value for key, value in found.items() if not key.startswith(("NS", "_NS"))} == own, name
+        identifiers.add(found["NSStoreUUID"])
+    # A store that is copied keeps its identifier, one that is converted has its own.
+    assert len(identifiers) == 4
+
+
+def test_derived_attributes_are_for_sqlite_alone(tmp_path: Path) -> None:
+    model = Model()
+    model.entity("Note").attribute("name", "string").attribute(
+        "upper", "string", optional=True, derived="uppercase:(name)"
+    )
+    with Container(model, tmp_path / "notes.sqlite") as container:
+        container.insert("Note", {"name": "a"})
+    for words in (["new.xml"], ["new.binary"], ["new", "--type", "memory"], ["new.sqlite", "--through", "xml"]):
+        refused = run("convert", "notes.sqlite", *words, cwd=tmp_path)
+        assert (refused.returncode, refused.stdout) == (3, ""), words
+        assert "Note.upper is derived" in refused.stderr, words
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.sqlite"]
+    assert "1 object, 2 values: all equal" in told(
+        "convert", tmp_path / "notes.sqlite", tmp_path / "b.sqlite", "--check"
+    )
+
+
+def test_a_copy_replaces_no_store_of_another_type(store: Path, tmp_path: Path) -> None:
+    told("convert", store, tmp_path / "zoo.xml")
+    for source, target in ((store, tmp_path / "zoo.xml"), (tmp_path / "zoo.xml", store)):
+        before = target.read_bytes()
+        refused = run("copy", source, target, "--replace")
+        assert (refused.returncode, refused.stdout) == (3, "")
+        assert f"{target} is a store of type" in refused.stderr and "destroy the one that is there" in refused.stderr
+        assert target.read_bytes() == before
+    told("copy", tmp_path / "zoo.xml", tmp_path / "copy.xml")
+    assert (tmp_path / "copy.xml").read_bytes() == (tmp_path / "zoo.xml").read_bytes()
+
+
+def test_a_copy_has_what_the_log_holds_and_leaves_the_folder_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    path = folder / "live.sqlite"
+    with Container(Model({"Note": {"title": "string", "data": "binary? external"}}), path) as container:
+        container.insert("Note", [{"title": "a", "data": b"x" * 200_000}, {"title": "b"}])
+        before = {each: each.read_bytes() for each in folder.rglob("*") if each.is_file()}
+        told("copy", path, tmp_path / "copy.sqlite")
+        assert {each: each.read_bytes() for each in folder.rglob("*") if each.is_file()} == before
+    assert sorted(each.name for each in tmp_path.iterdir()) == [".copy_SUPPORT", "copy.sqlite", "theirs"]
+    dumped = [json.loads(line) for line in told("dump", tmp_path / "copy.sqlite").splitlines()]
+    assert [(each["title"], len(each["data"] or "")) for each in dumped] == [("a", 266_668), ("b", 0)]
+
+
+def test_comments_head_the_script_of_views(store: Path) -> None:
+    script = told("views", store)
+    assert script.startswith("-- SQL views of a Core Data store")
+    made = [line for line in script.splitlines() if line.startswith("CREATE")]
+    assert len(made) == 5 and all(line.startswith("CREATE TEMP VIEW ") for line in made)
+    with closing(sqlite3.connect(store)) as connection:
+        connection.executescript(script)
+        assert connection.execute("SELECT count(*) FROM sqlite_master WHERE type = 'view'").fetchone() == (0,)
+
+
+def test_views_of_large_values_composites_and_several_entities(tmp_path: Path) -> None:
+    path = tmp_path / "notes.sqlite"
+    spec: dict[str, dict[str, Any]] = {
+        "Base": {"@abstract": True, "title": "string?", "notes": "to-many Note inverse owner"},
+        "Person": {"@parent": "Base"},
+        "Team": {"@parent": "Base"},
+        "Note": {
+            "price": "decimal?", "name": "string?", "Name": "string?", "photo": "binary? external",
+            "place": {"latitude": "double?", "town": "string?"}, "owner": "to-one Base? inverse notes",
+        },
+    }  # fmt: skip
+    with Container(Model(spec), path) as container:
+        context = container.context()
+        team, person = context.insert("Team", title="t"), context.insert("Person", title="p")
+        context.insert(
+            "Note", price=Decimal("1.5"), name="a", Name="A", photo=b"x", place={"latitude": 1.5}, owner=team
+        )
+        context.insert("Note", name="b", photo=b"y" * 200_000, owner=person)
+        context.save()
+    columns = "name_, Name, price, photo, photo_file, place_latitude, place_town, owner_id, owner_entity, owner_title"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(told("views", path))
+        names = [each[1] for each in connection.execute("PRAGMA table_info(Note)")]
+        small, large = connection.execute(f"SELECT {columns} FROM Note ORDER BY name_").fetchall()
+        entities = connection.execute("SELECT entity, title FROM Base ORDER BY 2").fetchall()
+    assert "entity" not in names and names[0] == "id"
+    assert small[:4] == ("a", "A", 1.5, b"x") and small[4] is None and small[5:7] == (1.5, None)
+    assert small[8:] == ("Team", "t") and large[8:] == ("Person", "p")
+    assert large[3] is None and (tmp_path / ".notes_SUPPORT" / "_EXTERNAL_DATA" / large[4]).stat().st_size == 200_000
+    assert entities == [("Person", "p"), ("Team", "t")]

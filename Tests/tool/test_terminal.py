@@ -263,7 +263,7 @@ def test_help_where_it_stands(zoo: Path) -> None:
 
 
 def test_columns_that_find_no_room_are_counted_in_the_last_line(zoo: Path) -> None:
-    names = "@id born name canFly wingspan depth freshwater keeper friends".split()
+    names = ["@id", "born", "name", "canFly", "wingspan", "depth", "freshwater", "keeper", "friends"]
     for width, shown in ((6, 1), (24, 2), (40, 4), (60, 6), (132, 9)):
         lines = on_terminal(width, "fetch", zoo, "Animal", "--sort", "name", NO_COLOR="1").splitlines()
         assert lines[0].split() == names[:shown], width
@@ -274,7 +274,7 @@ def test_columns_that_find_no_room_are_counted_in_the_last_line(zoo: Path) -> No
 
 
 def test_the_widest_columns_give_way_first(zoo: Path) -> None:
-    words = ["fetch", zoo, "Animal", "--sort", "name", "--columns", "name,born,keeper"]
+    words: list[str | Path] = ["fetch", zoo, "Animal", "--sort", "name", "--columns", "name,born,keeper"]
     for width, born in ((41, "1969-03-29T23:59:59.75Z"), (40, "1969-03-29T23:59:59.7…"), (28, "1969-03-2…")):
         lines = on_terminal(width, *words, NO_COLOR="1").splitlines()
         assert lines[2].split() == ["carp", born], width
