@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import csv
+import io
 import json
+import plistlib
 import re
 import shutil
+import sqlite3
 import subprocess
+from contextlib import closing
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -15,7 +21,7 @@ from uuid import UUID
 import corestone
 import pytest
 from conftest import TOOL, run
-from corestone import Container, Model
+from corestone import Container, Model, set_raw_value
 
 THINGS: dict[str, dict[str, Any]] = {
     "Thing": {
@@ -560,3 +566,40 @@ def test_one_side_of_relationships_that_tell_the_same(tmp_path: Path) -> None:
     assert set(alone) == {"@id", "@entity", "sets", "lists", "alone", "both"}
     second = json.loads(run("dump", path, "B").stdout.splitlines()[1])
     assert (second["one"], second["set"], second["list"], second["both"]) == (None, [], ["A/p1"], ["A/p1"])
+
+
+def test_dates_and_archives_as_a_dump_has_them(tmp_path: Path) -> None:
+    model = Model({"Note": {"name": "string", "made": "date?", "box": "transformable?", "data": "binary?"}})
+    path = tmp_path / "notes.sqlite"
+    archive = plistlib.dumps({"$archiver": "NSKeyedArchiver", "$objects": ["$null", "x"]}, fmt=plistlib.FMT_BINARY)
+    seconds = {
+        "0.0": "2001-01-01T00:00:00Z",
+        "0.5": "2001-01-01T00:00:00.5Z",
+        "-0.25": "2000-12-31T23:59:59.75Z",
+        # Digits that no text of a date has.
+        "1e-300": 1e-300,
+        "1e300": 1e300,
+    }
+    with Container(model, path) as container:
+        context = container.context()
+        for name in seconds:
+            set_raw_value(context.insert("Note", name=name, data=b"\0\1"), "box", archive)
+        context.save()
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("UPDATE ZNOTE SET ZMADE = CAST(ZNAME AS REAL)")
+        database.commit()
+    dumped = {each["name"]: each for each in map(json.loads, run("dump", path).stdout.splitlines())}
+    assert {name: each["made"] for name, each in dumped.items()} == seconds
+    assert {(each["box"], each["data"]) for each in dumped.values()} == {(base64.b64encode(archive).decode(), "AAE=")}
+    table = run("dump", path, "Note", "--format", "csv").stdout
+    assert {row["name"]: row["made"] for row in csv.DictReader(io.StringIO(table))} == {
+        name: text if isinstance(text, str) else str(text) for name, text in seconds.items()
+    }
+    for form in ("jsonl", "csv"):
+        again = tmp_path / f"{form}.sqlite"
+        done = run(
+            "load", again, "--model", path, "--format", form, input=run("dump", path, "Note", "--format", form).stdout
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        with closing(sqlite3.connect(again)) as database:
+            assert dict(database.execute("SELECT ZNAME, ZMADE FROM ZNOTE")) == {each: float(each) for each in seconds}

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+import subprocess
+import time
+from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import run
+from conftest import TOOL, run
 from corestone import Container, Model
 from corestone.object import object_id
 
@@ -712,3 +716,133 @@ def test_an_abstract_entity_has_no_objects_of_its_own(zoo: Path, tmp_path: Path)
     done = run("load", tmp_path / "new.sqlite", "--model", zoo, input='{"@entity": "Animal", "name": "x"}\n')
     assert done.returncode == 1
     assert "standard input:1: Animal is abstract, so there are no objects of it" in done.stderr
+
+
+# What relationships lead to
+
+
+@pytest.fixture
+def groups(tmp_path: Path) -> tuple[Path, dict[str, str]]:
+    """A store with three tags, a person who has the first, groups of which two have one title; and the URIs of all."""
+    spec: dict[str, dict[str, Any]] = {
+        "Person": {"@unique": ["mail"], "mail": "string", "rank": "int32 = 5", "tags": "to-many Tag inverse people",
+                   "group": "to-one Group? inverse people"},
+        "Tag": {"name": "string", "people": "to-many Person inverse tags"},
+        "Group": {"title": "string?", "people": "to-many Person inverse group"},
+    }  # fmt: skip
+    path = tmp_path / "groups.sqlite"
+    with Container(Model(spec), path) as container:
+        context = container.context()
+        made = {name: context.insert("Tag", name=name) for name in "abc"}
+        made.update((title, context.insert("Group", title=title)) for title in ("x", "y"))
+        context.insert("Group", title="x")
+        made["ada"] = context.insert("Person", mail="ada", tags={made["a"]}, group=made["y"])
+        context.save()
+        return path, {name: object_id(each).uri for name, each in made.items()}
+
+
+def dumped(path: Path, entity: str, *words: str | Path) -> list[dict[str, Any]]:
+    found = run("dump", path, entity, *words)
+    assert (found.returncode, found.stderr) == (0, "")
+    return [json.loads(line) for line in found.stdout.splitlines()]
+
+
+def test_members_are_added_and_named_by_uri_or_by_a_name_of_the_file(groups: tuple[Path, dict[str, str]]) -> None:
+    path, uris = groups
+    text = lines(
+        {"@entity": "Person", "mail": "ada", "tags": [uris["b"], "new"]},
+        {"@entity": "Tag", "@id": "new", "name": "new"},
+        {"@entity": "Person", "mail": "bob", "tags": uris["c"], "group": uris["x"]},
+        {"@entity": "Person", "mail": "eve", "group": None, "tags": None},
+        {"@entity": "Person", "mail": "ada", "tags": []},
+    )
+    done = run("load", path, "--upsert", input=text)
+    assert (done.returncode, done.stdout) == (0, f"loaded 3 objects, changed 2 into {path}\n")
+    assert [(each["mail"], each["group"], each["tags"]) for each in dumped(path, "Person")] == [
+        ("ada", "Group/p2", ["Tag/p1", "Tag/p2", "Tag/p4"]), ("bob", "Group/p1", ["Tag/p3"]), ("eve", None, []),
+    ]  # fmt: skip
+    done = run("load", path, "--upsert", "--entity", "Person", "--format", "csv", input="mail,group,tags\nada,,\n")
+    assert done.returncode == 0
+    assert [(each["group"], len(each["tags"])) for each in dumped(path, "Person", "mail == 'ada'")] == [(None, 3)]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ({"group.title": "x"}, 'Person.group: more than one Group has the title "x"'),
+        ({"group.title": "z"}, 'Person.group: no Group has the title "z"'),
+        ({"group": "x-coredata://ABC/Group/p1"}, "Person.group leads to x-coredata://ABC/Group/p1, which is no @id"),
+        ({"group": "{a}"}, "Person.group leads to Group, and not to Tag"),
+        ({"tags": ["{a}", "none"]}, "Person.tags leads to none, which is no @id of the files"),
+    ],
+)
+def test_what_a_relationship_cannot_lead_to(
+    groups: tuple[Path, dict[str, str]], line: dict[str, Any], message: str
+) -> None:
+    path, uris = groups
+    before = path.read_bytes()
+    text = lines({"mail": "bob", **line}).replace("{a}", uris["a"])
+    done = run("load", path, "--entity", "Person", input=text)
+    assert (done.returncode, done.stdout.split(":")[0]) == (1, f"nothing was loaded into {path}")
+    assert f"standard input:1: {message}" in done.stderr
+    assert path.read_bytes() == before
+
+
+def test_an_object_is_found_by_a_value_or_by_none(groups: tuple[Path, dict[str, str]]) -> None:
+    path, _ = groups
+    text = "mail,group.title\nbob,y\neve,\nfay,y\n"
+    done = run("load", path, "--entity", "Person", "--format", "csv", input=text)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [(each["mail"], each["group"]) for each in dumped(path, "Person")] == [
+        ("ada", "Group/p2"), ("bob", "Group/p2"), ("eve", None), ("fay", "Group/p2"),
+    ]  # fmt: skip
+
+
+def test_derived_attributes_are_computed_whatever_a_line_says(tmp_path: Path) -> None:
+    model = Model()
+    model.entity("Note").attribute("name", "string").attribute(
+        "upper", "string", optional=True, derived="uppercase:(name)"
+    )
+    Container(model, tmp_path / "notes.sqlite").close()
+    for form, text in (("jsonl", '{"name": "a", "upper": "wrong"}\n'), ("csv", "name,upper\nb,wrong\n")):
+        done = run("load", tmp_path / "notes.sqlite", "--entity", "Note", "--format", form, input=text)
+        assert (done.returncode, done.stderr) == (0, "")
+    assert [each["upper"] for each in dumped(tmp_path / "notes.sqlite", "Note")] == ["A", "B"]
+
+
+def test_decimals_keep_38_digits(tmp_path: Path) -> None:
+    spec = {"N": {"price": "decimal?"}}
+    model = store(tmp_path / "model.sqlite", spec)
+    numbers = ["1" * 38, "0." + "1" * 38, "-1." + "2" * 37, "7" * 38 + "000", "3e40"]
+    text = "".join(f'{{"price": {each}}}\n{{"price": "{each}"}}\n' for each in numbers)
+    for name, form, given in (("a.xml", "jsonl", text), ("b.binary", "csv", "price\n" + "\n".join(numbers) + "\n")):
+        words: list[str | Path] = ["--model", model, "--type", name.split(".")[1], "--entity", "N", "--format", form]
+        done = run("load", tmp_path / name, *words, input=given)
+        assert (done.returncode, done.stderr) == (0, ""), form
+        found = [Decimal(each["price"]) for each in dumped(tmp_path / name, "N", "--model", model)]
+        expected = [Decimal(each) for each in numbers for _ in range(2 if form == "jsonl" else 1)]
+        assert found == expected, form
+
+
+def test_going_on_saves_a_thousand_lines_at_a_time(tmp_path: Path) -> None:
+    """Each batch is in the store before the next line is read."""
+    path = store(tmp_path / "customers.sqlite", CUSTOMERS)
+    words = [str(TOOL), "load", str(path), "--entity", "Customer"]
+    for more, saved in (([], 0), (["--keep-going"], 1000), (["--batch", "1001"], 1001), (["--batch", "1003"], 0)):
+        process = subprocess.Popen([*words, *more], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert process.stdin is not None
+        # The tool reads ahead in pieces, so it has seen them all when it waits for more.
+        process.stdin.write(lines(*({"no": n} for n in range(1002))))
+        process.stdin.flush()
+        with closing(sqlite3.connect(path)) as database:
+            for _ in range(500 if saved else 20):
+                (count,) = database.execute("SELECT count(*) FROM ZCUSTOMER").fetchone()
+                if count > 0:
+                    break
+                time.sleep(0.01)
+            assert count == saved, more
+        process.kill()
+        process.communicate()
+        with closing(sqlite3.connect(path)) as database:
+            database.execute("DELETE FROM ZCUSTOMER")
+            database.commit()

@@ -653,3 +653,69 @@ def test_a_single_model_has_no_versions(tmp_path: Path) -> None:
     found = run("model", "add", model, "version", "2")
     assert found.returncode == 2 and "only an .xcdatamodeld has versions" in found.stderr
     assert list(Model.load(model)) == ["A"]
+
+
+def test_everything_that_names_a_part_follows_a_new_name(notes: Path) -> None:
+    edit(notes, "add", "attribute", "Note.upper", "String", "derivationExpression=uppercase:(title)")
+    edit(notes, "add", "attribute", "Tag.count", "Integer 64", "derivationExpression=notes.@count")
+    edit(notes, "add", "attribute", "Tag.name", "String")
+    edit(notes, "add", "entity", "Draft", "parentEntity=Note")
+    edit(notes, "add", "fetched", "Tag.similar", "Note", "title == $FETCH_SOURCE.name AND ANY tags.name == 'x'")
+    edit(notes, "add", "template", "ranked", "Note", "title == $title AND rank > 1")
+    edit(notes, "add", "template", "tagged", "Tag", "ANY notes.title == 'title'")
+    edit(notes, "add", "configuration", "Local", "Tag", "Note")
+    edit(notes, "add", "index", "Note.byTitle", "title", "rank", "--where", "title != 'x'")
+    edit(notes, "add", "constraint", "Note", "title", "rank")
+    edit(notes, "rename", "Note.title", "head")
+    edit(notes, "rename", "Note", "Entry")
+    edit(notes, "rename", "Tag.notes", "entries")
+    edit(notes, "rename", "Tag.name", "word")
+    shown = run("model", "show", notes).stdout
+    assert [line.strip() for line in shown.splitlines()] == [
+        "entity Draft: inherits from Entry, class Draft, codeGenerationType class",
+        "entity Entry: class Entry, codeGenerationType class",
+        "attribute head: String",
+        "attribute rank: Integer 16, optional, default 0, usesScalarValueType YES",
+        "attribute upper: String, optional, derived from uppercase:(head)",
+        "relationship tags: Tag, optional, to-many, ordered, inverse entries",
+        'index byTitle: head, rank where head != "x"',
+        "unique head, rank",
+        "entity Tag: class Tag, codeGenerationType class",
+        "attribute count: Integer 64, optional, default 0, derived from count:(entries), usesScalarValueType YES",
+        "attribute word: String, optional",
+        "relationship entries: Entry, optional, to-many, inverse tags",
+        'fetched property similar: Entry where head == $FETCH_SOURCE.word AND ANY tags.word == "x"',
+        "fetch request ranked: Entry where head == $title AND rank > 1",
+        'fetch request tagged: Tag where ANY entries.head == "title"',
+        "configuration Local: Tag, Entry",
+    ]
+
+
+def test_what_cannot_be_without_a_part_goes_with_it(notes: Path) -> None:
+    edit(notes, "add", "entity", "Draft", "parentEntity=Note")
+    edit(notes, "add", "index", "Note.byTitle", "rank", "title")
+    edit(notes, "add", "index", "Note.byRank", "rank")
+    edit(notes, "add", "constraint", "Note", "title", "rank")
+    edit(notes, "add", "constraint", "Note", "rank")
+    edit(notes, "add", "fetched", "Tag.all", "Note")
+    edit(notes, "add", "template", "ranked", "Note", "rank > 1")
+    edit(notes, "add", "template", "tags", "Tag")
+    edit(notes, "add", "configuration", "Local", "Note", "Tag")
+
+    def kept() -> list[str]:
+        return [line.strip().split(":")[0] for line in run("model", "show", notes).stdout.splitlines()]
+
+    before = kept()
+    edit(notes, "remove", "Note.title")
+    gone = ["attribute title", "index byTitle", "unique title, rank"]
+    assert kept() == [line for line in before if line not in gone]
+    edit(notes, "remove", "Note.tags")
+    gone += ["relationship tags"]
+    assert kept() == [line for line in before if line not in gone]
+    edit(notes, "remove", "Note")
+    assert run("model", "show", notes).stdout.splitlines() == [
+        "entity Draft: class Draft, codeGenerationType class",
+        "entity Tag: class Tag, codeGenerationType class",
+        "fetch request tags: Tag",
+        "configuration Local: Tag",
+    ]
