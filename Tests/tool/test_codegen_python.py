@@ -169,3 +169,51 @@ def test_mistakes(arguments: list[str], code: int, words: str) -> None:
     found = run("model", "codegen", PACKAGES, *arguments)
     assert (found.returncode, found.stdout) == (code, "")
     assert words in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("language", "machine", "human", "beside"),
+    [
+        ("python", "_{}.py", "{}.py", {"__init__.py", "py.typed"}),
+        ("swift", "_{}.swift", "{}.swift", set[str]()),
+    ],
+)
+def test_whose_file_an_entity_has(tmp_path: Path, language: str, machine: str, human: str, beside: set[str]) -> None:
+    """By what Xcode's inspector says; where it says nothing of any entity, all are taken for Category/Extension."""
+    for kinds, expected, with_all in (
+        ({"A": "class", "B": "category", "C": ""}, "_A _B B", "_A _B B _C C"),
+        ({"A": "", "B": ""}, "_A A _B B", "_A A _B B"),
+        ({"A": "category", "B": "class"}, "_A A _B", "_A A _B"),
+    ):
+        model = tmp_path / "M.xcdatamodel"
+        model.mkdir(exist_ok=True)
+        entities = "".join(
+            f"<entity name='{name}' representedClassName='{name}'"
+            + (f" codeGenerationType='{kind}'/>" if kind else "/>")
+            for name, kind in kinds.items()
+        )
+        (model / "contents").write_text(f"<model>{entities}</model>")
+        for more, names in (([], expected), (["--all"], with_all)):
+            folder = tmp_path / f"code{len(list(tmp_path.iterdir()))}"
+            done = run("model", "codegen", model, "--language", language, "-o", folder, *more)
+            by_hand = "" if more or "" not in kinds.values() or not any(kinds.values()) else "C"
+            told = f"corestone: the code of {by_hand} is written by hand; --all writes it too\n" if by_hand else ""
+            assert (done.returncode, done.stderr) == (0, told)
+            written = [path.name for path in folder.iterdir() if path.suffix != ".pyi"]
+            assert sorted(map(str, done.stdout.splitlines())) == sorted(str(path) for path in folder.iterdir())
+            files = {(machine if name.startswith("_") else human).format(name.lstrip("_")) for name in names.split()}
+            if language == "python":
+                files = {name.lower() for name in files}
+            assert set(written) == files | beside, (kinds, more)
+
+
+def test_the_name_of_a_model_in_code(tmp_path: Path) -> None:
+    for words, name in (([], "Odd"), (["--name", "Other"], "Other")):
+        folder = tmp_path / name
+        assert run("model", "codegen", ODD, "--language", "c", "-o", folder, *words).returncode == 0
+        assert sorted(path.name for path in folder.iterdir()) == [f"{name}.h", f"_{name}.h"]
+        code = (folder / f"_{name}.h").read_text(encoding="utf-8")
+        assert f"{name.upper()}_IMPLEMENTATION" in code and f"{name.lower()}_bind(" in code
+    refused = run("model", "codegen", ODD, "--language", "c", "-o", tmp_path / "bad", "--name", "../x")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "--name is part of the names of files" in refused.stderr and not (tmp_path / "bad").exists()

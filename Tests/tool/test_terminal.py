@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
 import pty
 import re
+import select
 import struct
 import subprocess
 import termios
+import time
 import unicodedata
 from pathlib import Path
 
@@ -307,3 +310,27 @@ def test_of_a_long_line_of_metadata_the_middle_is_left_out(zoo: Path, tmp_path: 
         else:
             assert line.startswith(whole[:7500]) and line.endswith(whole[-2500:]) and "1 bytes left out" in line
         assert json.loads(run("metadata", store, "--format", "json").stdout)["own"] == text
+
+
+def test_a_bar_comes_after_half_a_second_and_goes_at_the_end(zoo: Path, tmp_path: Path) -> None:
+    master, slave = pty.openpty()
+    words = [str(TOOL), "load", str(tmp_path / "new.sqlite"), "--model", str(zoo), "--entity", "Fish"]
+    pipe, surroundings = subprocess.PIPE, {**os.environ, "TERM": "xterm"}
+    start = time.monotonic()
+    process = subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=slave, text=True, env=surroundings)
+    os.close(slave)
+    assert process.stdin is not None
+    for number in range(2000):
+        process.stdin.write(json.dumps({"name": str(number)}) + "\n")
+        process.stdin.flush()
+        if select.select([master], [], [], 0.01)[0]:
+            break
+    assert time.monotonic() - start >= 0.5
+    told, _ = process.communicate(timeout=60)
+    assert (process.returncode, told.split()[:2]) == (0, ["loaded", str(number + 1)])
+    printed = b""
+    with contextlib.suppress(OSError):
+        while piece := os.read(master, 65536):
+            printed += piece
+    os.close(master)
+    assert printed.startswith(b"\rloading ") and printed.endswith(b"\r\x1b[K")
