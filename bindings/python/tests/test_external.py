@@ -131,3 +131,17 @@ def test_a_deleted_object_that_is_saved_again(
     assert [(each.data, each.thumbnail) for each in found] == [(b"newer" * SIZE, b"small"), (b"new" * SIZE, b"small")]
     if not is_same:
         other.close()
+
+
+def test_what_is_larger_than_100_kilobytes_lies_in_a_file(album: Model, tmp_path: Path) -> None:
+    with Container(album, tmp_path / "sizes.sqlite") as container:
+        ctx = container.context()
+        photo = ctx.insert("Photo", title="a")
+        for size, is_file in ((102_400, False), (102_401, True), (102_402, True), (102_400, False), (0, False)):
+            photo.data = bytes(size)
+            photo.thumbnail = bytes(size)
+            ctx.save()
+            files = list((tmp_path / ".sizes_SUPPORT" / "_EXTERNAL_DATA").glob("*"))
+            assert [file.stat().st_size for file in files] == [size] * is_file, size
+            with container.context() as other:
+                assert other.fetch("Photo")[0].data == bytes(size)

@@ -189,3 +189,37 @@ def test_arguments_without_text(staff: Context) -> None:
         staff.fetch("Employee", None, 7)
     with pytest.raises(InvalidArgumentError, match="no text"):
         staff.fetch("Employee", Predicate("age > 1"), 7)
+
+
+UNDECIDED: list[tuple[str, bool | str]] = [
+    ("(a.b)[0] == 1", True), ("a.b[0] == 1", "b\\[0\\] for the name of a key"),
+    ("'abc' CONTAINS ''", False), ("'abc' BEGINSWITH ''", False), ("'abc' ENDSWITH ''", False), ("'abc' LIKE ''", False),
+    ("'typed' == 5", False), ("'typed' != 5", True),
+    ("5 CONTAINS 'a'", "can't use contains operator with collection 5 \\(not a collection\\)"),
+    ("$v := 3 == 3", True), ("$v := 3 == 4", False), ("length:('abc') == 3", True),
+    ("5 BETWEEN {10, 1}", False), ("5 BETWEEN {1, 10}", True), ("1 BETWEEN {1, 1}", True),
+    ("min:({}) == nil", True), ("max:({}) == nil", True), ("{}.@min.self == nil", True),
+    ("'a' NOT IN {'b'}", True), ("'a' NOT IN {'a'}", False), ("ANY {1, 2} NOT IN {1}", True),
+    ("ANY {1, 1} NOT IN {1}", False), ("ALL {1, 2} NOT IN {1}", False), ("ALL {3, 2} NOT IN {1}", True),
+    ("1 | 2 ^ 3 & 5 << 1 == 1", True), ("1 + 2 << 1 == 6", True), ("7 ^ 3 & 1 == 6", True), ("8 >> 1 + 1 == 2", True),
+    ("2 ** 3 ** 2 == 64", True), ("2 * 3 ** 2 == 18", True),
+    ("'A' IN[c] {'a'}", False), ("'A' IN[c] 'xay'", True), ("'A' IN 'xay'", False),
+    ("'hello world' TOKENMATCHES 'wor'", True), ("'hello world' TOKENMATCHES 'orl'", False),
+    ("'public.png' UTI-CONFORMS-TO 'public.image'", True), ("'public.image' UTI-CONFORMS-TO 'public.png'", False),
+    ("FUNCTION('abc', 'length') == 3", True), ("FUNCTION('abc', 'exit') == 3", "there is no function exit for a string"),
+    ("s.@unionOfObjects.self == 1", "unionOfObjects"),
+    ("CAST('NSString', 'Class') == 'NSString'", True), ("CAST(5, 'Class') == '5'", "5 is a number and cannot be cast"),
+    ("1 / 0 == 1", "division by zero in 1 / 0"), ("1.0 / 0 == 1", "division by zero"), ("0 ** -1 > 1e308", True),
+    ("count:('abc') == 1", True), ("count:(nil) == 0", True), ("count:({1, 2}) == 2", True), ("nil < 5", False),
+]  # fmt: skip
+
+
+def test_where_others_disagree_or_say_nothing() -> None:
+    values: dict[str, Any] = {"a": {"b": [1, 2]}, "s": {1, 2}}
+    for text, expected in UNDECIDED:
+        if isinstance(expected, bool):
+            assert Predicate(text).evaluate(values) is expected, text
+        else:
+            with pytest.raises(PredicateError, match=expected):
+                Predicate(text).evaluate(values)
+    assert str(Predicate("a == %@", {"k": "v", "b": 1})) == 'a == {b=1, k="v"}'

@@ -356,3 +356,92 @@ def test_orders_of_a_locale_with_and_without_icu(tmp_path: Path, icu: str, selec
     words = [sys.executable, "-c", ORDERS, selector, json.dumps(orders)]
     done = subprocess.run(words, cwd=tmp_path, env=surroundings, capture_output=True, text=True, check=True)
     assert [json.loads(line) for line in done.stdout.splitlines()] == orders * 2, done.stderr
+
+
+def test_a_fetch_judges_by_unsaved_values_of_the_fetched_objects_alone(ctx: Context) -> None:
+    author = ctx.insert("Author", name="old")
+    for title in "ab":
+        ctx.insert("Book", title=title, author=author)
+    ctx.save()
+    author.name = "new"
+    for text, found in (("author.name == 'old'", ["a", "b"]), ("author.name == 'new'", [])):
+        assert titles(ctx.fetch("Book", text, sort="title")) == found, text
+    # An object with changes of its own is judged by what it leads to now.
+    ctx.fetch("Book", "title == 'a'")[0].rank = 5
+    assert titles(ctx.fetch("Book", "author.name == 'new'")) == ["a"]
+    assert titles(ctx.fetch("Book", "author.name == 'old'")) == ["b"]
+    ctx.save()
+    assert titles(ctx.fetch("Book", "author.name == 'new'", sort="title")) == ["a", "b"]
+
+
+def test_an_object_that_was_never_saved_stays_as_it_is_in_a_refresh(ctx: Context) -> None:
+    saved = ctx.insert("Book", title="saved")
+    ctx.save()
+    new = ctx.insert("Book", title="new", rank=7)
+    saved.title = "changed"
+    for merge in (True, False):
+        ctx.refresh(new, merge=merge)
+        assert (new.title, new.rank, new.is_inserted) == ("new", 7, True)
+    ctx.refresh(saved, merge=True)
+    assert saved.title == "changed"
+    ctx.refresh(saved, merge=False)
+    assert saved.title == "saved"
+
+
+def test_what_counts_as_a_changed_value(ctx: Context) -> None:
+    author = ctx.insert("Author", name="a")
+    book = ctx.insert("Book", title="b", author=author)
+    assert book.changed_values() == {"title": "b", "rank": 0, "author": author}
+    assert author.has_persistent_changed_values
+    ctx.save()
+    for obj in (book, author):
+        assert (obj.changed_values(), obj.has_persistent_changed_values) == ({}, False)
+    for name, value, former in (
+        ("title", "c", "b"),
+        ("rank", 1, 0),
+        ("author", None, author),
+        ("price", Decimal(1), None),
+    ):
+        setattr(book, name, value)
+        assert book.changed_values() == {name: value}
+        assert book.has_persistent_changed_values
+        setattr(book, name, former)
+        assert (book.changed_values(), book.has_persistent_changed_values) == ({}, False), name
+    ctx.rollback()
+    ctx.refresh_all()
+    # Members that nobody loaded are not loaded for an answer.
+    book.author = None
+    assert author.changed_values() == {"books": None}
+
+
+def test_other_variables_of_a_fetched_property_are_an_error_when_it_is_read(tmp_path: Path) -> None:
+    model = Model({"Note": {"name": "string?"}})
+    model["Note"].fetched(
+        "same", "Note", "name == $FETCH_SOURCE.name AND $FETCHED_PROPERTY.name == 'same'", sort="name"
+    )
+    model["Note"].fetched("wrong", "Note", "name == $OTHER")
+    model["Note"].fetched("info", "Note", "name == $FETCHED_PROPERTY.userInfo.key")
+    for kind in TYPES:
+        with Container(model, tmp_path / kind, type=kind, unsaved="discard") as container:
+            ctx = container.context()
+            note = ctx.insert("Note", name="a")
+            ctx.save()
+            assert [each.name for each in note.same] == ["a"]
+            assert list(note.info) == []
+            with pytest.raises(PredicateError, match="OTHER"):
+                list(note.wrong)
+
+
+def test_a_value_that_was_changed_in_place_is_saved_when_it_is_set_again(tmp_path: Path) -> None:
+    model = Model({"Note": {"box": "transformable?"}})
+    for kind in TYPES:
+        with Container(model, tmp_path / kind, type=kind, unsaved="discard") as container:
+            ctx = container.context()
+            note = ctx.insert("Note", box=[1, 2])
+            ctx.save()
+            note.box.append(3)
+            note.box = list(note.box)
+            assert ctx.has_changes
+            ctx.save()
+            with container.context() as other:
+                assert other.fetch("Note")[0].box == [1, 2, 3], kind
