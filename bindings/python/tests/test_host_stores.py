@@ -1502,3 +1502,194 @@ def test_nodes_made_by_hand(model: Model) -> None:
     for ask in bodies:
         with pytest.raises(InvalidHandleError, match="The save of this request is over, or it was made by hand"):
             ask()
+
+
+# -------- what the page of these stores promises -------------------------------------------------------------
+
+
+def test_each_reference_has_one_uri_and_each_uri_one_reference() -> None:
+    spelled: list[tuple[Any, str]] = [
+        (42, "42"), (0, "0"), (-5, "-5"), (1 << 62, "4611686018427387904"),
+        (b"\x01\xab\xff", "%3C01abff%3E"), (b"\x00", "%3C00%3E"),
+        ("key with/slash", "key%20with/slash"), ("\u00e9?#%", "%C3%A9%3F%23%25"), ("a/../b", "a/../b"), ("p", "p"),
+        # What reads like a number or like bytes is spelled otherwise.
+        ("42", "%342"), ("-5", "%2D5"), ("0", "%30"), ("<01abff>", "%3C%301abff%3E"), ("<>", "%3C%3E"),
+        ("7x", "7x"), ("00", "00"), ("1.5", "1.5"),
+    ]  # fmt: skip
+    with open_mem() as container:
+        person = container.model["Person"]
+        ids = [container.store.new_object_id(person, reference) for reference, _ in spelled]
+        assert [each.uri for each in ids] == [
+            f"x-coredata://{container.store.identifier}/Person/p{text}" for _, text in spelled
+        ]
+        assert len(set(ids)) == len(ids)
+        for each, (reference, _) in zip(ids, spelled):
+            found = container.object_id(each.uri)
+            assert found == each
+            assert (type(each.reference), each.reference) == (type(reference), reference)
+        for nothing in ("", b""):
+            with pytest.raises(InvalidArgumentError, match="text or bytes that are not empty"):
+                container.store.new_object_id(person, nothing)
+
+
+def test_coordinators_agree_on_the_ids_of_a_store() -> None:
+    model = Model(PEOPLE)
+    with Container(model, "here", type=mem()) as one, Container(model, "here", type=mem()) as other:
+        ctx = one.context()
+        ada = ctx.insert("Person", name="Ada")
+        ctx.save()
+        theirs = other.context().first("Person")
+        assert theirs.id == ada.id
+        assert hash(theirs.id) == hash(ada.id)
+        assert other.context().get(ada.id).name == "Ada"
+
+
+def test_a_save_asks_for_references_saves_and_tells_of_objects_in_this_order() -> None:
+    with open_mem() as container:
+        ctx = container.context()
+        log = host(container).log
+        made = []
+        for count in (1, 3):
+            log.clear()
+            made += [ctx.insert("Person", name="x") for _ in range(count)]
+            ctx.save()
+            assert log == ["obtain_permanent_ids", f"save {count} 0 0", "did_register"]
+        log.clear()
+        ctx.save()
+        assert log == ["save 0 0 0"]
+        made[0].name = "y"
+        ctx.delete(made[1])
+        log.clear()
+        ctx.save()
+        assert [line for line in log if line.startswith("save")] == ["save 0 1 1"]
+        log.clear()
+        new = ctx.insert("Person", name="z")
+        ctx.obtain_permanent_ids([new])
+        assert log == ["obtain_permanent_ids"]
+        ctx.save()
+        assert log == ["obtain_permanent_ids", "save 1 0 0", "did_register"]
+
+
+@pytest.mark.parametrize("way", ["rollback", "fails", "conflict"])
+def test_when_references_are_asked_for_again(way: str) -> None:
+    """After a rollback, and when the store reports a new row that it does not have; not when a save fails."""
+
+    class Counting(MemStore):
+        asked = 0
+        trouble = True
+
+        def obtain_permanent_ids(self, objects: Sequence[IncrementalStoreNode]) -> Any:
+            Counting.asked += 1
+            return [f"{Counting.asked}.{place}" for place in range(len(objects))]
+
+        def save(self, request: SaveChangesRequest) -> Any:
+            if Counting.trouble:
+                Counting.trouble = False
+                if way == "fails":
+                    raise OSError("no answer")
+                if way == "conflict":
+                    request.add_conflict(next(iter(request.inserted_objects)))
+                    return None
+            return super().save(request)
+
+    corestone.register_store_type("Counting", Counting)
+    with Container(Model(PEOPLE), "x", type="Counting", unsaved="discard") as container:
+        ctx = container.context()
+        ctx.merge_policy = MergePolicy.OBJECT_TRUMP
+        ada = ctx.insert("Person", name="Ada")
+        if way == "rollback":
+            ctx.obtain_permanent_ids([ada])
+            assert ada.id.reference == "1.0"
+            ctx.rollback()
+            ada = ctx.insert("Person", name="Ada")
+            Counting.trouble = False
+        elif way == "fails":
+            with pytest.raises(CallbackError):
+                ctx.save()
+        ctx.save()
+        assert (ada.id.reference, Counting.asked) == (("1.0", 1) if way == "fails" else ("2.0", 2))
+        assert [person.name for person in container.context().fetch("Person")] == ["Ada"]
+
+
+def test_versions_begin_anew_behind_the_highest() -> None:
+    told: list[tuple[int, int]] = []
+
+    class Telling(MemStore):
+        def save(self, request: SaveChangesRequest) -> Any:
+            told.extend((node.old_version, node.version) for node in request.updated_objects)
+            return super().save(request)
+
+    corestone.register_store_type("Telling", Telling)
+    with Container(Model(PEOPLE), "x", type="Telling") as container:
+        for version in (1, 2147483646, 2147483647):
+            host(container).data.put("Person", f"v{version}", {"name": str(version)})
+            host(container).data.rows["Person"][f"v{version}"].version = version
+        ctx = container.context()
+        for person in ctx.fetch("Person", sort="name"):
+            person.age = 1
+            ctx.save()
+            person.age = 2
+            ctx.save()
+    assert told == [
+        (1, 2), (2, 3), (2147483646, 2147483647), (2147483647, 1), (2147483647, 1), (1, 2),
+    ]  # fmt: skip
+
+
+def test_a_row_that_a_policy_brings_back_has_a_version_far_above_its_last_one() -> None:
+    with open_mem() as container:
+        ctx = container.context()
+        ctx.merge_policy = MergePolicy.OBJECT_TRUMP
+        ada = ctx.insert("Person", name="Ada")
+        ctx.save()
+        rows = host(container).data.rows["Person"]
+        reference = ada.id.reference
+        assert rows.pop(reference).version == 1
+        ada.age = 5
+        ctx.save()
+        assert (ada.id.reference, rows[reference].values) == (reference, {"name": "Ada", "age": 5})
+        assert rows[reference].version > 1000
+
+
+def test_keys_that_the_entity_does_not_have_are_left_out() -> None:
+    class Generous(MemStore):
+        def execute_fetch(self, request: Any) -> Any:
+            values = {"name": "Ada", "hobby": "chess", "level": 7, "boss": None}
+            return [IncrementalStoreNode(RowID(request.entity, 1), values, 1)]
+
+    corestone.register_store_type("Generous", Generous)
+    with corestone.log.recorded(0) as told, Container(Model(PEOPLE), "x", type="Generous") as container:
+        (ada,) = container.context().fetch("Person")
+        assert (ada.name, ada.age) == ("Ada", None)
+        assert not hasattr(ada, "hobby")
+    assert told == []
+
+
+def test_a_fetch_costs_one_call_and_one_for_each_batch_of_faults() -> None:
+    class Sparse(MemStore):
+        def execute_fetch(self, request: Any) -> Any:
+            return [node.object_id for node in super().execute_fetch(request)]
+
+    corestone.register_store_type("Sparse", recorded(Sparse))
+    with Container(Model(PEOPLE), "x", type="Sparse") as container:
+        for place in range(1000):
+            host(container).data.put("Person", f"r{place}", {"name": f"n{place}"}, manager=None)
+        counts = host(container).counts
+        found = container.context().fetch("Person")
+        assert len(found) == 1000
+        assert (counts["fetch"], counts["new_values"], counts["relationship"]) == (1, 0, 0)
+        assert {person.name for person in found} == {f"n{place}" for place in range(1000)}
+        calls = host(container).log.count("new_values")
+        assert calls <= 10
+        assert (counts["fetch"], counts["new_values"], counts["relationship"]) == (1, 1000, 0)
+    # With values, nothing more is asked; what rows leave out of a relationship is one call for all of them.
+    with open_mem() as container:
+        for place in range(100):
+            host(container).data.put("Person", f"r{place}", {"name": f"n{place}"})
+        counts = host(container).counts
+        people = container.context().fetch("Person")
+        assert {person.manager for person in people} == {None}
+        log = [line for line in host(container).log if not line.startswith("did_")]
+        assert log.count("fetch") == 1
+        assert log.count("new_values") == 0
+        assert log.count("relationship manager") == 1
+        assert counts["relationship"] == 100

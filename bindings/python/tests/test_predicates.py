@@ -193,7 +193,8 @@ def test_arguments_without_text(staff: Context) -> None:
 
 UNDECIDED: list[tuple[str, bool | str]] = [
     ("(a.b)[0] == 1", True), ("a.b[0] == 1", "b\\[0\\] for the name of a key"),
-    ("'abc' CONTAINS ''", False), ("'abc' BEGINSWITH ''", False), ("'abc' ENDSWITH ''", False), ("'abc' LIKE ''", False),
+    ("'abc' CONTAINS ''", False), ("'abc' BEGINSWITH ''", False), ("'abc' ENDSWITH ''", False),
+    ("'abc' LIKE ''", False), ("'' LIKE ''", True), ("'abc' MATCHES ''", False),
     ("'typed' == 5", False), ("'typed' != 5", True),
     ("5 CONTAINS 'a'", "can't use contains operator with collection 5 \\(not a collection\\)"),
     ("$v := 3 == 3", True), ("$v := 3 == 4", False), ("length:('abc') == 3", True),
@@ -206,7 +207,8 @@ UNDECIDED: list[tuple[str, bool | str]] = [
     ("'A' IN[c] {'a'}", False), ("'A' IN[c] 'xay'", True), ("'A' IN 'xay'", False),
     ("'hello world' TOKENMATCHES 'wor'", True), ("'hello world' TOKENMATCHES 'orl'", False),
     ("'public.png' UTI-CONFORMS-TO 'public.image'", True), ("'public.image' UTI-CONFORMS-TO 'public.png'", False),
-    ("FUNCTION('abc', 'length') == 3", True), ("FUNCTION('abc', 'exit') == 3", "there is no function exit for a string"),
+    ("FUNCTION('abc', 'length') == 3", True),
+    ("FUNCTION('abc', 'exit') == 3", "there is no function exit for a string"),
     ("s.@unionOfObjects.self == 1", "unionOfObjects"),
     ("CAST('NSString', 'Class') == 'NSString'", True), ("CAST(5, 'Class') == '5'", "5 is a number and cannot be cast"),
     ("1 / 0 == 1", "division by zero in 1 / 0"), ("1.0 / 0 == 1", "division by zero"), ("0 ** -1 > 1e308", True),
