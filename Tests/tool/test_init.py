@@ -95,3 +95,19 @@ def test_a_folder_that_is_in_use(tmp_path: Path) -> None:
     (tmp_path / "Empty").mkdir()
     assert tool("init", "Empty", folder=tmp_path).returncode == 0
     assert tool("init", "missing/Notes", folder=tmp_path).returncode == 3
+
+
+def test_without_a_data_folder_the_store_is_in_that_of_the_home(tmp_path: Path) -> None:
+    assert tool("init", "Notes", folder=tmp_path).returncode == 0
+    environment = {key: value for key, value in os.environ.items() if key != "XDG_DATA_HOME"}
+    command, home = [sys.executable, "notes.py"], tmp_path / "home"
+    done = subprocess.run(
+        command,
+        cwd=tmp_path / "Notes",
+        env={**environment, "HOME": str(home)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines()[-1] == f"1 items in {home}/.local/share/Notes/Notes.sqlite"
+    assert (home / ".local" / "share" / "Notes" / "Notes.sqlite").exists()

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import shutil
+import sqlite3
 from pathlib import Path
 
+import corestone
 import pytest
 from conftest import ROOT, ZOO, compare, make_versions, run, settled
 from corestone import Container, Model
+from hostile import edit_metadata
 
 PACKAGES = ROOT / "examples" / "packages" / "Packages.xcdatamodeld"
 
@@ -238,3 +243,45 @@ def test_a_model_of_each_kind_reads_a_store_that_carries_none(zoo: Path, tmp_pat
         told = json.loads(run("show", store, "--format", "json", "--model", model).stdout)["store"]
         version = "Zoo" if model.suffix in (".xcdatamodeld", ".momd") else None
         assert (told["modelSource"], told["modelVersion"], told["type"]) == ("given", version, "XML")
+
+
+def test_why_a_store_may_only_be_read(zoo: Path, tmp_path: Path) -> None:
+    store = tmp_path / "zoo.sqlite"
+    identifier = corestone.metadata(zoo)["NSStoreUUID"]
+    newer = "it was written by a framework newer than known (version 99999; {} is the newest known)"
+    for sql, version, source, reason in (
+        ("", None, "cached", None),
+        ("DROP TABLE Z_MODELCACHE", None, "inferred", "its model was only inferred from its tables"),
+        ("", 99999, "cached", newer),
+    ):
+        shutil.copyfile(zoo, store)
+        with contextlib.closing(sqlite3.connect(store)) as database:
+            database.executescript(sql)
+        known = json.loads(run("show", zoo, "--format", "json").stdout)["store"]["frameworkVersion"]
+        edit_metadata(store, identifier, {"NSPersistenceFrameworkVersion": version} if version else {})
+        told = json.loads(run("show", store, "--format", "json").stdout)["store"]
+        assert told == {
+            "path": str(store),
+            "identifier": identifier,
+            "modelSource": source,
+            "modelVersion": None,
+            "readOnlyReason": reason and reason.format(known),
+            "type": "SQLite",
+            "frameworkVersion": version or known,
+        }
+        table = " ".join(run("show", store).stdout.split())
+        assert (f"may only be read: {told['readOnlyReason']}" in table) == (reason is not None)
+
+
+def test_messages_have_the_code_of_cocoa_behind_them(zoo: Path, tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("hello")
+    cases: list[tuple[list[str | Path], int]] = [
+        (["show", zoo, "--model", str(PACKAGES)], 134100),
+        (["show", tmp_path / "none.sqlite"], 134080),
+        (["fetch", tmp_path / "text", "A"], 134080),
+    ]
+    for words, code in cases:
+        refused = run(*words)
+        assert (refused.returncode, refused.stdout) == (3, "")
+        assert refused.stderr.startswith("corestone: ")
+        assert refused.stderr.endswith(f" [NSCocoaErrorDomain {code}]\n"), refused.stderr

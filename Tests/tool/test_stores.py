@@ -184,8 +184,9 @@ def test_a_backup_of_a_store_in_use(tmp_path: Path) -> None:
             writer.join()
     other = tmp_path / "other.sqlite"
     Container(Model({"A": {"name": "string"}}), other).close()
+    before = other.read_bytes()
     refused = run("backup", path, other)
-    assert refused.returncode == 3
+    assert (refused.returncode, refused.stdout, other.read_bytes()) == (3, "", before)
     assert "another store" in refused.stderr
 
 

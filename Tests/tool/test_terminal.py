@@ -105,7 +105,7 @@ def test_what_a_terminal_would_take_for_a_command_is_shown(zoo: Path, tmp_path: 
         context.save()
     printed = on_terminal(80, "fetch", path, "Evil", NO_COLOR="1")
     assert "\x1b" not in printed and "\x07" not in printed and "\x9b" not in printed
-    assert "␛[31mred␇␍⏎b c" in printed
+    assert "␛[31mred␇␍⏎b c\\u{9B}\\u{202E}" in printed
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["help"], ["-h"]])
