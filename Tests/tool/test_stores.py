@@ -703,3 +703,81 @@ def test_views_of_large_values_composites_and_several_entities(tmp_path: Path) -
     assert small[8:] == ("Team", "t") and large[8:] == ("Person", "p")
     assert large[3] is None and (tmp_path / ".notes_SUPPORT" / "_EXTERNAL_DATA" / large[4]).stat().st_size == 200_000
     assert entities == [("Person", "p"), ("Team", "t")]
+
+
+@pytest.mark.parametrize("name", ["zoo.sqlite", "zoo.xml", "zoo.binary"])
+def test_a_store_of_each_type_is_described_copied_and_destroyed(store: Path, tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    if path != store:
+        told("convert", store, path)
+    model = tmp_path / "model.sqlite"
+    shutil.copyfile(store, model)
+
+    def own() -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(told("metadata", path, "--format", "json"))
+        return {key: value for key, value in found.items() if not key.startswith(("NS", "_NS"))}
+
+    objects = told("dump", path, "--model", model)
+    words = [
+        "--set",
+        "a=1",
+        "--set",
+        "d:date=2024-02-29T00:00:00.5Z",
+        "--set",
+        "j:json=[1.5, true]",
+        "--set",
+        "b:data=AAEC",
+    ]
+    told("metadata", path, *words)
+    # Property lists in XML have whole seconds.
+    day = "2024-02-29T00:00:00Z" if name == "zoo.xml" else "2024-02-29T00:00:00.5Z"
+    assert own() == {"a": "1", "d": day, "j": [1.5, True], "b": "AAEC"}
+    told("metadata", path, "--remove", "a", "--remove", "j", "--set", "d=x")
+    assert own() == {"d": "x", "b": "AAEC"}
+    for key in ("NSStoreUUID", "NSStoreType", "NSStoreModelVersionHashes"):
+        for change in (["--set", f"{key}=x"], ["--remove", key]):
+            before = path.read_bytes()
+            refused = run("metadata", path, *change)
+            assert refused.returncode in (2, 3) and key in refused.stderr
+            assert path.read_bytes() == before
+    identifier = corestone.metadata(path)["NSStoreUUID"]
+    for command in ("copy", "backup"):
+        target = tmp_path / f"{command}{path.suffix}"
+        more = ["--model", str(model)] if command == "backup" else []
+        assert identifier in told(command, path, target, *more)
+        assert corestone.metadata(target)["NSStoreUUID"] == identifier
+        assert told("dump", target, "--model", model) == objects == told("dump", path, "--model", model)
+    told("destroy", path, "--yes")
+    assert path.exists() == (name == "zoo.sqlite")
+    assert run("show", path, "--model", model).returncode == 3
+
+
+def test_what_is_for_sqlite_alone_is_refused_for_others(store: Path, tmp_path: Path) -> None:
+    for name, kind in (("zoo.xml", "XML"), ("zoo.binary", "Binary")):
+        path = tmp_path / name
+        told("convert", store, path)
+        before = path.read_bytes()
+        for words, code in (
+            (["check"], 3), (["check", "--remove-leftovers"], 3), (["views"], 2), (["views", "--list"], 2),
+        ):  # fmt: skip
+            refused = run(words[0], path, *words[1:])
+            assert (refused.returncode, refused.stdout) == (code, ""), words
+            assert str(path) in refused.stderr and kind in refused.stderr
+        explained = told("fetch", path, "Animal", "name == 'emu'", "--explain", "--model", store).splitlines()
+        assert explained == [
+            'fetch Animal where name == "emu"', "plan:", "  SCAN Animal", "indexes: none", "in memory: nothing",
+        ]  # fmt: skip
+        assert path.read_bytes() == before
+
+
+def test_a_backup_is_brought_up_to_date(tmp_path: Path) -> None:
+    path, copy = tmp_path / "notes.sqlite", tmp_path / "copy.sqlite"
+    with Container(Model({"Note": {"text": "string", "data": "binary? external"}}), path) as container:
+        for number in range(3):
+            container.insert("Note", {"text": str(number), "data": bytes([number]) * 200_000})
+            container.delete("Note", "text == %@", str(number - 1))
+            told("backup", path, copy)
+            (found,) = map(json.loads, told("dump", copy).splitlines())
+            assert (found["text"], base64.b64decode(found["data"])) == (str(number), bytes([number]) * 200_000)
+            files = list((tmp_path / ".copy_SUPPORT" / "_EXTERNAL_DATA").iterdir())
+            assert len(files) == 1
