@@ -973,6 +973,53 @@ static void what_an_opening_tells(void) {
     end(&c);
 }
 
+/* A model with unique values, derived attributes or neither, on a store that can do some of it. */
+static void what_a_store_cannot_do_is_refused(void) {
+    for (unsigned asked = 0; asked < 4; asked++) {
+        cst_model *model = NULL;
+        cst_entity *note = NULL;
+        cst_attribute *upper = NULL;
+        const cst_string code = text("code");
+        OK(cst_model_new(&model, E));
+        OK(cst_model_add_entity(model, text("Note"), &note, E));
+        OK(cst_entity_add_attribute(note, code, CST_ATTRIBUTE_STRING, CST_PROPERTY_OPTIONAL, NULL, E));
+        if (asked & 1) OK(cst_entity_add_unique_constraint(note, 1, &code, E));
+        if (asked & 2) {
+            OK(cst_entity_add_attribute(note, text("upper"), CST_ATTRIBUTE_STRING, CST_PROPERTY_OPTIONAL, &upper, E));
+            OK(cst_attribute_set_derivation(upper, text("uppercase:(code)"), text_of_size(NULL, 0), E));
+        }
+        OK(cst_model_freeze(model, E));
+        for (unsigned can = 0; can < 6; can++) {
+            const bool is_atomic = can >= 4;
+            cst_store_callbacks callbacks = noting(is_atomic ? CST_STORE_ATOMIC : CST_STORE_INCREMENTAL);
+            cst_coordinator *coordinator = NULL;
+            cst_store *store = NULL;
+            if (can & 1) callbacks.abilities |= CST_STORE_UNIQUE_CONSTRAINTS;
+            if (can & 2) callbacks.abilities |= CST_STORE_DERIVED_ATTRIBUTES;
+            OK(cst_store_type_register(text("Keeper"), &callbacks, E));
+            OK(cst_coordinator_new(model, &coordinator, E));
+            /* The library looks after unique values of atomic stores. */
+            const unsigned lacks = asked & ~(can | (is_atomic ? 1u : 0));
+            const cst_status status =
+                cst_coordinator_add_store(coordinator, text("Keeper"), text("shelf"), NULL, &store, E);
+            if (!lacks) {
+                CHECK_INT(CST_OK, status);
+            } else {
+                CHECK_INT(CST_E_UNSUPPORTED, status);
+                CHECK_TEXT("Note", cst_error_entity(check_error()));
+                CHECK_CONTAINS("shelf cannot be used with this model: ", cst_error_message(check_error()));
+                if (lacks == 1) CHECK_CONTAINS("unique", cst_error_message(check_error()));
+                if (lacks == 2) CHECK_TEXT("upper", cst_error_key(check_error()));
+            }
+            cst_release(store);
+            cst_release(coordinator);
+            OK(cst_store_type_unregister(text("Keeper"), E));
+            keeper_dispose(&keeper);
+        }
+        cst_release(model);
+    }
+}
+
 static void fetch_noting(const struct company *c, const cst_fetch_request *request, uint32_t type) {
     cst_request_result result;
     cst_fetch_request *copy = NULL;
@@ -1035,6 +1082,66 @@ static void what_a_fetch_says_it_has_done_is_checked(void) {
     OK(cst_fetch_request_set_limit(request, 3, E));
     OK(cst_context_count(c.context, request, &count, E)); /* the library cuts the window */
     CHECK_INT(3, count);
+    /* What the store says that it did, of a count or of objects, with a predicate, an order and a window or without. */
+    cst_predicate *predicate = NULL;
+    OK(cst_predicate_parse(text("number > 3"), 0, NULL, &predicate, E));
+    const cst_sort by_name = {text("name"), 0, 0};
+    enum {
+        COUNTED = CST_FETCHED_COUNT,
+        DECIDED = CST_FETCHED_PREDICATE,
+        SORTED = CST_FETCHED_ORDER,
+        CUT = CST_FETCHED_WINDOW
+    };
+    const struct {
+        uint32_t done;
+        bool is_count, has_predicate, has_order;
+        uint64_t offset, limit, expected;
+        const char *mistake;
+    } cases[] = {
+        {COUNTED, true, false, false, 0, 0, 7, NULL},
+        {COUNTED, true, false, false, 0, 7, 7, NULL},
+        {COUNTED, true, false, false, 0, 6, 6, NULL},
+        {COUNTED, true, false, false, 6, 0, 1, NULL},
+        {COUNTED, true, false, false, 7, 3, 0, NULL},
+        {COUNTED, true, false, false, 9, 0, 0, NULL},
+        {COUNTED | CUT, true, false, false, 5, 3, 7, NULL},
+        {COUNTED | DECIDED, true, true, false, 1, 3, 3, NULL},
+        {COUNTED, true, true, false, 0, 0, 0, "counted Employee without its predicate"},
+        {COUNTED | CUT, true, true, false, 0, 2, 0, "counted Employee without its predicate"},
+        {COUNTED, false, false, false, 0, 0, 0, "answered a fetch of Employee with a count"},
+        {CUT, false, true, false, 0, 2, 0, "cut the window of a fetch of Employee without its predicate"},
+        {CUT, false, true, true, 1, 0, 0, "cut the window of a fetch of Employee without its predicate"},
+        {CUT | DECIDED, false, true, true, 0, 2, 0, "cut the window of a fetch of Employee without its order"},
+        {CUT | SORTED, false, true, true, 0, 2, 0, "cut the window of a fetch of Employee without its predicate"},
+        {CUT | DECIDED | SORTED, false, true, true, 0, 2, 0, NULL},
+        {CUT | SORTED, false, false, true, 0, 2, 0, NULL},
+        {CUT, false, false, false, 0, 2, 0, NULL},
+        {CUT, false, true, true, 0, 0, 0, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cst_results *found = NULL;
+        seen.done = cases[i].done;
+        seen.count = cases[i].is_count ? 7 : 0;
+        OK(cst_fetch_request_set_predicate(request, cases[i].has_predicate ? predicate : NULL, E));
+        OK(cst_fetch_request_set_sort(request, cases[i].has_order, &by_name, E));
+        OK(cst_fetch_request_set_offset(request, cases[i].offset, E));
+        OK(cst_fetch_request_set_limit(request, cases[i].limit, E));
+        cst_status status = cases[i].is_count ? cst_context_count(c.context, request, &count, E)
+                                              : cst_context_fetch(c.context, request, &found, E);
+        if (!cases[i].mistake) {
+            CHECK_INT(CST_OK, status);
+            CHECK_INT((int64_t)cases[i].expected,
+                      cases[i].is_count ? (int64_t)count : (int64_t)cst_results_count(found));
+        } else {
+            CHECK_INT(CST_E_CALLBACK, status);
+            CHECK_CONTAINS(cases[i].mistake, cst_error_message(check_error()));
+            CHECK_CONTAINS("the Keeper store shelf ", cst_error_message(check_error()));
+            CHECK_TEXT("Employee", cst_error_entity(check_error()));
+        }
+        cst_release(found);
+    }
+    OK(cst_release(predicate));
+    OK(cst_fetch_request_set_predicate(request, NULL, E));
     seen.done = 16;
     CHECK_STATUS(CST_E_CALLBACK, cst_context_count(c.context, request, &count, E));
     CHECK_CONTAINS("fetch set out_done to 0x10; use CST_FETCHED_ constants", cst_error_message(check_error()));
@@ -1180,6 +1287,7 @@ int main(int argc, char **argv) {
     RUN(what_stores_are_told_of_themselves);
     RUN(types_are_checked);
     RUN(what_an_opening_tells);
+    RUN(what_a_store_cannot_do_is_refused);
     RUN(what_a_fetch_asks_for);
     RUN(what_a_fetch_says_it_has_done_is_checked);
     RUN(what_a_save_tells_of_rows);
