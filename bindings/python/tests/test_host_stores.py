@@ -1693,3 +1693,96 @@ def test_a_fetch_costs_one_call_and_one_for_each_batch_of_faults() -> None:
         assert log.count("new_values") == 0
         assert log.count("relationship manager") == 1
         assert counts["relationship"] == 100
+
+
+UNIQUE: dict[str, dict[str, Any]] = {
+    "Person": {"@unique": ["name"], "name": "string", "age": "int32? = 7", "note": "string?"}
+}
+
+
+class Unique(MemStore):
+    """Says of a row that another one has its name already."""
+
+    unique_constraints = True
+
+    def save(self, request: SaveChangesRequest) -> Any:
+        gone = {node.reference for node in request.deleted_objects}
+        taken = {row.values["name"]: key for key, row in self.data.rows.get("Person", {}).items() if key not in gone}
+        nodes = [*request.inserted_objects, *request.updated_objects]
+        stale = [node for node in nodes if taken.get(node["name"], node.reference) != node.reference]
+        for node in stale:
+            request.add_conflict(node, "unique")
+        return None if stale else super().save(request)
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        (MergePolicy.ERROR, None),
+        (MergePolicy.STORE_TRUMP, (1, "kept")),
+        (MergePolicy.ROLLBACK, (1, "kept")),
+        (MergePolicy.OBJECT_TRUMP, (7, "kept")),
+        (MergePolicy.OVERWRITE, (7, None)),
+    ],
+)
+def test_a_store_says_what_is_not_unique(policy: MergePolicy, expected: Any) -> None:
+    corestone.register_store_type("Unique", Unique)
+    with Container(Model(UNIQUE), "x", type="Unique", unsaved="discard") as container:
+        ctx = container.context()
+        ctx.merge_policy = policy
+        first = ctx.insert("Person", name="Ada", age=1, note="kept")
+        ctx.save()
+        second = ctx.insert("Person", name="Ada")
+        if expected is None:
+            with pytest.raises(ConflictError) as failure:
+                ctx.save()
+            assert (failure.value.code, failure.value.entity, failure.value.key) == (133021, "Person", "name")
+            assert f'has name "Ada", which {first.id.uri} in the store has too' in failure.value.message
+            assert len(failure.value.conflicts) == 1
+            second.name = "Eve"
+        ctx.save()
+        rows = host(container).data.rows["Person"]
+        assert sorted((row.values["name"], row.values.get("age")) for row in rows.values()) == (
+            [("Ada", 1), ("Eve", 7)] if expected is None else [("Ada", expected[0])]
+        )
+        with container.context() as other:
+            found = other.fetch("Person", "name == 'Ada'")
+            assert [(each.age, each.note) for each in found] == [expected or (1, "kept")]
+
+
+def test_a_store_that_does_not_look_for_unique_values_takes_no_such_model() -> None:
+    for kind, is_taken in ((MemStore, False), (Unique, True), (PickleStore, True)):
+        name = f"Of{kind.__name__}"
+        corestone.register_store_type(name, kind)
+        if is_taken:
+            Container(Model(UNIQUE), "nowhere", type=name).close()
+            continue
+        with pytest.raises(
+            UnsupportedError, match="nowhere cannot be used with this model: name of Person must be"
+        ) as failure:
+            Container(Model(UNIQUE), "nowhere", type=name)
+        assert (failure.value.entity, failure.value.key) == ("Person", "name")
+
+
+def test_without_versions_the_last_save_wins() -> None:
+    class Bare(MemStore):
+        def node(self, entity: Any, reference: str) -> IncrementalStoreNode:
+            node = super().node(entity, reference)
+            return IncrementalStoreNode(node.object_id, dict(node.values), 0)
+
+        def save(self, request: SaveChangesRequest) -> Any:
+            for node in (*request.inserted_objects, *request.updated_objects):
+                values = {key: node[key] for key in ("name", "age") if key in node.values}
+                self.data.put(node.object_id.entity.name, str(node.reference), values, manager=None)
+            return None
+
+    corestone.register_store_type("Bare", Bare)
+    with Container(Model(PEOPLE), "x", type="Bare") as container:
+        host(container).data.put("Person", "a", {"name": "Ada", "age": 1}, manager=None)
+        one, other = container.context(), container.context()
+        mine, theirs = one.first("Person"), other.first("Person")
+        assert (mine.name, theirs.name) == ("Ada", "Ada")
+        for place, (person, context) in enumerate([(mine, one), (theirs, other), (mine, one), (theirs, other)]):
+            person.age = 10 + place
+            context.save()
+        assert host(container).data.rows["Person"]["a"].values == {"name": "Ada", "age": 13}
