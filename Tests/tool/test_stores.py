@@ -11,6 +11,7 @@ import shutil
 import sqlite3
 import subprocess
 import threading
+import time
 from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
@@ -589,6 +590,13 @@ def test_a_store_that_a_program_uses_is_read_without_a_trace(store: Path, tmp_pa
         ["model", "diff", store, store],
         ["convert", store, "nowhere", "--type", "memory"],
     ]
+
+    def contents() -> tuple[str, dict[str, int]]:
+        # By another process: closing a file would give up this one's locks on it.
+        files = sorted(tmp_path.iterdir())
+        digests = subprocess.run(["sha256sum", *files], capture_output=True, text=True, check=True).stdout
+        return digests, {path.name: path.stat().st_mtime_ns for path in files}
+
     with closing(sqlite3.connect(store, isolation_level=None)) as writer:
         for mode in ("DELETE", "WAL"):
             writer.execute(f"PRAGMA journal_mode = {mode}")
@@ -596,13 +604,12 @@ def test_a_store_that_a_program_uses_is_read_without_a_trace(store: Path, tmp_pa
             writer.execute("BEGIN EXCLUSIVE")
             if mode == "WAL":
                 writer.execute("UPDATE ZANIMAL SET ZNAME = 'gone'")
-            before = {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in tmp_path.iterdir()}
+            before = contents()
             for words in commands:
                 found = run(*words)
                 assert (found.returncode, found.stderr) == (0, ""), (mode, words)
                 assert found.stdout == expected[str(words[:2])], (mode, words)
-            after = {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in tmp_path.iterdir()}
-            assert after == before, mode
+            assert contents() == before, mode
             writer.execute("ROLLBACK")
 
 
@@ -781,3 +788,36 @@ def test_a_backup_is_brought_up_to_date(tmp_path: Path) -> None:
             assert (found["text"], base64.b64decode(found["data"])) == (str(number), bytes([number]) * 200_000)
             files = list((tmp_path / ".copy_SUPPORT" / "_EXTERNAL_DATA").iterdir())
             assert len(files) == 1
+
+
+def test_how_long_locks_of_others_are_waited_for(store: Path, tmp_path: Path) -> None:
+    target = tmp_path / "copy.sqlite"
+    told("copy", store, target)
+    before = told("dump", target)
+    with closing(sqlite3.connect(target, isolation_level=None)) as other:
+        cases: list[tuple[str, list[str | Path]]] = [
+            ("0", ["copy", store, target, "--replace"]),
+            ("0.2", ["backup", store, target]),
+            ("0.1", ["destroy", target, "--yes"]),
+        ]
+        for seconds, words in cases:
+            other.execute("BEGIN IMMEDIATE")
+            start = time.monotonic()
+            refused = run(*words, "--timeout", seconds)
+            # Well below the 5 seconds of who says nothing.
+            assert float(seconds) <= time.monotonic() - start < 4.5, words
+            assert (refused.returncode, refused.stdout) == (3, "")
+            assert "another process holds its lock" in refused.stderr
+            assert ("--force removes the files all the same" in refused.stderr) == (words[0] == "destroy")
+            other.execute("ROLLBACK")
+            # Not read here: closing a file of this process would give its locks up.
+            assert told("dump", target) == before
+        # Who waits long enough gets it.
+        other.execute("BEGIN IMMEDIATE")
+        command = [str(TOOL), "copy", str(store), str(target), "--replace", "--timeout", "60"]
+        waiting = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        time.sleep(0.05)
+        assert waiting.poll() is None
+        other.execute("ROLLBACK")
+        assert waiting.communicate(timeout=60)[0].startswith(f"{target} is a copy of {store}, ")
+    assert waiting.returncode == 0
