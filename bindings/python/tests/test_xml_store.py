@@ -289,3 +289,49 @@ def test_files_that_others_made_by_hand(tmp_path: Path) -> None:
         context.save()
     with Container(Model(THINGS), path, type="XML") as container:
         assert str(container.fetch("Thing", "title BEGINSWITH 'a <'")[0].id) == uri
+
+
+def test_a_reference_that_no_action_leaves_behind_is_not_written(tmp_path: Path) -> None:
+    model = Model(
+        {
+            "Author": {"name": "string", "books": "to-many Book inverse author delete no-action"},
+            "Book": {"title": "string", "author": "to-one Author? inverse books"},
+        }
+    )
+    path = tmp_path / "books.xml"
+    with Container(model, path, type="XML") as container:
+        ctx = container.context()
+        gone, kept = ctx.insert("Author", name="gone"), ctx.insert("Author", name="kept")
+        for title, author in (("a", gone), ("b", kept), ("c", gone)):
+            ctx.insert("Book", title=title, author=author)
+        ctx.save()
+        assert path.read_text().count('idrefs="z') == 5
+        ctx.delete(gone)
+        ctx.save()
+    assert path.read_text().count('idrefs="z') == 2
+    with Container(model, path, type="XML") as container:
+        found = {book.title: book.author and book.author.name for book in container.context().fetch("Book")}
+    assert found == {"a": None, "b": "kept", "c": None}
+
+
+def test_objects_are_written_by_number_and_comments_are_lost(tmp_path: Path) -> None:
+    model = Model({"A": {"name": "string"}, "B": {"name": "string"}})
+    path = tmp_path / "notes.xml"
+    with Container(model, path, type="XML") as container:
+        ctx = container.context()
+        for entity, name in (("B", "b1"), ("A", "a1"), ("B", "b2")):
+            ctx.insert(entity, name=name)
+            ctx.save()
+    text = path.read_text()
+    assert [name for _, name in sorted((text.index(f">{name}<"), name) for name in ("a1", "b1", "b2"))] == [
+        "b1",
+        "a1",
+        "b2",
+    ]
+    path.write_text(text.replace("</database>", "<!-- by hand --></database>"))
+    with Container(model, path, type="XML") as container:
+        ctx = container.context()
+        assert "by hand" in path.read_text()
+        ctx.fetch("A")[0].name = "a2"
+        ctx.save()
+    assert path.read_text() == text.replace(">a1<", ">a2<")
