@@ -334,3 +334,16 @@ def test_a_bar_comes_after_half_a_second_and_goes_at_the_end(zoo: Path, tmp_path
             printed += piece
     os.close(master)
     assert printed.startswith(b"\rloading ") and printed.endswith(b"\r\x1b[K")
+
+
+def test_several_limits_of_a_file_hold_together(tmp_path: Path) -> None:
+    path = tmp_path / "large.sqlite"
+    with Container(Model({"Note": {"text": "string"}}), path) as container:
+        container.insert("Note", {"text": "x" * 100_000})
+    tight, wide = "--file-limit=value_limit=99999", "--file-limit=memory_limit=70000000"
+    for words in ([tight, wide], [wide, tight], [tight], [wide, "--file-limit", "value_limit=100000", tight]):
+        refused = run("fetch", path, "Note", *words)
+        assert (refused.returncode, refused.stdout.splitlines()[1:]) == (3, []), words
+        assert "99999" in refused.stderr
+    for words in ([wide], [wide, "--file-limit", "value_limit=100000"], [tight, "--file-limit", "value_limit=100000"]):
+        assert run("fetch", path, "Note", *words).returncode == 0, words
