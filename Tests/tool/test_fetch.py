@@ -386,7 +386,7 @@ def test_an_explanation_instead_of_objects(zoo: Path) -> None:
     assert refused.returncode == 2 and "csv has no place" in refused.stderr
 
 
-def test_numbers_that_are_none_and_all_digits_of_decimals(tmp_path: Path) -> None:
+def test_what_is_not_a_number_and_all_digits_of_decimals(tmp_path: Path) -> None:
     """In an XML store, which keeps them all."""
     spec = {"Value": {"name": "string", "real": "double? nan", "small": "float? nan", "exact": "decimal?"}}
     Container(Model(spec), tmp_path / "model.sqlite").close()

@@ -788,7 +788,7 @@ def test_what_a_relationship_cannot_lead_to(
     assert path.read_bytes() == before
 
 
-def test_an_object_is_found_by_a_value_or_by_none(groups: tuple[Path, dict[str, str]]) -> None:
+def test_an_object_is_found_by_a_value_that_several_lines_name(groups: tuple[Path, dict[str, str]]) -> None:
     path, _ = groups
     text = "mail,group.title\nbob,y\neve,\nfay,y\n"
     done = run("load", path, "--entity", "Person", "--format", "csv", input=text)

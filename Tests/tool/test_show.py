@@ -211,7 +211,7 @@ def test_a_half_finished_model_is_refused_for_use_with_the_reason(tmp_path: Path
         assert "inherits from Being" in refused.stderr
 
 
-def test_of_none_of_the_versions_the_nearest_is_named_with_what_differs(tmp_path: Path) -> None:
+def test_where_no_version_fits_the_nearest_is_named_with_what_differs(tmp_path: Path) -> None:
     bundle = make_versions(tmp_path)
     store = tmp_path / "third.sqlite"
     for size, nearest in (("int32", "App 2"), ("int64", "App 2"), ("int16", "App")):

@@ -409,7 +409,7 @@ def test_what_counts_as_a_changed_value(ctx: Context) -> None:
         assert (book.changed_values(), book.has_persistent_changed_values) == ({}, False), name
     ctx.rollback()
     ctx.refresh_all()
-    # Members that nobody loaded are not loaded for an answer.
+    # Members that were not loaded yet stay so.
     book.author = None
     assert author.changed_values() == {"books": None}
 
