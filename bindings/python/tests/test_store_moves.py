@@ -1,0 +1,459 @@
+"""What goes along, and what stays, where stores are migrated, replaced, copied and destroyed; their metadata."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import corestone
+from corestone import (
+    Container,
+    Coordinator,
+    CorestoneError,
+    InvalidArgumentError,
+    Model,
+    NotAStoreError,
+    ObjectGoneError,
+    Status,
+    StoreBusyError,
+    StoreError,
+    UnsupportedError,
+)
+
+TYPES = ["SQLite", "XML", "Binary"]
+NOTES: dict[str, Any] = {"Note": {"text": "string?", "data": "binary? external"}}
+
+
+@pytest.fixture
+def notes() -> Model:
+    model = Model(NOTES)
+    model.configuration("Paper", "Note")
+    return model
+
+
+def filled(model: Model, path: Path, *texts: str, type: str | None = None, **options: Any) -> None:
+    with Container(model, path, type=type, **options) as container:
+        container.insert("Note", [{"text": text} for text in texts])
+
+
+def texts(coordinator: Coordinator) -> list[str]:
+    with coordinator.context() as context:
+        return [each.text for each in context.fetch("Note", sort="text")]
+
+
+def ask(path: Path, statement: str) -> Any:
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute(statement).fetchall()
+
+
+# --- Metadata
+
+
+@pytest.mark.parametrize(("type", "is_open"), [("SQLite", True), ("SQLite", False), ("XML", False), ("Binary", False)])
+def test_what_tells_what_a_store_is_stays(notes: Model, tmp_path: Path, type: str, is_open: bool) -> None:
+    path = tmp_path / "store"
+    coordinator = Coordinator(notes)
+    store = coordinator.add_store(path, type=type)
+    own = corestone.metadata(path)
+    assert {
+        "NSStoreUUID", "NSStoreType", "NSPersistenceFrameworkVersion", "NSStoreModelVersionHashes",
+        "NSStoreModelVersionHashesVersion", "NSStoreModelVersionIdentifiers", "NSStoreModelVersionHashesDigest",
+        "NSStoreModelVersionChecksumKey",
+    } <= set(own)  # fmt: skip
+    if not is_open:
+        coordinator.close()
+
+    def give(values: dict[str, Any]) -> dict[str, Any]:
+        if not is_open:
+            corestone.set_metadata(path, values)
+            return corestone.metadata(path)
+        coordinator.set_metadata(store, values)
+        found = coordinator.metadata(store)
+        coordinator.context().save()
+        assert corestone.metadata(path) == found
+        return found
+
+    assert give({"a": 1, "b": [True, {"c": b"d"}]}) == {**own, "a": 1, "b": [True, {"c": b"d"}]}
+    assert give({**own, "b": "x"}) == {**own, "b": "x"}
+    for key, value in own.items():
+        wrong = "x" if isinstance(value, (dict, list, int)) else [value]
+        with pytest.raises(InvalidArgumentError) as caught:
+            give({"a": 2, key: wrong})
+        assert (caught.value.key, caught.value.file) == (key, str(path))
+        assert caught.value.message.startswith(f"{key} of {path} cannot be set: it ")
+        assert (coordinator.metadata(store) if is_open else corestone.metadata(path)) == {**own, "b": "x"}
+    assert give({}) == own
+
+
+@pytest.mark.parametrize("type", [*TYPES, "InMemory"])
+@pytest.mark.parametrize("to", TYPES)
+def test_what_the_application_says_goes_along(notes: Model, tmp_path: Path, type: str, to: str) -> None:
+    said = {"author": "Ada", "when": [1, 2.5, {"x": b"y"}], "_own": True}
+    with Container(notes, tmp_path / "from", type=type) as container:
+        container.insert("Note", {"text": "x"})
+        former = container.store.identifier
+        container.coordinator.set_metadata(container.store, said)
+        container.context().save()
+        container.migrate(tmp_path / "to", type=to)
+        found = corestone.metadata(tmp_path / "to")
+        assert {key: found[key] for key in said} == said
+        assert found["NSStoreType"] == to
+        assert found["NSStoreUUID"] == container.store.identifier != former
+        assert list(found["NSStoreModelVersionHashes"]) == ["Note"]
+        assert texts(container.coordinator) == ["x"]
+
+
+# --- Migrating
+
+
+def test_a_history_begins_where_the_former_store_had_one(notes: Model, tmp_path: Path) -> None:
+    count = "SELECT count(*) FROM sqlite_master WHERE name = 'ATRANSACTION'"
+    for name, before, after in [("kept", True, False), ("asked", False, True), ("none", False, False)]:
+        path, to = tmp_path / name, tmp_path / f"{name}.new"
+        with Container(notes, path, history=before) as container:
+            for text in "abc":
+                container.insert("Note", {"text": text})
+            container.migrate(to, history=after)
+        assert ask(to, count) == [(int(before or after),)]
+        if before:
+            assert ask(path, "SELECT count(*) FROM ATRANSACTION") == [(3,)]
+            # Not those of the former store: one of the copying.
+            assert ask(to, "SELECT count(*) FROM ATRANSACTION") == [(1,)]
+            assert ask(to, "SELECT ZCHANGETYPE FROM ACHANGE") == [(0,)] * 3
+
+
+@pytest.mark.parametrize("to", [*TYPES, "InMemory"])
+def test_objects_keep_their_numbers(notes: Model, tmp_path: Path, to: str) -> None:
+    with Container(notes, tmp_path / "from.sqlite") as container:
+        coordinator = container.coordinator
+        context = container.context()
+        items = [context.insert("Note", text=text) for text in "abcde"]
+        context.save()
+        for item in (items[0], items[3]):
+            context.delete(item)
+        context.save()
+        heard: list[Any] = []
+        progress: list[tuple[int, int]] = []
+        former = container.store
+        with coordinator.observe("stores_did_change", lambda _, changes: heard.append(changes)):
+            container.migrate(tmp_path / "to", type=to, progress=lambda done, total: progress.append((done, total)))
+        (change,) = [each.uuid_changed for each in heard if each.uuid_changed]
+        assert (change.old.identifier, change.new.identifier) == (
+            former.identifier, container.store.identifier,
+        )  # fmt: skip
+        uris = [each.uri for each in change.migrated_ids]
+        first = 100 if to == "XML" else 0  # whose numbers begin there
+        assert uris == [
+            f"x-coredata://{store.identifier}/Note/p{number}"
+            for each in (2, 3, 5)
+            for store, number in ((former, each), (container.store, each + first))
+        ]
+        fresh = container.context()
+        assert [fresh.existing(uri).text for uri in uris[1::2]] == ["b", "c", "e"]
+        assert progress == sorted(progress)
+        assert {total for _, total in progress} == {3}
+        assert progress[-1] == (3, 3)
+        new = fresh.insert("Note", text="f")
+        fresh.save()
+        assert new.id.uri.endswith(f"/Note/p{6 + first}")
+
+
+@pytest.mark.parametrize("type", TYPES)
+def test_the_place_of_a_new_store(notes: Model, tmp_path: Path, type: str) -> None:
+    """It may be that of a store without objects; what else is there stays."""
+    filled(notes, tmp_path / "empty", type=type)
+    filled(notes, tmp_path / "full", "mine", type=type)
+    filled(notes, tmp_path / "other type", type="XML" if type == "SQLite" else "SQLite")
+    Container(Model({"Other": {"x": "string?"}}), tmp_path / "other model", type=type).close()
+    (tmp_path / "text").write_text("no store")
+    was_empty = corestone.metadata(tmp_path / "empty")["NSStoreUUID"]
+    with Container(notes, tmp_path / "from.sqlite") as container:
+        container.insert("Note", {"text": "x"})
+        store = container.store
+        for name, kind in [
+            ("full", InvalidArgumentError), ("other type", UnsupportedError), ("other model", CorestoneError),
+            ("text", NotAStoreError), ("none/new", StoreError),
+        ]:  # fmt: skip
+            place = tmp_path / name
+            before = place.read_bytes() if place.exists() else None
+            with pytest.raises(kind) as caught:
+                container.migrate(place, type=type)
+            assert caught.value.file == str(place)
+            assert (place.read_bytes() if place.exists() else None) == before
+            assert container.store is store
+            assert [each.path for each in container.coordinator.stores] == [store.path]
+            assert not store.is_read_only
+            container.insert("Note", {"text": name})
+        assert len(container.migrate(tmp_path / "empty", type=type).identifier) == 36
+        assert container.store.identifier != store.identifier
+        assert texts(container.coordinator) == sorted(["x", "full", "other type", "other model", "text", "none/new"])
+        assert len(was_empty) == 36
+
+
+@pytest.mark.parametrize("to", [*TYPES, "InMemory"])
+def test_a_migration_that_is_ended_leaves_all_as_it_was(notes: Model, tmp_path: Path, to: str) -> None:
+    class EndedError(Exception):
+        pass
+
+    def end(done: int, total: int) -> None:
+        raise EndedError
+
+    with Container(notes, tmp_path / "from") as container:
+        container.insert("Note", [{"text": text} for text in "abc"])
+        heard: list[Any] = []
+        observe = container.coordinator.observe("stores_did_change", lambda _, changes: heard.append(changes))
+        with observe, pytest.raises(EndedError):
+            container.migrate(tmp_path / "to", type=to, progress=end)
+        assert heard == []
+        assert sorted(each.name for each in tmp_path.iterdir() if each.name.startswith("to")) == []
+        container.insert("Note", {"text": "d"})
+        assert texts(container.coordinator) == list("abcd")
+
+
+@pytest.mark.parametrize("to", [*TYPES, "InMemory"])
+def test_a_migrated_store_takes_its_place_among_others(notes: Model, tmp_path: Path, to: str) -> None:
+    with Coordinator(notes) as coordinator:
+        stores = [coordinator.add_store(tmp_path / name, configuration="Paper") for name in "abc"]
+        new = coordinator.migrate_store(stores[1], tmp_path / "d", type=to)
+        assert new.configuration == "Paper"
+        assert [each.identifier for each in coordinator.stores] == [
+            stores[0].identifier, new.identifier, stores[2].identifier,
+        ]  # fmt: skip
+        assert (tmp_path / "b").exists()
+        with pytest.raises(InvalidArgumentError):
+            coordinator.migrate_store(stores[1], tmp_path / "e", type=to)
+        assert not (tmp_path / "e").exists()
+
+
+# --- Replacing and copying
+
+
+@pytest.mark.parametrize("type", TYPES)
+def test_a_replaced_store_is_another_one_for_whoever_has_it_open(notes: Model, tmp_path: Path, type: str) -> None:
+    source, path = tmp_path / "source", tmp_path / "store"
+    filled(notes, source, "new", type=type)
+    filled(notes, path, "old", type=type)
+    with Container(notes, path, unsaved="discard") as other, Coordinator(notes) as coordinator:
+        context = other.context()
+        assert [each.text for each in context.fetch("Note")] == ["old"]
+        heard: list[Any] = []
+        opened = coordinator.add_store(path)
+        with coordinator.observe("stores_did_change", lambda _, changes: heard.append(changes)):
+            coordinator.replace_store(path, source)
+        (change,) = heard
+        assert ([each.identifier for each in change.removed], change.added, change.uuid_changed) == (
+            [opened.identifier], [], None,
+        )  # fmt: skip
+        with pytest.raises(StoreError) as caught:
+            other.context().fetch("Note")
+        assert caught.value.status == Status.STORE_IO
+        context.insert("Note", text="late")
+        with pytest.raises(StoreError) as caught:
+            context.save()
+        assert (caught.value.status, caught.value.file) == (Status.STORE_IO, str(path))
+        added = coordinator.add_store(path)
+        assert added.identifier == corestone.metadata(source)["NSStoreUUID"] != opened.identifier
+        assert texts(coordinator) == ["new"]
+
+
+@pytest.mark.parametrize("type", TYPES)
+def test_a_copy_takes_the_place_of_an_empty_file(notes: Model, tmp_path: Path, type: str) -> None:
+    path = tmp_path / "store"
+    filled(notes, path, "x", type=type)
+    for name in ("backup", "replaced"):
+        (tmp_path / name).touch()
+    with Coordinator(notes) as coordinator:
+        store = coordinator.add_store(path)
+        coordinator.backup(store, tmp_path / "backup")
+        coordinator.replace_store(tmp_path / "replaced", path)
+    for name in ("backup", "replaced"):
+        with Container(notes, tmp_path / name, must_exist=True) as container:
+            assert (container.store.type, container.store.identifier) == (type, store.identifier)
+            assert texts(container.coordinator) == ["x"]
+    # An empty file is no source.
+    (tmp_path / "empty").touch()
+    with Coordinator(notes) as coordinator, pytest.raises(NotAStoreError):
+        coordinator.replace_store(path, tmp_path / "empty", type=type)
+    with Container(notes, path) as container:
+        assert texts(container.coordinator) == ["x"]
+
+
+def test_a_replaced_store_has_what_lies_in_the_log_and_in_files(notes: Model, tmp_path: Path) -> None:
+    source, path = tmp_path / "source.sqlite", tmp_path / "store.sqlite"
+    filled(notes, path, "old", history=True)
+    with Container(notes, path) as container:
+        container.insert("Note", {"data": bytes(200_000)})
+    with Container(notes, source) as container:
+        for size in (150_000, 160_000):
+            container.insert("Note", {"text": str(size), "data": bytes(size)})
+        assert Path(f"{source}-wal").stat().st_size > 0
+        with Coordinator(notes) as coordinator:
+            coordinator.replace_store(path, source)
+        with Container(notes, path) as copy:
+            found = copy.context().fetch("Note", sort="text")
+            assert [(each.text, len(each.data)) for each in found] == [("150000", 150_000), ("160000", 160_000)]
+        assert len(list((tmp_path / ".store_SUPPORT/_EXTERNAL_DATA").iterdir())) == 2
+        assert corestone.check(path) == []
+        assert ask(path, "SELECT count(*) FROM sqlite_master WHERE name = 'ATRANSACTION'") == [(0,)]
+        # The source is in use as before.
+        container.insert("Note", {"text": "later"})
+        assert texts(container.coordinator) == ["150000", "160000", "later"]
+
+
+@pytest.mark.parametrize("type", TYPES)
+def test_a_backup_tells_how_far_it_is(notes: Model, tmp_path: Path, type: str) -> None:
+    with Container(notes, tmp_path / "store", type=type) as container:
+        container.insert("Note", [{"data": bytes(150_000)} for _ in range(3)])
+        told: list[tuple[int, int]] = []
+        container.coordinator.backup(
+            container.store, tmp_path / "copy", progress=lambda done, total: told.append((done, total))
+        )
+        assert told == sorted(told)
+        assert len({total for _, total in told}) == 1
+        assert told[-1][0] == told[-1][1]
+        if type == "SQLite":
+            assert told[-1][0] >= 450_000
+        if type != "SQLite":
+            return
+        before = (tmp_path / "copy").read_bytes()
+        container.insert("Note", {"text": "more"})
+
+        class EndedError(Exception):
+            pass
+
+        def end(done: int, total: int) -> None:
+            raise EndedError
+
+        with pytest.raises(EndedError):
+            container.coordinator.backup(container.store, tmp_path / "copy", progress=end)
+        assert (tmp_path / "copy").read_bytes() == before
+
+
+# --- Destroying
+
+
+@pytest.mark.parametrize("type", TYPES)
+def test_a_destroyed_store_is_removed_first(notes: Model, tmp_path: Path, type: str) -> None:
+    path = tmp_path / "store"
+    with Coordinator(notes) as coordinator:
+        coordinator.add_store(tmp_path / "other", type=type)
+        store = coordinator.add_store(path, type=type)
+        context = coordinator.context()
+        note = context.insert("Note", text="x")
+        context.assign(note, store)
+        context.save()
+        heard: list[str] = []
+
+        def listen(name: str) -> Any:
+            return coordinator.observe(
+                name, lambda _, changes: heard.extend([name, *(s.path for s in changes.removed)])
+            )
+
+        tokens = [listen(name) for name in ("will_remove_store", "stores_did_change")]
+        assert coordinator.destroy_store(path) is True
+        for token in tokens:
+            token.cancel()
+        assert heard == ["will_remove_store", str(path), "stores_did_change", str(path)]
+        assert [each.path for each in coordinator.stores] == [str(tmp_path / "other")]
+        with pytest.raises(ObjectGoneError):
+            _ = note.text
+        assert path.exists() == (type == "SQLite")
+        assert coordinator.destroy_store(path, type=type) == (type == "SQLite")
+        again = coordinator.add_store(path, type=type)
+        assert again.identifier != store.identifier
+        assert texts(coordinator) == []
+
+
+@pytest.mark.parametrize("type", TYPES)
+def test_what_is_not_destroyed(notes: Model, tmp_path: Path, type: str) -> None:
+    (tmp_path / "text").write_text("mine")
+    ask(tmp_path / "database", "CREATE TABLE mine (x)")
+    with Coordinator(notes) as coordinator:
+        assert coordinator.destroy_store(tmp_path / "none", type=type) is False
+        for path, kind, status in [
+            ("text", NotAStoreError, Status.NOT_A_STORE),
+            ("none/store", StoreError, Status.STORE_IO),
+            ("database", CorestoneError, None),
+        ]:
+            place = tmp_path / path
+            before = place.read_bytes() if place.exists() else None
+            for force in (False, True):
+                with pytest.raises(kind) as caught:
+                    coordinator.destroy_store(place, type=type, force=force)
+                assert caught.value.file == str(place)
+                assert status in (None, caught.value.status)
+                assert (place.read_bytes() if place.exists() else None) == before
+        assert sorted(each.name for each in tmp_path.iterdir()) == ["database", "text"]
+
+
+def test_force_removes_what_lies_beside_a_locked_store(notes: Model, tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    filled(notes, path, "x")
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        other.execute("UPDATE ZNOTE SET ZTEXT = 'y'")
+        with Coordinator(notes) as coordinator:
+            before = sorted(each.name for each in tmp_path.iterdir())
+            assert {"store.sqlite", "store.sqlite-wal", "store.sqlite-shm"} <= set(before)
+            with pytest.raises(StoreBusyError) as caught:
+                coordinator.destroy_store(path, busy_timeout=0.01)
+            assert caught.value.file == str(path)
+            assert sorted(each.name for each in tmp_path.iterdir()) == before
+            assert coordinator.destroy_store(path, busy_timeout=0.01, force=True) is True
+            assert [each for each in tmp_path.iterdir() if not each.is_dir()] == []
+            other.execute("COMMIT")
+            assert other.execute("SELECT ZTEXT FROM ZNOTE").fetchall() == [("y",)]
+            # Without anybody in the way the file stays.
+            filled(notes, path, "z")
+            assert coordinator.destroy_store(path, force=True) is True
+            assert path.exists()
+
+
+def test_a_destroyed_store_has_nothing_left(notes: Model, tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    with Container(notes, path, history=True) as container:
+        container.insert("Note", {"text": "secret text", "data": bytes(200_000)})
+        container.coordinator.set_metadata(container.store, {"note": "secret note"})
+        container.save()
+        container.context().save()
+    with Coordinator(notes) as coordinator:
+        assert coordinator.destroy_store(path) is True
+        assert ask(path, "SELECT count(*) FROM sqlite_master") == [(0,)]
+        assert list((tmp_path / ".store_SUPPORT/_EXTERNAL_DATA").iterdir()) == []
+        for each in tmp_path.iterdir():
+            assert each.is_dir() or b"secret" not in each.read_bytes()
+        with pytest.raises(NotAStoreError):
+            corestone.open(path)
+
+
+# --- Checkpoints
+
+
+def test_who_is_in_the_way_of_a_checkpoint(notes: Model, tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    with Container(notes, path, busy_timeout=0.02) as container:
+        coordinator, store = container.coordinator, container.store
+        container.insert("Note", {"text": "a"})
+        pinned = container.context()
+        pinned.pin()
+        assert pinned.count("Note") == 1
+        container.insert("Note", {"text": "b"})
+        for mode in ("full", "restart", "truncate"):
+            with pytest.raises(StoreBusyError) as caught:
+                coordinator.checkpoint(store, mode)
+            assert caught.value.file == str(path)
+        found = coordinator.checkpoint(store)
+        assert found is not None
+        assert found.checkpointed < found.pages
+        assert not found.is_complete
+        assert pinned.count("Note") == 1
+        pinned.unpin()
+        for mode in ("full", "restart", "truncate"):
+            found = coordinator.checkpoint(store, mode)
+            assert found is not None
+            assert found.is_complete
+            assert (found.pages == 0) == (mode == "truncate")
