@@ -17,6 +17,7 @@ from corestone import (
     StoreReadOnlyError,
     ValidationError,
     check,
+    encode_archive,
 )
 
 TYPES = ("SQLite", "XML", "Binary")
@@ -282,6 +283,12 @@ def test_another_root_is_refused(
             ),
             "department",
         ),
+        (changed(Employee={"age": "double?"}), "age"),
+        (changed(Employee={"age": "decimal?"}), "age"),
+        (changed(Employee={"age": "bool?"}), "age"),
+        (changed(Employee={"hired": "string?"}), "hired"),
+        (changed(Employee={"department": "string?"}, Department={"employees": None}), "department"),
+        (changed(Employee={"age": "to-one Room?"}), "age"),
     ],
 )
 @pytest.mark.parametrize("read_only", [True, False])
@@ -296,12 +303,80 @@ def test_another_kind_is_refused(path: Path, store_type: str, model: Model, key:
     Container(Model(FIRST), path, type=store_type).close()
 
 
+@pytest.mark.parametrize("store_type", ["SQLite", "XML"])
+@pytest.mark.parametrize("read_only", [True, False])
+def test_a_relationship_to_another_entity_is_refused(path: Path, store_type: str, read_only: bool) -> None:
+    model = changed(Employee={"department": "to-one Room?"}, Department={"employees": None})
+    with pytest.raises(ModelMismatchError) as raised:
+        opened(model, path, store_type, read_only=read_only)
+    assert (raised.value.entity, raised.value.key, raised.value.code) == ("Employee", "department", 134100)
+
+
 def test_integers_of_another_width(path: Path, store_type: str) -> None:
     with opened(changed(Employee={"age": "int64?"}), path, store_type) as container:
         container.view_context.first("Employee", "name == 'Ada'").age = 2**40
         container.view_context.save()
     with opened(changed(Employee={"age": "int64?"}), path, store_type) as container:
         assert sorted(each.age for each in container.view_context.fetch("Employee")) == [40, 2**40]
+
+
+def test_integers_that_fit_a_narrower_attribute(path: Path, store_type: str) -> None:
+    ages = [-(2**15), -1, 2**15 - 1]
+    with Container(Model(FIRST), path, type=store_type) as container:
+        for age in ages:
+            container.view_context.insert("Employee", name="x", age=age)
+        container.view_context.save()
+    for read_only in (True, False):
+        with opened(changed(Employee={"age": "int16?"}), path, store_type, read_only=read_only) as container:
+            assert [each.age for each in container.view_context.fetch("Employee", "name == 'x'", sort="age")] == ages
+
+
+VALUE = {"Value": {"n": "int16?", "real": "double?", "raw": "binary?"}}
+
+
+@pytest.mark.parametrize(
+    "others",
+    [{"n": "int32?"}, {"n": "int64?"}, {"real": "float?"}, {"raw": {"type": "transformable", "optional": True}}],
+)
+def test_kinds_that_are_one(tmp_path: Path, store_type: str, others: dict[str, Any]) -> None:
+    archived = encode_archive(["x", 1])
+    path = tmp_path / "values"
+    with Container(Model(VALUE), path, type=store_type) as container:
+        container.view_context.insert("Value", n=7, real=0.5, raw=archived)
+        container.view_context.save()
+    for read_only in (True, False):
+        with opened(Model({"Value": {**VALUE["Value"], **others}}), path, store_type, read_only=read_only) as container:
+            found = container.view_context.first("Value")
+            assert (found.n, found.real) == (7, 0.5)
+            assert found.raw == (["x", 1] if "raw" in others else archived)
+            assert container.store.is_read_only == read_only
+
+
+@pytest.mark.parametrize("store_type", ["SQLite"])
+def test_a_parent_of_another_tree_is_refused(path: Path, store_type: str) -> None:
+    with Container(Model(FIRST), path, type=store_type) as container:
+        container.view_context.insert("Manager", name="Max")
+        container.view_context.save()
+    for read_only in (True, False):
+        with pytest.raises(ModelMismatchError) as raised:
+            opened(changed(Manager={"@parent": "Room", "name": "string?"}), path, store_type, read_only=read_only)
+        assert (raised.value.entity, raised.value.code) == ("Manager", 134100)
+
+
+def test_the_reason_names_entity_and_key(path: Path, store_type: str) -> None:
+    """Of what a save would lose, and there is none where nothing would be."""
+    cases: list[tuple[Model, list[str], bool]] = [
+        (changed(Employee={"age": None}), ["Employee", "age"], store_type != "SQLite"),
+        (changed(Employee={"hired": None}), [], False),
+        (changed(Room=None), [], False),
+        (changed(Employee={"department": None}, Department=None), ["Department"], store_type != "SQLite"),
+    ]
+    for model, words, is_read_only in cases:
+        with opened(model, path, store_type) as container:
+            assert container.store.is_read_only == is_read_only
+            reason = (container.store.read_only_reason or "").casefold()
+            assert all(word.casefold() in reason for word in words) or not is_read_only
+            assert bool(reason) == is_read_only
 
 
 def test_a_required_attribute_more(path: Path, store_type: str) -> None:
