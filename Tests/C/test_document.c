@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -334,6 +335,35 @@ static void records(void) {
     OK(cst_release(model));
 }
 
+/* Where the attribute is a decimal or text; a number of floating point has what a double keeps. */
+static void numbers_of_json_keep_their_digits(void) {
+    static const char *const numbers[][2] = {
+        {"0.1", "0.1"},
+        {"123456789012345678.25", "123456789012345678.25"},
+        {"0.12345678901234567890123456789012345678", "0.12345678901234567890123456789012345678"},
+        {"99999999999999999999999999999999999999", "99999999999999999999999999999999999999"},
+        {"-12345678901234567890.123456789012345678", "-12345678901234567890.123456789012345678"},
+    };
+    cst_model *model = company_model();
+    cst_container *container = container_in_memory(model);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        struct heard heard = {0};
+        char json[300], salary[100], name[100];
+        snprintf(json, sizeof json, "{\"name\": %s, \"salary\": %s, \"rating\": %s}", numbers[i][0], numbers[i][0],
+                 numbers[i][0]);
+        OK(cst_container_insert(container, text("Employee"), text(json), succeed, fail, &heard, E));
+        snprintf(salary, sizeof salary, "\"salary\": \"%s\"", numbers[i][1]);
+        snprintf(name, sizeof name, "\"name\": \"%s\"", numbers[i][1]);
+        CHECK_CONTAINS(salary, text(heard.json));
+        CHECK_CONTAINS(name, text(heard.json));
+        const char *rating = strstr(heard.json, "\"rating\": ");
+        REQUIRE(rating != NULL);
+        CHECK_REAL(strtod(numbers[i][0], NULL), strtod(rating + 10, NULL));
+    }
+    OK(cst_release(container));
+    OK(cst_release(model));
+}
+
 static void *release_elsewhere(void *document) {
     CHECK_STATUS(CST_OK, cst_release(document));
     return NULL;
@@ -439,6 +469,7 @@ int main(int argc, char **argv) {
     RUN(its_context_is_borrowed);
     RUN(saved_by_itself);
     RUN(records);
+    RUN(numbers_of_json_keep_their_digits);
     RUN(records_are_read_in_order_and_by_windows);
     RUN(released_while_locked);
     return check_end();

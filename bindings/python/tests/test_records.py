@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import date, datetime, timezone
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -17,6 +19,7 @@ from corestone import (
     CorestoneError,
     ExactDate,
     InvalidArgumentError,
+    InvalidHandleError,
     Model,
     Predicate,
     StoreDescription,
@@ -345,3 +348,187 @@ def test_records_have_what_the_save_derived(tmp_path: Path) -> None:
         (updated,) = notes.update("Note", inserted["@id"], {"name": "draft", "tags": inserted["tags"][:1]})
         assert (updated["loud"], updated["tagCount"]) == ("DRAFT", 1)
         assert notes.read("Note") == [updated]
+
+
+EVERYTHING = {
+    "Thing": {
+        "flag": "bool?", "small": "int16?", "medium": "int32?", "large": "int64?", "price": "decimal?",
+        "single": "float?", "real": "double?", "name": "string?", "made": "date?", "mark": "uuid?",
+        "data": "binary?", "site": "uri?",
+        "owner": "to-one Owner? inverse things", "friends": "to-many Thing? inverse friends",
+    },
+    "Owner": {"name": "string?", "things": "to-many ordered Thing? inverse owner"},
+}  # fmt: skip
+
+
+@pytest.fixture
+def things() -> Iterator[Container]:
+    with Container("Things", Model(EVERYTHING), stores=[StoreDescription(type="InMemory")]) as container:
+        yield container
+
+
+def utc(*parts: int) -> datetime:
+    return datetime(*parts, tzinfo=timezone.utc)  # type: ignore[misc, arg-type]
+
+
+MARK = UUID("00112233-4455-6677-8899-aabbccddeeff")
+
+
+@pytest.mark.parametrize(
+    ("key", "given", "kept"),
+    [
+        ("small", "-32768", -32768), ("small", "32767", 32767), ("small", 7.0, 7), ("medium", "2147483647", 2**31 - 1),
+        ("large", "-9223372036854775808", -(2**63)), ("real", "1.5", 1.5), ("real", 2, 2.0), ("single", "0.5", 0.5),
+        ("price", "12.50", Decimal("12.50")), ("price", 3, Decimal(3)),
+        ("price", "0." + "1" * 38, Decimal("0." + "1" * 38)), ("name", 5, "5"), ("name", 1.5, "1.5"),
+        ("name", Decimal("2.50"), "2.50"), ("flag", 1, True), ("flag", 0, False),
+        ("mark", str(MARK), MARK), ("mark", str(MARK).upper(), MARK),
+        ("data", "", b""), ("data", "AAECAw==", b"\0\1\2\3"), ("site", "https://example.org/?a=b", "https://example.org/?a=b"),
+        ("made", "2024-02-29", utc(2024, 2, 29)), ("made", "2024-02-29T23:59:59", utc(2024, 2, 29, 23, 59, 59)),
+        ("made", "2024-02-29 23:59", utc(2024, 2, 29, 23, 59)),
+        ("made", "2024-02-29T23:59:59.25Z", utc(2024, 2, 29, 23, 59, 59, 250_000)),
+        ("made", "2024-03-01T00:59:59+01:00", utc(2024, 2, 29, 23, 59, 59)), ("made", 60, utc(2001, 1, 1, 0, 1)),
+        ("made", 0.5, utc(2001, 1, 1, 0, 0, 0, 500_000)),
+    ],
+)  # fmt: skip
+def test_values_are_converted_as_the_attribute_wants_them(things: Container, key: str, given: Any, kept: Any) -> None:
+    record = things.insert("Thing", {key: given})
+    assert record[key] == kept
+    assert type(record[key]) is type(kept) or isinstance(record[key], type(kept))
+    assert things.read("Thing", record["@id"]) == [record]
+    assert things.update("Thing", record["@id"], {key: given}) == [record]
+    assert all(value is None for name, value in record.items() if name not in (key, "@id", "friends"))
+
+
+@pytest.mark.parametrize(
+    ("key", "given"),
+    [
+        ("small", "1.5"), ("small", 1.5), ("small", ""), ("large", "9223372036854775808"), ("real", "many"),
+        ("price", "1,5"), ("made", "2023-02-29"), ("made", "2024-02-29T24:01"), ("made", "2024-2-9"), ("made", ""),
+        ("mark", "0011"),
+        ("data", "*"), ("data", "AAE"), ("flag", "perhaps"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_converted_is_named(things: Container, key: str, given: Any) -> None:
+    record = things.insert("Thing", {"name": "kept", "small": 1})
+    for ask in (
+        lambda: things.insert("Thing", [{"name": "lost"}, {key: given}]),
+        lambda: things.update("Thing", None, {key: given}),
+        lambda: things.insert("Owner", {"things": [{key: given}]}),
+    ):
+        with pytest.raises(TypeMismatchError) as caught:
+            ask()
+        assert (caught.value.entity, caught.value.key, caught.value.value) == ("Thing", key, given)
+    assert things.read("Thing") == [record]
+    assert things.read("Owner") == []
+
+
+@pytest.mark.parametrize(
+    ("key", "given", "code"),
+    [
+        ("small", "32768", 1610), ("small", -32769, 1620), ("medium", "2147483648", 1610),
+        ("medium", -(2**31) - 1, 1620),
+    ],
+)  # fmt: skip
+def test_numbers_that_do_not_fit_are_named(things: Container, key: str, given: Any, code: int) -> None:
+    record = things.insert("Thing", {"small": 1})
+    for ask in (lambda: things.insert("Thing", {key: given}), lambda: things.update("Thing", None, {key: given})):
+        with pytest.raises(ValidationError) as caught:
+            ask()
+        assert (caught.value.entity, caught.value.key, caught.value.value) == ("Thing", key, int(given))
+        assert caught.value.code == code
+    assert things.read("Thing") == [record]
+
+
+def test_what_relationships_take(things: Container) -> None:
+    ada = things.insert("Owner", {"name": "Ada", "things": [{"name": "a"}, {"name": "b"}]})
+    first, second = ada["things"]
+    # In the order of the list, each in its own way.
+    changed = things.update("Owner", ada["@id"], {"things": [second, {"name": "c"}, {"@id": first, "name": "A"}]})[0]
+    assert [things.read("Thing", uri)[0]["name"] for uri in changed["things"]] == ["b", "c", "A"]
+    assert things.update("Owner", ada["@id"], {"things": None})[0]["things"] == []
+    assert things.update("Owner", ada["@id"], {"things": []})[0]["things"] == []
+    assert len(things.read("Thing")) == 3
+    eve = things.insert("Thing", {"name": "e", "owner": {"name": "Eve"}, "friends": [first, first, second]})
+    assert sorted(eve["friends"]) == sorted([first, second])
+    assert things.read("Owner", eve["owner"])[0]["things"] == [eve["@id"]]
+    assert things.update("Thing", eve["@id"], {"owner": None})[0]["owner"] is None
+    before = (things.read("Thing", sort="name"), things.read("Owner", sort="name"))
+    cases: list[tuple[str, dict[str, Any], Any, Any]] = [
+        ("Thing", {"owner": 3}, TypeMismatchError, 3),
+        ("Thing", {"owner": "no uri"}, InvalidArgumentError, "no uri"),
+        ("Thing", {"owner": ada["@id"] + "99"}, InvalidArgumentError, ada["@id"] + "99"),
+        ("Owner", {"things": first}, TypeMismatchError, first),
+        ("Owner", {"things": [3]}, TypeMismatchError, 3),
+        ("Owner", {"things": [{"@id": 5}]}, TypeMismatchError, 5),
+    ]
+    for entity, given, kind, value in cases:
+        with pytest.raises(kind) as caught:
+            things.insert(entity, given)
+        assert (caught.value.entity, [caught.value.key], caught.value.value) == (entity, list(given), value)
+    for entity, key, uri in [("Thing", "owner", first), ("Owner", "things", ada["@id"])]:
+        with pytest.raises(CorestoneError) as caught:
+            things.insert(entity, {key: uri if key == "owner" else [uri]})
+        assert (caught.value.entity, caught.value.key) == (entity, key)
+    assert (things.read("Thing", sort="name"), things.read("Owner", sort="name")) == before
+
+
+def test_what_earlier_stores_saved_stays_where_a_later_one_fails(tmp_path: Path) -> None:
+    stores = [
+        StoreDescription(tmp_path / "first.sqlite", configuration="First"),
+        StoreDescription(tmp_path / "second.sqlite", configuration="Second", busy_timeout=0.01),
+    ]
+    model = Model(
+        {
+            "Animal": {"@abstract": True, "name": "string?"},
+            "Cat": {"@parent": "Animal"},
+            "Wolf": {"@parent": "Animal"},
+        }
+    )
+    model.configuration("First", "Cat")
+    model.configuration("Second", "Wolf")
+    with Container("Zoo", model, stores=stores) as zoo:
+        records = [{"@entity": "Cat", "name": "c"}, {"@entity": "Wolf", "name": "w"}]
+        with closing(sqlite3.connect(tmp_path / "second.sqlite", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            with pytest.raises(CorestoneError) as caught:
+                zoo.insert("Animal", records)
+            assert str(tmp_path / "second.sqlite") in str(caught.value)
+        assert [(each["@entity"], each["name"]) for each in zoo.read("Animal")] == [("Cat", "c")]
+        assert len(zoo.insert("Animal", records)) == 2
+        assert [(each["@entity"], each["name"]) for each in zoo.read("Animal", sort=["name"])] == [
+            ("Cat", "c"), ("Cat", "c"), ("Wolf", "w"),
+        ]  # fmt: skip
+
+
+def test_records_of_a_container_that_is_closed(tmp_path: Path) -> None:
+    shop = Container("Things", Model(EVERYTHING), stores=[StoreDescription(type="InMemory")])
+    with shop:
+        uri = shop.insert("Thing", {"name": "x"})["@id"]
+    told: list[Any] = []
+    calls: list[Any] = [
+        lambda **heard: shop.insert("Thing", {"name": "y"}, **heard),
+        lambda **heard: shop.read("Thing", **heard),
+        lambda **heard: shop.update("Thing", None, {"name": "y"}, **heard),
+        lambda **heard: shop.delete("Thing", "name == 'x'", **heard),
+        lambda **heard: shop.delete_all("Thing", **heard),
+    ]
+    for call in calls:
+        with pytest.raises(InvalidHandleError, match="closed"):
+            call()
+        assert call(failure=told.append, success=told.append) is None
+    assert [type(each) for each in told] == [InvalidHandleError] * 5
+    assert uri
+
+
+def test_a_window_of_what_is_read(things: Container) -> None:
+    things.insert("Thing", [{"name": name, "small": small} for name, small in zip("abcdef", (1, 1, 1, 2, 2, None))])
+    cases: list[tuple[Any, bool, int, int, str]] = [
+        ("name", True, 0, 0, "abcdef"), ("-name", True, 2, 0, "fe"), ("name", True, 2, 4, "ef"),
+        ("name", True, 2, 5, "f"), ("name", True, 2, 6, ""), (["-small", "name"], True, 0, 0, "deabcf"),
+        (["-small", "-name"], True, 3, 1, "dcb"), (["small", "name"], False, 0, 0, "edcbaf"),
+        (["-small", "name"], False, 0, 0, "fcbaed"),
+    ]  # fmt: skip
+    for sort, ascending, limit, offset, names in cases:
+        found = things.read("Thing", sort=sort, ascending=ascending, limit=limit, offset=offset)
+        assert "".join(each["name"] for each in found) == names, (sort, ascending, limit, offset)
