@@ -457,3 +457,144 @@ def test_who_is_in_the_way_of_a_checkpoint(notes: Model, tmp_path: Path) -> None
             assert found is not None
             assert found.is_complete
             assert (found.pages == 0) == (mode == "truncate")
+
+
+# --- Other paths
+
+
+@pytest.mark.parametrize("type", TYPES)
+def test_one_file_is_one_store_of_a_coordinator(
+    notes: Model, tmp_path: Path, type: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "store"
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to(path)
+    (tmp_path / "folder" / "link").symlink_to("../link")
+    monkeypatch.chdir(tmp_path)
+    with Coordinator(notes) as coordinator:
+        store = coordinator.add_store(path, type=type)
+        assert store.path == str(path)
+        ways = [path, "store", "./folder/../store", tmp_path / "link", "folder/link"]
+        for way in ways:
+            for options in ({}, {"type": type, "read_only": True}, {"configuration": "Paper"}):
+                with pytest.raises(InvalidArgumentError) as caught:
+                    coordinator.add_store(way, **options)  # type: ignore[arg-type]
+                assert str(path) in caught.value.message
+            found = coordinator.store_at(way)
+            assert found is not None
+            assert found.identifier == store.identifier
+        assert coordinator.store_at(tmp_path / "none") is None
+        assert len(coordinator.stores) == 1
+        # A copy is the same store, too.
+        coordinator.backup(store, tmp_path / "copy")
+        with pytest.raises(InvalidArgumentError):
+            coordinator.add_store(tmp_path / "copy")
+        coordinator.remove_store(store)
+        assert coordinator.store_at(path) is None
+        assert coordinator.add_store("folder/link").identifier == store.identifier
+        assert (tmp_path / "folder" / "link").is_symlink()
+
+
+@pytest.mark.parametrize("type", ["XML", "Binary"])
+def test_a_store_that_is_written_as_a_whole_goes_elsewhere(notes: Model, tmp_path: Path, type: str) -> None:
+    path, to = tmp_path / "store", tmp_path / "moved"
+    with Container(notes, path, type=type, unsaved="discard") as container:
+        container.insert("Note", {"text": "a"})
+        coordinator, store = container.coordinator, container.store
+        context = container.context()
+        (note,) = context.fetch("Note")
+        coordinator.set_store_path(store, to)
+        assert store.path == str(to)
+        assert not to.exists()
+        assert note.text == "a"
+        found = coordinator.store_at(to)
+        assert found is not None
+        assert coordinator.store_at(path) is None
+        context.save()  # without changes
+        assert to.read_bytes() == path.read_bytes()
+        note.text = "b"
+        context.save()
+        assert (note.id.uri.split("/")[2], coordinator.metadata(store)["NSStoreUUID"]) == (store.identifier,) * 2
+        # Where it cannot go it stays as it is.
+        filled(notes, tmp_path / "other", "other", type=type)
+        filled(notes, tmp_path / "sqlite", "other")
+        (tmp_path / "text").write_text("mine")
+        for name, kind in [
+            ("other", InvalidArgumentError), ("sqlite", CorestoneError), ("text", StoreError), ("none/new", StoreError),
+        ]:  # fmt: skip
+            place = tmp_path / name
+            before = place.read_bytes() if place.exists() else None
+            with pytest.raises(kind) as caught:
+                coordinator.set_store_path(store, place)
+            assert caught.value.file == str(place)
+            assert (place.read_bytes() if place.exists() else None) == before
+            assert store.path == str(to)
+            note.text = name
+            context.save()
+    with Container(notes, to) as container:
+        assert texts(container.coordinator) == ["none/new"]
+    with Container(notes, path) as container:
+        assert texts(container.coordinator) == ["a"]
+
+
+def test_an_sqlite_store_goes_where_a_copy_lies(notes: Model, tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    with Container(notes, path) as container:
+        container.insert("Note", {"text": "a", "data": bytes(200_000)})
+        coordinator, store = container.coordinator, container.store
+        context = container.context()
+        (note,) = context.fetch("Note")
+        coordinator.backup(store, tmp_path / "moved.sqlite")
+        filled(notes, tmp_path / "other.sqlite", "other")
+        (tmp_path / "text").write_text("mine")
+        cases: list[tuple[str, Any, Status]] = [
+            ("none.sqlite", StoreError, Status.STORE_IO), ("none/new", StoreError, Status.STORE_IO),
+            ("other.sqlite", InvalidArgumentError, Status.INVALID_ARGUMENT), ("text", StoreError, Status.NOT_A_STORE),
+        ]  # fmt: skip
+        for name, kind, status in cases:
+            with pytest.raises(kind) as caught:
+                coordinator.set_store_path(store, tmp_path / name)
+            assert (caught.value.status, caught.value.file) == (status, str(tmp_path / name))
+            assert store.path == str(path)
+        assert not (tmp_path / "none.sqlite").exists()
+        coordinator.set_store_path(store, tmp_path / "moved.sqlite")
+        assert store.path == str(tmp_path / "moved.sqlite")
+        assert len(note.data) == 200_000
+        note.text = "b"
+        context.save()
+        path.unlink()
+        assert texts(coordinator) == ["b"]
+    with Container(notes, tmp_path / "moved.sqlite") as container:
+        assert texts(container.coordinator) == ["b"]
+
+
+def test_pages_are_those_of_a_new_store(notes: Model, tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    filled(notes, path, "a", pragmas={"page_size": 8192, "auto_vacuum": "full"})
+    pages = "SELECT * FROM pragma_page_size, pragma_auto_vacuum"
+    assert ask(path, pages) == [(8192, 1)]
+    filled(notes, path, "b", pragmas={"page_size": 512, "auto_vacuum": "none"})
+    assert ask(path, pages) == [(8192, 1)]
+    assert corestone.check(path) == []
+    with Container(notes, path) as container:
+        assert texts(container.coordinator) == ["a", "b"]
+
+
+def test_two_pragmas_that_contradict_options(notes: Model, tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    good: list[dict[str, Any]] = [
+        {"pragmas": {"journal_mode": "truncate"}, "journal": "rollback"},
+        {"pragmas": {"synchronous": 1}, "sync": "normal"},
+    ]
+    bad: list[tuple[dict[str, Any], str]] = [
+        ({"pragmas": {"journal_mode": "WAL"}, "journal": "rollback"}, "journal_mode"),
+        ({"pragmas": {"synchronous": "full"}, "sync": "normal"}, "synchronous"),
+        ({"pragmas": {"synchronous": "off"}, "sync": "normal"}, "synchronous"),
+    ]
+    for options, key in bad:
+        with pytest.raises(InvalidArgumentError, match="leave one of them out") as caught:
+            Container(notes, path, **options)
+        assert (caught.value.key, caught.value.file) == (key, str(path))
+        assert not path.exists()
+    for options in good:
+        filled(notes, path, "x", **options)
