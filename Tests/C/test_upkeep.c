@@ -244,6 +244,81 @@ static void a_locked_store_is_destroyed_by_force(void) {
     OK(cst_release(model));
 }
 
+/* Without a type a migration makes an SQLite store, whatever the old one is; the path of one in memory may be anything. */
+static void a_store_without_a_type_is_one_of_sqlite(void) {
+    struct company c = company_open(check_path("unused.sqlite"));
+    const struct {
+        const char *from, *to, *type;
+    } moves[] = {{"XML", NULL, "SQLite"},           {"Binary", NULL, "SQLite"}, {"InMemory", NULL, "SQLite"},
+                 {"SQLite", NULL, "SQLite"},        {"SQLite", "xml", "XML"},   {"XML", "BINARY", "Binary"},
+                 {"Binary", "inmemory", "InMemory"}};
+    for (size_t i = 0; i < sizeof moves / sizeof *moves; i++) {
+        cst_coordinator *coordinator = NULL;
+        cst_store *store = NULL, *moved = NULL;
+        cst_context *context = NULL;
+        char from[20], to[20];
+        int told = 0;
+        snprintf(from, sizeof from, "from%zu", i);
+        snprintf(to, sizeof to, "to%zu", i);
+        OK(cst_coordinator_new(c.model, &coordinator, E));
+        OK(cst_coordinator_add_store(coordinator, text(moves[i].from), text(check_path(from)), NULL, &store, E));
+        OK(cst_context_new(coordinator, CST_QUEUE_CALLER, &context, E));
+        for (int n = 1; n <= 3; n++)
+            OK(cst_release(company_employee(&c, context, "Ada", n)));
+        save(context);
+        const cst_string type = moves[i].to ? text(moves[i].to) : text_of_size(NULL, 0);
+        CHECK_STATUS(CST_E_CANCELLED, cst_coordinator_migrate_store(coordinator, store, type, text(check_path(to)),
+                                                                    NULL, stop, NULL, &moved, E));
+        CHECK(moved == NULL && !exists(check_path(to)));
+        CHECK_INT(3, company_count(context, c.employee, NULL));
+        OK(cst_coordinator_migrate_store(coordinator, store, type, text(check_path(to)), NULL, count_up, &told, &moved,
+                                         E));
+        CHECK(told > 0);
+        CHECK_TEXT(moves[i].type, cst_store_type(moved));
+        CHECK_TEXT(check_path(to), cst_store_path(moved));
+        CHECK_INT(strcmp(moves[i].type, "InMemory") != 0, exists(check_path(to)));
+        CHECK_INT(1, cst_coordinator_store_count(coordinator));
+        CHECK_INT(3, company_count(context, c.employee, NULL));
+        CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_remove_store(coordinator, store, E));
+        OK(cst_release(context));
+        OK(cst_release(moved));
+        OK(cst_release(store));
+        OK(cst_release(coordinator));
+    }
+    company_close(&c);
+}
+
+/* What a store was not asked for says nothing of its own: null, and no error. */
+static void what_is_said_of_a_store_that_was_removed(void) {
+    struct company c = open_with(check_path("a.sqlite"), "Ada");
+    char identifier[64];
+    snprintf(identifier, sizeof identifier, "%s", cst_store_identifier(c.store).data);
+    OK(cst_coordinator_remove_store(c.coordinator, c.store, E));
+    CHECK_TEXT(identifier, cst_store_identifier(c.store));
+    CHECK_TEXT(check_path("a.sqlite"), cst_store_path(c.store));
+    CHECK_TEXT("SQLite", cst_store_type(c.store));
+    cst_buffer found = {0};
+    cst_error *error = NULL;
+    cst_store *none = NULL;
+    const cst_status statuses[] = {
+        cst_coordinator_copy_metadata(c.coordinator, c.store, &found, NULL),
+        cst_coordinator_set_metadata(c.coordinator, c.store, plist("<plist version=\"1.0\"><dict/></plist>"), NULL),
+        cst_coordinator_backup_store(c.coordinator, c.store, text(check_path("b")), NULL, NULL, NULL, NULL),
+        cst_coordinator_checkpoint_store(c.coordinator, c.store, CST_CHECKPOINT_FULL, NULL, NULL, NULL),
+        cst_coordinator_optimize_store(c.coordinator, c.store, NULL, NULL),
+        cst_coordinator_set_store_path(c.coordinator, c.store, text(check_path("b")), NULL),
+        cst_coordinator_migrate_store(c.coordinator, c.store, text("SQLite"), text(check_path("b")), NULL, NULL, NULL,
+                                      &none, &error),
+    };
+    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++)
+        CHECK_INT(CST_E_INVALID_ARGUMENT, statuses[i]);
+    CHECK(none == NULL && !exists(check_path("b")));
+    CHECK_TEXT(check_path("a.sqlite"), cst_error_file(error));
+    OK(cst_release(error));
+    cst_buffer_dispose(&found);
+    company_close(&c);
+}
+
 static void stores_are_counted_in_order(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_store *second = NULL, *found = NULL;
@@ -319,6 +394,8 @@ int main(int argc, char **argv) {
     RUN(metadata_is_written_by_the_next_save);
     RUN(the_log_is_brought_into_the_file);
     RUN(a_locked_store_is_destroyed_by_force);
+    RUN(a_store_without_a_type_is_one_of_sqlite);
+    RUN(what_is_said_of_a_store_that_was_removed);
     RUN(stores_are_counted_in_order);
     RUN(checkpoints_have_four_modes);
     return check_end();

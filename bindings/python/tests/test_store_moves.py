@@ -474,11 +474,11 @@ def test_one_file_is_one_store_of_a_coordinator(
     with Coordinator(notes) as coordinator:
         store = coordinator.add_store(path, type=type)
         assert store.path == str(path)
-        ways = [path, "store", "./folder/../store", tmp_path / "link", "folder/link"]
+        ways: list[str | Path] = [path, "store", "./folder/../store", tmp_path / "link", "folder/link"]
         for way in ways:
             for options in ({}, {"type": type, "read_only": True}, {"configuration": "Paper"}):
                 with pytest.raises(InvalidArgumentError) as caught:
-                    coordinator.add_store(way, **options)  # type: ignore[arg-type]
+                    coordinator.add_store(way, **options)
                 assert str(path) in caught.value.message
             found = coordinator.store_at(way)
             assert found is not None
