@@ -182,6 +182,26 @@ def test_lengths_of_what_a_store_calls_itself(tmp_path: Path) -> None:
             corestone.metadata(path)
 
 
+def test_a_table_is_made_by_two_million_characters_at_most(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    add(path, title="x", journal="rollback")
+    with closing(sqlite3.connect(path)) as connection:
+        (made,) = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'ZPHOTO'").fetchone()
+    for length, is_read in [(2_000_000, True), (2_000_001, False)]:
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            connection.execute("PRAGMA writable_schema=ON")
+            text = made + "/*" + "c" * (length - len(made) - 4) + "*/"
+            assert len(text) == length
+            connection.execute("UPDATE sqlite_master SET sql = ? WHERE name = 'ZPHOTO'", (text,))
+        for is_given in (True, False):
+            if is_read:
+                (Container(Model(PHOTOS), path) if is_given else corestone.open(path)).close()
+                continue
+            with pytest.raises(StoreCorruptError) as caught:
+                corestone.open(path, Model(PHOTOS) if is_given else None)
+            assert (caught.value.file, caught.value.code) == (str(path), 134080)
+
+
 def test_twenty_problems_of_a_kind_and_property_are_listed(tmp_path: Path) -> None:
     path = tmp_path / "a.sqlite"
     model = Model({"Box": {"owner": "to-one Owner?", "friend": "to-one Owner?"}, "Owner": {}})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import pytest
 
@@ -493,6 +493,75 @@ def test_one_file_is_one_store_of_a_coordinator(
         assert coordinator.store_at(path) is None
         assert coordinator.add_store("folder/link").identifier == store.identifier
         assert (tmp_path / "folder" / "link").is_symlink()
+
+
+@pytest.mark.parametrize("type", TYPES)
+def test_a_link_means_what_it_leads_to(notes: Model, tmp_path: Path, type: str) -> None:
+    path, link = tmp_path / "store", tmp_path / "link"
+    filled(notes, path, "a", type=type)
+    link.symlink_to(path)
+    filled(notes, link, "b", type=type)
+    assert link.is_symlink()
+    with Coordinator(notes) as coordinator:
+        store = coordinator.add_store(path)
+        acts: list[tuple[Callable[[], Any], str]] = [
+            (lambda: coordinator.backup(store, link), "is the store that is to be copied"),
+            (lambda: coordinator.replace_store(link, path), "is the store that is to be copied"),
+            (lambda: coordinator.replace_store(path, link), "is the store that is to be copied"),
+            (lambda: coordinator.migrate_store(store, link, type=type), "is the store that is to be migrated"),
+        ]
+        for act, words in acts:
+            with pytest.raises(InvalidArgumentError, match=words) as caught:
+                act()
+            assert caught.value.code == 134070
+        assert texts(coordinator) == ["a", "b"]
+        # What a link leads to is destroyed, and was open by another path.
+        assert coordinator.destroy_store(link) is True
+        assert coordinator.stores == []
+        assert link.is_symlink()
+        assert path.exists() == (type == "SQLite")
+
+
+@pytest.mark.parametrize("type", TYPES)
+def test_a_folder_is_no_place_for_a_store(notes: Model, tmp_path: Path, type: str) -> None:
+    filled(notes, tmp_path / "store", "a", type=type)
+    with Coordinator(notes) as coordinator:
+        store = coordinator.add_store(tmp_path / "store")
+        acts: list[Callable[[], Any]] = [
+            lambda: coordinator.add_store(tmp_path, type=type),
+            lambda: coordinator.add_store(tmp_path),
+            lambda: coordinator.backup(store, tmp_path),
+            lambda: coordinator.replace_store(tmp_path, tmp_path / "store"),
+            lambda: coordinator.migrate_store(store, tmp_path, type=type),
+            lambda: coordinator.destroy_store(tmp_path, type=type),
+            lambda: corestone.metadata(tmp_path),
+            lambda: corestone.set_metadata(tmp_path, {}),
+        ]
+        for act in acts:
+            with pytest.raises(NotAStoreError, match="is a folder") as caught:
+                act()
+            assert (caught.value.code, caught.value.file) == (134080, str(tmp_path))
+        with pytest.raises(InvalidArgumentError):
+            coordinator.add_store("", type=type)
+        assert [each.path for each in coordinator.stores] == [store.path]
+        assert texts(coordinator) == ["a"]
+
+
+@pytest.mark.parametrize("type", ["XML", "Binary"])
+def test_what_only_an_sqlite_store_has(notes: Model, tmp_path: Path, type: str) -> None:
+    path = tmp_path / "store"
+    filled(notes, path, "a", type=type)
+    looks: list[Callable[[Path], Any]] = [
+        corestone.views, corestone.leftovers, corestone.remove_leftovers, corestone.check, corestone.check_apple,
+    ]  # fmt: skip
+    for look in looks:
+        with pytest.raises(UnsupportedError, match="no SQLite store") as caught:
+            look(path)
+        assert (caught.value.code, caught.value.file) == (134000, str(path))
+    with Container(notes, path) as container:
+        for act in (container.coordinator.checkpoint, container.coordinator.optimize):
+            with pytest.raises(UnsupportedError, match=f"a store of type {type}"):
+                act(container.store)
 
 
 @pytest.mark.parametrize("type", ["XML", "Binary"])
