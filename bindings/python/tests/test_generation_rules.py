@@ -206,6 +206,20 @@ def test_a_context_that_rests_in_a_chosen_state_catches_up(container: Container)
     assert people[0].name == "Ann"
 
 
+def test_a_cursor_holds_its_state(container: Container) -> None:
+    reader = container.context()
+    reader.pin()
+    found = iter(reader.stream("Person", sort="name", batch=1))
+    names_found = [next(found).name]
+    rename(container, "Bob", "Ben")
+    container.delete("Person", "name == 'Eve'")
+    reader.unpin()
+    assert reader.query_generation is None
+    names_found += [each.name for each in found]
+    assert names_found == ["Ada", "Bob", "Eve"]
+    assert sorted(each.name for each in container.context().fetch("Person")) == ["Ada", "Ben"]
+
+
 @pytest.mark.parametrize("type", ["XML", "Binary", "InMemory"])
 def test_stores_without_generations(tmp_path: Path, type: str) -> None:
     with Container(Model(PEOPLE), tmp_path / "store", type=type) as container:

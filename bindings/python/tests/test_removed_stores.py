@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -232,3 +233,34 @@ def test_a_relationship_that_would_leave_its_store_is_refused_when_it_is_set(coo
             assert words in caught.value.message
         assert not context.has_changes
         assert item.box is None
+
+
+def test_a_coordinator_performs_in_the_order_of_the_calls(coordinator: Coordinator) -> None:
+    ran: list[int] = []
+    threads: set[int] = set()
+    context = coordinator.context()
+
+    def work(number: int) -> int:
+        ran.append(number)
+        threads.add(threading.get_ident())
+        with coordinator.context() as own:
+            own.insert("Note", name=str(number))
+            own.save()
+        if number == 3:
+            raise ZeroDivisionError
+        return number
+
+    futures = [coordinator.perform(work, number) for number in range(20)]
+    assert [each.result(60) for number, each in enumerate(futures) if number != 3] == [
+        number for number in range(20) if number != 3
+    ]
+    with pytest.raises(ZeroDivisionError):
+        futures[3].result(60)
+    assert ran == list(range(20))
+    assert threading.get_ident() not in threads
+    assert context.count("Note") == 20
+    assert coordinator.perform_and_wait(work, 20) == 20
+    assert threading.get_ident() in threads
+    other = coordinator.background_context()
+    with pytest.raises(InvalidArgumentError, match="queue"):
+        coordinator.perform_and_wait(lambda: other.perform_and_wait(lambda: None))
