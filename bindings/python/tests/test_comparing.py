@@ -1,4 +1,4 @@
-"""What tells two stores apart, and what does not, whatever their types and the keys of their rows."""
+"""What makes two stores differ, and what does not, whatever their types and the keys of their rows."""
 
 from __future__ import annotations
 

@@ -364,7 +364,7 @@ def test_a_parent_of_another_tree_is_refused(path: Path, store_type: str) -> Non
 
 
 def test_the_reason_names_entity_and_key(path: Path, store_type: str) -> None:
-    """Of what a save would lose, and there is none where nothing would be."""
+    """Of what a save would lose; where that is nothing, the store can be written."""
     cases: list[tuple[Model, list[str], bool]] = [
         (changed(Employee={"age": None}), ["Employee", "age"], store_type != "SQLite"),
         (changed(Employee={"hired": None}), [], False),

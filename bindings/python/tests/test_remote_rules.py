@@ -126,7 +126,7 @@ def test_what_was_saved_before_is_not_learned(here: Container, there: Container)
     assert second.number == 6
 
 
-def test_contexts_that_do_not_merge_read_new_rows_anew(here: Container, there: Container) -> None:
+def test_contexts_that_do_not_merge_read_new_rows_again(here: Container, there: Container) -> None:
     merging, other = here.context(), here.context()
     first, theirs = items(merging)[0], items(other)[0]
     merging.automatically_merges_remote_changes = True
@@ -186,7 +186,7 @@ def test_what_an_observer_is_told(here: Container, there: Container, kind: str, 
 
 
 def test_derived_values_of_other_rows_come_in(tmp_path: Path) -> None:
-    """No version counts them, and no history tells of them."""
+    """No version counts them, and no history has them."""
     model = {
         "Box": {"name": "string?", "size": "derived int64? = items.@count", "items": "to-many Item? inverse box"},
         "Item": {"name": "string?", "box": "to-one Box? inverse items"},

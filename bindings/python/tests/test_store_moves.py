@@ -54,7 +54,7 @@ def ask(path: Path, statement: str) -> Any:
 
 
 @pytest.mark.parametrize(("type", "is_open"), [("SQLite", True), ("SQLite", False), ("XML", False), ("Binary", False)])
-def test_what_tells_what_a_store_is_stays(notes: Model, tmp_path: Path, type: str, is_open: bool) -> None:
+def test_what_a_store_is_known_by_stays(notes: Model, tmp_path: Path, type: str, is_open: bool) -> None:
     path = tmp_path / "store"
     coordinator = Coordinator(notes)
     store = coordinator.add_store(path, type=type)
@@ -305,7 +305,7 @@ def test_a_replaced_store_has_what_lies_in_the_log_and_in_files(notes: Model, tm
 
 
 @pytest.mark.parametrize("type", TYPES)
-def test_a_backup_tells_how_far_it_is(notes: Model, tmp_path: Path, type: str) -> None:
+def test_how_far_a_backup_is(notes: Model, tmp_path: Path, type: str) -> None:
     with Container(notes, tmp_path / "store", type=type) as container:
         container.insert("Note", [{"data": bytes(150_000)} for _ in range(3)])
         told: list[tuple[int, int]] = []
