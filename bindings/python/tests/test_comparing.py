@@ -34,7 +34,7 @@ VALUES: dict[str, Any] = {
 
 def filled(path: Path, type: str, /, *, gaps: int = 0, **changes: Any) -> Container:
     """A store with two notes; the gaps are keys that were given away before."""
-    container = Container(Model(MODEL), path, type=type)
+    container = Container(Model(MODEL), path, type=type, sync="normal")
     context = container.context()
     for _ in range(gaps):
         for entity in ("Note", "Tag", "Kind"):

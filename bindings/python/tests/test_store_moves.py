@@ -22,6 +22,7 @@ from corestone import (
     StoreBusyError,
     StoreError,
     UnsupportedError,
+    log,
 )
 
 TYPES = ["SQLite", "XML", "Binary"]
@@ -160,6 +161,51 @@ def test_objects_keep_their_numbers(notes: Model, tmp_path: Path, to: str) -> No
         new = fresh.insert("Note", text="f")
         fresh.save()
         assert new.id.uri.endswith(f"/Note/p{6 + first}")
+
+
+@pytest.mark.parametrize("to", [*TYPES, "InMemory"])
+@pytest.mark.parametrize(("key", "stays"), [(2**58, True), (2**58 + 1, False), (-5, False), (0, False)])
+def test_keys_that_a_new_store_cannot_have(notes: Model, tmp_path: Path, to: str, key: int, stays: bool) -> None:
+    path = tmp_path / "from"
+    filled(notes, path, "a", "b", journal="rollback")
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute(f"UPDATE ZNOTE SET Z_PK = {key} WHERE ZTEXT = 'b'")
+        connection.execute(f"UPDATE Z_PRIMARYKEY SET Z_MAX = max({key}, Z_MAX)")
+    with Container(notes, path) as container:
+        numbers: list[int] = []
+
+        def hear(_: Coordinator, changes: Any) -> None:
+            if changes.uuid_changed:
+                numbers.extend(int(each.uri.rpartition("/p")[2]) for each in changes.uuid_changed.migrated_ids)
+
+        with container.coordinator.observe("stores_did_change", hear):
+            container.migrate(tmp_path / "to", type=to)
+        first = 101 if to == "XML" else 0
+        if key < 1:  # is no object
+            assert numbers == [1, 1 + first]
+            assert texts(container.coordinator) == ["a"]
+            return
+        assert numbers == [1, 1 + first, key, key + first if stays else 2 + first]
+        assert texts(container.coordinator) == ["a", "b"]
+        new = container.insert("Note", {})["@id"]
+        assert int(new.rpartition("/p")[2]) == numbers[-1] + 1
+
+
+@pytest.mark.parametrize("to", ["XML", "Binary", "InMemory"])
+def test_references_to_rows_that_are_gone_are_counted_by_the_log(tmp_path: Path, to: str) -> None:
+    model = Model({"Box": {"items": "to-many Item? inverse box"}, "Item": {"box": "to-one Box? inverse items"}})
+    with Container(model, tmp_path / "from", journal="rollback") as container:
+        container.insert("Box", [{"items": [{}, {}]}, {"items": [{}, {}, {}]}])
+    with closing(sqlite3.connect(tmp_path / "from", isolation_level=None)) as connection:
+        connection.execute("UPDATE ZITEM SET ZBOX = 99 WHERE ZBOX = 2")
+    with Container(model, tmp_path / "from") as container, log.recorded() as lines:
+        container.migrate(tmp_path / "to", type=to)
+        assert [line for line in lines if str(tmp_path) in line] == [
+            f"CoreData: warning: the copy of {tmp_path / 'from'} is without the values of Item.box that lead to rows which "
+            "are gone: 3"
+        ]
+        assert sorted(len(each["items"]) for each in container.read("Box")) == [0, 2]
+        assert sum(each["box"] is None for each in container.read("Item")) == 3
 
 
 @pytest.mark.parametrize("type", TYPES)
