@@ -201,8 +201,8 @@ def test_references_to_rows_that_are_gone_are_counted_by_the_log(tmp_path: Path,
     with Container(model, tmp_path / "from") as container, log.recorded() as lines:
         container.migrate(tmp_path / "to", type=to)
         assert [line for line in lines if str(tmp_path) in line] == [
-            f"CoreData: warning: the copy of {tmp_path / 'from'} is without the values of Item.box that lead to rows which "
-            "are gone: 3"
+            f"CoreData: warning: the copy of {tmp_path / 'from'} is without the values of Item.box that lead to rows "
+            "which are gone: 3"
         ]
         assert sorted(len(each["items"]) for each in container.read("Box")) == [0, 2]
         assert sum(each["box"] is None for each in container.read("Item")) == 3
