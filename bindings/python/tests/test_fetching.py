@@ -1,0 +1,375 @@
+"""What a fetch finds, in which order, and by how many statements, at the bounds that its page names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corestone import (
+    Container,
+    Context,
+    Expression,
+    FetchRequest,
+    InvalidArgumentError,
+    Model,
+    Predicate,
+    PredicateError,
+    SortDescriptor,
+    UnsupportedError,
+    log,
+)
+
+TEAMS: dict[str, dict[str, Any]] = {
+    "Team": {
+        "name": "string", "members": "to-many Person inverse team", "skills": "to-many Skill inverse teams",
+    },
+    "Skill": {"name": "string", "teams": "to-many Team inverse skills"},
+    "Person": {
+        "name": "string?", "age": "int64?", "score": "double?", "mood": "string? transient",
+        "team": "to-one Team? inverse members",
+    },
+}  # fmt: skip
+
+
+def selects(lines: list[str], table: str) -> list[str]:
+    """The statements among the lines of a log that read a table, with its name in the statement."""
+    return [line for line in lines if line.startswith("CoreData: sql: SELECT") and f" FROM {table} " in line]
+
+
+def filled(context: Context) -> Context:
+    """Ada and Cyd in A, Bob without numbers and one without a name in B."""
+    teams = [context.insert("Team", name=name) for name in "AB"]
+    rows: list[tuple[str | None, int | None, float | None]] = [
+        ("Ada", 36, 1.5), ("Bob", None, None), ("Cyd", 5, 0.0), (None, 7, -3.0),
+    ]  # fmt: skip
+    for number, (name, age, score) in enumerate(rows):
+        context.insert("Person", name=name, age=age, score=score, team=teams[number % 2])
+    return context
+
+
+@pytest.fixture(params=["SQLite", "InMemory", "XML", "unsaved", "memory decides"])
+def people(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Context, str]]:
+    """A context, and what makes a predicate one that the store cannot answer, if anything."""
+    kind = request.param if request.param in ("SQLite", "InMemory", "XML") else "SQLite"
+    with Container(Model(TEAMS), tmp_path / "people", type=kind, unsaved="discard") as container:
+        context = filled(container.context())
+        if request.param != "unsaved":
+            context.save()
+        yield context, " AND mood == nil" if request.param == "memory decides" else ""
+
+
+def found(people: tuple[Context, str], format: str, **options: Any) -> str:
+    """The initials, from the oldest to who has no age."""
+    context, more = people
+    return "".join(
+        (each.name or "-")[0] for each in context.fetch("Person", f"({format}){more}", sort="-age", **options)
+    )
+
+
+def test_arithmetic_that_has_no_answer_is_nil_in_a_fetch(people: tuple[Context, str]) -> None:
+    for format, initials in (
+        ("age + 1 == nil", "B"), ("1 - age == nil", "B"), ("age * 2 == nil", "B"), ("-age == nil", "B"),
+        ("abs:(age) == nil", "B"), ("age / 0 == nil", "A-CB"), ("score / 0.0 == nil", "A-CB"),
+        ("10 / score == nil", "CB"),
+        ("modulus:by:(age, 0) == nil", "A-CB"), ("modulus:by:(1e30, age) == nil", "A-CB"), ("(age & 1) == nil", "B"),
+        ("(1e30 | age) == nil", "A-CB"), ("(score * 1e300 ^ 1) == nil", "A-B"), ("~age == nil", "B"),
+        ("sqrt:(score) == nil", "-B"), ("ln:(score) == nil", "-B"), ("age + 1 > 0", "A-C"), ("age / 0 > 0", ""),
+        ("age / 0 != 1", "A-CB"),
+    ):  # fmt: skip
+        assert found(people, format) == initials, format
+
+
+def test_the_two_meanings_of_nil(people: tuple[Context, str]) -> None:
+    for format, memory, database in (
+        ("name != 'Ada'", "-CB", "CB"), ("NOT (name == 'Ada')", "-CB", "CB"), ("name == 'Ada'", "A", "A"),
+        ("name == nil", "-", "-"), ("name != nil", "ACB", "ACB"), ("NOT (name == nil)", "ACB", "ACB"),
+        ("NOT (name IN {'Ada'})", "-CB", "CB"), ("NOT (age BETWEEN {1, 6})", "A-B", "A-"), ("NOT (age > 5)", "CB", "C"),
+        ("NOT (age <= 5)", "A-B", "A-"), ("NOT (name LIKE 'A*')", "-CB", "CB"),
+        ("NOT (name BEGINSWITH 'A')", "-CB", "CB"),
+        ("NOT (name CONTAINS 'd')", "-B", "B"), ("NOT (name == team.name)", "A-CB", "ACB"),
+        ("NOT (name == 'Ada' AND age == 36)", "-CB", "-CB"), ("NOT (name == 'Ada' OR age == nil)", "-C", "C"),
+    ):  # fmt: skip
+        assert found(people, format) == memory, format
+        assert found(people, format, nulls="database") == database, format
+
+
+def test_members_are_compared_as_in_memory_whatever_nil_means(people: tuple[Context, str]) -> None:
+    context, _ = people
+    for format, names in (
+        ("ANY members.name != 'Bob'", "AB"), ("ALL members.name != 'Ada'", "B"), ("ALL members.name != 'Bob'", "A"),
+        ("NONE members.name == 'Ada'", "B"), ("ALL members.age != 36", "B"),
+    ):  # fmt: skip
+        for nulls in ("memory", "database"):
+            teams = context.fetch("Team", format, sort="name", nulls=nulls)
+            assert "".join(team.name for team in teams) == names, (format, nulls)
+
+
+def test_a_comparison_without_a_meaning_fails_though_no_object_comes_upon_it(people: tuple[Context, str]) -> None:
+    context, more = people
+    with pytest.raises(PredicateError) as caught:
+        context.fetch("Person", f"(age > -1 OR name < 5){more}")
+    assert (caught.value.entity, caught.value.key, caught.value.value) == ("Person", "name", 5)
+    # By itself it fails at the object that comes upon it.
+    predicate = Predicate("age > 5 OR name < 5")
+    ada, cyd = context.first("Person", "name == 'Ada'"), context.first("Person", "name == 'Cyd'")
+    assert predicate.evaluate(ada)
+    with pytest.raises(PredicateError):
+        predicate.evaluate(cyd)
+
+
+def test_a_pattern_that_takes_too_much_work_fails_for_whom_the_rest_lets_through(people: tuple[Context, str]) -> None:
+    context, more = people
+    context.first("Person", "name == 'Bob'").name = "a" * 60 + "!"
+    if not context.inserted:
+        context.save()
+    pattern = "name MATCHES '(a+)+$'"
+    for before in ("age > 100", "age != nil", "(age == 36 OR age == 5)", "name != nil AND age > 6 AND age < 30"):
+        assert not context.fetch("Person", f"{before} AND {pattern}{more}"), before
+    with pytest.raises(PredicateError, match="more than 1000000 steps on a text of 61 bytes"):
+        context.fetch("Person", f"age == nil AND {pattern}{more}")
+
+
+def test_a_plain_comparison_over_a_to_many_holds_for_none_and_its_opposite_for_all(people: tuple[Context, str]) -> None:
+    context, _ = people
+    assert context.count("Team", "members.name == 'Ada'") == 0
+    assert context.count("Team", "members.name != 'Ada'") == 2
+    assert context.count("Team", "ANY members.name == 'Ada'") == 1
+
+
+def test_equal_objects_come_by_key_and_unsaved_ones_last(people: tuple[Context, str]) -> None:
+    context, _ = people
+    if context.inserted:
+        context.save()
+    teams = context.fetch("Team", sort="name")
+    for number in range(2):
+        context.insert("Person", name=f"N{number}", team=teams[1 - number])
+
+    def names(*sort: str) -> str:
+        return " ".join(each.name or "-" for each in context.fetch("Person", sort=sort))
+
+    assert names("team.name") == "Ada Cyd N1 Bob - N0"
+    assert names("-team.name") == "Bob - N0 Ada Cyd N1"
+    assert names("team.name", "-name") == "N1 Cyd Ada N0 Bob -"
+    assert names() == "Ada Bob Cyd - N0 N1"
+    context.rollback()
+    assert names("-team.name") == "Bob - Ada Cyd"
+
+
+def test_an_order_along_members_is_refused_and_one_by_their_number_is_not(people: tuple[Context, str]) -> None:
+    context, _ = people
+    for entity, key in (("Person", "team.members"), ("Team", "members.age"), ("Team", "members")):
+        with pytest.raises(PredicateError, match="members is to-many and has no order") as caught:
+            context.fetch(entity, sort=key)
+        assert (caught.value.entity, caught.value.key) == (entity, key)
+    context.insert("Person", name="Dan", team=context.first("Team", "name == 'B'"))
+    assert [team.name for team in context.fetch("Team", sort="-members.@count")] == ["B", "A"]
+    assert [team.name for team in context.fetch("Team", sort="members.@sum.age")] == ["B", "A"]
+
+
+def test_what_a_request_without_a_split_refuses(people: tuple[Context, str]) -> None:
+    context, _ = people
+    for options in ({"predicate": "mood == 'x'"}, {"sort": "mood"}):
+        given: Any = {"split": False, **options}
+        with pytest.raises(UnsupportedError, match=r"Person\.mood is transient .* let the request be split") as caught:
+            context.execute(FetchRequest("Person", **given))
+        assert caught.value.entity == "Person"
+        given["split"] = True
+        assert isinstance(len(context.execute(FetchRequest("Person", **given))), int)
+    by_function = SortDescriptor("name", selector=lambda first, second: len(first) - len(second))
+    with pytest.raises(UnsupportedError, match="no store sorts by a comparator") as caught:
+        context.fetch("Person", sort=[by_function])
+    assert caught.value.key == "name"
+
+
+def test_membership_is_that_of_the_store_and_values_are_those_of_the_context(people: tuple[Context, str]) -> None:
+    context, more = people
+    if context.inserted:
+        context.save()
+    context.first("Person", "name == 'Ada'").age = 1
+    context.first("Person", "name == 'Cyd'").age = 100
+    context.delete(context.first("Person", "name == nil"))
+    context.insert("Person", name="New", age=50)
+    request = FetchRequest("Person", f"age > 6{more}", sort="age", include_pending_changes=False)
+    assert [(each.name, each.age) for each in context.execute(request)] == [(None, 7), ("Ada", 1)]
+    request.include_pending_changes = True
+    assert [(each.name, each.age) for each in context.execute(request)] == [("New", 50), ("Cyd", 100)]
+
+
+# How much is read.
+
+
+@pytest.fixture
+def crowd(tmp_path: Path) -> Iterator[Container]:
+    """1,001 teams of one member each, who share two skills, in a store that no context has read."""
+    model, path = Model(TEAMS), tmp_path / "crowd.sqlite"
+    with Container(model, path, sync="normal") as container:
+        context = container.context()
+        skills = [context.insert("Skill", name=name) for name in ("x", "y")]
+        for number in range(1001):
+            context.insert("Person", name=str(number), team=context.insert("Team", name=str(number), skills=skills))
+        context.save()
+    with Container(model, path, sync="normal") as container:
+        yield container
+
+
+@pytest.mark.parametrize(("limit", "parts"), [(1000, 1), (1001, 2)])
+def test_prefetching_is_one_query_for_each_relationship_and_a_thousand_rows(
+    crowd: Container, limit: int, parts: int
+) -> None:
+    context = crowd.context()
+    with log.recorded() as lines:
+        teams = context.fetch("Team", limit=limit, prefetch=["members", "skills"])
+    assert len(selects(lines, "ZPERSON t0")) == parts
+    assert len(selects(lines, "Z_2TEAMS t1")) == parts
+    assert len(selects(lines, "ZSKILL t0")) == 1
+    with log.recorded() as lines:
+        for team in teams:
+            assert [member.name for member in team.members] == [team.name]
+            assert sorted(skill.name for skill in team.skills) == ["x", "y"]
+    assert [line for line in lines if "sql" in line] == []
+
+
+def is_cached(container: Container, entity: str) -> bool:
+    """Whether the row cache has the row of the first object, by asking for it in a context that knows nothing."""
+    context, before = container.context(), container.coordinator.statistics
+    [id] = context.fetch_ids(entity, sort="name", limit=1)
+    assert context.get(id).name
+    after = container.coordinator.statistics
+    assert after.cache_hits + after.cache_misses == before.cache_hits + before.cache_misses + 1
+    return after.cache_hits > before.cache_hits
+
+
+def test_a_fetch_of_keys_and_a_stream_leave_the_row_cache_alone(crowd: Container) -> None:
+    context = crowd.context()
+    bare = context.execute(FetchRequest("Team", sort="name", limit=5, include_property_values=False))
+    assert all(team.is_fault for team in bare)
+    assert not is_cached(crowd, "Team")
+    stream = context.stream("Person", sort="name", batch=10)
+    batch = next(stream.batches())
+    assert [each.name for each in batch][:2] == ["0", "1"]
+    assert not is_cached(crowd, "Person")
+    kept = context.fetch("Skill")
+    assert len(kept) == 2
+    assert is_cached(crowd, "Skill")
+
+
+def test_known_objects_take_what_is_found_where_that_is_asked_for(tmp_path: Path) -> None:
+    with Container(Model(TEAMS), tmp_path / "people.sqlite", unsaved="discard") as container:
+        filled(writer := container.context()).save()
+        context = container.context()
+        ada, bob, cyd, other = context.fetch("Person", sort="objectID")
+        assert (ada.age, bob.age, cyd.age) == (36, None, 5)
+        bob.score = 9.5
+        assert other.is_fault
+        for number, person in enumerate(writer.fetch("Person")):
+            person.age = 100 + number
+        writer.save()
+        for refresh, ages in ((False, [36, None, 5]), (True, [100, None, 102])):
+            again = context.execute(FetchRequest("Person", refresh=refresh, sort="objectID"))
+            assert [again[at] is each for at, each in enumerate((ada, bob, cyd, other))] == [True] * 4
+            assert [each.age for each in (ada, bob, cyd)] == ages
+        assert (bob.score, other.age) == (9.5, 103)
+        context.rollback()
+        context.execute(FetchRequest("Person", refresh=True))
+        assert (bob.score, bob.age) == (None, 101)
+
+
+@pytest.mark.parametrize(
+    ("beside", "read"),
+    [("nothing", 3), ("a remainder", 0), ("changes", 0), ("prefetching", 0), ("a parent", 0), ("changes elsewhere", 3)],
+)
+def test_some_properties_alone_come_as_whole_rows_where_those_are_needed(
+    tmp_path: Path, beside: str, read: int
+) -> None:
+    model, path = Model(TEAMS), tmp_path / "people.sqlite"
+    with Container(model, path) as container:
+        filled(container.context()).save()
+    with Container(model, path, unsaved="discard") as container:
+        context = container.context()
+        request = FetchRequest("Person", "age > 4", sort="age", columns=["name"])
+        if beside == "a remainder":
+            request.predicate = Predicate("age > 4 AND mood == nil")
+        elif beside == "changes":
+            context.insert("Person", name="New", age=1)
+        elif beside == "changes elsewhere":
+            context.insert("Skill", name="new")
+        elif beside == "prefetching":
+            request.prefetch = ["team"]
+        elif beside == "a parent":
+            context = context.child()
+        people = list(context.execute(request))
+        assert [each.name for each in people] == ["Cyd", None, "Ada"]
+        before = container.coordinator.statistics.faulted_rows
+        assert [each.age for each in people] == [5, 7, 36]
+        assert container.coordinator.statistics.faulted_rows - before == read
+
+
+@pytest.mark.parametrize(
+    ("columns", "key", "words"),
+    [
+        (["team.name"], "team.name", "key path"), (["team", "name", "mood"], "mood", "stored"),
+        ({"twice": "age * 2"}, "twice", "computed"), (["nmae"], "nmae", 'did you mean "name"'),
+    ],
+)  # fmt: skip
+def test_what_cannot_come_along_with_objects(tmp_path: Path, columns: Any, key: str, words: str) -> None:
+    with Container(Model(TEAMS), tmp_path / "people.sqlite") as container:
+        with pytest.raises(InvalidArgumentError, match=words) as caught:
+            container.context().execute(FetchRequest("Person", columns=columns))
+        assert (caught.value.entity, caught.value.key) == ("Person", key)
+        with pytest.raises(InvalidArgumentError, match="to-many") as caught:
+            container.context().execute(FetchRequest("Team", columns=["members"]))
+        assert (caught.value.entity, caught.value.key) == ("Team", "members")
+
+
+def test_a_request_by_name_serves_contexts_of_every_model(tmp_path: Path) -> None:
+    request = FetchRequest("Person", "name != nil", sort="name")
+    other: dict[str, dict[str, Any]] = {"Person": {"name": "string", "more": "int?"}}
+    with Container(Model(TEAMS), tmp_path / "a") as first, Container(Model(other), tmp_path / "b") as second:
+        filled(first.context()).save()
+        context = second.context()
+        context.insert("Person", name="Zoe")
+        context.save()
+        for _ in range(2):
+            assert [each.name for each in first.context().execute(request)] == ["Ada", "Bob", "Cyd"]
+            assert request.entity is first.model["Person"]
+            assert [each.name for each in context.execute(request)] == ["Zoe"]
+            assert request.entity is second.model["Person"]
+
+
+def test_what_no_archive_of_a_request_can_say(tmp_path: Path) -> None:
+    with Container(Model(TEAMS), tmp_path / "people.sqlite") as container:
+        context = filled(container.context())
+        context.save()
+        person = context.fetch("Person")[0]
+        for predicate in (
+            Predicate("SELF == %@", person), Predicate("name == 'x' AND team IN %@", [person.team]),
+            Predicate.block(lambda *_: True),
+            Predicate("name == %@", Expression.block(lambda *_: "Ada")),
+        ):  # fmt: skip
+            request = FetchRequest("Person", predicate)
+            with pytest.raises(UnsupportedError, match="archive"):
+                request.to_archive()
+        stores = FetchRequest("Person", stores=[])
+        assert context.execute(FetchRequest("Person", result_type="count", stores=[])) == 0
+        again = FetchRequest.from_archive(stores.to_archive())
+        assert (again.stores, len(context.execute(again))) == (None, 4)
+
+
+def test_an_asynchronous_fetch_tells_the_estimate_and_then_the_true_number(tmp_path: Path) -> None:
+    with Container(Model(TEAMS), tmp_path / "people.sqlite") as container:
+        filled(container.context()).save()
+        for kind, estimate in (("objects", 50), ("objects", 0), ("dictionaries", 7), ("count", 3)):
+            context = container.background_context()
+            with context.perform():
+                fetch = context.fetch_asynchronously(
+                    FetchRequest("Person", "age != nil", result_type=kind, columns=["name"]), estimated_count=estimate
+                )
+                _, total, is_done = fetch.progress
+                assert (total, is_done) == (estimate, False), kind
+            found = fetch.result(30)
+            assert (found if kind == "count" else len(found)) == 3
+            assert fetch.progress[1:] == (3, True), kind
+            assert not fetch.cancel()
