@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,15 @@ from corestone import (
     Context,
     Expression,
     ExpressionDescription,
+    FetchRequest,
     InvalidArgumentError,
+    LazyRows,
     Model,
     ModelError,
     ObjectID,
     Predicate,
     TypeMismatchError,
+    log,
 )
 
 STAFF = {
@@ -206,3 +210,199 @@ def test_rows_computed_from_objects_are_the_same(staff: Context) -> None:
     asked: dict[str, Any] = {"columns": ["name", "pay", "team", {"twice": "pay * 2"}], "sort": "-name"}
     rows = staff.fetch_rows("Person", **asked)
     assert rows == staff.fetch_rows("Person", in_memory=True, **asked)
+
+
+SQUADS: dict[str, dict[str, Any]] = {
+    "Squad": {"name": "string?", "rank": "int?", "players": "to-many Player inverse squad"},
+    "Player": {
+        "name": "string?", "age": "int64?", "pay": "decimal?", "left": "bool?", "score": "double?", "born": "date?",
+        "key": "uuid?", "raw": "binary?", "squad": "to-one Squad? inverse players",
+    },
+}  # fmt: skip
+Asked = Callable[..., list[tuple[Any, ...]]]
+
+
+@pytest.fixture(params=["SQLite", "InMemory", "from objects"])
+def asked(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Asked]:
+    """Rows as tuples, of a store that computes them, of one in memory, and computed from objects."""
+    kind = request.param if request.param == "InMemory" else "SQLite"
+    with Container(Model(SQUADS), tmp_path / "squads", type=kind) as container:
+        context = container.context()
+        squads = [context.insert("Squad", name=name, rank=rank) for rank, name in enumerate(["é", "Z", "a", None, "B"])]
+        for number in range(12):
+            context.insert(
+                "Player", name="pqr"[number % 3], age=2**62 if number < 4 else number, pay=Decimal(number),
+                left=number % 2 == 0, squad=squads[number % 5] if number < 11 else None,
+            )  # fmt: skip
+        context.save()
+
+        def rows(*arguments: Any, **options: Any) -> list[tuple[Any, ...]]:
+            found = context.fetch_rows(*arguments, in_memory=request.param == "from objects", **options)
+            return [tuple(row.values()) for row in found]
+
+        yield rows
+
+
+@pytest.mark.parametrize(
+    ("key", "predicate"), [("age", "age < 0"), ("pay", "age < 0"), ("left", "age < 0"), ("score", "SELF != nil")]
+)
+def test_what_functions_give_over_nothing(asked: Asked, key: str, predicate: str) -> None:
+    """No rows, or rows whose values are all null, as those of the score are."""
+    functions = ("count", "sum", "average", "min", "max", "median", "stddev", "mode")
+    [row] = asked("Player", predicate, columns={name: f"{name}:({key})" for name in functions})
+    assert row == (0, 0, None, None, None, None, None, None)
+    assert type(row[0]) is type(row[1]) is int
+
+
+def test_the_least_and_the_greatest_of_what_has_no_sum_over_nothing(asked: Asked) -> None:
+    for key in ("name", "born", "raw"):
+        columns = {name: f"{name}:({key})" for name in ("count", "min", "max", "mode")}
+        assert asked("Player", "age < 0", columns=columns) == [(0, None, None, None)]
+
+
+def test_kinds_of_sums_and_averages(asked: Asked) -> None:
+    functions = ("sum", "average", "median", "stddev", "min", "max", "mode")
+    for key, predicate, expected in (
+        ("age", "age < 8", (22, 5.5, 5.5, 1.118033988749895, 4, 7, [4, 5, 6, 7])),
+        ("left", "age < 100", (4, 0.5, 0.5, 0.5, False, True, [False, True])),
+        ("pay", "age < 6", (Decimal(9), Decimal("4.5"), 4.5, 0.5, Decimal(4), Decimal(5), [Decimal(4), Decimal(5)])),
+        ("age * 0.5", "age < 6", (4.5, 2.25, 2.25, 0.25, 2.0, 2.5, [2.0, 2.5])),
+    ):
+        [row] = asked("Player", predicate, columns={name: f"{name}:({key})" for name in functions})
+        assert row == expected, key
+        assert [type(each) for each in row] == [type(each) for each in expected], key
+    # Integers beyond 64 bits are a double, up to there they are whole.
+    for count, kind in ((1, int), (2, float), (4, float)):
+        [(total,)] = asked("Player", f"pay < {count}", columns={"total": "sum:(age)"})
+        assert (total, type(total)) == (count * 2**62, kind)
+    [(total,)] = asked("Player", "pay IN {0, 11}", columns={"total": "sum:(age - 1)"})
+    assert (total, type(total)) == (2**62 + 9, int)
+
+
+def test_values_of_members_are_of_each_row_unless_an_operator_makes_one_of_them(asked: Asked) -> None:
+    columns = {
+        "n": "count:(players.age)", "s": "sum:(players.pay)", "a": "average:(players.pay)", "c": "players.@count",
+        "least": "min:(players.name)", "most": "max:(players.pay)",
+    }  # fmt: skip
+    assert asked("Squad", "rank < 3", columns=columns, sort="-rank") == [
+        (2, Decimal(9), Decimal("4.5"), 2, "q", Decimal(7)),
+        (2, Decimal(7), Decimal("3.5"), 2, "p", Decimal(6)),
+        (3, Decimal(15), Decimal(5), 3, "p", Decimal(10)),
+    ]
+    assert asked("Squad", columns={"n": "sum:(players.@count)", "most": "max:(players.@sum.pay)"}) == [
+        (11, Decimal(15)),
+    ]
+
+
+def test_the_order_of_groups(asked: Asked) -> None:
+    number: dict[str, Any] = {"n": "count:(SELF)"}
+    by_name = [(None, 3), ("B", 2), ("Z", 2), ("a", 2), ("é", 3)]
+    assert asked("Player", columns=["squad.name", number], group_by="squad.name") == by_name
+    assert asked("Player", columns=["squad.name", number], group_by="squad.name", sort="-squad.name") == by_name[::-1]
+    # What the descriptor leaves open goes by the names.
+    assert asked("Player", columns=["squad.name", number], group_by="squad.name", sort="n") == [
+        ("B", 2), ("Z", 2), ("a", 2), (None, 3), ("é", 3),
+    ]  # fmt: skip
+    assert asked("Player", columns=["squad.name", number], group_by="squad.name", sort="-n") == [
+        (None, 3), ("é", 3), ("B", 2), ("Z", 2), ("a", 2),
+    ]  # fmt: skip
+    found = asked("Player", columns=["squad", {"first": "min:(pay)"}], group_by="squad")
+    assert [row[1] for row in found] == [11, 0, 1, 2, 3, 4]
+    # What is no column decides last.
+    found = asked("Player", columns=["name", {"first": "min:(pay)"}], group_by=["name", "left"])
+    assert found == [("p", 3), ("p", 0), ("q", 1), ("q", 4), ("r", 5), ("r", 2)]
+    assert asked("Player", columns=["squad.name", number], group_by="squad.name", offset=1, limit=3) == by_name[1:4]
+
+
+def test_which_groups_are_given(asked: Asked) -> None:
+    columns: list[Any] = ["name", {"n": "count:(age)", "pay": "sum:(pay)"}]
+    for having, names in (
+        ("n == 4", "pqr"), ("pay > 18", "qr"), ("$pay >= 18", "pqr"), ("sum:(pay) > 22", "r"), ("max:(pay) < 11", "pq"),
+        ("name != 'p' AND $pay < 26", "q"), ("NOT name == 'q'", "pr"), ("n > 4", ""), ("name BEGINSWITH 'p'", "p"),
+    ):  # fmt: skip
+        found = asked("Player", columns=columns, group_by="name", having=having)
+        assert "".join(row[0] for row in found) == names, having
+
+
+@pytest.mark.parametrize(
+    ("given", "key", "message"),
+    [
+        ({"columns": ["name"], "having": "name == 'x'"}, None, "a having predicate needs properties to group by"),
+        ({"columns": ["mood"]}, "mood", "Person.mood is not stored, so no column can have it"),
+        ({"columns": {"x": "mood"}, "group_by": "mood"}, "mood", "Person.mood is not stored"),
+        ({"columns": ["age", "name", "age"]}, "age", "two columns are called age; give one of them another name"),
+        (
+            {"columns": ["team.members"]}, "team.members",
+            "Team.members is a to-many relationship, of which a column has no value; count or sum its members",
+        ),
+        (
+            {"columns": ["age", {"n": "count:(name)"}]}, "age",
+            "age has a value for each row, not for a group; group by it, or compute it over the group, as max:(age)",
+        ),
+        (
+            {"columns": ["age"], "group_by": "name"}, "age",
+            "age has a value for each row, not for a group; group by it, or compute it over the group, as max:(age)",
+        ),
+    ],
+)  # fmt: skip
+def test_mistakes_of_columns_name_entity_and_key(
+    staff: Context, given: dict[str, Any], key: str | None, message: str
+) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        staff.fetch_rows("Person", **given)
+    assert (caught.value.entity, caught.value.key) == ("Person", key)
+    assert message in str(caught.value)
+
+
+# A batch at a time.
+
+
+def batches(context: Context, **options: Any) -> Any:
+    return context.execute(
+        FetchRequest("Person", sort="name", result_type="dictionaries", columns=["name", "objectID"], batch_size=2,
+                     **options)
+    )  # fmt: skip
+
+
+def test_the_four_batches_of_rows_that_were_used_last_stay(staff: Context) -> None:
+    for number in range(10):
+        staff.insert("Person", name=f"Z{number}")
+    staff.save()
+    rows = batches(staff)
+    assert len(rows) == 14
+    was_read = []
+    for number in (0, 1, 2, 3, 0, 4, 1, 0, 5, 2, 5, 1, 0):
+        with log.recorded() as lines:
+            assert rows[2 * number + 1]["name"]
+        was_read.append(any("sql: SELECT" in line for line in lines))
+    #                   0     1     2     3     0      4     1     0      5     2     5      1      0
+    assert was_read == [True, True, True, True, False, True, True, False, True, True, False, False, False]
+
+
+def test_lazy_rows_are_no_list_and_equal_one(staff: Context) -> None:
+    rows = staff.execute(
+        FetchRequest("Person", sort="name", result_type="dictionaries", columns=["name", {"id": "SELF"}], batch_size=3)
+    )
+    assert isinstance(rows, LazyRows)
+    assert not isinstance(rows, list)
+    assert list(rows) == rows
+    names = [{"name": row["name"]} for row in rows]
+    assert json.loads(json.dumps(names))[3] == {"name": "Dan"}
+    with pytest.raises(TypeError, match="not JSON serializable"):
+        json.dumps(rows)
+
+
+def test_rows_that_are_read_at_once_whatever_the_batch_size(staff: Context) -> None:
+    with log.recorded(0) as lines:
+        for _ in range(2):
+            assert isinstance(batches(staff, distinct=True), list)
+    [line] = [line for line in lines if "warning" in line]
+    assert "distinct rows are of no one object" in line
+    child = staff.child()
+    assert isinstance(batches(child), LazyRows)
+    staff.insert("Person", name="Eve")
+    with log.recorded(0) as lines:
+        found = batches(child)
+    assert isinstance(found, list)
+    assert [row["name"] for row in found] == ["Ada", "Bob", "Cyd", "Dan", "Eve"]
+    assert [row["name"] for row in batches(staff)] == ["Ada", "Bob", "Cyd", "Dan"]
