@@ -21,6 +21,7 @@ from corestone import (
     LiveQuery,
     Model,
     ObjectID,
+    Predicate,
     ResultsChangeKind,
 )
 
@@ -313,3 +314,342 @@ def test_live_queries_are_awaited(context: Context) -> None:
         return found
 
     assert asyncio.run(read()) == [0, 1]
+
+
+class Steps:
+    """A delegate that notes each call, with the results as they are then."""
+
+    def __init__(self) -> None:
+        self.told: list[Any] = []
+
+    @staticmethod
+    def shown(controller: FetchedResultsController) -> str | None:
+        if controller.sections is None:
+            return None
+        return " ".join(f"{each.name}:{','.join(str(item.rank) for item in each)}" for each in controller.sections)
+
+    def will_change(self, controller: FetchedResultsController) -> None:
+        self.told.append(("will", self.shown(controller)))
+
+    def did_change_section(self, _: FetchedResultsController, change: Any) -> None:
+        self.told.append((change.kind.name, change.index, change.name))
+
+    def did_change_object(self, _: FetchedResultsController, change: Any) -> None:
+        paths = tuple(path and tuple(path) for path in (change.path, change.new_path))
+        self.told.append((change.kind.name, change.object.rank, *paths))
+
+    def did_change(self, controller: FetchedResultsController) -> None:
+        self.told.append(("did", self.shown(controller)))
+
+    def did_reset(self, controller: FetchedResultsController, error: Any) -> None:
+        self.told.append(("reset", error, self.shown(controller)))
+
+    def of_event(self, context: Context) -> list[Any]:
+        del self.told[:]
+        context.process_pending_changes()
+        return self.told
+
+
+def sectioned(context: Context, names: str, *, delegate: Any = None) -> tuple[FetchedResultsController, list[Any]]:
+    """Items with ranks from 1 on in sections with these names, and a controller of them by rank."""
+    items = [context.insert("Item", name=name, rank=rank) for rank, name in enumerate(names, 1)]
+    context.save()
+    controller = FetchedResultsController(context, FetchRequest("Item", sort="rank"), "name", delegate=delegate)
+    controller.perform_fetch()
+    return controller, items
+
+
+def test_what_is_told_of_an_event_and_in_which_order(context: Context) -> None:
+    steps = Steps()
+    controller, items = sectioned(context, "aabbcc", delegate=steps)
+    context.delete(items[0])
+    items[1].name, items[3].name, items[5].name = "b", "c", "c"
+    context.insert("Item", name="d", rank=9)
+    assert steps.of_event(context) == [
+        ("will", "a:1,2 b:3,4 c:5,6"),
+        ("DELETE", 1, (0, 0), None),
+        ("DELETE", 0, "a"),
+        ("INSERT", 2, "d"),
+        ("INSERT", 9, None, (2, 0)),
+        ("MOVE", 2, (0, 1), (0, 0)),
+        ("MOVE", 4, (1, 1), (1, 0)),
+        ("UPDATE", 6, (2, 1), (1, 2)),
+        ("did", "b:2,3 c:4,5,6 d:9"),
+    ]
+    # What was told is silent when it is saved, and what concerns nothing that is shown is never told.
+    del steps.told[:]
+    context.save()
+    assert steps.of_event(context) == []
+    # A sort key that leaves the order as it is.
+    items[2].rank = 2
+    items[1].rank = 1
+    assert [told[0] for told in steps.of_event(context)] == ["will", "UPDATE", "UPDATE", "did"]
+    assert controller.index_path(items[2]) == (0, 1)
+
+
+def test_a_section_of_another_name_is_another_section_whose_objects_come_anew(context: Context) -> None:
+    steps = Steps()
+    _, items = sectioned(context, "aabb", delegate=steps)
+    items[2].name = items[3].name = "bb"
+    assert steps.of_event(context) == [
+        ("will", "a:1,2 b:3,4"),
+        ("DELETE", 4, (1, 1), None),
+        ("DELETE", 3, (1, 0), None),
+        ("DELETE", 1, "b"),
+        ("INSERT", 1, "bb"),
+        ("INSERT", 3, None, (1, 0)),
+        ("INSERT", 4, None, (1, 1)),
+        ("did", "a:1,2 bb:3,4"),
+    ]
+
+
+def test_sections_out_of_order_end_the_results_until_they_are_fetched_again(context: Context) -> None:
+    steps = Steps()
+    controller, items = sectioned(context, "aabbc", delegate=steps)
+    items[3].name = "a"
+    [(what, error, shown)] = steps.of_event(context)
+    assert (what, shown) == ("reset", None)
+    assert (error.code, error.entity, error.object_uri) == (134060, "Item", items[3].id.uri)
+    assert f'Item {items[3].id.uri} is in section "a", but stands after objects of section "b"' in str(error)
+    assert controller.sections is None
+    assert controller.fetched_objects is None
+    with pytest.raises(InvalidArgumentError) as caught:
+        controller.perform_fetch()
+    assert (caught.value.code, caught.value.entity, caught.value.object_uri) == (134060, "Item", items[3].id.uri)
+    items[3].name = "b"
+    assert steps.of_event(context) == []
+    controller.perform_fetch()
+    assert steps.told == []
+    assert Steps.shown(controller) == "a:1,2 b:3,4 c:5"
+    # Followed again: a section that comes to stand elsewhere goes and comes.
+    items[4].rank = 0
+    assert steps.of_event(context) == [
+        ("will", "a:1,2 b:3,4 c:0"),
+        ("DELETE", 2, "c"),
+        ("INSERT", 0, "c"),
+        ("MOVE", 0, (2, 0), (0, 0)),
+        ("did", "c:0 a:1,2 b:3,4"),
+    ]
+
+
+def test_a_fetch_that_fails_leaves_the_results_as_they_were(context: Context) -> None:
+    steps = Steps()
+    controller, items = sectioned(context, "aab", delegate=steps)
+    for predicate, sort, kind in (
+        ("nme == 1", "rank", CorestoneError), (None, "nme", CorestoneError), (None, "name == 1", CorestoneError),
+    ):  # fmt: skip
+        controller.request.predicate = Predicate(predicate) if predicate else None
+        controller.request.sort = sort
+        with pytest.raises(kind):
+            controller.perform_fetch()
+        assert Steps.shown(controller) == "a:1,2 b:3"
+        assert controller[1, 0] is items[2]
+    controller.request.predicate, controller.request.sort = None, "rank"
+    # It still follows.
+    items[2].rank = 4
+    assert steps.of_event(context)[1] == ("UPDATE", 4, (1, 0), (1, 0))
+
+
+def test_orders_that_a_controller_needs(context: Context) -> None:
+    items = [context.insert("Item", rank=rank) for rank in (3, 1, 2)]
+    context.save()
+    with pytest.raises(InvalidArgumentError, match="needs an order: give the request sort descriptors") as caught:
+        FetchedResultsController(context, FetchRequest("Item")).perform_fetch()
+    assert caught.value.entity == "Item"
+    none = FetchRequest("Item", sort=[])
+    steps = Steps()
+    by_key = FetchedResultsController(context, none, delegate=steps)
+    by_key.perform_fetch()
+    assert list(by_key.fetched_objects or []) == items
+    items[0].rank = 100
+    context.insert("Item", rank=0)
+    assert [told[0] for told in steps.of_event(context)] == ["will", "INSERT", "UPDATE", "did"]
+    assert Steps.shown(by_key) == ":100,1,2,0"
+    with pytest.raises(InvalidArgumentError, match="first one that keeps the objects of a section together"):
+        FetchedResultsController(context, none, "name").perform_fetch()
+
+
+def test_a_delegate_that_comes_late_hears_of_all_since_the_fetch_with_the_next_event(context: Context) -> None:
+    controller, items = sectioned(context, "aab")
+    context.delete(items[0])
+    context.process_pending_changes()
+    context.insert("Item", name="b", rank=9)
+    context.process_pending_changes()
+    assert len(controller.sections or []) == 2
+    controller.delegate = steps = Steps()
+    assert steps.told == []
+    assert steps.of_event(context) == []
+    items[1].rank = 1
+    assert steps.of_event(context) == [
+        ("will", "a:1,1 b:3"),
+        ("DELETE", 1, (0, 0), None),
+        ("INSERT", 9, None, (1, 1)),
+        ("UPDATE", 1, (0, 1), (0, 0)),
+        ("did", "a:1 b:3,9"),
+    ]
+    controller.delegate = None
+    items[1].rank = 2
+    assert steps.of_event(context) == []
+
+
+def test_one_call_for_all_takes_the_place_of_the_others(context: Context) -> None:
+    class Both(Steps):
+        def did_change_all(self, _: FetchedResultsController, difference: Difference) -> None:
+            self.told.append(("all", len(difference.changes), difference.snapshot.section_names))
+
+    steps = Both()
+    _, items = sectioned(context, "ab", delegate=steps)
+    items[1].name = "c"
+    assert steps.of_event(context) == [("all", 2, ["a", "c"])]
+
+
+def test_titles_are_the_first_letters_as_capitals_each_once(context: Context) -> None:
+    for name in (None, "apple", "Avocado", "épi", "ß", "zoo", "1st"):
+        context.insert("Item", name=name)
+    context.save()
+    controller = FetchedResultsController(context, FetchRequest("Item", sort="name"), "name")
+    controller.perform_fetch()
+    assert [section.name for section in controller.sections or []] == [
+        "", "1st", "Avocado", "apple", "zoo", "ß", "épi",
+    ]  # fmt: skip
+    titles = controller.section_index_titles
+    assert titles[:3] == ["1", "A", "Z"]
+    assert titles[-1] == "É"
+    assert len(titles) == len(set(titles)) == 5
+    assert [controller.section_for_index_title(title, at) for at, title in enumerate(titles)] == [1, 2, 4, 5, 6]
+
+
+def updates(told: list[Any]) -> str:
+    return "".join(str(each[1]) for each in told if each[0] == "UPDATE")
+
+
+def test_dependencies_tell_of_what_an_object_leads_to(tmp_path: Path) -> None:
+    model: dict[str, dict[str, Any]] = {
+        "Item": {"rank": "int32?", "box": "to-one Box? inverse items"},
+        "Box": {"label": "string?", "items": "to-many Item inverse box", "shelf": "to-one Shelf? inverse boxes"},
+        "Shelf": {"height": "int32?", "boxes": "to-many Box inverse shelf", "room": "to-one Room?"},
+        "Room": {"label": "string?"},
+    }
+    with Container(Model(model), tmp_path / "a.sqlite", unsaved="discard") as container:
+        context = container.context()
+        shelves = [context.insert("Shelf", height=height) for height in (1, 2)]
+        boxes = [context.insert("Box", label=label, shelf=shelves[0]) for label in "xy"]
+        items = [context.insert("Item", rank=rank, box=boxes[rank % 2]) for rank in range(4)]
+        context.save()
+        for path, labels, heights, shelved in (
+            (None, "", "", ""), ("box", "02", "", "13"), ("box.label", "02", "", ""), ("box.shelf", "", "0123", "0123"),
+            ("box.shelf.height", "", "0123", "13"),
+        ):  # fmt: skip
+            steps = Steps()
+            controller = FetchedResultsController(
+                context, FetchRequest("Item", sort="rank"), dependencies=[path] if path else [], delegate=steps
+            )
+            controller.perform_fetch()
+            boxes[0].label = f"of {path}"
+            assert updates(steps.of_event(context)) == labels, path
+            shelves[0].height += 10
+            assert updates(steps.of_event(context)) == heights, path
+            shelves[1].height += 10
+            assert updates(steps.of_event(context)) == "", path
+            boxes[1].shelf = shelves[1]
+            assert updates(steps.of_event(context)) == shelved, path
+            boxes[1].shelf = shelves[0]
+            context.process_pending_changes()
+            controller.delegate = None
+        assert [item.rank for item in items] == [0, 1, 2, 3]
+        for path, key in (("box.nothing", "nothing"), ("box.shelf.room", "room")):
+            with pytest.raises(InvalidArgumentError) as caught:
+                FetchedResultsController(
+                    context, FetchRequest("Item", sort="rank"), dependencies=[path]
+                ).perform_fetch()
+            assert caught.value.key == key
+
+
+def test_what_a_delegate_causes_is_told_afterwards_eight_events_deep(context: Context) -> None:
+    class Endless(Steps):
+        count = depth = 0
+
+        def did_change(self, controller: FetchedResultsController) -> None:
+            assert self.depth == 0, "not within"
+            self.depth += 1
+            super().did_change(controller)
+            self.count += 1
+            context.insert("Item", rank=self.count)
+            context.process_pending_changes()
+            self.depth -= 1
+
+    delegate = Endless()
+    controller = FetchedResultsController(context, FetchRequest("Item", sort="rank"), delegate=delegate)
+    controller.perform_fetch()
+    for begun in (1, 2):
+        context.insert("Item", rank=-begun)
+        told = delegate.of_event(context)
+        assert [each[0] for each in told].count("did") == 8
+        inserted = [each[1] for each in told if each[0] == "INSERT"]
+        # The ninth of before comes with the event that is next.
+        assert inserted == ([-1, *range(1, 8)] if begun == 1 else [-2, *range(8, 16)])
+        assert len(controller.fetched_objects or []) == context.count("Item") - 1
+
+
+def test_a_live_query_hands_on_64_differences_and_joins_more(context: Context) -> None:
+    for more, expected in ((63, [False] * 64), (64, [True])):
+        query = context.observe(FetchRequest("Item", sort="rank"), timeout=0)
+        for rank in range(more):
+            add(context, rank)
+        told = list(query)
+        assert [each.is_reset for each in told] == expected
+        assert len(told[-1].snapshot) == more
+        assert len(told[-1].insertions) == (1 if more == 63 else more)
+        add(context, 1000)
+        [last] = list(query)
+        assert [(change.kind.name, change.new_path) for change in last.changes] == [("INSERT", (0, more))]
+        query.close()
+        context.rollback()
+
+
+def test_a_live_query_without_an_order_goes_by_key_and_begins_anew_after_a_reset(context: Context) -> None:
+    told: list[Difference] = []
+    with context.observe(FetchRequest("Item"), lambda _, difference: told.append(difference)):
+        for rank in (3, 1, 2):
+            context.insert("Item", rank=rank)
+        context.save()
+        first = context.fetch("Item", sort="objectID")[0]
+        first.rank = 50
+        context.process_pending_changes()
+        assert [context.get(id).rank for id in told[-1].snapshot.ids(0)] == [50, 1, 2]
+        count = len(told)
+        context.save()
+        assert len(told) == count
+        context.reset()
+        last = told[-1]
+        assert (len(told), last.is_reset, last.error) == (count + 1, True, None)
+        assert [change.new_path for change in last.insertions] == [(0, 0), (0, 1), (0, 2)]
+        assert len(last.changes) == 3
+
+
+def test_the_last_difference_has_the_error_with_which_following_failed(context: Context) -> None:
+    items = add(context, 1, 2, 3)
+    for item, name in zip(items, "aab"):
+        item.name = name
+    told: list[Difference] = []
+    request = FetchRequest("Item", sort="rank")
+    with context.observe(request, lambda _, difference: told.append(difference), sections="name"):
+        items[0].name = "b"
+        context.process_pending_changes()
+        error: Any = told[-1].error
+        assert (error.code, error.entity) == (134060, "Item")
+        count = len(told)
+        items[0].name = "a"
+        context.process_pending_changes()
+        assert len(told) == count
+    for wrong, kind, key in (
+        ({"dependencies": ["nothing.x"]}, InvalidArgumentError, "nothing"),
+        ({"sections": "nothing"}, InvalidArgumentError, "nothing"),
+    ):
+        given: Any = wrong
+        with pytest.raises(kind) as caught:
+            context.observe(request, lambda *_: None, **given)
+        assert (caught.value.entity, caught.value.key) == ("Item", key)
+    with pytest.raises(CorestoneError) as caught:
+        context.observe(FetchRequest("Item", "nme == 1"), lambda *_: None)
+    assert (caught.value.entity, caught.value.key) == ("Item", "nme")
