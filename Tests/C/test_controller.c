@@ -451,6 +451,68 @@ static void what_a_function_may_answer_for_a_section(void) {
     company_close(&c);
 }
 
+static cst_status set_predicate(cst_fetch_request *request, const char *format) {
+    cst_predicate *predicate = NULL;
+    OK(cst_predicate_parse(text(format), 0, NULL, &predicate, E));
+    const cst_status status = cst_fetch_request_set_predicate(request, predicate, E);
+    OK(cst_release(predicate));
+    return status;
+}
+
+/* The names of the sections, each with the count of its objects. */
+static void expect_sections(const char *expected, const cst_controller *controller) {
+    cst_snapshot *snapshot = NULL;
+    char found[200] = "";
+    OK(cst_controller_copy_snapshot(controller, &snapshot, E));
+    for (size_t i = 0; i < cst_snapshot_section_count(snapshot); i++)
+        snprintf(found + strlen(found), sizeof found - strlen(found), "%s %zu ",
+                 cst_snapshot_section_name(snapshot, i).data, cst_snapshot_object_count(snapshot, i));
+    CHECK_TEXT(expected, text_of_size(found, strlen(found)));
+    OK(cst_release(snapshot));
+}
+
+static void after_a_failure_the_results_are_what_they_were(void) {
+    static const char *const all = "ada 1 Ann 1 bob 2 cyd 1 ";
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_fetch_request *request = NULL;
+    cst_controller *controller = by_name(&c, &request);
+    struct table table = {"", 0};
+    cst_controller_delegate delegate = CST_CONTROLLER_DELEGATE_INIT;
+    delegate.will_change = will, delegate.did_change = did, delegate.did_change_object = object;
+    delegate.did_reset = reset, delegate.userdata = &table, delegate.destroy = end;
+    OK(cst_controller_set_delegate(controller, &delegate, E));
+    OK(cst_controller_perform_fetch(controller, E));
+    expect_sections(all, controller);
+    OK(set_predicate(request, "nme == 1"));
+    CHECK_STATUS(CST_E_PREDICATE, cst_controller_perform_fetch(controller, E));
+    CHECK_TEXT("nme", cst_error_key(check_error()));
+    expect_sections(all, controller);
+    OK(set_predicate(request, "number != 2"));
+    const cst_sort order = {text("number"), CST_SORT_DESCENDING, 0}, wrong = {text("nme"), 0, 0};
+    OK(cst_fetch_request_set_sort(request, 1, &wrong, E));
+    CHECK_STATUS(CST_E_PREDICATE, cst_controller_perform_fetch(controller, E));
+    expect_sections(all, controller);
+    const cst_string path = text("department.nothing"), none = text("department");
+    OK(cst_fetch_request_set_sort(request, 1, &order, E));
+    cst_status status = cst_controller_set_dependencies(controller, 1, &path, E);
+    if (status == CST_OK) status = cst_controller_perform_fetch(controller, E);
+    CHECK_INT(CST_E_INVALID_ARGUMENT, status);
+    CHECK_TEXT("nothing", cst_error_key(check_error()));
+    expect_sections(all, controller);
+    /* They are followed as before: by the former predicate and order. */
+    CHECK_INT(0, strlen(table.log));
+    cst_object *dan = company_employee(&c, c.context, "dan", 2);
+    OK(cst_context_process_pending_changes(c.context, E));
+    CHECK_TEXT("<(1 -1.-1 4.0)>", text_of_size(table.log, strlen(table.log)));
+    expect_sections("ada 1 Ann 1 bob 2 cyd 1 dan 1 ", controller);
+    OK(cst_controller_set_dependencies(controller, 1, &none, E));
+    OK(cst_controller_perform_fetch(controller, E));
+    expect_sections("cyd 1 bob 1 Ann 1 ada 1 ", controller);
+    cst_release(dan), cst_release(controller), cst_release(request);
+    CHECK_INT(1, table.destroyed);
+    company_close(&c);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(a_delegate_is_told);
@@ -462,5 +524,6 @@ int main(int argc, char **argv) {
     RUN(a_delegate_wants_all_at_once);
     RUN(dependencies_make_updates);
     RUN(what_a_function_may_answer_for_a_section);
+    RUN(after_a_failure_the_results_are_what_they_were);
     return check_end();
 }

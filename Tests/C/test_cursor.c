@@ -4,6 +4,7 @@
  */
 #include "company.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -201,6 +202,67 @@ static void mistakes(void) {
     company_close(&c);
 }
 
+/* Without a size of its own a cursor has the batch size of the request. */
+static void the_request_says_how_many_come_at_a_time(void) {
+    struct company c = ten_people(check_path("a.sqlite"), 0);
+    cst_fetch_request *request = company_by_number(&c);
+    OK(cst_fetch_request_set_option(request, CST_FETCH_BATCH_SIZE, 6, E));
+    static const struct {
+        size_t size;
+        const char *batches[4];
+    } cases[] = {
+        {0, {"012345", "6789", "end", "end"}},
+        {9, {"012345678", "9", "end", "end"}},
+        {10, {"0123456789", "end", "end", "end"}},
+        {4, {"0123", "4567", "89", "end"}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cst_cursor *made = NULL;
+        OK(cst_context_fetch_cursor(c.context, request, cases[i].size, &made, E));
+        for (int n = 0; n < 4; n++)
+            expect(&c, made, cases[i].batches[n]);
+        OK(cst_release(made));
+    }
+    OK(cst_release(request));
+    company_close(&c);
+}
+
+/* What was read before stays, though everything is deleted, also objects that were inserted and never saved. */
+static void a_reset_leaves_out_what_was_never_saved(void) {
+    struct company c = ten_people(check_path("a.sqlite"), 0);
+    cst_object *more = company_employee(&c, c.context, "more", 5);
+    cst_results *last = company_fetch(c.context, c.employee, "number == 9", NULL);
+    set(object_at(last, 0), c.number, value_int(0));
+    OK(cst_release(last));
+    cst_cursor *all = cursor(&c, NULL, "number", 0, 4);
+    expect(&c, all, "8765");
+    OK(cst_release(more));
+    OK(cst_context_reset(c.context, E));
+    expect(&c, all, "432");
+    expect(&c, all, "109");
+    expect(&c, all, "end");
+    OK(cst_release(all));
+    company_close(&c);
+}
+
+static void *next_elsewhere(void *cursor) {
+    cst_results *batch = NULL;
+    return (void *)(intptr_t)cst_cursor_copy_next(cursor, &batch, NULL);
+}
+
+static void a_cursor_belongs_to_its_queue(void) {
+    struct company c = ten_people(check_path("a.sqlite"), 0);
+    cst_cursor *all = cursor(&c, NULL, NULL, 0, 6);
+    pthread_t thread;
+    void *status = NULL;
+    CHECK_INT(0, pthread_create(&thread, NULL, next_elsewhere, all));
+    CHECK_INT(0, pthread_join(thread, &status));
+    CHECK_INT(CST_E_WRONG_THREAD, (cst_status)(intptr_t)status);
+    expect(&c, all, "012345"); /* and nothing was lost */
+    OK(cst_release(all));
+    company_close(&c);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(batches_come_in_order_to_the_end);
@@ -211,5 +273,8 @@ int main(int argc, char **argv) {
     RUN(unsaved_changes_count);
     RUN(what_the_store_cannot_express);
     RUN(mistakes);
+    RUN(the_request_says_how_many_come_at_a_time);
+    RUN(a_reset_leaves_out_what_was_never_saved);
+    RUN(a_cursor_belongs_to_its_queue);
     return check_end();
 }

@@ -433,6 +433,151 @@ static void packed_keys_follow_unsaved_changes(void) {
     company_close(&c);
 }
 
+/* The employees by number, so many at a time. */
+static cst_results *in_batches(const struct company *c, cst_context *context, int64_t size) {
+    cst_fetch_request *request = company_by_number(c);
+    cst_request_result result;
+    OK(cst_fetch_request_set_option(request, CST_FETCH_BATCH_SIZE, size, E));
+    OK(cst_context_execute(context, request, &result, E));
+    OK(cst_release(request));
+    return result.value;
+}
+
+static struct company ten_people(const char *path) {
+    struct company c = company_open(path);
+    for (int i = 0; i < 10; i++)
+        OK(cst_release(company_employee(&c, c.context, "x", i)));
+    save(c.context);
+    return c;
+}
+
+static uint64_t known(const cst_context *context) {
+    uint64_t count = 0;
+    OK(cst_context_changed_count(context, CST_CHANGED_REGISTERED, &count, E));
+    return count;
+}
+
+/* How many rows are read for a value of one object. */
+static uint64_t read_for(const struct company *c, const cst_results *lazy, size_t index) {
+    cst_statistics before = CST_STATISTICS_INIT, after = CST_STATISTICS_INIT;
+    cst_value value;
+    size_t count = 0;
+    OK(cst_coordinator_statistics(c->coordinator, &before, E));
+    OK(cst_results_get_column(lazy, c->number, index, 1, &value, &count, E));
+    CHECK_INT(index, value.as.integer);
+    OK(cst_coordinator_statistics(c->coordinator, &after, E));
+    return after.faulted_rows - before.faulted_rows + after.cache_hits - before.cache_hits;
+}
+
+static void the_four_batches_that_were_used_last_stay(void) {
+    struct company c = ten_people(check_path("a.sqlite"));
+    cst_context *context = company_context(&c, CST_QUEUE_CALLER);
+    cst_results *lazy = in_batches(&c, context, 2);
+    CHECK_INT(0, known(context));
+    static const struct {
+        size_t index;
+        uint64_t read, known;
+    } steps[] = {
+        {1, 2, 2}, {0, 0, 2}, {2, 2, 4}, {4, 2, 6}, {7, 2, 8}, /* the fourth batch */
+        {1, 0, 8}, {8, 2, 8},                                  /* instead of that of 2 and 3 */
+        {0, 0, 8}, {5, 0, 8}, {7, 0, 8}, {3, 2, 8},            /* instead of that of 8 and 9 */
+        {4, 0, 8}, {9, 2, 8}, {0, 2, 8},
+    };
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        CHECK_INT(steps[i].read, read_for(&c, lazy, steps[i].index));
+        CHECK_INT(steps[i].known, known(context));
+    }
+    OK(cst_release(lazy));
+    CHECK_INT(0, known(context));
+    OK(cst_release(context));
+    company_close(&c);
+}
+
+/* Also those of one call that are more than four batches hold. */
+static void an_object_that_is_held_or_changed_stays_what_it_is(void) {
+    struct company c = ten_people(check_path("a.sqlite"));
+    cst_context *context = company_context(&c, CST_QUEUE_CALLER);
+    cst_results *lazy = in_batches(&c, context, 2);
+    cst_object *held = object_at(lazy, 0), *objects[10];
+    CHECK(cst_retain(held) == held);
+    set(object_at(lazy, 3), c.level, value_int(7));
+    for (size_t i = 4; i < 10; i++)
+        CHECK_INT(i % 2 ? 0 : 2, read_for(&c, lazy, i));
+    /* The other one of its batch alone is read again. */
+    CHECK_INT(1, read_for(&c, lazy, 1));
+    CHECK_INT(1, read_for(&c, lazy, 2));
+    CHECK(has_changes(context));
+    CHECK(object_at(lazy, 0) == held);
+    CHECK_INT(7, get_int(object_at(lazy, 3), c.level));
+    size_t count = 0;
+    OK(cst_results_get_objects(lazy, 0, 10, objects, &count, E));
+    CHECK_INT(10, count);
+    CHECK(objects[0] == held);
+    for (size_t i = 0; i < count; i++)
+        CHECK_INT(i, get_int(objects[i], c.number));
+    OK(cst_release(held));
+    OK(cst_context_rollback(context, E));
+    OK(cst_release(lazy));
+    OK(cst_release(context));
+    company_close(&c);
+}
+
+static void deleted_objects(int64_t size) {
+    struct company c = ten_people(check_path("a.sqlite"));
+    cst_results *lazy = in_batches(&c, c.context, size), *chosen = NULL;
+    cst_object_id *id = NULL, *first = NULL;
+    cst_object *gone = object_at(lazy, 5);
+    OK(cst_results_copy_id(lazy, 5, &id, E));
+    OK(cst_context_delete(c.context, gone, E));
+    save(c.context);
+    cst_value values[10];
+    size_t count = 0;
+    OK(cst_results_get_column(lazy, c.number, 0, 10, values, &count, E));
+    for (size_t i = 0; i < count; i++)
+        CHECK_INT(i == 5 ? CST_NULL : CST_INT, values[i].type);
+    OK(cst_results_get_column_path(lazy, text("name"), 0, 10, values, &count, E));
+    for (size_t i = 0; i < count; i++)
+        CHECK_INT(i == 5 ? CST_NULL : CST_STRING, values[i].type);
+    cst_buffer out = {NULL, 0, 0};
+    OK(cst_results_copy_columns(lazy, 0, 10, 1, &c.number, &out, E));
+    for (size_t i = 0; i < 10; i++)
+        CHECK_INT(i == 5 ? 2 : 0, out.data[3 * 8 + i]);
+    cst_buffer_dispose(&out);
+    cst_predicate *all = NULL;
+    OK(cst_predicate_parse(text("number >= 0 OR number == nil"), 0, NULL, &all, E));
+    OK(cst_results_copy_filtered(lazy, all, NULL, &chosen, E));
+    CHECK_INT(9, cst_results_count(chosen));
+    CHECK_INT(size, cst_results_batch_size(chosen));
+    OK(cst_release(chosen));
+    for (uint32_t descending = 0; descending < 2; descending++) {
+        const cst_sort order = {text("number"), descending ? CST_SORT_DESCENDING : 0, 0};
+        OK(cst_results_copy_sorted(lazy, 1, &order, NULL, NULL, &chosen, E));
+        CHECK_INT(10, cst_results_count(chosen));
+        OK(cst_results_copy_id(chosen, descending ? 9 : 0, &first, E));
+        CHECK(cst_object_id_equal(id, first));
+        OK(cst_release(first));
+        CHECK_INT(descending ? 9 : 0, get_int(object_at(chosen, descending ? 0 : 1), c.number));
+        OK(cst_release(chosen));
+    }
+    CHECK_STATUS(CST_E_OBJECT_GONE, cst_object_get(object_at(lazy, 5), c.number, values, E));
+    OK(cst_context_set_option(c.context, CST_OPTION_DELETES_INACCESSIBLE_FAULTS, 0, E));
+    CHECK_STATUS(CST_E_OBJECT_GONE, cst_results_get_column(lazy, c.number, 0, 10, values, &count, E));
+    CHECK_INT(133000, cst_error_code(check_error()));
+    CHECK_CONTAINS("row 5 of the results", cst_error_message(check_error()));
+    OK(cst_context_set_option(c.context, CST_OPTION_DELETES_INACCESSIBLE_FAULTS, 1, E));
+    /* After a reset the objects of lazy results are read anew. */
+    OK(cst_context_reset(c.context, E));
+    const cst_status status = cst_results_get_column(lazy, c.number, 6, 1, values, &count, E);
+    CHECK_INT(size ? CST_OK : CST_E_OBJECT_GONE, status);
+    if (size) CHECK_INT(6, values[0].as.integer);
+    cst_release(lazy), cst_release(all), cst_release(id);
+    company_close(&c);
+}
+
+static void deleted_objects_of_results(void) { deleted_objects(0); }
+/* The same as long as their batches are held. */
+static void deleted_objects_of_lazy_results(void) { deleted_objects(4); }
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(by_index);
@@ -443,5 +588,9 @@ int main(int argc, char **argv) {
     RUN(windows_have_bounds);
     RUN(packed_columns_of_every_form);
     RUN(packed_keys_follow_unsaved_changes);
+    RUN(the_four_batches_that_were_used_last_stay);
+    RUN(an_object_that_is_held_or_changed_stays_what_it_is);
+    RUN(deleted_objects_of_results);
+    RUN(deleted_objects_of_lazy_results);
     return check_end();
 }
