@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
+import sqlite3
 import subprocess
 import sys
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -373,3 +375,124 @@ def test_the_package_needs_none_of_them() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+# ---- bounds
+
+
+@pytest.fixture
+def numbers(tmp_path: Path) -> Iterator[Callable[[str], Context]]:
+    """A store whose rows SQL makes: columns of Reading are ZSAMPLE, ZAT and ZBLOB."""
+
+    def filled(rows: str) -> Context:
+        path = tmp_path / "readings.sqlite"
+        model = Model({"Reading": {"sample": "int?", "at": "date?", "blob": "binary?"}})
+        with Container(model, path) as container:
+            container.context().insert("Reading", sample=-1)
+            container.context().save()
+        connection = sqlite3.connect(path)
+        connection.execute("DELETE FROM ZREADING")
+        connection.execute(f"INSERT INTO ZREADING (Z_PK, Z_ENT, Z_OPT, ZSAMPLE, ZAT, ZBLOB) {rows}")
+        connection.commit()
+        connection.close()
+        return opened.enter_context(Container(model, path, read_only=True)).context()
+
+    with contextlib.ExitStack() as opened:
+        yield filled
+
+
+COUNTED = (
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {}) SELECT i, 1, 1, i, NULL, {} FROM n"
+)
+
+
+@pytest.mark.parametrize(("count", "sizes"), [(65_536, [65_536]), (65_537, [65_536, 1])])
+def test_a_batch_without_a_wish_has_65536_rows(numbers: Callable[[str], Context], count: int, sizes: list[int]) -> None:
+    context = numbers(COUNTED.format(count, "NULL"))
+    table = pa.table(context.arrow("Reading", columns=["sample"], sort="sample"))
+    assert [batch.num_rows for batch in table.to_batches()] == sizes
+    assert table.column("sample")[count - 1].as_py() == count
+
+
+def test_dates_are_rounded_to_the_even_microsecond_and_null_far_away(numbers: Callable[[str], Context]) -> None:
+    year = 31_557_600
+    since = 978_307_200_000_000
+    dates: list[tuple[str, int | None]] = [
+        ("1.0 / 128", since + 7812), ("3.0 / 128", since + 23438), ("5.0 / 128", since + 39062),
+        ("-1.0 / 128", since - 7812), ("-3.0 / 128", since - 23438), ("0.0000004", since), ("0.0000006", since + 1),
+        (str(287_000 * year), since + 287_000 * year * 1_000_000),
+        (str(-291_000 * year), since - 291_000 * year * 1_000_000),
+        (str(293_000 * year), None), (str(-295_000 * year), None), ("9e999", None), ("-9e999", None), ("NULL", None),
+    ]  # fmt: skip
+    values = ", ".join(f"({at}, 1, 1, {at}, {date}, NULL)" for at, (date, _) in enumerate(dates, 1))
+    context = numbers(f"VALUES {values}")
+    found = pa.table(context.arrow("Reading", columns=["at"], sort="sample")).column("at")
+    assert str(found.type) == "timestamp[us, tz=UTC]"
+    assert found.cast(pa.int64()).to_pylist() == [each for _, each in dates]
+
+
+@pytest.mark.parametrize(
+    ("texts", "kind"),
+    [
+        (["0.123456789012345678", "99999999999999999999"], "decimal128(38, 18)"),
+        (["0.1234567890123456789"], "decimal128(38, 19)"), (["100000000000000000000"], "decimal128(38, 17)"),
+        (["-99999999999999999999.5"], "decimal128(38, 18)"), (["-1e20", "0.5"], "decimal128(38, 17)"),
+        (["1e36", "0.1"], "decimal128(38, 1)"), (["1e36", "0.01"], "string"), (["1e37"], "decimal128(38, 0)"),
+        (["1e38"], "string"), ([], "decimal128(38, 18)"),
+    ],
+)  # fmt: skip
+def test_the_scale_of_decimals_at_its_bounds(tmp_path: Path, texts: list[str], kind: str) -> None:
+    """Unsaved ones, which have all their digits."""
+    with Container(Model({"Price": {"of": "decimal?"}}), tmp_path / "a.sqlite", unsaved="discard") as container:
+        context = container.context()
+        for text in texts:
+            context.insert("Price", of=Decimal(text))
+        context.insert("Price")
+        for data in (context.arrow("Price", columns=["of"]), context.fetch("Price").arrow("of")):
+            table = pa.table(data)
+            assert str(table.schema.field("of").type) == kind
+            found = [each and Decimal(each) for each in table.column("of").to_pylist()]
+            assert sorted(filter(None, found)) == sorted(Decimal(text) for text in texts)
+            assert found.count(None) == 1
+        as_text = pa.table(context.arrow("Price", columns=["of"], decimal_text=True))
+        assert str(as_text.schema.field("of").type) == "string"
+
+
+@pytest.mark.parametrize(
+    ("columns", "key", "message"),
+    [
+        (["lagre"], "lagre", 'Item has no property "lagre"; did you mean "large"?'),
+        (["large", "mood"], "mood", "Item.mood is not stored, so no column can have it"),
+        (["place.items"], None, None),
+        (["place.items.large"], "place.items.large", "Place.items is to-many, and a row has one value; name the"),
+        (["large", "text", "large"], "large", "two columns are called large; name each key path once"),
+        (["spot.latitud"], "spot.latitud", 'did you mean "spot.latitude"?'),
+    ],
+)
+def test_what_is_no_column_is_named(tmp_path: Path, columns: list[str], key: str | None, message: str | None) -> None:
+    definition = {**EVERYTHING, "Item": {**EVERYTHING["Item"], "mood": "string? transient"}}
+    with Container(Model(definition), tmp_path / "a.sqlite", unsaved="discard") as container:
+        context = container.context()
+        item(context, 1, context.insert("Place", name="Kiel"))
+        for data in (context.arrow("Item", columns=columns), context.fetch("Item").arrow(*columns)):
+            if key is None:
+                assert str(pa.schema(data).field(columns[0]).type) == "list<item: string not null>"
+                continue
+            with pytest.raises(InvalidArgumentError) as caught:
+                pa.schema(data)
+            assert (caught.value.entity, caught.value.key) == ("Item", key)
+            assert message is not None
+            assert message in str(caught.value)
+
+
+def test_columns_of_rows_have_the_types_of_their_values(everything: Context) -> None:
+    for column, kind in (
+        ("large", "int64"), ("large * 1", "int64"), ("TERNARY(large == 1, 1, 0.5)", "double"), ("nil", "null"),
+        ("uppercase:(text)", "string"), ("TERNARY(large == 1, nil, 2)", "int64"),
+    ):  # fmt: skip
+        rows = everything.arrow("Item", "large < 3", columns=[{"x": column}] if column != "large" else ["large"])
+        assert str(pa.table(rows).schema.field(0).type) == kind, column
+    mixed = everything.arrow("Item", "large < 3", columns=[{"x": "TERNARY(large == 1, 1, 'a')"}])
+    with pytest.raises(TypeMismatchError, match="x") as caught:
+        pa.table(mixed)
+    assert caught.value.key == "x"
