@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import re
 import sqlite3
+import threading
 from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
@@ -23,9 +24,11 @@ from corestone import (
     Expression,
     FetchRequest,
     InvalidArgumentError,
+    ManagedObject,
     MergePolicy,
     MergePolicyType,
     Model,
+    UndoManager,
     UnsupportedError,
     ValidationError,
     handle_count,
@@ -461,3 +464,249 @@ def test_requests_that_say_too_much_or_too_little(kinds: Context) -> None:
     with pytest.raises(CorestoneError, match="Row 2 has 1 values for 2 columns"):
         kinds.batch_insert("Base", [("a", 1), ("b",)], columns=("name", "rank"))
     assert kinds.count("Base") == 4
+
+
+# ---- what is asked of nothing, and what open contexts have
+
+
+RULED: dict[str, dict[str, Any]] = {
+    "Item": {
+        "name": "string max 3", "rank": "int32? = 5", "other": "int32?", "mood": "string? transient",
+        "box": "to-one Box? inverse items",
+    },
+    "Box": {"label": "string", "items": "to-many ordered Item inverse box min 2"},
+}  # fmt: skip
+
+
+@pytest.fixture(params=["SQLite", "InMemory", "XML"])
+def ruled(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Container]:
+    with Container(Model(RULED), tmp_path / "ruled", type=request.param, unsaved="discard") as container:
+        yield container
+
+
+def ranked(context: Context, *ranks: int) -> list[Any]:
+    for rank in ranks:
+        context.insert("Item", name=f"n{rank}", rank=rank)
+    context.save()
+    return list(context.fetch("Item", sort="rank"))
+
+
+hooked: list[str] = []
+
+
+class Hooked(ManagedObject, entity="Item"):
+    """Notes each hook, and refuses each value and each save."""
+
+    def awake_from_insert(self) -> None:
+        hooked.append("insert")
+
+    def will_save(self) -> None:
+        hooked.append("will")
+
+    def did_save(self) -> None:
+        hooked.append("did")
+
+    def prepare_for_deletion(self) -> None:
+        hooked.append("prepare")
+
+    def validate_for_insert(self) -> None:
+        raise ValueError("no insertion")
+
+    def validate_for_update(self) -> None:
+        raise ValueError("no update")
+
+    def validate_for_delete(self) -> None:
+        raise ValueError("no deletion")
+
+
+def test_no_hook_validator_or_rule_is_asked_and_nothing_can_be_undone(tmp_path: Path) -> None:
+    hooked.clear()
+    with Container(Model(RULED).bind(Hooked), tmp_path / "ruled.sqlite", unsaved="discard") as container:
+        context = container.context()
+        context.undo_manager = UndoManager()
+        assert context.batch_insert("Item", [{"name": "far too long"}, {"name": "b"}]) == 2
+        assert context.batch_update("Item", {"name": "also too long"}, "name == 'b'") == 1
+        assert context.batch_delete("Item", "name == 'far too long'") == 1
+        assert hooked == []
+        assert not context.undo_manager.can_undo
+        assert not context.has_changes
+        [left] = context.fetch("Item")
+        assert (left.name, left.rank) == ("also too long", 5)
+        left.rank = 6
+        with pytest.raises(CorestoneError):
+            context.save()
+
+
+def test_every_row_that_is_found_counts_and_has_a_new_version(ruled: Container) -> None:
+    context, other = ruled.context(), ruled.context()
+    other.merges_batches = False
+    items = ranked(context, 1, 2, 3)
+    mine = list(other.fetch("Item", sort="rank"))
+    assert [each.rank for each in mine] == [1, 2, 3]
+    assert context.batch_update("Item", {"rank": 2}, "rank > 1") == 2
+    assert [each.rank for each in items] == [1, 2, 2]
+    for number, conflicts in ((0, False), (1, True), (2, True)):
+        mine[number].other = 7
+        if conflicts:  # though the value of the second one is what it was
+            with pytest.raises(ConflictError) as caught:
+                other.save()
+            assert caught.value.code == 133020
+            other.rollback()
+        else:
+            other.save()
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "key"),
+    [
+        ({"mood": "x"}, 0, "mood"), ({"box": None}, 0, "box"), ({"name": None}, 1570, "name"), ({"nam": "x"}, 0, "nam"),
+        ({"name": 5}, 0, "name"), ({"rank": 1 << 40}, 1610, "rank"),
+    ],
+)  # fmt: skip
+def test_what_a_request_may_not_set_is_named(ruled: Container, given: dict[str, Any], code: int, key: str) -> None:
+    context = ruled.context()
+    ranked(context, 1)
+    rows: list[dict[str, Any]] = [{"name": "ok"}, {"name": "x", **given}]
+    for request in (BatchUpdateRequest("Item", given), BatchInsertRequest("Item", rows)):
+        with pytest.raises(CorestoneError) as caught:
+            context.execute(request)
+        error: Any = caught.value.__cause__ or caught.value
+        assert (error.code, error.entity, error.key) == (code, "Item", key)
+        assert [(each.name, each.rank) for each in context.fetch("Item")] == [("n1", 1)]
+
+
+@pytest.mark.parametrize("end", ["rollback", "refresh", "undo", "save"])
+def test_unsaved_changes_keep_out_what_comes_in_when_they_end(ruled: Container, end: str) -> None:
+    context, other = ruled.context(), ruled.context()
+    ranked(context, 1, 2, 3, 4)
+    other.undo_manager = UndoManager()
+    clean, beside, same, doomed = other.fetch("Item", sort="rank")
+    assert [each.rank for each in (clean, beside, same, doomed)] == [1, 2, 3, 4]
+    beside.other, same.rank, doomed.other = 20, 30, 40
+    other.process_pending_changes()
+    assert context.batch_update("Item", {"rank": Expression("rank + 100")}, "rank < 4") == 3
+    assert context.batch_delete("Item", "rank == 4") == 1
+    assert [each.rank for each in (clean, beside, same)] == [101, 102, 30]
+    assert (beside.other, doomed.other, doomed.is_deleted) == (20, 40, False)
+    if end == "save":
+        with pytest.raises(ConflictError):
+            other.save()
+        other.delete(doomed)
+        other.merge_policy = MergePolicy(MergePolicyType.STORE_TRUMP)
+        other.save()
+        assert (beside.rank, beside.other, same.rank) == (102, 20, 103)
+    else:
+        if end == "rollback":
+            other.rollback()
+        elif end == "undo":
+            assert other.undo()
+        else:
+            for each in (beside, same, doomed):
+                other.refresh(each, merge=False)
+        other.process_pending_changes()
+        assert [(each.rank, each.other) for each in (clean, beside, same)] == [(101, None), (102, None), (103, None)]
+    assert other.count("Item") == 3
+    assert [each.rank for each in other.fetch("Item", sort="rank")] == [101, 102, 103]
+    assert not other.has_changes
+
+
+def test_a_childs_batch_works_on_the_stores_past_its_parents(ruled: Container) -> None:
+    parent = ruled.context()
+    items = ranked(parent, 1, 2)
+    items[0].other = 9
+    child = parent.child()
+    assert [each.rank for each in child.fetch("Item", sort="rank")] == [1, 2]
+    assert child.batch_update("Item", {"rank": Expression("rank + 10")}) == 2
+    assert child.batch_insert("Item", [{"name": "new", "rank": 0}]) == 1
+    assert [each.rank for each in ruled.context().fetch("Item", sort="rank")] == [0, 11, 12]
+    assert [each.rank for each in items] == [11, 12]
+    assert (items[0].other, parent.has_changes) == (9, True)
+    assert [each.rank for each in child.fetch("Item", sort="rank")] == [0, 11, 12]
+    assert child.batch_update("Item", {"rank": 0}, "other == 9") == 0
+
+
+def test_members_keep_their_places_and_may_be_too_few_after_a_deletion(ruled: Container) -> None:
+    context = ruled.context()
+    box = context.insert("Box", label="b")
+    box["items"] = [context.insert("Item", name=name) for name in "abcd"]
+    context.save()
+    other = ruled.context()
+    theirs = other.fetch("Box")[0]
+    assert "".join(each.name for each in theirs["items"]) == "abcd"
+    assert context.batch_delete("Item", "name IN {'a', 'c'}") == 2
+    assert "".join(each.name for each in theirs["items"]) == "bd"
+    assert context.batch_delete("Item", "name == 'b'") == 1
+    for each in (context, other, ruled.context()):
+        [shown] = each.fetch("Box")
+        assert "".join(item.name for item in shown["items"]) == "d"
+
+
+def test_observers_hear_of_all_in_one_notification(ruled: Container) -> None:
+    context, other = ruled.context(), ruled.context()
+    ranked(context, 1, 2)
+    clean, doomed = other.fetch("Item", sort="rank")
+    assert (clean.rank, doomed.rank) == (1, 2)
+    told: list[Any] = []
+    with other.observe(
+        "objects_did_change",
+        lambda _, changes: told.append([len(changes.inserted), len(changes.deleted), len(changes.refreshed)]),
+    ):
+        context.batch_insert("Item", [{"name": "x"}, {"name": "y"}])
+        other.process_pending_changes()
+        context.batch_update("Item", {"other": 3}, "rank == 1")
+        other.process_pending_changes()
+        context.batch_delete("Item", "rank == 2")
+        other.process_pending_changes()
+        other.merges_batches = False
+        context.batch_update("Item", {"other": 4})
+        other.process_pending_changes()
+    assert told == [[2, 0, 0], [0, 0, 1], [0, 1, 0]]
+
+
+def test_a_context_of_another_thread_merges_when_it_next_fetches_or_processes(ruled: Container) -> None:
+    context = ruled.context()
+    ranked(context, 1)
+    ready, changed, found = threading.Barrier(2, timeout=30), threading.Barrier(2, timeout=30), []
+
+    def elsewhere() -> None:
+        for look in (lambda own: own.process_pending_changes(), lambda own: own.fetch("Item")):
+            own = ruled.context()
+            item = own.fetch("Item")[0]
+            found.append(item.rank)
+            ready.wait()
+            changed.wait()
+            found.append(item.rank)
+            look(own)
+            found.append(item.rank)
+
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    for _ in range(2):
+        ready.wait()
+        context.batch_update("Item", {"rank": Expression("rank + 1")})
+        changed.wait()
+    thread.join(30)
+    assert found == [1, 1, 2, 2, 2, 3]
+    queued = ruled.background_context()
+    with queued.perform():
+        item = queued.fetch("Item")[0]
+        assert item.rank == 3
+    context.batch_update("Item", {"rank": 9})
+    with queued.perform():
+        assert item.rank == 9
+
+
+def test_a_context_that_merges_nothing_can_do_it_by_hand(ruled: Container) -> None:
+    context, deaf = ruled.context(), ruled.context()
+    ranked(context, 1, 2)
+    deaf.merges_batches = False
+    first, second = deaf.fetch("Item", sort="rank")
+    assert (first.rank, second.rank) == (1, 2)
+    updated = context.execute(BatchUpdateRequest("Item", {"rank": 7}, "rank == 1", result_type="changes"))
+    deleted = context.execute(BatchDeleteRequest(FetchRequest("Item", "rank == 2"), result_type="changes"))
+    assert (first.rank, second.rank, second.is_deleted) == (1, 2, False)
+    deaf.merge_changes(updated)
+    assert (first.rank, second.is_deleted) == (7, False)
+    deaf.merge_changes(deleted)
+    deaf.process_pending_changes()
+    assert [each.rank for each in deaf.fetch("Item")] == [7]
