@@ -6,7 +6,7 @@ import gc
 import re
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -668,8 +668,10 @@ def test_a_context_of_another_thread_merges_when_it_next_fetches_or_processes(ru
     ranked(context, 1)
     ready, changed, found = threading.Barrier(2, timeout=30), threading.Barrier(2, timeout=30), []
 
+    looks: list[Callable[[Context], Any]] = [lambda own: own.process_pending_changes(), lambda own: own.fetch("Item")]
+
     def elsewhere() -> None:
-        for look in (lambda own: own.process_pending_changes(), lambda own: own.fetch("Item")):
+        for look in looks:
             own = ruled.context()
             item = own.fetch("Item")[0]
             found.append(item.rank)

@@ -22,6 +22,7 @@ from corestone import (
     Model,
     ObjectID,
     Predicate,
+    PredicateError,
     ResultsChangeKind,
 )
 
@@ -650,6 +651,6 @@ def test_the_last_difference_has_the_error_with_which_following_failed(context: 
         with pytest.raises(kind) as caught:
             context.observe(request, lambda *_: None, **given)
         assert (caught.value.entity, caught.value.key) == ("Item", key)
-    with pytest.raises(CorestoneError) as caught:
+    with pytest.raises(PredicateError) as unknown:
         context.observe(FetchRequest("Item", "nme == 1"), lambda *_: None)
-    assert (caught.value.entity, caught.value.key) == ("Item", "nme")
+    assert (unknown.value.entity, unknown.value.key) == ("Item", "nme")
