@@ -15,6 +15,7 @@ from corestone import (
     Expression,
     ExpressionDescription,
     FetchRequest,
+    InvalidArgumentError,
     Model,
     ModelError,
     Predicate,
@@ -189,3 +190,66 @@ def test_each_predicate_and_column_of_a_request_may_have_as_many_parts_as_one(be
     else:
         same = FetchRequest.from_archive(request.to_archive())
         assert (same.predicate, same.having) == (request.predicate, request.having)
+
+
+# The bounds that the page of predicates names: each is reached, and passed by one.
+
+
+def refusal(make: Callable[[], object]) -> str:
+    with pytest.raises((PredicateError, InvalidArgumentError)) as caught:
+        make()
+    return str(caught.value)
+
+
+def test_a_text_has_four_mebibytes_and_65536_arguments() -> None:
+    most = 4 * MEGABYTE
+    assert Predicate("a == 1" + " " * (most - 6)).format == "a == 1"
+    message = refusal(lambda: Predicate("a == 1" + " " * (most - 5)))
+    assert "the text has 4194305 bytes, more than the 4194304 that are read" in message
+    many = "a IN {" + ", ".join(["%d"] * 65_536) + "}"
+    assert Predicate(many, *range(65_536)).filter([{"a": 0}, {"a": 65_535}, {"a": 65_536}]) == [{"a": 0}, {"a": 65_535}]
+    more = many[:-1] + ", %d}"
+    assert "65537 arguments, more than the 65536 that are taken" in refusal(lambda: Predicate(more, *range(65_537)))
+
+
+@pytest.mark.parametrize(
+    ("opening", "inner", "closing"),
+    [
+        ("(", "a == 1", ")"), ("NOT (", "a == 1", ")"), ("abs:(", "1", ")"), ("{", "1", "}"), ("b[", "0", "]"),
+        ("TERNARY(a == 1, ", "1", ", 2)"), ("CAST(", "1", ", 'NSString')"), ("FUNCTION(a, 'f', ", "1", ")"),
+    ],
+)  # fmt: skip
+def test_a_hundred_parentheses_calls_or_lists_within_each_other(opening: str, inner: str, closing: str) -> None:
+    before = "" if inner == "a == 1" else "a == "
+    assert Predicate(before + nested(opening, inner, closing, 100)).format
+    assert "nested more than 100 deep" in refusal(lambda: Predicate(before + nested(opening, inner, closing, 101)))
+
+
+@pytest.mark.parametrize("unit", [" + 1", "[0]", ".$b"])
+def test_four_hundred_operations_below_each_other(unit: str) -> None:
+    # The last one is the expression that the others begin with, in a predicate one more is the comparison.
+    assert Expression("a" + unit * 399).format
+    assert Predicate("a" + unit * 398 + " == 1").format
+    assert "more than 400 operations are nested here" in refusal(lambda: Expression("a" + unit * 400))
+    assert "more than 400 operations are nested here" in refusal(lambda: Predicate("a" + unit * 399 + " == 1"))
+    assert Predicate("NOT " * 398 + "a == 1").format
+    assert "more than 400 operations are nested here" in refusal(lambda: Predicate("NOT " * 399 + "a == 1"))
+
+
+def test_a_predicate_has_a_million_parts() -> None:
+    # A comparison and its two sides are three, what joins them is one, and so is what always holds.
+    one, last = Predicate("a == 1"), Predicate("FALSEPREDICATE")
+    whole = [Predicate.all(*[one] * 333)] * 999 + [Predicate.all(*[one] * 332), last]
+    assert Predicate.any(*whole, last).evaluate({"a": 1})
+    assert "a predicate can have 1000000 parts" in refusal(lambda: Predicate.any(*whole, last, last))
+
+
+def test_a_regular_expression_has_64_kib_and_a_hundred_groups() -> None:
+    matches = Predicate("SELF MATCHES $pattern")
+    assert matches.evaluate("a", {"pattern": "[" + "a" * 65_534 + "]"})
+    assert "longer than the limit" in refusal(lambda: matches.evaluate("a", {"pattern": "[" + "a" * 65_535 + "]"}))
+    assert matches.evaluate("a", {"pattern": nested("(", "a", ")", 100)})
+    assert "too deeply nested" in refusal(lambda: matches.evaluate("a", {"pattern": nested("(", "a", ")", 101)}))
+    assert "more than 1000000 steps on a text of 31 bytes" in refusal(
+        lambda: matches.evaluate("a" * 30 + "!", {"pattern": "(a+)+$"})
+    )
