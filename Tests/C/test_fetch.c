@@ -946,6 +946,60 @@ static void explanations_come_in_two_forms(void) {
     company_close(&c);
 }
 
+/* Each function gives its own kind; of objects a request for another one is refused. */
+static void a_request_for_something_else_is_refused_where_objects_are_given(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    staff(&c, 3);
+    cst_fetch_request *request = by_name("Employee", "name");
+    const int64_t kinds[] = {CST_RESULT_OBJECT_IDS, CST_RESULT_DICTIONARIES, CST_RESULT_COUNT};
+    for (size_t i = 0; i < 3; i++) {
+        cst_results *found = NULL;
+        cst_rows *rows = NULL;
+        uint64_t count = 0;
+        OK(cst_fetch_request_set_option(request, CST_FETCH_RESULT_TYPE, kinds[i], E));
+        CHECK_STATUS(CST_E_UNSUPPORTED, cst_context_fetch(c.context, request, &found, E));
+        CHECK(found == NULL);
+        CHECK_TEXT("Employee", cst_error_entity(check_error()));
+        OK(cst_context_fetch_ids(c.context, request, &found, E));
+        CHECK_INT(3, cst_results_count(found));
+        OK(cst_release(found));
+        OK(cst_context_fetch_rows(c.context, request, &rows, E));
+        CHECK_INT(3, cst_rows_count(rows));
+        OK(cst_release(rows));
+        OK(cst_context_count(c.context, request, &count, E));
+        CHECK_INT(3, count);
+    }
+    OK(cst_fetch_request_set_option(request, CST_FETCH_RESULT_TYPE, CST_RESULT_OBJECTS, E));
+    cst_results *found = NULL;
+    OK(cst_context_fetch(c.context, request, &found, E));
+    CHECK_INT(3, cst_results_count(found));
+    OK(cst_release(found));
+    OK(cst_release(request));
+    company_close(&c);
+}
+
+/* A request that was carried out asks for what it says now, in another order and of other objects. */
+static void a_request_is_used_again(void) {
+    struct company c = six_people(check_path("a.sqlite"));
+    cst_fetch_request *fetch = request(c.employee);
+    filter(fetch, "number > 2");
+    sorted(fetch, "number", 0);
+    expect(&c, fetch, "CdEZ");
+    sorted(fetch, "number", CST_SORT_DESCENDING);
+    OK(cst_fetch_request_set_offset(fetch, 1, E));
+    expect(&c, fetch, "EdC");
+    OK(cst_fetch_request_set_predicate(fetch, NULL, E));
+    expect(&c, fetch, "EdCbA");
+    OK(cst_fetch_request_set_sort(fetch, 0, NULL, E));
+    expect(&c, fetch, "bCdEZ");
+    cst_context *other = company_context(&c, CST_QUEUE_CALLER);
+    cst_results *found = NULL;
+    OK(cst_context_fetch(other, fetch, &found, E));
+    CHECK_INT(5, cst_results_count(found));
+    cst_release(found), cst_release(other), cst_release(fetch);
+    company_close(&c);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(asynchronous_fetches);
@@ -973,5 +1027,7 @@ int main(int argc, char **argv) {
     RUN(an_archived_request_asks_for_the_same);
     RUN(what_cannot_be_a_column_is_named);
     RUN(explanations_come_in_two_forms);
+    RUN(a_request_for_something_else_is_refused_where_objects_are_given);
+    RUN(a_request_is_used_again);
     return check_end();
 }

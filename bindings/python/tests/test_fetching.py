@@ -373,3 +373,88 @@ def test_an_asynchronous_fetch_tells_the_estimate_and_then_the_true_number(tmp_p
             assert (found if kind == "count" else len(found)) == 3
             assert fetch.progress[1:] == (3, True), kind
             assert not fetch.cancel()
+
+
+# How it is answered.
+
+
+@pytest.fixture
+def indexed(tmp_path: Path) -> Iterator[Context]:
+    model: dict[str, dict[str, Any]] = {
+        "Person": {
+            "name": "string? indexed", "age": "int? indexed", "mood": "string? transient",
+            "team": "to-one Team? inverse members",
+        },
+        "Team": {"label": "string? indexed", "members": "to-many Person inverse team"},
+    }  # fmt: skip
+    with Container(Model(model), tmp_path / "people.sqlite", unsaved="discard") as container:
+        yield container.context()
+
+
+@pytest.mark.parametrize(
+    ("format", "index"),
+    [
+        ("name == 'x'", "name"), ("name == nil", "name"), ("name IN {'a', 'b'}", "name"), ("name != 'x'", None),
+        ("NOT name == 'x'", None), ("name BEGINSWITH 'a'", "name"), ("name BEGINSWITH[n] 'a'", "name"),
+        ("name BEGINSWITH[c] 'a'", None), ("name BEGINSWITH[d] 'a'", None), ("name LIKE 'a*'", "name"),
+        ("name LIKE 'a*b*'", None), ("name LIKE '*a'", None), ("name LIKE 'a?'", None), ("name LIKE[c] 'a*'", None),
+        ("name ENDSWITH 'a'", None), ("name CONTAINS 'a'", None), ("age < 3", "age"), ("3 >= age", "age"),
+        ("age > 3 AND age < 9", "age"), ("age BETWEEN {1, 2}", "age"), ("uppercase:(name) == 'A'", None),
+        ("age == nil", "age"), ("age + 1 == 2", None),
+    ],
+)  # fmt: skip
+def test_which_conditions_an_index_serves(indexed: Context, format: str, index: str | None) -> None:
+    [share] = indexed.explain("Person", format).shares
+    assert share.indexes == ([f"Z_Person_{index}"] if index else [])
+
+
+def test_a_list_of_more_than_eight_values_is_one(indexed: Context) -> None:
+    texts = set()
+    for count, bound in ((1, 1), (8, 8), (9, 1), (500, 1)):
+        [share] = indexed.explain("Person", "age IN %@", list(range(count))).shares
+        assert len(share.bindings) == bound
+        assert share.indexes == ["Z_Person_age"]
+        texts.add(share.sql)
+    assert len(texts) == 3
+
+
+def test_an_explanation_says_what_is_left_to_memory_and_why(indexed: Context) -> None:
+    told = indexed.explain("Person", "name == 'x' AND age > 3 AND mood == nil", sort="mood", limit=5)
+    [share] = told.shares
+    assert (told.entity, told.predicate) == ("Person", 'name == "x" AND age > 3 AND mood == nil')
+    assert (told.pending_objects, share.remainder, share.sorted_in_memory) == (0, "mood == nil", True)
+    assert (share.bindings, share.reasons) == (["x", 3], ["Person.mood is transient and not in the store"])
+    assert "t0.ZNAME = ? AND t0.ZAGE > ?" in share.sql
+    assert "LIMIT" not in share.sql
+    assert share.path == indexed.coordinator.stores[0].path
+    assert [step.depth for step in share.steps] == [0]
+    assert str(told).splitlines()[-3:] == [
+        "in memory: mood == nil", "in memory: the order", "  because Person.mood is transient and not in the store",
+    ]  # fmt: skip
+    for name in ("x", "y", "x"):
+        indexed.insert("Person", name=name, age=5)
+    assert indexed.explain("Person", "name == 'x'").pending_objects == 3
+    assert indexed.explain("Person", "name == 'x'", include_pending_changes=False).pending_objects == 0
+    assert indexed.explain("Team").pending_objects == 0
+    [share] = indexed.explain("Person", "age > 3", sort="age", limit=5, include_pending_changes=False).shares
+    assert (share.remainder, share.sorted_in_memory, share.reasons) == (None, False, [])
+    assert share.sql.endswith("LIMIT 5")
+
+
+def test_of_a_condition_that_sql_can_say_in_part_it_says_as_much_as_leaves_out_no_match(indexed: Context) -> None:
+    for number in range(6):
+        indexed.insert("Person", name=f"n{number}", age=number)
+    indexed.save()
+    for format, condition, found in (
+        ("mood == 'x' AND age > 3 OR age < 2", " WHERE (t0.ZAGE > ? OR t0.ZAGE < ?) ORDER ", "01"),
+        ("(mood == nil OR age == 9) AND age > 3", " WHERE t0.ZAGE > ? ", "45"),
+        ("NOT (mood == 'x' OR age > 3)", " WHERE (t0.ZAGE > ?) IS NOT TRUE ORDER ", "0123"),
+        ("mood == nil OR age > 3", " FROM ZPERSON t0 ORDER ", "012345"),
+    ):
+        [share] = indexed.explain("Person", format, sort="age").shares
+        assert share.remainder is not None
+        assert condition in share.sql, (format, share.sql)
+        people = indexed.fetch("Person", format, sort="age")
+        assert "".join(str(each.age) for each in people) == found, format
+        window = indexed.fetch("Person", format, sort="-age", offset=1, limit=2)
+        assert "".join(str(each.age) for each in window) == found[::-1][1:3], format
