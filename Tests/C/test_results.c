@@ -4,6 +4,7 @@
  */
 #include "company.h"
 
+#include <pthread.h>
 #include <string.h>
 
 enum { COUNT = 5 };
@@ -578,6 +579,77 @@ static void deleted_objects_of_results(void) { deleted_objects(0); }
 /* The same as long as their batches are held. */
 static void deleted_objects_of_lazy_results(void) { deleted_objects(4); }
 
+struct elsewhere {
+    const cst_results *results;
+    cst_key key;
+    cst_predicate *all;
+};
+
+/* The count, the size of batches and IDs are there on any thread; objects, values and lists of them on the queue alone. */
+static void *look_elsewhere(void *argument) {
+    const struct elsewhere *look = argument;
+    const cst_sort order = {text("number"), 0, 0};
+    cst_results *list = NULL;
+    cst_object *object = NULL;
+    cst_object_id *id = NULL;
+    cst_value value;
+    cst_buffer out = {NULL, 0, 0};
+    size_t count = 0;
+    CHECK_INT(10, cst_results_count(look->results));
+    CHECK(cst_results_batch_size(look->results) % 2 == 0);
+    CHECK_STATUS(CST_OK, cst_results_copy_id(look->results, 9, &id, NULL));
+    CHECK_STATUS(CST_OK, cst_release(id));
+    CHECK_STATUS(CST_E_WRONG_THREAD, cst_results_get_object(look->results, 0, &object, NULL));
+    CHECK_STATUS(CST_E_WRONG_THREAD, cst_results_get_objects(look->results, 0, 1, &object, &count, NULL));
+    CHECK_STATUS(CST_E_WRONG_THREAD, cst_results_get_column(look->results, look->key, 0, 1, &value, &count, NULL));
+    CHECK_STATUS(CST_E_WRONG_THREAD,
+                 cst_results_get_column_path(look->results, text("number"), 0, 1, &value, &count, NULL));
+    CHECK_STATUS(CST_E_WRONG_THREAD, cst_results_copy_columns(look->results, 0, 1, 1, &look->key, &out, NULL));
+    CHECK_STATUS(CST_E_WRONG_THREAD, cst_results_copy_filtered(look->results, look->all, NULL, &list, NULL));
+    CHECK_STATUS(CST_E_WRONG_THREAD, cst_results_copy_sorted(look->results, 1, &order, NULL, NULL, &list, NULL));
+    return NULL;
+}
+
+static void what_any_thread_may_ask_of_a_list(void) {
+    struct company c = ten_people(check_path("a.sqlite"));
+    cst_predicate *all = NULL;
+    OK(cst_predicate_parse(text("TRUEPREDICATE"), 0, NULL, &all, E));
+    for (int64_t size = 0; size < 4; size += 2) {
+        cst_results *results = in_batches(&c, c.context, size);
+        struct elsewhere look = {results, c.number, all};
+        pthread_t thread;
+        CHECK_INT(0, pthread_create(&thread, NULL, look_elsewhere, &look));
+        CHECK_INT(0, pthread_join(thread, NULL));
+        OK(cst_release(results));
+    }
+    OK(cst_release(all));
+    company_close(&c);
+}
+
+static void a_key_of_another_entity_is_named(void) {
+    struct company c = ten_people(check_path("a.sqlite"));
+    cst_results *results = in_batches(&c, c.context, 0);
+    cst_value values[2];
+    cst_buffer out = {NULL, 0, 0};
+    size_t count = 7;
+    const cst_key keys[] = {c.number, c.department_name};
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_results_get_column(results, keys[1], 0, 1, values, &count, E));
+    CHECK_TEXT("Employee", cst_error_entity(check_error()));
+    CHECK_INT(0, count);
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_results_copy_columns(results, 0, 1, 2, keys, &out, E));
+    CHECK_TEXT("Employee", cst_error_entity(check_error()));
+    CHECK(out.size == 0);
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                 cst_results_get_column_path(results, text("departmnt.name"), 0, 1, values, &count, E));
+    CHECK_TEXT("Employee", cst_error_entity(check_error()));
+    CHECK_TEXT("departmnt", cst_error_key(check_error()));
+    CHECK_TEXT("Employee has no property \"departmnt\"; did you mean \"department\"?",
+               cst_error_message(check_error()));
+    cst_buffer_dispose(&out);
+    OK(cst_release(results));
+    company_close(&c);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(by_index);
@@ -590,6 +662,8 @@ int main(int argc, char **argv) {
     RUN(packed_keys_follow_unsaved_changes);
     RUN(the_four_batches_that_were_used_last_stay);
     RUN(an_object_that_is_held_or_changed_stays_what_it_is);
+    RUN(what_any_thread_may_ask_of_a_list);
+    RUN(a_key_of_another_entity_is_named);
     RUN(deleted_objects_of_results);
     RUN(deleted_objects_of_lazy_results);
     return check_end();
