@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime, timezone
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -20,6 +23,7 @@ from corestone import (
     SortDescriptor,
     UnsupportedError,
     log,
+    set_sort_locale,
 )
 
 TEAMS: dict[str, dict[str, Any]] = {
@@ -458,3 +462,99 @@ def test_of_a_condition_that_sql_can_say_in_part_it_says_as_much_as_leaves_out_n
         assert "".join(str(each.age) for each in people) == found, format
         window = indexed.fetch("Person", format, sort="-age", offset=1, limit=2)
         assert "".join(str(each.age) for each in window) == found[::-1][1:3], format
+
+
+# Orders of every kind of value.
+
+
+SAMPLES: dict[str, list[Any]] = {
+    "text": ["\ufffd", "\U0001f600", "z", "\u00e9", "e\u0301"],
+    "key": [UUID(int=2**127), UUID(int=1), UUID(int=5), None, UUID(int=2**64)],
+    "link": ["https://b/", "https://B/", "https://%C3%A9/", None, "a:"],
+    "data": [b"\xff", b"\x00\x01", b"\x00", b"", b"\x00\x01\x02"],
+    "flag": [True, False, True, None, None],
+    "pay": [Decimal("0.1"), Decimal("-0.5"), Decimal(12), None, Decimal("0.10000001")],
+    "at": [datetime(1999, 1, 1, tzinfo=timezone.utc), datetime(2096, 1, 1, tzinfo=timezone.utc), None,
+           datetime(2001, 1, 1, tzinfo=timezone.utc), datetime(2001, 1, 1, 0, 0, 0, 1, tzinfo=timezone.utc)],
+}  # fmt: skip
+
+
+@pytest.fixture(params=["SQLite", "InMemory", "XML", "unsaved"])
+def samples(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Context]:
+    attributes = {
+        "text": "string?", "key": "uuid?", "link": "uri?", "data": "binary?", "flag": "bool?", "pay": "decimal?",
+        "at": "date?", "number": "int?",
+    }  # fmt: skip
+    kind = "SQLite" if request.param == "unsaved" else request.param
+    with Container(Model({"Sample": attributes}), tmp_path / "samples", type=kind, unsaved="discard") as container:
+        context = container.context()
+        for number in range(5):
+            context.insert("Sample", number=number, **{name: values[number] for name, values in SAMPLES.items()})
+            context.process_pending_changes()
+        if request.param != "unsaved":
+            context.save()
+        yield context
+
+
+@pytest.mark.parametrize(
+    ("key", "up", "down"),
+    [
+        ("text", "42301", "10324"), ("key", "31240", "04213"), ("link", "34210", "01243"), ("data", "32140", "04123"),
+        ("pay", "31042", "24013"), ("at", "20341", "14302"), ("flag", "34102", "02134"),
+    ],
+)  # fmt: skip
+def test_the_order_of_every_kind(samples: Context, key: str, up: str, down: str) -> None:
+    """What is equal, as flags are, keeps to the keys, whatever the direction."""
+
+    def sorted_by(*keys: str) -> str:
+        return "".join(str(each.number) for each in samples.fetch("Sample", sort=keys))
+
+    assert (sorted_by(key), sorted_by(f"-{key}")) == (up, down)
+    assert (sorted_by(key, "number"), sorted_by(f"-{key}", "-number")) == (up, up[::-1])
+
+
+@pytest.mark.parametrize("in_memory", [False, True])
+def test_the_least_and_the_greatest_of_every_kind(samples: Context, in_memory: bool) -> None:
+    samples.save()
+    for key, values in SAMPLES.items():
+        ranked = [each for each in values if each is not None]
+        if key == "text":
+            ranked.sort(key=lambda text: text.encode())
+        ranked.sort()
+        found = samples.fetch_rows(
+            "Sample", columns={"least": f"min:({key})", "most": f"max:({key})", "n": f"count:({key})"},
+            in_memory=in_memory,
+        )  # fmt: skip
+        assert found == [{"least": ranked[0], "most": ranked[-1], "n": len(ranked)}], key
+
+
+@pytest.fixture
+def english() -> Iterator[None]:
+    set_sort_locale("en_US")
+    yield
+    set_sort_locale(None)
+
+
+@pytest.mark.parametrize(
+    ("selector", "up", "down"),
+    [
+        ("compare:", "B a b file-1 file-10 file-2 ä", "ä file-2 file-10 file-1 b a B"),
+        ("caseInsensitiveCompare:", "a ä b B file-1 file-10 file-2", "file-2 file-10 file-1 b B ä a"),
+        ("localizedCompare:", "a ä b B file-1 file-10 file-2", "file-2 file-10 file-1 B b ä a"),
+        ("localizedCaseInsensitiveCompare:", "a ä b B file-1 file-10 file-2", "file-2 file-10 file-1 b B ä a"),
+        ("localizedStandardCompare:", "a ä b B file-1 file-2 file-10", "file-10 file-2 file-1 B b ä a"),
+    ],
+)
+def test_selectors_order_the_same_in_every_store(
+    samples: Context, english: None, selector: str, up: str, down: str
+) -> None:
+    for each in list(samples.fetch("Sample")):
+        samples.delete(each)
+    for text in ("file-10", "b", "ä", "B", "file-2", "a", "file-1"):
+        samples.insert("Sample", text=text)
+        samples.process_pending_changes()
+    for _ in ("unsaved", "saved"):
+        for ascending, order in ((True, up), (False, down)):
+            found = samples.fetch("Sample", sort=[SortDescriptor("text", ascending, selector)])
+            assert " ".join(each.text for each in found) == order
+        samples.save()
