@@ -12,6 +12,7 @@ from uuid import UUID
 import pytest
 
 from corestone import (
+    CancelledError,
     Container,
     Context,
     Expression,
@@ -558,3 +559,119 @@ def test_selectors_order_the_same_in_every_store(
             found = samples.fetch("Sample", sort=[SortDescriptor("text", ascending, selector)])
             assert " ".join(each.text for each in found) == order
         samples.save()
+
+
+# What SQL does, and what memory.
+
+
+FAMILY: dict[str, dict[str, Any]] = {
+    "Base": {
+        "n": "int?", "place": {"x": "double?", "y": "string?"}, "file": "binary? external", "mood": "string? transient",
+        "kids": "to-many ordered Base inverse parent", "parent": "to-one Base? inverse kids",
+    },
+    "Left": {"@parent": "Base", "extra": "int?"},
+    "Lower": {"@parent": "Left", "more": "string?"},
+    "Right": {"@parent": "Base", "extra": "string?"},
+}  # fmt: skip
+
+
+@pytest.fixture(params=["SQLite", "InMemory", "XML", "unsaved"])
+def family(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Context]:
+    kind = "SQLite" if request.param == "unsaved" else request.param
+    with Container(Model(FAMILY), tmp_path / "family", type=kind, unsaved="discard") as container:
+        context = container.context()
+        base = context.insert("Base", n=1, place={"x": 1.0, "y": "q"}, file=b"z" * 200_000)
+        base["kids"] = [
+            context.insert("Left", n=2, extra=5), context.insert("Lower", n=3, more="m", extra=7),
+        ]  # fmt: skip
+        context.insert("Right", n=4, extra="5")
+        if request.param != "unsaved":
+            context.save()
+        yield context
+
+
+@pytest.mark.parametrize(
+    ("format", "numbers", "reason"),
+    [
+        ("entity.name == 'Left'", "2", None), ("entity.name IN {'Base', 'Lower'}", "13", None),
+        ("SELF.entity.name == 'Right'", "4", None), ("NOT entity.name BEGINSWITH 'L'", "14", None),
+        ("parent.entity.name == 'Base'", "23", "the entity of Base objects"),
+        ("more == 'm'", "3", None), ("more == nil", "124", None), ("more != 'm'", "124", None),
+        ("ANY kids.more == 'm'", "1", None), ("extra == 5", "2", "extra is something else in Right"),
+        ("place.x > 0", "1", None), ("place.y == nil", "234", None), ("place == nil", "234", "place is composite"),
+        ("kids.@count == 2", "1", None), ("kids[SIZE] == 2", "1", None), ("ANY kids.n == 3", "1", None),
+        ("kids[FIRST].n == 2", "1", "kids[FIRST] is computed in memory"),
+        ("kids[LAST].n == 3", "1", "kids[LAST] is computed in memory"),
+        ("mood == nil", "1234", "Base.mood is transient"),
+        ("file == nil", "234", None), ("length:(place.y) == 1", "1", None),
+    ],
+)  # fmt: skip
+def test_what_a_store_answers_alone(family: Context, format: str, numbers: str, reason: str | None) -> None:
+    assert "".join(str(each.n) for each in family.fetch("Base", format, sort="n")) == numbers
+    assert family.count("Base", format) == len(numbers)
+    if family.coordinator.stores[0].type != "SQLite":
+        return
+    if reason is None:
+        assert family.count("Base", format, split=False) == len(numbers)
+        return
+    with pytest.raises(UnsupportedError) as caught:
+        family.fetch("Base", format, split=False)
+    assert f"the fetch of Base cannot be done in SQL alone: {reason}" in str(caught.value)
+    assert caught.value.entity == "Base"
+
+
+def test_a_place_that_is_not_there_is_an_error_and_the_first_and_last_are_nil(family: Context) -> None:
+    with pytest.raises(PredicateError, match=r"index 2 is beyond the bounds of a list of \d"):
+        family.fetch("Base", "kids[2].n == 2")
+    for place in ("FIRST", "LAST"):
+        assert family.count("Base", f"kids[{place}] == nil") == 3
+
+
+def test_values_in_files_are_compared_by_what_they_are(family: Context) -> None:
+    assert [each.n for each in family.fetch("Base", "file == %@", b"z" * 200_000)] == [1]
+    assert family.count("Base", "file == %@", b"z" * 199_999) == 0
+    assert family.count("Base", "file IN %@", [b"a", b"z" * 200_000]) == 1
+    assert family.count("Base", "file != %@", b"a") == 4
+
+
+# Stores, and fetches beside a context.
+
+
+def test_a_store_that_is_not_open_there_is_refused(tmp_path: Path) -> None:
+    model = Model(TEAMS)
+    with Container(model, tmp_path / "a.sqlite") as here, Container(model, tmp_path / "b.sqlite") as there:
+        filled(here.context()).save()
+        context = here.context()
+        for kind in ("objects", "ids", "count", "dictionaries"):
+            request = FetchRequest("Person", result_type=kind, stores=[here.store])
+            found = context.execute(request)
+            assert (found if kind == "count" else len(found)) == 4
+            request.stores = [here.store, there.store]
+            with pytest.raises(InvalidArgumentError, match=r"b\.sqlite"):
+                context.execute(request)
+            request.stores = []
+            found = context.execute(request)
+            assert (found if kind == "count" else len(found)) == 0
+
+
+@pytest.mark.parametrize("kind", ["objects", "ids", "dictionaries", "count"])
+@pytest.mark.parametrize("of", ["store", "parent", "pinned"])
+def test_every_fetch_beside_a_context_can_be_cancelled(tmp_path: Path, kind: str, of: str) -> None:
+    with Container(Model(TEAMS), tmp_path / "people.sqlite") as container:
+        filled(container.context()).save()
+        context = container.background_context()
+        if of == "parent":
+            context = context.child(queue="private")
+        with context.perform():
+            if of == "pinned":
+                context.pin()
+            request = FetchRequest("Person", result_type=kind, columns=["name"])
+            fetch = context.fetch_asynchronously(request, lambda _: pytest.fail("called"))
+            assert fetch.cancel()
+        with pytest.raises(CancelledError):
+            fetch.result(30)
+        assert not fetch.cancel()
+        with context.perform():
+            again = context.fetch_asynchronously(request)
+        found = again.result(30)
+        assert (found if kind == "count" else len(found)) == 4
