@@ -566,7 +566,7 @@ static void deleted_objects(int64_t size) {
     CHECK_INT(133000, cst_error_code(check_error()));
     CHECK_CONTAINS("row 5 of the results", cst_error_message(check_error()));
     OK(cst_context_set_option(c.context, CST_OPTION_DELETES_INACCESSIBLE_FAULTS, 1, E));
-    /* After a reset the objects of lazy results are read anew. */
+    /* After a reset the objects of lazy results are read again. */
     OK(cst_context_reset(c.context, E));
     const cst_status status = cst_results_get_column(lazy, c.number, 6, 1, values, &count, E);
     CHECK_INT(size ? CST_OK : CST_E_OBJECT_GONE, status);

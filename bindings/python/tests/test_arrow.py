@@ -496,3 +496,22 @@ def test_columns_of_rows_have_the_types_of_their_values(everything: Context) -> 
     with pytest.raises(TypeMismatchError, match="x") as caught:
         pa.table(mixed)
     assert caught.value.key == "x"
+
+
+def test_keys_of_objects_that_were_never_saved_are_below_zero(tmp_path: Path) -> None:
+    with Container(Model(EVERYTHING), tmp_path / "a.sqlite", unsaved="discard") as container:
+        context = container.context()
+        kiel = context.insert("Place", name="Kiel")
+        context.save()
+        context.insert("Item", large=1, place=kiel)
+        context.insert("Item", large=2, place=context.insert("Place", name="Rome"))
+        for data in (
+            context.arrow("Item", columns=["objectID", "place", "place.objectID"], keys=True, sort="large"),
+            context.fetch("Item", sort="large").arrow("objectID", "place", "place.objectID", keys=True),
+        ):
+            first, second = pa.table(data).to_pylist()
+            assert first["objectID"] < 0
+            assert second["objectID"] < 0
+            assert first["objectID"] != second["objectID"]
+            assert first["place"] == first["place.objectID"] == 1
+            assert second["place"] == second["place.objectID"] < 0

@@ -388,7 +388,7 @@ def test_what_is_told_of_an_event_and_in_which_order(context: Context) -> None:
     assert controller.index_path(items[2]) == (0, 1)
 
 
-def test_a_section_of_another_name_is_another_section_whose_objects_come_anew(context: Context) -> None:
+def test_a_section_of_another_name_is_another_section_whose_objects_go_and_come(context: Context) -> None:
     steps = Steps()
     _, items = sectioned(context, "aabb", delegate=steps)
     items[2].name = items[3].name = "bb"
@@ -608,7 +608,7 @@ def test_a_live_query_hands_on_64_differences_and_joins_more(context: Context) -
         context.rollback()
 
 
-def test_a_live_query_without_an_order_goes_by_key_and_begins_anew_after_a_reset(context: Context) -> None:
+def test_a_live_query_without_an_order_goes_by_key_and_inserts_all_after_a_reset(context: Context) -> None:
     told: list[Difference] = []
     with context.observe(FetchRequest("Item"), lambda _, difference: told.append(difference)):
         for rank in (3, 1, 2):

@@ -137,7 +137,9 @@ def test_a_pattern_that_takes_too_much_work_fails_for_whom_the_rest_lets_through
         context.fetch("Person", f"age == nil AND {pattern}{more}")
 
 
-def test_a_plain_comparison_over_a_to_many_holds_for_none_and_its_opposite_for_all(people: tuple[Context, str]) -> None:
+def test_a_plain_comparison_over_a_to_many_holds_for_no_object_and_its_opposite_for_all(
+    people: tuple[Context, str],
+) -> None:
     context, _ = people
     assert context.count("Team", "members.name == 'Ada'") == 0
     assert context.count("Team", "members.name != 'Ada'") == 2
@@ -361,9 +363,16 @@ def test_what_no_archive_of_a_request_can_say(tmp_path: Path) -> None:
         assert context.execute(FetchRequest("Person", result_type="count", stores=[])) == 0
         again = FetchRequest.from_archive(stores.to_archive())
         assert (again.stores, len(context.execute(again))) == (None, 4)
+        # The entity is by name.
+        again = FetchRequest.from_archive(FetchRequest(container.model["Person"], sort="-age").to_archive())
+        assert again.entity_name == "Person"
+        with pytest.raises(InvalidArgumentError, match="no context has used it"):
+            _ = again.entity
+        assert [each.age for each in context.execute(again)] == [36, 7, 5, None]
+        assert again.entity is container.model["Person"]
 
 
-def test_an_asynchronous_fetch_tells_the_estimate_and_then_the_true_number(tmp_path: Path) -> None:
+def test_an_asynchronous_fetch_has_the_estimate_and_then_the_true_number(tmp_path: Path) -> None:
     with Container(Model(TEAMS), tmp_path / "people.sqlite") as container:
         filled(container.context()).save()
         for kind, estimate in (("objects", 50), ("objects", 0), ("dictionaries", 7), ("count", 3)):
