@@ -325,6 +325,33 @@ def test_which_groups_are_given(asked: Asked) -> None:
 
 
 @pytest.mark.parametrize(
+    ("kind", "whole", "half", "exact", "text", "flag"),
+    [
+        ("int16", 4, 2, 4, None, 1), ("int32", 4, 2, 4, None, 1), ("int64", 4, 2, 4, None, 1),
+        ("float", 4.0, 2.5, 4.0, None, 1.0), ("double", 4.0, 2.5, 4.0, None, 1.0),
+        ("decimal", Decimal(4), Decimal("2.5"), Decimal(4), None, Decimal(1)), ("bool", True, True, True, None, True),
+        ("string", "4", "2.5", "4", "q", "1"),
+    ],
+)  # fmt: skip
+def test_the_type_of_a_column_makes_the_values_that_type(
+    asked: Asked, kind: str, whole: Any, half: Any, exact: Any, text: Any, flag: Any
+) -> None:
+    for expression, expected in (
+        ("age", whole), ("age * 0.625", half), ("pay", exact), ("left", flag), ("max:(age)", whole), ("score", None),
+    ):  # fmt: skip
+        column = ExpressionDescription("v", expression, kind)
+        [(value,)] = asked("Player", "age == 4", columns=column)
+        assert (value, type(value)) == (expected, type(expected)), expression
+    column = ExpressionDescription("v", "name", kind)
+    if text is not None:
+        assert asked("Player", "age == 4", columns=column) == [(text,)]
+        return
+    with pytest.raises(TypeMismatchError, match=r"the column v is .*, but what it computes is a string") as caught:
+        asked("Player", "age == 4", columns=column)
+    assert (caught.value.key, caught.value.value) == ("v", "q")
+
+
+@pytest.mark.parametrize(
     ("given", "key", "message"),
     [
         ({"columns": ["name"], "having": "name == 'x'"}, None, "a having predicate needs properties to group by"),
