@@ -1000,6 +1000,28 @@ static void a_request_is_used_again(void) {
     company_close(&c);
 }
 
+/* Each option by itself comes back, and the others are as at first. */
+static void an_archive_keeps_every_option(void) {
+    static const int64_t others[] = {3, 4, 5, 2, 0, 0, 0, 0, 1, 1, 1, 0}; /* up to CST_FETCH_ALLOWS_SPLIT */
+    enum { COUNT = sizeof others / sizeof *others };
+    cst_model *model = company_model();
+    cst_entity *employee = NULL;
+    OK(cst_model_entity(model, text("Employee"), &employee, E));
+    for (uint32_t which = 1; which <= COUNT; which++) {
+        cst_fetch_request *fetch = request(employee), *first = request(employee), *same = NULL;
+        cst_buffer archive = {0};
+        OK(cst_fetch_request_set_option(fetch, which, others[which - 1], E));
+        OK(cst_fetch_request_copy_archive(fetch, &archive, E));
+        OK(cst_fetch_request_new_from_archive((cst_bytes){(const uint8_t *)archive.data, archive.size}, &same, E));
+        for (uint32_t n = 1; n <= COUNT; n++)
+            if (!CHECK_INT(n == which ? others[n - 1] : option(first, n), option(same, n)))
+                check_fail(__FILE__, __LINE__, "option %u with %u set", n, which);
+        cst_buffer_dispose(&archive);
+        cst_release(fetch), cst_release(first), cst_release(same);
+    }
+    OK(cst_release(model));
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(asynchronous_fetches);
@@ -1029,5 +1051,6 @@ int main(int argc, char **argv) {
     RUN(explanations_come_in_two_forms);
     RUN(a_request_for_something_else_is_refused_where_objects_are_given);
     RUN(a_request_is_used_again);
+    RUN(an_archive_keeps_every_option);
     return check_end();
 }

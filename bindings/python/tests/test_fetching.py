@@ -684,3 +684,68 @@ def test_every_fetch_beside_a_context_can_be_cancelled(tmp_path: Path, kind: str
             again = context.fetch_asynchronously(request)
         found = again.result(30)
         assert (found if kind == "count" else len(found)) == 4
+
+
+# A predicate means the same in memory and in the store.
+
+
+PLACES: dict[str, dict[str, Any]] = {
+    "Team": {"name": "string", "lat": "double?", "lon": "double?", "members": "to-many Person inverse team"},
+    "Person": {
+        "name": "string?", "age": "int64?", "pay": "decimal?", "score": "double?",
+        "team": "to-one Team? inverse members",
+    },
+}  # fmt: skip
+
+
+@pytest.fixture(params=["SQLite", "InMemory", "XML", "unsaved"])
+def places(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Context]:
+    """Zoë with members of ages 5, 5 and nil, Emp with no members and no place, one with a member of 9."""
+    kind = "SQLite" if request.param == "unsaved" else request.param
+    with Container(Model(PLACES), tmp_path / "places", type=kind, unsaved="discard") as container:
+        context = container.context()
+        full = context.insert("Team", name="Zoë", lat=1.5, lon=-1.25)
+        context.insert("Team", name="Emp")
+        single = context.insert("Team", name="one", lat=-3.0, lon=170.0)
+        for name, age, pay in (("a", 5, Decimal("1.5")), ("b", 5, None), ("c", None, None)):
+            context.insert("Person", name=name, age=age, pay=pay, team=full)
+        context.insert("Person", name="d", age=9, score=1.0, team=single)
+        if request.param != "unsaved":
+            context.save()
+        yield context
+
+
+@pytest.mark.parametrize(
+    ("format", "initials"),
+    [
+        ("sum:(members.age) == 0", "E"), ("average:(members.age) == 5", "Z"), ("median:(members.age) == 5", "Z"),
+        ("mode:(members.age) == {5}", "Z"), ("stddev:(members.age) == 0", "Zo"), ("min:(members.age) == nil", "E"),
+        ("max:(members.age) > 5", "o"), ("count:(members) == 3", "Z"), ("sum:(members.pay) == 1.5", "Z"),
+        ("members.@sum.age == 10", "Z"), ("members.@avg.age == 0", "E"), ("members.@min.score == nil", "EZ"),
+        ("members.@max.name == 'c'", "Z"), ("members.@count == 0", "E"), ("max:({lat, lon, 1}) == 1.5", "Z"),
+        ("sum:({lat, lon}) == 0.25", "Z"), ("median:({lat, lon, 1}) == 1", "EZo"), ("canonical:(name) == 'zoe'", "Z"),
+        ("uppercase:(name) == 'ZOË'", "Z"), ("lowercase:(name) BEGINSWITH 'z'", "Z"), ("length:(name) == 3", "EZo"),
+        ("floor:(lat) == 1", "Z"), ("ceiling:(lon) == -1", "Z"), ("trunc:(lon) == -1", "Z"), ("abs:(lon) > 100", "o"),
+        ("modulus:by:(members.@count, 2) == 1", "Zo"), ("2 ** members.@count == 8", "Z"),
+        ("members.@count << 2 == 12", "Z"), ("(members.@count ^ 3) == 0", "Z"), ("noindex:(lat) > 1", "Z"),
+        ("SUBQUERY(members, $m, $m.age > 4 AND $m.pay != nil).@count == 1", "Z"),
+        ("SUBQUERY(members, $m, $m.age == nil).@max.name == 'c'", "Z"), ("members.age CONTAINS 5", "Z"),
+        ("9 IN members.age", "o"), ("ANY members.age IN {5, 6}", "Z"), ("ALL members.age >= 5", "Eo"),
+        ("NONE members.name BEGINSWITH 'c'", "Eo"), ("SOME members.age == 9", "o"),
+        ("TERNARY(lat > 1, name, 'x') == 'Zoë'", "Z"), ("CAST(lat, 'NSString') == '1.5'", "Z"),
+        ("CAST('1.5', 'NSNumber') == lat", "Z"), ("now() > CAST(0, 'NSDate')", "EZo"), ("random() < 1", "EZo"),
+        ("random:(1) == 0 AND randomn:(1) == 0", "EZo"), ("FUNCTION(name, 'hasPrefix:', 'Z') == YES", "Z"),
+        ("lat != nil AND distanceToLocation:fromLocation:({lat, lon}, {0, 0}) < 220000", "Z"),
+        ("lat != nil AND distanceToLocation:fromLocation:({lat, lon}, {0, 0}) > 217000", "Zo"),
+    ],
+)  # fmt: skip
+def test_functions_mean_the_same_in_every_store(places: Context, format: str, initials: str) -> None:
+    teams = places.fetch("Team", format, sort="name")
+    assert "".join(team.name[0] for team in teams) == initials
+    # In memory nil is no number.
+    if "lat" in format or "lon" in format:
+        full = places.first("Team", "name == 'Zoë'")
+        assert Predicate(format).evaluate(full) == ("Z" in initials)
+        return
+    everyone = places.fetch("Team", sort="name")
+    assert "".join(team.name[0] for team in Predicate(format).filter(list(everyone))) == initials
