@@ -18,6 +18,7 @@ from corestone import (
     InvalidArgumentError,
     Model,
     ModelError,
+    Operator,
     Predicate,
     PredicateError,
     PredicateSyntaxError,
@@ -226,14 +227,36 @@ def test_a_hundred_parentheses_calls_or_lists_within_each_other(opening: str, in
 
 
 @pytest.mark.parametrize("unit", [" + 1", "[0]", ".$b"])
-def test_four_hundred_operations_below_each_other(unit: str) -> None:
-    # The last one is the expression that the others begin with, in a predicate one more is the comparison.
+def test_a_text_has_four_hundred_operations_below_each_other(unit: str) -> None:
     assert Expression("a" + unit * 399).format
     assert Predicate("a" + unit * 398 + " == 1").format
-    assert "more than 400 operations are nested here" in refusal(lambda: Expression("a" + unit * 400))
-    assert "more than 400 operations are nested here" in refusal(lambda: Predicate("a" + unit * 399 + " == 1"))
     assert Predicate("NOT " * 398 + "a == 1").format
-    assert "more than 400 operations are nested here" in refusal(lambda: Predicate("NOT " * 399 + "a == 1"))
+    for refused in (
+        refusal(lambda: Expression("a" + unit * 401)), refusal(lambda: Predicate("a" + unit * 400 + " == 1")),
+        refusal(lambda: Predicate("NOT " * 400 + "a == 1")),
+    ):  # fmt: skip
+        assert "more than 400 operations are nested here" in refused
+
+
+def test_what_is_built_has_four_hundred_operations_below_each_other() -> None:
+    deep, predicate = Expression("a"), Predicate("a == 1")
+    for _ in range(400):
+        deep = Expression.function("add:to:", deep, 1)
+    for _ in range(399):  # the comparison is the first one
+        predicate = ~predicate
+    deepest: list[Callable[[], object]] = [
+        lambda: Expression.function("add:to:", deep, 1), lambda: ~predicate, lambda: predicate & predicate,
+        lambda: Predicate.comparison(deep, Operator.EQUAL, 1), lambda: Predicate("$x == 1").substituting(x=deep),
+    ]  # fmt: skip
+    for make in deepest:
+        with pytest.raises(InvalidArgumentError, match="operations can be nested 400 deep in a predicate"):
+            make()
+
+    def body() -> None:
+        assert deep.value({"a": 1}) == 401
+        assert not predicate.evaluate({"a": 1})
+
+    on_small_stack(body)
 
 
 def test_a_predicate_has_a_million_parts() -> None:
