@@ -515,3 +515,61 @@ def test_keys_of_objects_that_were_never_saved_are_below_zero(tmp_path: Path) ->
             assert first["objectID"] != second["objectID"]
             assert first["place"] == first["place.objectID"] == 1
             assert second["place"] == second["place.objectID"] < 0
+
+
+MOMENT: dict[str, dict[str, Any]] = {"Person": {"name": "string?", "mood": "string? transient"}}
+
+
+@pytest.mark.parametrize(
+    "what",
+    ["SQLite", "rollback journal", "InMemory", "XML", "Binary", "child", "unsaved", "remainder", "order", "pinned"],
+)
+def test_a_stream_is_of_the_moment_of_the_call(tmp_path: Path, what: str) -> None:
+    options: dict[str, Any] = {"type": what} if what in ("InMemory", "XML", "Binary") else {}
+    if what == "rollback journal":
+        options["journal"] = "rollback"
+    with Container(Model(MOMENT), tmp_path / "people", unsaved="discard", **options) as container:
+        writer = container.context()
+        for name in "abc":
+            writer.insert("Person", name=name)
+        writer.save()
+        context, expected = container.context(), ["a", "b", "c"]
+        if what == "child":
+            context.insert("Person", name="d")
+            context, expected = context.child(), ["a", "b", "c", "d"]
+        elif what == "unsaved":
+            context.fetch("Person", "name == 'b'")[0].name = "x"
+            context.insert("Person", name="d")
+            expected = ["a", "c", "d", "x"]
+        elif what == "pinned":
+            context.pin()
+        request: dict[str, Any] = {"sort": ["mood", "name"] if what == "order" else "name", "columns": ["name"]}
+        predicate = "mood == nil" if what == "remainder" else None
+        capsule = context.arrow("Person", predicate, batch_size=2, **request)
+        reader = pa.RecordBatchReader.from_stream(capsule)
+        for person in writer.fetch("Person", "name IN {'a', 'c'}"):
+            if person.name == "a":
+                writer.delete(person)
+            else:
+                person.name = "z"
+        writer.insert("Person", name="e")
+        writer.save()
+        assert reader.read_all().column("name").to_pylist() == expected
+        if what != "pinned":
+            later = pa.table(container.context().arrow("Person", predicate, **request)).column("name").to_pylist()
+            assert later == ["b", "e", "z"]
+
+
+def test_a_request_without_pending_changes_exports_what_is_saved(everything: Context) -> None:
+    request: dict[str, Any] = {"columns": ["large", "place.name"], "sort": "large", "limit": 2}
+    saved = pa.table(everything.arrow("Item", **request)).to_pylist()
+    first = everything.fetch("Item", sort="large", limit=1)[0]
+    place = first.place
+    first.large, place.name = -5, "Renamed"
+    try:
+        changed = pa.table(everything.arrow("Item", **request)).to_pylist()
+        assert changed[0] == {"large": -5, "place.name": "Renamed"}
+        kept = everything.arrow("Item", include_pending_changes=False, **request)
+        assert pa.table(kept).to_pylist() == saved
+    finally:
+        everything.rollback()
