@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -128,3 +129,40 @@ def test_resetting_between_batches(tmp_path: Path, kind: str) -> None:
         rest = [number for batch in batches for number in batch.column("number")]
         # What was changed comes as it is saved, in the place that the change had given it.
         assert sorted(rest) == [499, *range(500, 600), *range(700, 1300)]
+
+
+def test_an_open_cursor_keeps_the_log_of_another_writer(many: Context) -> None:
+    container = many.container
+    store, log = container.store, Path(f"{container.store.path}-wal")
+    names = (person.name for person in many.stream("Employee", sort="name", batch=100))
+    with Container(many.model, store.path or "", sync="normal") as elsewhere:
+        assert elsewhere.coordinator.checkpoint(elsewhere.store, "truncate") is not None
+        assert log.stat().st_size == 0
+        assert next(names) == "0000"
+        writer = elsewhere.context()
+        for number in range(2):
+            writer.insert("Employee", name=f"later {number}", age=1)
+            writer.save()
+        kept = elsewhere.coordinator.checkpoint(elsewhere.store)
+        assert kept is not None
+        assert not kept.is_complete
+        assert list(names) == [f"{number:04}" for number in range(1, 2500)]
+        assert elsewhere.coordinator.checkpoint(elsewhere.store, "truncate") is not None
+        assert log.stat().st_size == 0
+
+
+@pytest.mark.parametrize("sort", [(), "name"])
+def test_rows_that_change_meanwhile_come_as_they_are_and_once(many: Context, sort: Any) -> None:
+    people = iter(many.stream("Employee", "age < 5", sort=sort, batch=20))
+    names = [f"{number:04}" for number in range(2500) if number % 50 < 5]
+    assert [next(people).name for _ in range(20)] == names[:20]
+    writer = many.container.context()
+    before, gone, older, renamed = writer.fetch("Employee", "name IN {'0001', '1000', '1001', '1002'}", sort="name")
+    before.age, older.age, renamed.name = 7, 49, "0000b"
+    writer.delete(gone)
+    writer.insert("Employee", name="2600", age=1)
+    writer.save()
+    # In the places where they were found, whatever became of them.
+    rest = {person.name: person.age for person in people}
+    assert list(rest) == ["0000b" if name == "1002" else name for name in names[20:] if name != "1000"]
+    assert rest["1001"] == 49
