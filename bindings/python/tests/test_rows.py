@@ -433,3 +433,14 @@ def test_rows_that_are_read_at_once_whatever_the_batch_size(staff: Context) -> N
     assert isinstance(found, list)
     assert [row["name"] for row in found] == ["Ada", "Bob", "Cyd", "Dan", "Eve"]
     assert [row["name"] for row in batches(staff)] == ["Ada", "Bob", "Cyd", "Dan"]
+
+
+def test_what_nil_means_in_the_condition_on_groups(asked: Asked) -> None:
+    columns: list[Any] = ["squad.name", {"n": "count:(SELF)", "best": "max:(score)"}]
+    for having, memory, database in (
+        ("NOT (best > 1)", 5, 0), ("best != 1", 5, 0), ("best == nil", 5, 5), ("NOT ($best == 1) AND n == 3", 2, 0),
+        ("NOT (squad.name == 'a')", 4, 3), ("n > 2", 2, 2),
+    ):  # fmt: skip
+        for nulls, count in (("memory", memory), ("database", database)):
+            found = asked("Player", columns=columns, group_by="squad.name", having=having, nulls=nulls)
+            assert len(found) == count, (having, nulls)
