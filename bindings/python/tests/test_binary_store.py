@@ -13,7 +13,15 @@ from binary_reader import content, file, numbers, packed, read
 from conftest import Run
 from samples import THINGS, TO_MANY, fill
 
-from corestone import Container, Model, ModelMismatchError, StoreCorruptError
+from corestone import (
+    Container,
+    Model,
+    ModelMismatchError,
+    ObjectGoneError,
+    StoreCorruptError,
+    UnsupportedError,
+    metadata,
+)
 from corestone.object import object_id
 
 Content = dict[str, Any]
@@ -267,3 +275,241 @@ def test_what_is_no_binary_store_is_called_what_it_is(tmp_path: Path) -> None:
         with pytest.raises(Exception, match=re.escape(f"an SQLite store, and no {wanted} store")) as caught:
             Container(model, path, type=wanted)
         assert caught.value.code == 134000  # type: ignore[attr-defined]
+
+
+UNIQUE: dict[str, dict[str, Any]] = {
+    "Thing": {
+        "@unique": [["code"]],
+        "code": "string?",
+        "rank": "int16?",
+        "owner": "to-one Owner? inverse things",
+        "first": "to-one Thing? delete no-action",
+    },
+    "Special": {"@parent": "Thing"},
+    "Owner": {
+        "things": "to-many ordered Thing inverse owner delete no-action",
+        "likes": "to-many Thing",
+        "pals": "to-many Owner inverse pals",
+    },
+}
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> bytes:
+    """Things 1, 2 and 3, of which the owner 1 has 3 and 1, the special thing 4, and the owner 2, a pal of 1."""
+    path = tmp_path / "small.binary"
+    with Container(Model(UNIQUE), path, type="Binary") as container:
+        context = container.context()
+        kinds = ("Thing", "Thing", "Thing", "Special")
+        things = []
+        for rank, kind in enumerate(kinds):
+            things.append(context.insert(kind, code=f"c{rank}", rank=rank))
+            context.save()
+        context.insert("Owner", things=[things[2], things[0]], likes=[things[1]])
+        context.save()
+        first = context.fetch("Owner")[0]
+        first.pals = {context.insert("Owner")}
+        context.save()
+    return path.read_bytes()
+
+
+def part(found: Content, name: str) -> dict[str, Any]:
+    """The whole, a table, a list of members, or a column."""
+    if not name:
+        return found
+    if "." not in name:
+        return table(found, name)
+    if any(each["name"] == name for each in found["relationships"]):
+        return members(found, name)
+    entity, _, key = name.partition(".")
+    column = table(found, entity)["columns"][key]
+    assert isinstance(column, dict)
+    return column
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "value", "entity", "key", "words"),
+    [
+        ("", "uuid", None, None, None, "does not say which store it is"),
+        ("", "uuid", "no UUID", None, None, "does not say which store it is"),
+        ("", "metadata", None, None, None, "does not say which store it is"),
+        ("", "entities", None, None, None, "no list of entities, or none of relationships"),
+        ("", "relationships", {}, None, None, "no list of entities, or none of relationships"),
+        ("Thing", "lastKey", None, "Thing", None, "the table of Thing is incomplete"),
+        ("Special", "lastKey", 3, "Special", None, "the key 4 is wrong, or there twice"),
+        ("Thing", "keys", None, "Thing", None, "the table of Thing is incomplete"),
+        ("Thing", "keys", packed([1, 2, 3])[:-1], "Thing", None, "the table of Thing is incomplete"),
+        ("Thing", "keys", packed([1, 2, 2]), "Thing", None, "the key 2 is wrong, or there twice"),
+        ("Thing", "keys", packed([0, 2, 3]), "Thing", None, "the key 0 is wrong, or there twice"),
+        ("Thing", "keys", packed([1, 2, 5]), "Thing", None, "the key 5 is wrong, or there twice"),
+        ("Thing", "versions", None, "Thing", None, "the table of Thing is incomplete"),
+        ("Thing", "versions", packed([1, 1]), "Thing", None, "the table of Thing is incomplete"),
+        ("Thing", "versions", packed([1, 1, 2**31]), "Thing", None, "the key 3 is wrong"),
+        ("Thing", "columns", None, "Thing", None, "the table of Thing is incomplete"),
+        ("Thing.code", "type", None, "Thing", "code", "the column Thing.code is incomplete"),
+        ("Thing.code", "type", "words", "Thing", "code", "the column Thing.code is incomplete"),
+        ("Thing.code", "present", None, "Thing", "code", "the column Thing.code is incomplete"),
+        ("Thing.code", "present", b"\x07\x00", "Thing", "code", "the column Thing.code is incomplete"),
+        ("Thing.code", "values", None, "Thing", "code", "the column Thing.code is incomplete"),
+        ("Thing.code", "values", b"c0c1\xffx", "Thing", "code", "Thing.code of the object 3 is no text"),
+        ("Thing.code", "values", b"c0c1c", "Thing", "code", "the column Thing.code is incomplete"),
+        ("Thing.code", "values", b"c0c1c1", "Thing", None, "the object 3 has values of code that another one has"),
+        ("Thing.code", "ends", None, "Thing", "code", "the column Thing.code is incomplete"),
+        ("Thing.code", "ends", packed([2, 4]), "Thing", "code", "the column Thing.code is incomplete"),
+        ("Thing.owner", "values", packed([0]) * 4, "Thing", "owner", "the column Thing.owner is incomplete"),
+        ("Owner.things", "owners", None, "Owner", "things", "Owner.things"),
+        ("Owner.things", "counts", None, "Owner", "things", "Owner.things"),
+        ("Owner.things", "members", None, "Owner", "things", "Owner.things"),
+        ("Owner.things", "counts", packed([2, 0]), "Owner", "things", "Owner.things"),
+        ("Owner.things", "counts", packed([-1]), "Owner", "things", "Owner.things"),
+        ("Owner.things", "counts", packed([3]), "Owner", "things", "Owner.things"),
+        ("Owner.things", "counts", packed([1]), "Owner", "things", "more than their owners have"),
+        ("Owner.things", "owners", packed([3]), "Owner", "things", "do not belong to objects"),
+        ("Owner.things", "members", packed([3, 3]), "Owner", "things", "of 1 have 3 twice"),
+        ("Owner.things", "members", packed([3, 2]), "Owner", "things", "of 1 have 2, which does not lead back"),
+        ("Owner.things", "members", packed([3, 9]), "Owner", "things", "of 1 have 9, which is not there"),
+        ("Owner.pals", "members", packed([2, 2]), "Owner", "pals", "of 1 have 2, whose pals does not lead back"),
+        ("Owner.pals", "members", packed([7, 1]), "Owner", "pals", "of 1 have 7, which is not there"),
+        ("Owner.likes", "name", "Owner.hates", None, "Owner.hates", "the relationship Owner.hates"),
+        ("Thing", "name", "Nothing", "Nothing", None, "objects of Nothing, which the model does not have"),
+        ("Thing.code", "type", "uri", "Thing", "code", "objects of Thing with code of type uri"),
+        ("Thing.code", "type", "bytes", "Thing", "code", "objects of Thing with code of type bytes"),
+    ],
+)  # fmt: skip
+def test_each_part_of_a_file_is_checked(
+    small: bytes, tmp_path: Path, place: str, name: str, value: Any, entity: str | None, key: str | None, words: str
+) -> None:
+    def change(found: Content) -> None:
+        changed = part(found, place)
+        assert name in changed
+        if value is None:
+            del changed[name]
+        else:
+            changed[name] = value
+
+    path = crafted(small, change, tmp_path / "crafted.binary")
+    before = path.read_bytes()
+    mismatch = "model does not have" in words or "the relationship" in words or " of type " in words
+    with pytest.raises(ModelMismatchError if mismatch else StoreCorruptError) as caught:
+        Container(Model(UNIQUE), path, type="Binary")
+    error = caught.value
+    assert (error.entity, error.key) == (entity, key), error
+    assert (error.code, error.file) == (134100 if mismatch else 134080, str(path))
+    assert words in error.message
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("top", "words"),
+    [
+        ({"checksum": 1}, "does not have the checksum that the file names"),
+        ({"checksum": None}, "does not have the checksum that the file names"),
+        ({"content": None}, "does not have the checksum that the file names"),
+        ({"content": b"bplist00"}, "does not have the checksum that the file names"),
+        ({"CorestoneBinaryStore": 2}, "binary store of version 2, and 1 is the one that can be read"),
+        ({"CorestoneBinaryStore": 0}, "binary store of version 0, and 1 is the one that can be read"),
+    ],
+)
+def test_the_envelope_of_a_file_is_checked(small: bytes, tmp_path: Path, top: dict[str, Any], words: str) -> None:
+    found = {key: value for key, value in {**plistlib.loads(small), **top}.items() if value is not None}
+    path = tmp_path / "top.binary"
+    path.write_bytes(plistlib.dumps(found, fmt=plistlib.FMT_BINARY))
+    for look in (lambda: Container(Model(UNIQUE), path, type="Binary"), lambda: metadata(path)):
+        with pytest.raises(UnsupportedError if "version" in words else StoreCorruptError, match=words) as caught:
+            look()
+        assert (caught.value.code, caught.value.file) == (134080, str(path))
+
+
+def test_what_lies_in_a_file(small: bytes, tmp_path: Path) -> None:
+    top = plistlib.loads(small)
+    assert set(top) == {"CorestoneBinaryStore", "checksum", "content"}
+    found = content(small)
+    assert set(found) == {"uuid", "metadata", "entities", "relationships"}
+    assert found["metadata"]["NSStoreType"] == "Binary"
+    assert set(found["metadata"]["NSStoreModelVersionHashes"]) == set(UNIQUE)
+    path = tmp_path / "same.binary"
+    path.write_bytes(small)
+    with Container(Model(UNIQUE), path, type="Binary") as container:
+        assert container.store.identifier == found["uuid"]
+    # Each entity alone, its keys and those of the tree.
+    assert {each["name"]: (numbers(each["keys"]), each["lastKey"]) for each in found["entities"]} == {
+        "Thing": ([1, 2, 3], 4),
+        "Special": ([4], 4),
+        "Owner": ([1, 2], 2),
+    }
+    assert {each["name"]: len(numbers(each["versions"])) for each in found["entities"]} == {
+        "Thing": 3,
+        "Special": 1,
+        "Owner": 2,
+    }
+    things = table(found, "Thing")["columns"]
+    assert things["rank"] == {"type": "int16", "present": b"\x07", "values": b"\0\0\1\0\2\0"}
+    assert things["code"] == {"type": "text", "present": b"\x07", "values": b"c0c1c2", "ends": packed([2, 4, 6])}
+    # The key, then the place of the entity in the list of entities; zeros where there is nothing.
+    place = [each["name"] for each in found["entities"]].index("Owner").to_bytes(4, "little")
+    target = packed([1]) + place
+    assert things["owner"] == {"type": "object", "present": b"\x05", "values": target + bytes(12) + target}
+    # Lists of what no row says, or not in which order; both sides of many-to-many ones.
+    assert {
+        each["name"]: [numbers(each[key]) for key in ("owners", "counts", "members")] for each in found["relationships"]
+    } == {
+        "Owner.things": [[1], [2], [3, 1]],
+        "Owner.likes": [[1], [1], [2]],
+        "Owner.pals": [[1, 2], [1, 1], [2, 1]],
+    }
+
+
+def test_members_that_a_list_lacks_follow_by_key(small: bytes, tmp_path: Path) -> None:
+    def shorter(found: Content) -> None:
+        things = members(found, "Owner.things")
+        things["counts"], things["members"] = packed([0]), b""
+        column = part(found, "Thing.owner")
+        column["present"], column["values"] = b"\x07", column["values"][:12] * 3
+
+    def first(found: Content) -> None:
+        shorter(found)
+        things = members(found, "Owner.things")
+        things["counts"], things["members"] = packed([1]), packed([2])
+
+    for change, keys in ((shorter, [1, 2, 3]), (first, [2, 1, 3])):
+        path = crafted(small, change, tmp_path / "lists.binary")
+        with Container(Model(UNIQUE), path, type="Binary", read_only=True) as container:
+            (owner,) = container.fetch("Owner", "things.@count > 0")
+            assert [int(thing.id.uri.rpartition("/p")[2]) for thing in owner.things] == keys
+
+
+def test_keys_of_what_was_deleted_are_never_used_again(small: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "keys.binary"
+    path.write_bytes(small)
+    with Container(Model(UNIQUE), path, type="Binary") as container:
+        context = container.context()
+        context.delete(context.fetch("Special")[0])
+        context.save()
+        assert {each["lastKey"] for each in content(path.read_bytes())["entities"] if each["name"] != "Owner"} == {4}
+    with Container(Model(UNIQUE), path, type="Binary") as container:
+        context = container.context()
+        thing = context.insert("Thing")
+        context.save()
+        assert thing.id.uri.endswith("/Thing/p5")
+
+
+def test_a_to_one_relationship_may_lead_to_what_is_gone(small: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "gone.binary"
+    path.write_bytes(small)
+    with Container(Model(UNIQUE), path, type="Binary") as container:
+        context = container.context()
+        one, other = context.fetch("Thing", "rank < 2", sort="rank")
+        one.first = other
+        context.save()
+        uri = other.id.uri
+        context.delete(other)
+        context.save()
+    with Container(Model(UNIQUE), path, type="Binary") as container:
+        context = container.context()
+        context.should_delete_inaccessible_faults = False
+        (one,) = context.fetch("Thing", "rank == 0")
+        fault = one.first
+        assert fault.id.uri == uri
+        with pytest.raises(ObjectGoneError) as caught:
+            _ = fault.code
+        assert (caught.value.code, caught.value.entity, caught.value.object_uri) == (133000, "Thing", uri)
