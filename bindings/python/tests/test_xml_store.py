@@ -4,22 +4,39 @@ from __future__ import annotations
 
 import re
 import shutil
+from datetime import timedelta
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
+from uuid import UUID
 
 import pytest
+from conftest import keep
+from conftest import stored as stored_value
 from samples import ROOTS, THINGS, fill
 from xml_reader import (
+    EPOCH,
     MAPPING_ROOTS,
     canonical,
     graph,
     in_any_order,
     mapping_model,
+    number,
     read,
     stored,
 )
 
 import corestone
-from corestone import Container, CorestoneError, Model, ModelMismatchError, StoreCorruptError, UnsupportedError
+from corestone import (
+    URL,
+    Container,
+    CorestoneError,
+    Model,
+    ModelMismatchError,
+    StoreCorruptError,
+    UnsupportedError,
+    raw_value,
+)
 
 
 def mappings(fixtures: Path) -> list[Path]:
@@ -335,3 +352,95 @@ def test_objects_are_written_by_number_and_comments_are_lost(tmp_path: Path) -> 
         ctx.fetch("A")[0].name = "a2"
         ctx.save()
     assert path.read_text() == text.replace(">a1<", ">a2<")
+
+
+ATTRIBUTE = re.compile(r'<attribute name="([^"]*)" type="([^"]*)">([^<]*)</attribute>')
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "kind", "text"),
+    [
+        ("price", Decimal(0), "decimal", "0"),
+        ("price", Decimal("12.50"), "decimal", "12.5"),
+        ("price", Decimal("-0.001"), "decimal", "-0.001"),
+        ("price", Decimal("1E+20"), "decimal", "1" + "0" * 20),
+        ("price", Decimal("1E+127"), "decimal", "1" + "0" * 127),
+        ("price", Decimal("-7E-128"), "decimal", "-0." + "0" * 127 + "7"),
+        ("price", Decimal("9" * 38), "decimal", "9" * 38),
+        ("key", UUID("abcdef01-2345-6789-abcd-ef0123456789"), "uuid", "ABCDEF01-2345-6789-ABCD-EF0123456789"),
+        ("homepage", URL("a:b?c&d"), "uri", "a:b?c\\u2600d"),
+        ("flag", False, "bool", "0"),
+        ("large", -(2**63), "int64", str(-(2**63))),
+        ("single", 0.1, "float", "0.1"),
+        ("real", 1e22, "double", "1e+22"),
+        ("made", EPOCH + timedelta(seconds=0.5), "date", "0.50000000000000000000"),
+        ("payload", b"\x00\x01", "transformable", "AAE=\n"),
+    ],
+)
+def test_how_a_value_is_spelled(tmp_path: Path, name: str, value: Any, kind: str, text: str) -> None:
+    model = Model({**THINGS, "Thing": {**THINGS["Thing"], "payload": "transformable?"}})
+    path = tmp_path / "value.xml"
+    with Container(model, path, type="XML") as container:
+        context = container.context()
+        keep(context.insert("Thing"), name, value)
+        context.save()
+    # What is nil has no element.
+    assert ATTRIBUTE.findall(path.read_text(encoding="utf-8")) == [(name, kind, text)]
+    with Container(model, path, type="XML", read_only=True) as container:
+        found = stored_value(container.fetch("Thing")[0], name)
+        assert found == (pytest.approx(0.1) if kind == "float" else value)
+
+
+def test_bytes_of_a_transformable_attribute_may_be_called_binary(tmp_path: Path) -> None:
+    model = Model({"Thing": {"payload": "transformable?", "data": "binary?"}})
+    path = tmp_path / "value.xml"
+    with Container(model, path, type="XML") as container:
+        context = container.context()
+        keep(context.insert("Thing", data=b"d"), "payload", b"p")
+        context.save()
+    whole = path.read_text(encoding="utf-8")
+    path.write_text(whole.replace('"transformable"', '"binary"'), encoding="utf-8")
+    with Container(model, path, type="XML", read_only=True) as container:
+        (thing,) = container.fetch("Thing")
+        assert (raw_value(thing, "payload"), thing.data) == (b"p", b"d")
+    path.write_text(whole.replace('"transformable"', '"string"'), encoding="utf-8")
+    with pytest.raises(ModelMismatchError) as caught:
+        Container(model, path, type="XML")
+    assert (caught.value.code, caught.value.entity, caught.value.key) == (134100, "Thing", "payload")
+    assert 'is "string" there, and transformable in the model' in caught.value.message
+
+
+def test_relationships_tell_their_bounds_their_destination_and_their_order(tmp_path: Path) -> None:
+    model = Model(
+        {
+            "Node": {
+                "few": "to-many ordered Node min 2 max 3",
+                "some": {"to_many": "Node", "optional": True, "minimum": 1},
+                "any": "to-many Leaf",
+                "one": "to-one Node",
+                "perhaps": "to-one Node?",
+            },
+            "Leaf": {"@parent": "Node"},
+        }
+    )
+    path = tmp_path / "nodes.xml"
+    with Container(model, path, type="XML") as container:
+        context = container.context()
+        first = context.insert("Leaf")
+        second, third = context.insert("Leaf"), context.insert("Leaf")
+        for each in (first, second, third):
+            each.few, each.one = [third, first, second], each
+        first.any = {second}
+        context.save()
+        one, two, three = (number(each) for each in (first, second, third))
+    assert {one, two, three} == {"z102", "z103", "z104"}
+    whole = path.read_text(encoding="utf-8")
+    start = whole.index(f'id="{one}"')
+    own = whole[start : whole.index("</object>", start)]
+    assert sorted(re.findall(r"<relationship ([^>]*)></relationship>", own)) == [
+        f'name="any" type="0/0" destination="LEAF" idrefs="{two}"',
+        f'name="few" type="2/3" destination="NODE" idrefs="{three} {one} {two}"',
+        f'name="one" type="0/1" destination="NODE" idrefs="{one}"',
+        'name="perhaps" type="0/1" destination="NODE"',
+        'name="some" type="1/0" destination="NODE"',
+    ]
