@@ -63,11 +63,148 @@ static void an_ordered_set_in_xml_comes_as_an_array(void) {
     cst_buffer_dispose(&json);
 }
 
+/* An archive of the JSON is told as `expected`, and so is an archive of that. */
+static void expect_back(const char *json, const char *expected) {
+    cst_buffer archive = {NULL, 0, 0}, told = {NULL, 0, 0};
+    OK(cst_archive_from_json(text(json), &archive, E));
+    OK(cst_archive_copy_json((cst_bytes){(const uint8_t *)archive.data, archive.size}, &told, E));
+    CHECK_TEXT(expected, text_of_size(told.data, told.size));
+    cst_buffer_dispose(&archive);
+    cst_buffer_dispose(&told);
+}
+
+/* What JSON, written into an archive and read out of it, comes as. */
+static void the_json_of_an_archive_comes_back(void) {
+    static const char *const same[] = {
+        "null",
+        "true",
+        "-7",
+        "9223372036854775807",
+        "2.0",
+        "1e+300",
+        "\"\"",
+        "\"Zo\xc3\xab \\\" \\\\ \\n\"",
+        "[]",
+        "[null, false, 0, -0.5, \"x\", [[]]]",
+        "{}",
+        "{\"a\": {\"$date\": -0.25}, \"b\": {\"$bytes\": \"AP8=\"}, \"c\": {\"$bytes\": \"\"}}",
+        "{\"$uuid\": \"00112233-4455-6677-8899-AABBCCDDEEFF\"}",
+        "{\"$uri\": \"https://example.org/a?b#c\"}",
+        "{\"$decimal\": \"-12345678901234567890.25\"}",
+        "[{\"$real\": \"nan\"}, {\"$real\": \"inf\"}, {\"$real\": \"-inf\"}]",
+        "{\"$set\": [\"a\", 1, 2]}",
+        "{\"$dictionary\": {\"$date\": 1}}",
+        "{\"$dictionary\": {\"$a\": {\"$date\": 1.0}, \"b\": {\"$dictionary\": {\"$set\": []}}}}",
+        "{\"$object\": {\"class\": \"Shade\", \"fields\": {\"at\": {\"$date\": 2.0}}}}",
+        "{\"$object\": {\"class\": \"Shade\", \"classes\": [\"Shade\", \"Tint\", \"NSObject\"], \"fields\": {}}}",
+    };
+    static const char *const other[][2] = {
+        {" [ 1 ,2 ] ", "[1, 2]"},
+        {"{\"b\": 1, \"a\": 2}", "{\"a\": 2, \"b\": 1}"},
+        {"{\"$dictionary\": {\"a\": 1}}", "{\"a\": 1}"},
+        {"{\"$date\": 2}", "{\"$date\": 2.0}"},
+        {"{\"$set\": [\"b\", 1, \"b\", \"a\"]}", "{\"$set\": [\"a\", \"b\", 1]}"},
+        {"{\"$uuid\": \"aabbccdd-4455-6677-8899-aabbccddeeff\"}",
+         "{\"$uuid\": \"AABBCCDD-4455-6677-8899-AABBCCDDEEFF\"}"},
+        {"{\"$decimal\": \"1.50\"}", "{\"$decimal\": \"1.5\"}"},
+        /* NSObject alone is what every class inherits from. */
+        {"{\"$object\": {\"class\": \"S\", \"classes\": [\"S\", \"NSObject\"], \"fields\": {}}}",
+         "{\"$object\": {\"class\": \"S\", \"fields\": {}}}"},
+        /* A tag stands alone: beside another key it is a key. */
+        {"{\"$date\": 1, \"a\": 2}", "{\"$dictionary\": {\"$date\": 1, \"a\": 2}}"},
+    };
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+        expect_back(same[i], same[i]);
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+        expect_back(other[i][0], other[i][1]);
+}
+
+static void json_that_is_none_is_refused(void) {
+    static const char *const bad[][2] = {
+        {"", "at byte 0"},
+        {"[1,", "at byte 3"},
+        {"{\"a\": 1} x", "at byte 9"},
+        {"{\"$moon\": 1}", "the JSON has $moon before what that does not stand for"},
+        {"{\"$date\": \"now\"}", "the JSON has $date before"},
+        {"{\"$bytes\": \"A\"}", "the JSON has $bytes before"},
+        {"{\"$bytes\": [1]}", "the JSON has $bytes before"},
+        {"{\"$uuid\": \"0011\"}", "the JSON has $uuid before"},
+        {"{\"$uri\": 1}", "the JSON has $uri before"},
+        {"{\"$decimal\": 1}", "the JSON has $decimal before"},
+        {"{\"$decimal\": \"x\"}", "x"},
+        {"{\"$real\": \"much\"}", "the JSON has $real before"},
+        {"{\"$real\": 1.5}", "the JSON has $real before"},
+        {"{\"$set\": {}}", "the JSON has $set before"},
+        {"{\"$dictionary\": []}", "the JSON has $dictionary before"},
+        {"{\"$object\": {\"class\": \"S\"}}", "the JSON has $object before"},
+        {"{\"$object\": {\"fields\": {}}}", "the JSON has $object before"},
+        {"{\"$object\": {\"class\": \"S\", \"fields\": []}}", "the JSON has $object before"},
+        {"[{\"a\": {\"$set\": 1}}]", "the JSON has $set before"},
+    };
+    cst_buffer archive = {NULL, 0, 0};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_archive_from_json(text(bad[i][0]), &archive, E));
+        CHECK_CONTAINS(bad[i][1], cst_error_message(check_error()));
+    }
+    CHECK_INT(0, archive.size);
+    cst_buffer_dispose(&archive);
+}
+
+/* The same data gives the same bytes, in whatever order it comes. */
+static void the_same_data_gives_the_same_bytes(void) {
+    static const char *const pairs[][2] = {
+        {"{\"a\": 1, \"b\": {\"$set\": [3, 1, 2]}, \"c\": [1.5]}", "{\"c\":[1.5],\"b\":{\"$set\":[2,3,1]},\"a\":1}"},
+        {"{\"$object\": {\"class\": \"S\", \"fields\": {\"x\": 1, \"y\": 2}}}",
+         "{\"$object\": {\"fields\": {\"y\": 2, \"x\": 1}, \"class\": \"S\"}}"},
+    };
+    for (size_t i = 0; i < 2; i++) {
+        cst_buffer one = {NULL, 0, 0}, other = {NULL, 0, 0};
+        OK(cst_archive_from_json(text(pairs[i][0]), &one, E));
+        OK(cst_archive_from_json(text(pairs[i][1]), &other, E));
+        CHECK(one.size == other.size && memcmp(one.data, other.data, one.size) == 0);
+        CHECK(one.size > 8 && memcmp(one.data, "bplist00", 8) == 0);
+        cst_buffer_dispose(&one);
+        cst_buffer_dispose(&other);
+    }
+}
+
+static void the_classes_of_foundation_take_kinds_of_values(void) {
+    static const char *const classes[][2] = {
+        {"NSString", "string uri"},
+        {"NSMutableString", "string uri"},
+        {"NSURL", "uri string"},
+        {"NSNumber", "bool int double decimal"},
+        {"NSDecimalNumber", "bool int decimal"},
+        {"NSDate", "date"},
+        {"NSData", "bytes"},
+        {"NSMutableData", "bytes"},
+        {"NSUUID", "uuid"},
+        {"NSArray", "array"},
+        {"NSSet", "set"},
+        {"NSMutableSet", "set"},
+        {"NSDictionary", "dictionary"},
+        {"NSMutableDictionary", "dictionary"},
+    };
+    static const char *const unknown[] = {"", "NSMutable", "nsarray", "NSArrays", "NSOrderedSet", "Colour"};
+    cst_buffer kinds = {NULL, 0, 0};
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
+        OK(cst_archive_copy_class_kinds(text(classes[i][0]), &kinds, E));
+        CHECK_TEXT(classes[i][1], text_of_size(kinds.data, kinds.size));
+    }
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
+        CHECK_STATUS(CST_NOT_FOUND, cst_archive_copy_class_kinds(text(unknown[i]), &kinds, E));
+    cst_buffer_dispose(&kinds);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(an_archive_comes_as_json);
     RUN(an_ordered_set_in_xml_comes_as_an_array);
     RUN(a_class_that_is_no_plain_data_is_told_by_its_fields);
     RUN(bytes_that_are_no_archive_are_refused);
+    RUN(the_json_of_an_archive_comes_back);
+    RUN(json_that_is_none_is_refused);
+    RUN(the_same_data_gives_the_same_bytes);
+    RUN(the_classes_of_foundation_take_kinds_of_values);
     return check_end();
 }
