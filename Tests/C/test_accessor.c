@@ -456,6 +456,152 @@ static void runs_of_bytes_are_taken_as_they_are(void) {
     company_close(&c);
 }
 
+/* Attributes and to-one relationships have the first six kinds, to-many ones others, and those with an index if ordered. */
+static void each_property_has_its_kinds(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    const struct {
+        const cst_entity *entity;
+        const char *property;
+        bool is_to_many, is_ordered;
+        const char *words;
+    } cases[] = {
+        {c.employee, "floor", false, false, "an attribute, which has get, set, is-null, set-null and their primitive"},
+        {c.employee, "scratch", false, false, "it is an attribute"},
+        {c.employee, "manager", false, false, "to-one, and has get, set, is-null, set-null and their primitive forms"},
+        {c.employee, "friends", true, false, "to-many, and has get, set, count, contains, add, remove and their like"},
+        {c.project, "members", true, true, "to-many, and has get, set, count, contains, add, remove and their like"},
+    };
+    cst_function function = NULL;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (uint32_t kind = CST_ACCESSOR_GET; kind <= CST_ACCESSOR_MOVE; kind++) {
+            if (cases[i].is_to_many && kind == CST_ACCESSOR_GET_PRIMITIVE) continue;
+            bool is_indexed = kind >= CST_ACCESSOR_MEMBER_AT;
+            bool is_there = !cases[i].is_to_many ? kind <= CST_ACCESSOR_SET_PRIMITIVE
+                            : is_indexed         ? cases[i].is_ordered
+                                                 : kind <= CST_ACCESSOR_SET || kind >= CST_ACCESSOR_COUNT;
+            CHECK_STATUS(is_there ? CST_OK : CST_E_INVALID_ARGUMENT,
+                         cst_entity_accessor(cases[i].entity, text(cases[i].property), kind, &function, E));
+            CHECK((function != NULL) == is_there);
+            if (is_there) continue;
+            CHECK_TEXT(cases[i].property, cst_error_key(check_error()));
+            CHECK(cst_error_entity(check_error()).data != NULL);
+            CHECK_CONTAINS(cases[i].is_to_many && is_indexed ? "not ordered, and its members have no index"
+                                                             : cases[i].words,
+                           cst_error_message(check_error()));
+        }
+    }
+    /* What a fetch finds has none; nor has what is a property of another entity. */
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                 cst_entity_accessor(c.employee, text("namesakes"), CST_ACCESSOR_GET, &function, E));
+    CHECK_TEXT("Employee.namesakes is a fetched property; cst_object_copy_fetched reads it",
+               cst_error_message(check_error()));
+    CHECK_STATUS(CST_NOT_FOUND, cst_entity_accessor(c.person, text("floor"), CST_ACCESSOR_GET, &function, E));
+    company_close(&c);
+}
+
+/* An attribute without a type and a decimal are values; a composite attribute has no accessor. */
+static void values_without_a_type_of_c(void) {
+    typedef cst_value (*get_value_fn)(const cst_object *, cst_error **);
+    typedef cst_status (*set_value_fn)(cst_object *, cst_value, cst_error **);
+    cst_model *model = NULL;
+    cst_entity *place = NULL;
+    cst_attribute *at = NULL;
+    cst_object *object = NULL;
+    const uint32_t transient = CST_PROPERTY_OPTIONAL | CST_PROPERTY_TRANSIENT;
+    OK(cst_model_new(&model, E));
+    OK(cst_model_add_entity(model, text("Place"), &place, E));
+    OK(cst_entity_add_attribute(place, text("any"), CST_ATTRIBUTE_UNDEFINED, transient, NULL, E));
+    OK(cst_entity_add_attribute(place, text("cost"), CST_ATTRIBUTE_DECIMAL, CST_PROPERTY_OPTIONAL, NULL, E));
+    OK(cst_entity_add_attribute(place, text("at"), CST_ATTRIBUTE_COMPOSITE, CST_PROPERTY_OPTIONAL, &at, E));
+    OK(cst_attribute_add_element(at, text("x"), CST_ATTRIBUTE_DOUBLE, CST_PROPERTY_OPTIONAL, NULL, E));
+    bool frozen = false;
+    get_value_fn cost = (get_value_fn)accessor(place, "cost", CST_ACCESSOR_GET);
+    OK(cst_model_is_frozen(model, &frozen, E));
+    CHECK(frozen);
+    set_value_fn set_cost = (set_value_fn)accessor(place, "cost", CST_ACCESSOR_SET);
+    OK(cst_object_new(place, &object, E));
+    CHECK_INT(CST_NULL, cost(object, E).type);
+    OK(set_cost(object, value_int(7), E));
+    CHECK_INT(CST_DECIMAL, cost(object, E).type);
+    CHECK_STATUS(CST_E_TYPE_MISMATCH, set_cost(object, value_text("7"), E));
+    CHECK_TEXT("cost", cst_error_key(check_error()));
+    CHECK_INT(7, cost(object, E).as.decimal.mantissa[0]);
+    OK(set_cost(object, value_null(), E));
+    CHECK_INT(CST_NULL, cost(object, E).type);
+    get_value_fn any = (get_value_fn)accessor(place, "any", CST_ACCESSOR_GET);
+    set_value_fn set_any = (set_value_fn)accessor(place, "any", CST_ACCESSOR_SET);
+    const cst_value given[] = {value_int(3), value_text("x"), value_real(0.5), value_bool(true)};
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+        OK(set_any(object, given[i], E));
+        CHECK_INT(given[i].type, any(object, E).type);
+    }
+    cst_function function = NULL;
+    for (uint32_t kind = CST_ACCESSOR_GET; kind <= CST_ACCESSOR_SET_NULL; kind++) {
+        CHECK(cst_entity_accessor(place, text("at"), kind, &function, E) < 0);
+        CHECK_CONTAINS("Place.at is composite, and C has no type for it; read and set its elements by their key paths",
+                       cst_error_message(check_error()));
+        CHECK_TEXT("at", cst_error_key(check_error()));
+    }
+    OK(cst_release(object));
+    OK(cst_release(model));
+}
+
+/* An index may be that of a member; for an insertion also the one behind the last. */
+static void indexes_end_with_the_members(void) {
+    typedef cst_status (*at_index_fn)(cst_object *, size_t, cst_object *, cst_error **);
+    typedef cst_status (*remove_at_fn)(cst_object *, size_t, cst_error **);
+    typedef cst_status (*move_fn)(cst_object *, size_t, size_t, cst_error **);
+    typedef cst_object *(*at_fn)(const cst_object *, size_t, cst_error **);
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *people[4];
+    for (int i = 0; i < 4; i++)
+        people[i] = company_employee(&c, c.context, (char[]){(char)('a' + i), 0}, i);
+    cst_object *project = company_insert(&c, c.context, c.project, c.title, "P");
+    set_object_fn add = (set_object_fn)accessor(c.project, "members", CST_ACCESSOR_ADD);
+    set_object_fn drop = (set_object_fn)accessor(c.project, "members", CST_ACCESSOR_REMOVE);
+    at_index_fn insert = (at_index_fn)accessor(c.project, "members", CST_ACCESSOR_INSERT_AT);
+    at_index_fn replace = (at_index_fn)accessor(c.project, "members", CST_ACCESSOR_REPLACE_AT);
+    remove_at_fn remove_at = (remove_at_fn)accessor(c.project, "members", CST_ACCESSOR_REMOVE_AT);
+    move_fn move = (move_fn)accessor(c.project, "members", CST_ACCESSOR_MOVE);
+    at_fn at = (at_fn)accessor(c.project, "members", CST_ACCESSOR_MEMBER_AT);
+    for (int i = 0; i < 3; i++)
+        OK(add(project, people[i], E));
+    CHECK_STATUS(CST_UNCHANGED, add(project, people[0], E));
+    CHECK_STATUS(CST_UNCHANGED, drop(project, people[3], E));
+    expect_order("abc", &c, project);
+    static const struct {
+        size_t from, to;
+        const char *order;
+    } moves[] = {{0, 2, "bca"}, {2, 0, "abc"}, {0, 1, "bac"}, {1, 0, "abc"},
+                 {1, 1, "abc"}, {2, 1, "acb"}, {1, 2, "abc"}};
+    for (size_t i = 0; i < sizeof moves / sizeof *moves; i++) {
+        CHECK(move(project, moves[i].from, moves[i].to, E) >= 0);
+        expect_order(moves[i].order, &c, project);
+    }
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, insert(project, 4, people[3], E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, replace(project, 3, people[3], E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, remove_at(project, 3, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, move(project, 3, 0, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, move(project, 0, 3, E));
+    CHECK_TEXT("Project", cst_error_entity(check_error()));
+    CHECK_TEXT("members", cst_error_key(check_error()));
+    expect_order("abc", &c, project);
+    cst_object *last = at(project, 2, E);
+    CHECK(last == people[2]);
+    OK(cst_release(last));
+    OK(insert(project, 3, people[3], E));
+    expect_order("abcd", &c, project);
+    OK(replace(project, 3, people[3], E));
+    OK(remove_at(project, 3, E));
+    expect_order("abc", &c, project);
+    OK(replace(project, 2, people[3], E));
+    expect_order("abd", &c, project);
+    for (int i = 0; i < 4; i++)
+        OK(cst_release(people[i]));
+    OK(cst_release(project));
+    company_close(&c);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(every_type);
@@ -470,5 +616,8 @@ int main(int argc, char **argv) {
     RUN(mistakes_are_errors);
     RUN(more_getters_than_are_ready);
     RUN(after_the_model);
+    RUN(each_property_has_its_kinds);
+    RUN(values_without_a_type_of_c);
+    RUN(indexes_end_with_the_members);
     return check_end();
 }
