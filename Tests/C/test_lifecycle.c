@@ -402,6 +402,74 @@ static void snapshot_events_say_why(void) {
     company_close(&c);
 }
 
+static int nested, most_nested;
+
+static cst_status insert_another(void *userdata, cst_object *object, cst_error **error) {
+    (void)userdata, (void)object;
+    cst_entity *employee = NULL;
+    cst_object *next = NULL;
+    if (++nested >= most_nested) return CST_OK;
+    OK(cst_object_entity(object, &employee, E));
+    cst_status status = cst_context_insert(host.context, employee, &next, error);
+    cst_release(next);
+    return status;
+}
+
+static void hooks_nest_a_hundred_deep(void) {
+    cst_lifecycle_hooks found = CST_LIFECYCLE_HOOKS_INIT;
+    found.awake_from_insert = insert_another;
+    struct company c = begin_with(&found);
+    cst_object *first = NULL;
+    nested = 0, most_nested = 100;
+    OK(cst_context_insert(c.context, c.employee, &first, E));
+    CHECK_INT(100, nested);
+    OK(cst_release(first));
+    OK(cst_context_rollback(c.context, E));
+    nested = 0, most_nested = 101;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_insert(c.context, c.employee, &first, E));
+    CHECK_CONTAINS("hooks of Employee run more than 100 deep", cst_error_message(check_error()));
+    CHECK_TEXT("Employee", cst_error_entity(check_error()));
+    CHECK(cst_error_object_uri(check_error()).data != NULL);
+    CHECK_INT(100, nested);
+    CHECK(!has_changes(c.context));
+    company_close(&c);
+}
+
+static void tracking_is_enabled_as_often_as_disabled(void) {
+    cst_lifecycle_hooks found = CST_LIFECYCLE_HOOKS_INIT;
+    struct company c = begin_with(&found);
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1), *rnd = NULL;
+    rnd = company_insert(&c, c.context, c.department, c.department_name, "R&D");
+    save(c.context);
+    OK(cst_context_disable_tracking(c.context, E));
+    OK(cst_context_disable_tracking(c.context, E));
+    OK(cst_context_enable_tracking(c.context, E));
+    set(ada, c.level, value_int(7));
+    CHECK(!has_changes(c.context));
+    CHECK_INT(0, state(ada) & CST_OBJECT_HAS_CHANGES);
+    OK(cst_context_enable_tracking(c.context, E));
+    CHECK_STATUS(CST_UNCHANGED, cst_context_enable_tracking(c.context, E));
+    /* A refresh drops the value, a save writes it along with a change. */
+    OK(cst_object_refresh(ada, false, E));
+    CHECK_INT(CST_NULL, get(ada, c.level).type);
+    OK(cst_context_disable_tracking(c.context, E));
+    set(ada, c.level, value_int(8));
+    OK(cst_context_enable_tracking(c.context, E));
+    set(ada, c.number, value_int(2));
+    save(c.context);
+    OK(cst_object_refresh(ada, false, E));
+    CHECK_INT(8, get_int(ada, c.level));
+    /* Both ends of a relationship must agree. */
+    OK(cst_context_disable_tracking(c.context, E));
+    set(ada, c.to_department, value_object(rnd));
+    OK(cst_context_enable_tracking(c.context, E));
+    CHECK(has_changes(c.context));
+    CHECK_INT(1, member_count(rnd, c.employees));
+    OK(cst_release(ada));
+    OK(cst_release(rnd));
+    company_close(&c);
+}
+
 static cst_status note_purpose(void *userdata, cst_object *object, uint32_t purpose, cst_value *value,
                                cst_error **error) {
     (void)userdata, (void)object;
@@ -456,5 +524,7 @@ int main(int argc, char **argv) {
     RUN(userdata_ends_once);
     RUN(snapshot_events_say_why);
     RUN(the_hook_that_validates_is_told_the_purpose);
+    RUN(hooks_nest_a_hundred_deep);
+    RUN(tracking_is_enabled_as_often_as_disabled);
     return check_end();
 }

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Callable
+from uuid import UUID
 
 import pytest
 
 from corestone import (
+    URL,
     CallbackError,
     Container,
     Context,
     CorestoneError,
     InvalidArgumentError,
     ManagedObject,
+    MergePolicy,
     Model,
     ModelError,
     ObjectGoneError,
+    SnapshotEvents,
+    UndoManager,
     ValidationError,
 )
 
@@ -320,3 +329,269 @@ def test_binding(tmp_path: Path) -> None:
         with pytest.raises(ObjectGoneError):
             _ = person.name
     assert calls == []
+
+
+def bound(definition: dict[str, Any], **hooks: Callable[..., Any]) -> Model:
+    """A model whose first entity has these hooks."""
+    entity = next(iter(definition))
+    made = types.new_class(entity, (ManagedObject,), {"entity": entity}, lambda names: names.update(hooks))
+    return Model(definition).bind(made)
+
+
+@contextmanager
+def opened(path: Path, definition: dict[str, Any], **hooks: Callable[..., Any]) -> Iterator[Context]:
+    with Container(bound(definition, **hooks), path / "a.sqlite", sync="normal", unsaved="discard") as container:
+        yield container.context()
+
+
+SCALARS: dict[str, tuple[Any, bool]] = {
+    "int16": (1, True),
+    "int32": (1, True),
+    "int64": (1, True),
+    "float": (0.5, True),
+    "double": (0.5, True),
+    "bool": (True, True),
+    "decimal": (Decimal(1), False),
+    "date": (datetime(2026, 1, 1, tzinfo=timezone.utc), False),
+    "string": ("x", False),
+    "binary": (b"x", False),
+    "uuid": (UUID(int=1), False),
+    "uri": (URL("a:b"), False),
+}
+
+
+def test_null_asks_the_hook_for_numbers_and_truth_values_alone(tmp_path: Path) -> None:
+    definition: dict[str, Any] = {"Thing": {f"a_{kind}": f"{kind}?" for kind in SCALARS}}
+    definition["Thing"] |= {"next": "to-one Thing? inverse previous", "previous": "to-many Thing inverse next"}
+    asked: list[str] = []
+
+    def set_nil(self: Any, name: str) -> None:
+        asked.append(name)
+        self[name] = SCALARS[name[2:]][0]
+
+    with opened(tmp_path, definition, set_nil_value_for_key=set_nil) as ctx:
+        thing = ctx.insert("Thing")
+        for kind, (value, is_scalar) in SCALARS.items():
+            setattr(thing, f"a_{kind}", value)
+            assert asked == []
+            setattr(thing, f"a_{kind}", None)
+            assert asked == ([f"a_{kind}"] if is_scalar else [])
+            assert getattr(thing, f"a_{kind}") == (value if is_scalar else None)
+            asked.clear()
+        thing.next = thing
+        thing.next = None
+        assert (asked, thing.next) == ([], None)
+
+
+def test_what_awakes_is_no_change_and_no_undo_takes_it_back(tmp_path: Path) -> None:
+    def awake(self: Any) -> None:
+        self.note = "awake"
+
+    with opened(tmp_path, {"Thing": {"name": "string?", "note": "string?"}}, awake_from_fetch=awake) as ctx:
+        ctx.insert("Thing", name="a")
+        ctx.save()
+        ctx.reset()
+        ctx.undo_manager = UndoManager()
+        (thing,) = ctx.fetch("Thing")
+        assert thing.name == "a"
+        assert not thing.has_changes
+        assert not ctx.undo_manager.can_undo
+        with ctx.without_tracking():
+            thing.note = "quiet"
+        ctx.process_pending_changes()
+        assert not ctx.undo_manager.can_undo
+        thing.note = "loud"
+        ctx.process_pending_changes()
+        assert ctx.undo_manager.can_undo
+
+
+def test_tracking_is_enabled_as_often_as_it_was_disabled(tmp_path: Path) -> None:
+    with opened(tmp_path, {"Thing": {"name": "string?"}}) as ctx:
+        thing = ctx.insert("Thing")
+        ctx.save()
+        with ctx.without_tracking():
+            with ctx.without_tracking():
+                thing.name = "a"
+            thing.name = "b"
+            assert not ctx.has_changes
+        thing.name = "c"
+        assert ctx.has_changes
+
+
+def test_snapshot_events_of_undo_and_redo(tmp_path: Path) -> None:
+    told: list[SnapshotEvents] = []
+
+    def awake(self: Any, events: SnapshotEvents) -> None:
+        told.append(events)
+        self.note = "awake"
+
+    with opened(tmp_path, {"Thing": {"name": "string?", "note": "string?"}}, awake_from_snapshot_events=awake) as ctx:
+        ctx.undo_manager = UndoManager()
+        thing = ctx.insert("Thing", name="a")
+        ctx.process_pending_changes()
+        for step, events in [(ctx.undo, SnapshotEvents.UNDO_INSERTION), (ctx.redo, SnapshotEvents.UNDO_DELETION)]:
+            step()
+            assert told == [events]
+            told.clear()
+        ctx.save()
+        for change, events in [
+            (lambda: thing.set(name="b"), SnapshotEvents.UNDO_UPDATE),
+            (lambda: ctx.delete(thing), SnapshotEvents.UNDO_DELETION),
+        ]:
+            change()
+            ctx.process_pending_changes()
+            told.clear()
+            ctx.undo()
+            assert told == [events]
+            assert thing.note == "awake"
+
+
+def test_a_merge_policy_is_a_snapshot_event(tmp_path: Path) -> None:
+    told: list[SnapshotEvents] = []
+    with opened(
+        tmp_path,
+        {"Thing": {"name": "string?", "note": "string?"}},
+        awake_from_snapshot_events=lambda self, events: told.append(events),
+    ) as ctx:
+        thing = ctx.insert("Thing", name="a")
+        ctx.save()
+        other = ctx.container.context()
+        other.fetch("Thing")[0].set(name="b")
+        other.save()
+        told.clear()
+        ctx.merge_policy = MergePolicy.STORE_TRUMP
+        thing.set(name="c")
+        ctx.save()
+        assert thing.name == "b"
+        assert told == [SnapshotEvents.MERGE_POLICY]
+
+
+def test_faults_fire_within_hooks_a_hundred_deep(tmp_path: Path) -> None:
+    fired: list[int] = []
+
+    def awake(self: Any) -> None:
+        following = self.next
+        if following is not None:
+            assert following.number == self.number + 1
+        fired.append(self.number)
+
+    definition: dict[str, Any] = {"Thing": {"number": "int32", "next": "to-one Thing?"}}
+    with opened(tmp_path, definition, awake_from_fetch=awake) as ctx:
+        following = None
+        for number in reversed(range(100)):
+            following = ctx.insert("Thing", number=number, next=following)
+        following = None
+        ctx.save()
+        ctx.reset()
+        assert ctx.fetch("Thing", "number == 0")[0].number == 0
+        assert fired == list(reversed(range(100)))
+
+
+@pytest.mark.parametrize(("rounds", "fits"), [(999, True), (1000, False)])
+def test_a_hook_may_change_objects_in_a_thousand_rounds(tmp_path: Path, rounds: int, fits: bool) -> None:
+    def will_save(self: Any) -> None:
+        if self.number < rounds:
+            self.number += 1
+
+    with opened(tmp_path, {"Thing": {"number": "int32 = 0", "name": "string?"}}, will_save=will_save) as ctx:
+        thing = ctx.insert("Thing")
+        if fits:
+            ctx.save()
+            assert thing.committed_value("number") == rounds
+            return
+        with pytest.raises(ValidationError) as caught:
+            ctx.save()
+        error = caught.value
+        assert (error.code, error.entity, error.key, error.object_uri) == (1550, "Thing", "number", thing.id.uri)
+        assert ctx.has_changes
+        assert ctx.container.context().count("Thing") == 0
+
+
+def test_a_deletion_that_fails_the_second_time_stays(tmp_path: Path) -> None:
+    calls: list[bool] = []
+
+    def prepare(self: Any) -> None:
+        calls.append(self.is_deleted)
+        if self.is_deleted:
+            raise ValueError("not again")
+
+    with opened(tmp_path, {"Thing": {"name": "string?"}}, prepare_for_deletion=prepare) as ctx:
+        thing = ctx.insert("Thing")
+        ctx.save()
+        ctx.delete(thing)
+        with pytest.raises(CallbackError, match="not again"):
+            ctx.delete(thing)
+        assert calls == [False, True]
+        assert thing.is_deleted
+        ctx.save()
+        assert ctx.count("Thing") == 0
+
+
+@pytest.mark.parametrize("hook", ["will_turn_into_fault", "did_turn_into_fault"])
+def test_a_fault_is_one_whatever_its_hooks_say(tmp_path: Path, hook: str) -> None:
+    def fail(self: Any) -> None:
+        raise ValueError("no fault")
+
+    with opened(tmp_path, {"Thing": {"name": "string?"}}, **{hook: fail}) as ctx:
+        things = [ctx.insert("Thing", name=name) for name in "abc"]
+        ctx.save()
+        with pytest.raises(CallbackError, match="no fault") as caught:
+            ctx.refresh(things[0], merge=False)
+        assert (caught.value.entity, caught.value.object_uri) == ("Thing", things[0].id.uri)
+        assert things[0].is_fault
+        assert things[0].name == "a"
+        with pytest.raises(CallbackError, match="no fault"):
+            ctx.reset()
+        for thing in things:
+            with pytest.raises(ObjectGoneError):
+                _ = thing.name
+
+
+def test_what_a_save_asks_comes_in_this_order(tmp_path: Path) -> None:
+    order: list[str] = []
+
+    def note(word: str) -> Callable[..., None]:
+        return lambda self, *arguments: order.append(word)
+
+    model = bound(
+        {"Thing": {"name": "string? max 3", "rank": "int32?"}},
+        will_save=note("will"),
+        validate_name=note("method of the name"),
+        validate_for_insert=note("method of the object"),
+        did_save=note("did"),
+    )
+    model["Thing"].validator("name", note("validator of the name")).validator(note("validator of the object"))
+    with Container(model, tmp_path / "a.sqlite", sync="normal", unsaved="discard") as container:
+        ctx = container.context()
+        ctx.insert("Thing", name="a")
+        ctx.save()
+        checks = [
+            "validator of the name",
+            "method of the name",
+            "validator of the object",
+            "method of the object",
+        ]
+        assert order == ["will", *checks, "did"]
+        # What is wrong with a value leaves the object unasked, and nothing is saved.
+        order.clear()
+        ctx.insert("Thing", name="long")
+        with pytest.raises(ValidationError, match="too long"):
+            ctx.save()
+        assert order == ["will", "validator of the name", "method of the name"]
+
+
+def test_undo_and_refresh_are_not_for_hooks(tmp_path: Path) -> None:
+    refused: list[str] = []
+
+    def harm(self: Any) -> None:
+        context = self.context
+        for body in (context.undo, context.redo, lambda: context.refresh(self, merge=True)):
+            with pytest.raises(InvalidArgumentError, match="a hook or a validator asks its context to ") as caught:
+                body()
+            refused.append(caught.value.message)
+
+    with opened(tmp_path, {"Thing": {"name": "string?"}}, will_save=harm) as ctx:
+        ctx.undo_manager = UndoManager()
+        ctx.insert("Thing")
+        ctx.save()
+        assert len(refused) == 3
