@@ -182,3 +182,173 @@ def test_lines(tmp_path: Path) -> None:
     for line in ("int16 min", "int16 min x", "string match"):
         with pytest.raises(ModelError, match=r"E\.a"):
             Model({"E": {"a": line}})
+
+
+def test_an_entry_for_an_entity_names_the_property_of_those_that_inherit_too(tmp_path: Path) -> None:
+    model = Model(
+        {
+            "Base": {"@abstract": True, "name": "string", "size": "int32", "mass": "int32", "tint": "int32"},
+            "Child": {"@parent": "Base"},
+            "Grandchild": {"@parent": "Child"},
+            "Other": {"name": "string", "size": "int32", "mass": "int32"},
+        }
+    )
+    model.localize(
+        {
+            "Entity/Base": "Grund",
+            "Entity/Grandchild": "Enkel",
+            "Property/name": "Name",
+            "Property/size": "Größe",
+            "Property/size/Entity/Base": "Umfang",
+            "Property/mass/Entity/Base": "Gewicht",
+            "Property/mass/Entity/Child": "Masse",
+        }
+    )
+    model.freeze()
+    names = ("name", "size", "mass", "tint")
+    for entity, own, words in [
+        ("Base", "Grund", ("Name", "Umfang", "Gewicht", "tint")),
+        ("Child", "Child", ("Name", "Umfang", "Masse", "tint")),
+        ("Grandchild", "Enkel", ("Name", "Umfang", "Masse", "tint")),
+        ("Other", "Other", ("Name", "Größe", "mass")),
+    ]:
+        assert model[entity].localized_name == own
+        assert tuple(map(model[entity].localized_property_name, names[: len(words)])) == words
+    # Messages have these names, the facts of the error the model's own.
+    with Container(model, tmp_path / "names.sqlite", unsaved="discard") as container:
+        context = container.context()
+        context.insert("Grandchild", name="x", size=1, tint=1)
+        with pytest.raises(ValidationError, match=r"^Enkel\.Masse is required") as caught:
+            context.save()
+        assert (caught.value.entity, caught.value.key) == ("Grandchild", "mass")
+
+
+def test_a_save_gathers_all_failures_and_writes_nothing(tmp_path: Path) -> None:
+    model = Model({"Thing": {"number": "int32 max 5", "word": "string min 2"}})
+    with Container(model, tmp_path / "things.sqlite", unsaved="discard") as container:
+        context = container.context()
+        kept = context.insert("Thing", number=5, word="ab")
+        context.save()
+        kept.number = 4
+        things = [
+            context.insert("Thing", number=number, word=word) for number, word in [(6, "a"), (1, "abc"), (7, "ab")]
+        ]
+        with pytest.raises(ValidationError) as caught:
+            context.save()
+        error = caught.value
+        assert error.code == CoreDataCode.VALIDATION_MULTIPLE_ERRORS
+        assert sorted((each.object_uri, each.key, each.code, each.value) for each in error.details) == sorted(
+            [
+                (things[0].id.uri, "number", CoreDataCode.VALIDATION_NUMBER_TOO_LARGE, 6),
+                (things[0].id.uri, "word", CoreDataCode.VALIDATION_STRING_TOO_SHORT, "a"),
+                (things[2].id.uri, "number", CoreDataCode.VALIDATION_NUMBER_TOO_LARGE, 7),
+            ]
+        )
+        assert [each.number for each in container.context().fetch("Thing")] == [5]
+        assert kept.has_changes
+        context.delete(things[0])
+        context.delete(things[2])
+        context.save()
+        assert sorted(each.number for each in container.context().fetch("Thing")) == [1, 4]
+
+
+@pytest.mark.parametrize("text", ["", "a", "é", "ab", "e\u0301", "😀", "abc", "a😀", "abcd", "😀😀", "ab\r\n"])
+def test_lengths_are_those_of_apples_strings(tmp_path: Path, text: str) -> None:
+    length = len(text.encode("utf-16-le")) // 2
+    with Container(Model({"E": {"a": "string min 2 max 3"}}), tmp_path / "e.sqlite", unsaved="discard") as container:
+        e = container.context().insert("E", a=text)
+        if 2 <= length <= 3:
+            e.validate_for_insert()
+            return
+        with pytest.raises(ValidationError) as caught:
+            e.validate_for_insert()
+        assert (caught.value.code, caught.value.value) == (1660 if length > 3 else 1670, text)
+
+
+@pytest.mark.parametrize("kind", ["to-one", "to-many"])
+def test_a_rule_that_denies_counts_what_stays(tmp_path: Path, kind: str) -> None:
+    model = Model({"A": {"b": f"{kind} B delete deny"}, "B": {}})
+    with Container(model, tmp_path / "a.sqlite", unsaved="discard") as container:
+        context = container.context()
+        b = context.insert("B")
+        a = context.insert("A", b=b if kind == "to-one" else [b])
+        context.save()
+        context.delete(a)
+        with pytest.raises(ValidationError) as caught:
+            context.save()
+        error = caught.value
+        assert (error.code, error.entity, error.key, error.object_uri) == (1600, "A", "b", a.id.uri)
+        context.delete(b)
+        context.save()
+        assert context.count("A") == context.count("B") == 0
+
+
+def test_an_update_checks_members_only_when_they_changed(tmp_path: Path) -> None:
+    """A row may be older than the conditions; those that a store does not know do not change its hashes."""
+    path = tmp_path / "owners.sqlite"
+
+    def owners(counts: str, bound: str) -> Model:
+        return Model(
+            {
+                "Owner": {
+                    "name": f"string?{bound}",
+                    "note": "string?",
+                    "items": f"to-many Item? inverse owner{counts}",
+                },
+                "Item": {"owner": "to-one Owner? inverse items"},
+            }
+        )
+
+    with Container(owners("", ""), path) as container:
+        context = container.context()
+        context.insert("Owner", name="long name", items=[context.insert("Item"), context.insert("Item")])
+        context.save()
+    for relationship, bound, key, code in [
+        ({"maximum": 0}, " max 4", "name", 1660),
+        ({"validation": {"@count < 2": "Two are too many"}}, "", None, None),
+    ]:
+        model = owners("", bound)
+        model["Owner"].change("items", **relationship)
+        with Container(model, path, unsaved="discard") as container:
+            context = container.context()
+            (owner,) = context.fetch("Owner")
+            owner.note = "changed"
+            if key is None:
+                context.validate()
+                owner.items.add(context.insert("Item"))
+                with pytest.raises(ValidationError, match=r"^Two are too many$") as caught:
+                    context.validate()
+                assert (caught.value.code, caught.value.key) == (1550, "items")
+                continue
+            with pytest.raises(ValidationError) as caught:
+                context.validate()
+            assert (caught.value.key, caught.value.code) == (key, code)
+
+
+def test_bounds_and_patterns_replace_those_set_before() -> None:
+    model = Model({"E": {"a": "int32? min 1 max 9", "b": "string? match [a-z]+"}})
+
+    def conditions(name: str) -> list[tuple[str, int]]:
+        return [(each["predicate"], each["code"]) for each in model["E"].describe(name).get("validation", [])]
+
+    assert conditions("a") == [("SELF >= 1", 1620), ("SELF <= 9", 1610)]
+    assert conditions("b") == [('SELF MATCHES "[a-z]+"', 1680)]
+    model["E"].change("a", minimum=3)
+    assert ("SELF >= 1", 1620) not in conditions("a")
+    assert ("SELF >= 3", 1620) in conditions("a")
+    model["E"].change("b", pattern="[0-9]+")
+    assert conditions("b") == [('SELF MATCHES "[0-9]+"', 1680)]
+
+
+@pytest.mark.parametrize("kind", ["double", "float"])
+def test_numbers_that_are_none_pass_only_with_the_flag(tmp_path: Path, kind: str) -> None:
+    model = Model({"E": {"strict": f"{kind}?", "lax": f"{kind}? nan"}})
+    with Container(model, tmp_path / "e.sqlite", unsaved="discard") as container:
+        e = container.context().insert("E")
+        for value in (float("nan"), float("inf"), float("-inf")):
+            e.set(lax=value, strict=None)
+            e.validate_for_insert()
+            e.set(strict=value)
+            with pytest.raises(ValidationError) as caught:
+                e.validate_for_insert()
+            assert (caught.value.code, caught.value.key, str(caught.value.value)) == (1550, "strict", str(value))

@@ -110,3 +110,88 @@ def test_mistakes() -> None:
     model["Person"].validator("nmae", lambda person, value: None)
     with pytest.raises(ModelError, match='did you mean "name"'):
         model.freeze()
+
+
+# A round for each object, and a last one in which nothing is new.
+@pytest.mark.parametrize(("depth", "fits"), [(98, True), (99, False)])
+def test_validators_may_insert_in_a_hundred_rounds(tmp_path: Path, depth: int, fits: bool) -> None:
+    model = Model({"Node": {"depth": "int32"}})
+
+    def grow(node: Any, purpose: str) -> None:
+        if purpose == "insert" and node.depth < depth:
+            node.context.insert("Node", depth=node.depth + 1)
+
+    model["Node"].validator(grow)
+    with Container(model, tmp_path / "s.sqlite", unsaved="discard") as container:
+        context = container.context()
+        context.insert("Node", depth=0)
+        if fits:
+            context.save()
+            assert context.count("Node") == depth + 1
+            return
+        with pytest.raises(ValidationError, match="validators still change other objects after 100 rounds") as caught:
+            context.save()
+        assert caught.value.code == 1550
+        assert container.context().count("Node") == 0
+
+
+def test_each_value_is_asked_about_with_its_purpose(tmp_path: Path) -> None:
+    asked: list[Any] = []
+    model = Model({"Thing": {"a": "string?", "b": "int32?", "many": "to-many Thing"}, "Kind": {"@parent": "Thing"}})
+
+    def about(name: str) -> Any:
+        return lambda thing, value: asked.append((name, value))
+
+    for name in ("a", "b"):
+        model["Thing"].validator(name, about(name))
+    model["Thing"].validator(lambda thing, purpose: asked.append(purpose))
+    with Container(model, tmp_path / "s.sqlite", unsaved="discard") as container:
+        context = container.context()
+        kind = context.insert("Kind", a="x")
+        others = [context.insert("Thing") for _ in range(2)]
+        asked.clear()
+        kind.validate_for_insert()
+        # No value is asked about like any other.
+        assert sorted(asked, key=str) == [("a", "x"), ("b", None), "insert"]
+        context.save()
+        kind.b = 3
+        asked.clear()
+        context.save()
+        assert sorted(asked, key=str) == [("a", "x"), ("b", 3), "update"]
+        asked.clear()
+        assert kind.validate_value("a", "y") == "y"
+        assert (asked, kind.a) == ([("a", "y")], "x")
+        context.delete(others[0])
+        asked.clear()
+        context.save()
+        assert asked == ["delete"]
+
+
+def test_what_a_validator_changes_is_validated_first(tmp_path: Path) -> None:
+    model = Model({"Thing": {"name": "string? max 3", "next": "to-one Thing?"}})
+
+    def spread(thing: Any, purpose: str) -> None:
+        if thing.next is not None and thing.next.name != thing.name:
+            thing.next.name = thing.name * 2
+
+    model["Thing"].validator(spread)
+    with Container(model, tmp_path / "s.sqlite", unsaved="discard") as container:
+        context = container.context()
+        second = context.insert("Thing", name="x")
+        first = context.insert("Thing", name="x", next=second)
+        context.save()
+        first.name = "y"
+        context.save()
+        assert container.context().fetch("Thing", "name == 'yy'").column("name") == ["yy"]
+        first.name = "zz"
+        with pytest.raises(ValidationError) as caught:
+            context.save()
+        assert (caught.value.code, caught.value.key, caught.value.value) == (1660, "name", "zzzz")
+        assert caught.value.object_uri == second.id.uri
+
+
+def test_a_frozen_model_takes_no_validator() -> None:
+    model = people()
+    model.freeze()
+    with pytest.raises(ModelError):
+        model["Person"].validator("age", lambda person, value: None)
