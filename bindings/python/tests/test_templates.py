@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
+from datetime import datetime, timezone
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
+from uuid import UUID
 
 import pytest
 
-from corestone import Container, InvalidArgumentError, Model, ModelError, PredicateError, UnsupportedError
+from corestone import Container, InvalidArgumentError, Model, ModelError, Predicate, PredicateError, UnsupportedError
 
 
 @pytest.fixture
@@ -168,3 +173,115 @@ def test_indexes(library: Model, tmp_path: Path) -> None:
 def test_mistakes_of_indexes() -> None:
     with pytest.raises(ModelError, match="no kind of index"):
         Model({"A": {"x": "int16"}})["A"].index("i", "x", kind="hash")
+
+
+def test_values_that_a_template_has_no_use_for_are_left_aside(library: Model) -> None:
+    described = library.describe()["fetchRequests"]
+    request = library.fetch_request("thick", LEAST=7, AUTHOR=None, MORE=1)
+    assert request.predicate is not None
+    assert request.predicate.format == "pages > 7 AND author == nil"
+    assert library.describe()["fetchRequests"] == described
+    for given, missing in ({"LEAST": 7, "MORE": 1}, "AUTHOR"), ({"AUTHOR": None, "least": 7}, "LEAST"):
+        with pytest.raises(PredicateError) as caught:
+            library.fetch_request("thick", **given)
+        assert caught.value.key == missing
+
+
+def test_templates_of_each_kind_of_result_are_executed(tmp_path: Path) -> None:
+    requests = "".join(
+        f"<fetchRequest name='{name}' entity='Book' predicateString='pages &gt; $LEAST' fetchLimit='2' {more}/>"
+        for name, more in {
+            "objects": "fetchBatchSize='7'",
+            "ids": "resultType='1'",
+            "number": "resultType='4'",
+            "rows": "resultType='2'",
+        }.items()
+    )
+    source = f"<model><entity name='Book'>{PAGES}</entity>{requests}</model>"
+    model = Model.load(source.encode())
+    with Container(model, tmp_path / "s.sqlite") as container:
+        context = container.context()
+        books = [context.insert("Book", pages=pages) for pages in (10, 20, 30, 40)]
+        context.save()
+        made = {name: model.fetch_request(name, LEAST=10) for name in model.templates}
+        assert [book.pages for book in context.execute(made["objects"])] == [20, 30]
+        assert context.execute(made["ids"]) == [books[1].id, books[2].id]
+        assert context.execute(made["number"]) == 2
+        assert context.execute(made["rows"]) == [{"pages": 20}, {"pages": 30}]
+        assert (made["objects"].batch_size, made["ids"].batch_size) == (7, 0)
+
+
+PAGES = "<attribute name='pages' optional='YES' attributeType='Integer 32'/>"
+
+
+def test_a_model_holds_no_object(library: Model, tmp_path: Path) -> None:
+    with Container(library.copy(), tmp_path / "s.sqlite") as container:
+        context = container.context()
+        ada = context.insert("Author", name="Ada")
+        context.save()
+        hers, among = Predicate("author == %@", ada), Predicate("author IN %@", [[ada]])
+        uses: list[tuple[str | None, Callable[[Model], Any]]] = [
+            (None, lambda model: model.template("hers", "Book", hers)),
+            ("Author", lambda model: model["Author"].fetched("hers", "Book", among)),
+            ("Book", lambda model: model["Book"].change("author", validation={Predicate("SELF == %@", ada): "no"})),
+            ("Book", lambda model: model["Book"].index("hers", "title", where=hers)),
+        ]
+        for entity, use in uses:
+            with pytest.raises(ModelError, match="a managed object, which no model can hold; write a ") as caught:
+                use(library.copy())
+            assert entity is None or caught.value.entity == entity
+        # Values of every other kind stay what they are.
+        values = [
+            1.5,
+            Decimal("2.50"),
+            b"\x00",
+            UUID(int=1),
+            datetime(2026, 1, 1, tzinfo=timezone.utc),
+            "it's",
+            True,
+        ]
+        model = library.copy().template("all", "Book", Predicate("title IN %@", values))
+        again = Model.load(model.compiled())
+        assert again.describe()["fetchRequests"]["all"] == model.describe()["fetchRequests"]["all"]
+        for each in (model, again):
+            request = each.fetch_request("all")
+            assert request.predicate is not None
+            assert [request.predicate.evaluate({"title": value}) for value in values] == [True] * len(values)
+            assert not request.predicate.evaluate({"title": 2})
+
+
+def test_a_fetched_property_is_fetched_again_by_a_fault(library: Model, tmp_path: Path) -> None:
+    with Container(library, tmp_path / "s.sqlite") as container:
+        context = container.context()
+        books = [context.insert("Book", title=f"B{pages}", pages=pages) for pages in (10, 20, 30, 40)]
+        context.save()
+        assert [book.pages for book in books[0].longer] == [40, 30]
+        books[2].pages = 50
+        assert [book.pages for book in books[0].longer] == [40, 50]
+        context.refresh(books[1], merge=False)
+        assert [book.title for book in books[0].longer] == ["B40", "B30"]
+        context.refresh(books[0], merge=False)
+        assert [book.title for book in books[0].longer] == ["B30", "B40"]
+        context.rollback()
+        context.refresh_all()
+        assert [book.title for book in books[0].longer] == ["B40", "B30"]
+
+
+def test_properties_come_inherited_ones_first_and_fetched_ones_last() -> None:
+    model = Model(
+        {
+            "Base": {"b": "string?", "a": "string?", "link": "to-one Base?"},
+            "Child": {"@parent": "Base", "z": "string?", "links": "to-many Base", "c": "string?"},
+        }
+    )
+    model["Base"].fetched("found", "Base")
+    model["Child"].fetched("also", "Base")
+    assert list(model["Base"].properties) == ["b", "a", "link", "found"]
+    child = model["Child"].properties
+    assert list(child) == ["b", "a", "link", "z", "links", "c", "found", "also"]
+    assert [each for each in child if child[each].is_fetched] == ["found", "also"]
+    assert {each: child[each].entity for each in ("b", "found", "c")} == {
+        "b": model["Base"]._handle,
+        "found": model["Base"]._handle,
+        "c": model["Child"]._handle,
+    }
