@@ -349,3 +349,132 @@ def test_B151_conditions_of_strings(tmp_path: Path) -> None:
         with pytest.raises(ValidationError) as caught:
             kept(tmp_path, "string min 2 max 4 match [a-z]+", value)
         assert caught.value.code == code
+
+
+# -------- what elements and derivations are held to -----------------------------------------------------------
+
+
+def test_required_elements_and_required_composites(tmp_path: Path) -> None:
+    """A required element is asked for where its composite has any value; a required composite must have one."""
+    size = {"width": "int32", "height": "int32?", "unit": {"name": "string", "symbol": "string?"}}
+    model = Model({"Box": {"free": size}})
+    model["Box"].attribute("bound", "composite", elements=size, optional=False)
+    with Container(model, tmp_path / "a.sqlite", unsaved="discard") as container:
+        box = container.context().insert("Box")
+        whole = {"width": 1, "unit": {"name": "m"}}
+        for free, bound, missing in [
+            (None, None, ["bound"]),
+            (None, whole, []),
+            (whole, whole, []),
+            ({}, whole, []),
+            ({"height": 2}, whole, ["free.width"]),
+            ({"unit": {"symbol": "m"}}, whole, ["free.unit.name", "free.width"]),
+            ({"width": 1}, whole, []),
+            (None, {"height": 2}, ["bound.width"]),
+        ]:
+            box.set(free=free, bound=bound)
+            if not missing:
+                box.validate_for_insert()
+                continue
+            with pytest.raises(ValidationError) as caught:
+                box.validate_for_insert()
+            details = caught.value.details or [caught.value]
+            assert sorted(str(each.key) for each in details) == missing, (free, bound)
+            assert {each.code for each in details} == {1570}
+
+
+def test_a_dictionary_replaces_every_element(tmp_path: Path) -> None:
+    model = Model({"Box": {"size": {"width": "int32? = 3", "height": "int32?", "unit": {"name": "string? = m"}}}})
+    with Container(model, tmp_path / "a.sqlite", unsaved="discard") as container:
+        ctx = container.context()
+        box = ctx.insert("Box")
+        assert box.size == {"width": 3, "unit": {"name": "m"}}
+        ctx.save()
+        elements = ("size.width", "size.height", "size.unit.name", "size.unit", "size")
+
+        def changed() -> list[str]:
+            return [each for each in elements if box.is_changed(each)]
+
+        for size, found in [
+            ({"height": 1}, {"height": 1}),
+            ({"width": 3, "unit": {"name": "m"}}, {"width": 3, "unit": {"name": "m"}}),
+            ({"unit": {"name": "n"}}, {"unit": {"name": "n"}}),
+            ({"unit": {}}, None),
+            ({}, None),
+            (None, None),
+        ]:
+            ctx.rollback()
+            assert changed() == []
+            box.size = size
+            assert box.size == found
+            assert "size.width" in changed()
+            assert "size" in changed()
+            assert box.committed_value("size") == {"width": 3, "unit": {"name": "m"}}
+            assert box.committed_value("size.unit.name") == "m"
+            assert box.committed_value("size.height") is None
+        # An element that is set alone leaves the others.
+        for path, value, found, names in [
+            ("size.height", 1, {"width": 3, "height": 1, "unit": {"name": "m"}}, ["size.height", "size"]),
+            ("size.unit.name", None, {"width": 3}, ["size.unit.name", "size.unit", "size"]),
+        ]:
+            ctx.rollback()
+            box[path] = value
+            assert (box.size, changed()) == (found, names)
+
+
+@pytest.mark.parametrize(
+    ("kind", "expression"),
+    [
+        ("int64", "name"),
+        ("string", "articles.@count"),
+        ("string", "articles.wordCount.@sum"),
+        ("date", "uppercase:(name)"),
+        ("string", "now()"),
+        ("int64", "articles.wordCount.@max"),
+        ("int64", "articles.wordCount.@avg"),
+        ("int64", "articles.@sum.wordCount"),
+        ("string", "articles.title"),
+        ("string", "articles.author.name"),
+        ("double", "sqrt:(rank)"),
+        ("string", "uppercase:(articles.title)"),
+    ],
+)
+def test_a_derivation_that_no_store_computes_is_named(tmp_path: Path, kind: str, expression: str) -> None:
+    model = Model(
+        {
+            "Author": {"name": "string?", "rank": "double?", "articles": "to-many Article inverse author"},
+            "Article": {"title": "string?", "wordCount": "int32?", "author": "to-one Author? inverse articles"},
+        }
+    )
+    model["Author"].attribute("out", kind, optional=True, derived=expression)
+    with pytest.raises(UnsupportedError, match=r"Author\.out") as caught:
+        Container(model, tmp_path / "new.sqlite")
+    assert (caught.value.entity, caught.value.key) == ("Author", "out")
+    assert not (tmp_path / "new.sqlite").exists()
+
+
+def test_an_element_cannot_be_derived() -> None:
+    model = Model({"A": {"size": {"a": "int32?", "b": "derived int32? = a"}}})
+    with pytest.raises(
+        ModelError, match=r"A\.size\.b is an element of a composite attribute and cannot be derived"
+    ) as caught:
+        model.freeze()
+    assert (caught.value.entity, caught.value.key) == ("A", "size.b")
+
+
+def test_changes_that_do_not_count(tmp_path: Path) -> None:
+    """A transient attribute whose changes are ignored; no model file says so."""
+    model = Model({"Car": {"name": "string?", "speed": "int32? transient", "gear": "int32? transient"}})
+    model["Car"].change("speed", ignores_changes=True)
+    copy = model.copy()
+    copy["Car"].change("speed", ignores_changes=False)
+    assert copy.source() == model.source()
+    assert copy["Car"].version_hash == model["Car"].version_hash
+    with Container(model, tmp_path / "a.sqlite", unsaved="discard") as container:
+        ctx = container.context()
+        car = ctx.insert("Car")
+        ctx.save()
+        car.speed = 30
+        assert (car.speed, car.has_changes, ctx.has_changes) == (30, False, False)
+        car.gear = 2
+        assert (car.has_changes, ctx.has_changes) == (True, True)

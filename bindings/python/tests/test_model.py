@@ -414,3 +414,50 @@ def test_escapes_of_control_characters_in_words_for_people(tmp_path: Path) -> No
         strings.write_text(f'"Entity/Run" = "x\\{escape}y";')
         assert model.load_strings(strings)
         assert model["Run"].localized_name == f"x{character}y"
+
+
+def test_a_store_and_a_version_that_is_not_there_are_no_models(tmp_path: Path) -> None:
+    store, bundle = tmp_path / "a.sqlite", tmp_path / "Map.xcdatamodeld"
+    model = Model({"Place": {"title": "string"}})
+    Container(model, store).close()
+    with pytest.raises(InvalidArgumentError) as caught:
+        Model.load(store)
+    assert caught.value.file == str(store)
+    for name in ("Map", "Map 2", "Map 10"):
+        model.write(bundle, name)
+    assert (Model.versions(bundle), Model.versions(bundle).current) == (["Map", "Map 2", "Map 10"], "Map 10")
+    with pytest.raises(InvalidArgumentError, match="it has Map, Map 2, Map 10"):
+        Model.load(bundle, version="Map 3")
+
+
+def test_a_model_is_written_as_the_version_that_it_was_read_as(tmp_path: Path) -> None:
+    bundle = tmp_path / "Map.xcdatamodeld"
+    model = Model({"Place": {"title": "string"}})
+    for name in ("Map", "Map 2", "Map 3"):
+        model.write(bundle, name)
+    model.write(bundle, "Map 2")
+
+    def written(changed: Model, entity: str) -> list[str]:
+        """The versions that have the entity, once the model was written with it and without a name."""
+        changed.entity(entity)
+        changed.write(bundle)
+        assert Model.versions(bundle).current == "Map 2"
+        return [name for name in Model.versions(bundle) if entity in Model.load(bundle, version=name)]
+
+    assert written(Model.load(bundle, version="Map 3"), "Third") == ["Map 3"]
+    assert written(Model.load(bundle), "Second") == ["Map 2"]
+    # One that was read as none is the current one.
+    assert written(Model({"Place": {"title": "string"}}), "Own") == ["Map 2"]
+    assert Model.load(bundle, version="Map 3").version_name == "Map 3"
+    model.write(bundle, "Map 4", make_current=False)
+    assert (Model.versions(bundle).current, len(Model.versions(bundle))) == ("Map 2", 4)
+    model.write(bundle, "Map 5")
+    assert Model.versions(bundle).current == "Map 5"
+
+
+@pytest.mark.parametrize("name", ["a/b", "a\0b", ".a", "", "x" * 256])
+def test_versions_whose_names_no_file_has(tmp_path: Path, name: str) -> None:
+    bundle = tmp_path / "Map.xcdatamodeld"
+    with pytest.raises(InvalidArgumentError):
+        Model({"Place": {}}).write(bundle, name)
+    assert not bundle.exists()
