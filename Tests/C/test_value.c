@@ -288,6 +288,115 @@ static void defaults_are_given_to_fresh_objects(void) {
     OK(cst_release(model));
 }
 
+/* What the page says that suits, and the type of value that the attribute then holds. */
+static void each_type_of_value_suits_some_attributes(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *object = company_employee(&c, c.context, "Ada", 1), *other = company_employee(&c, c.context, "Bo", 2);
+    cst_object_id *id = NULL;
+    OK(cst_object_copy_id(other, &id, E));
+    const cst_value one = value_int(1), pair[] = {value_text("a"), one};
+    cst_value id_value = {.type = CST_OBJECT_ID}, list = {.type = CST_ARRAY}, set_value = {.type = CST_SET};
+    cst_value dictionary = {.type = CST_DICTIONARY}, by_default = {.type = CST_DEFAULT};
+    id_value.as.object_id = id;
+    list.as.values = set_value.as.values = (cst_values){&one, 1};
+    dictionary.as.values = (cst_values){pair, 2};
+    enum { LEVEL, NUMBER, RATING, FACTOR, SALARY, ACTIVE, HIRED, NAME, SITE, PHOTO, BLOB, BADGE, BOSS, KEYS };
+    const cst_key keys[KEYS] = {c.level, c.number, c.rating, c.factor, c.salary, c.active, c.hired,
+                                c.notes, c.site,   c.photo,  c.blob,   c.badge,  c.manager};
+    const uint32_t held[KEYS] = {CST_INT,    CST_INT, CST_DOUBLE, CST_DOUBLE, CST_DECIMAL, CST_BOOL,  CST_DATE,
+                                 CST_STRING, CST_URI, CST_BYTES,  CST_BYTES,  CST_UUID,    CST_OBJECT};
+    const struct {
+        cst_value value;
+        const char *suits; /* in the order of the keys */
+    } rows[] = {
+        {value_bool(true), "xx...x......."},
+        {value_int(1), "xxxxxx......."},
+        {value_int(2), "xxxxx........"},
+        {value_int(-1), "xxxxx........"},
+        {value_real(1), "xxxxx........"},
+        {value_real(2.5), "..xxx........"},
+        {value_decimal(15, -1, false), "....x........"},
+        {value_text("a:b"), ".......xx...."},
+        {value_uri("a:b"), "........x...."},
+        {value_bytes(bytes, 3), ".........xx.."},
+        {value_date(1), "......x......"},
+        {value_uuid(uuid), "...........x."},
+        {value_object(other), "............x"},
+        {id_value, "............."},
+        {list, "............."},
+        {set_value, "............."},
+        {dictionary, "............."},
+        {by_default, "............."},
+    };
+    for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
+        for (int k = 0; k < KEYS; k++) {
+            set(object, keys[k], value_null());
+            cst_status status = cst_object_set(object, keys[k], &rows[row].value, E);
+            bool is_suited = rows[row].suits[k] == 'x';
+            /* What no property holds at all is no argument. */
+            cst_status refusal = rows[row].value.type >= CST_ARRAY ? CST_E_INVALID_ARGUMENT : CST_E_TYPE_MISMATCH;
+            if (status != (is_suited ? CST_OK : refusal)) {
+                check_fail(__FILE__, __LINE__, "row %zu, key %d: %s", row, k, check_status_name(status));
+                continue;
+            }
+            if (!is_suited && refusal == CST_E_TYPE_MISMATCH) {
+                cst_value refused = value_null();
+                CHECK_TEXT("Employee", cst_error_entity(check_error()));
+                CHECK(cst_error_key(check_error()).data != NULL);
+                CHECK_INT(CST_OK, cst_error_value(check_error(), &refused));
+                CHECK_INT(rows[row].value.type == CST_OBJECT ? CST_OBJECT_ID : rows[row].value.type, refused.type);
+            }
+            CHECK_INT(is_suited ? held[k] : CST_NULL, get(object, keys[k]).type);
+        }
+    }
+    OK(cst_release(id));
+    OK(cst_release(other));
+    OK(cst_release(object));
+    company_close(&c);
+}
+
+/* The message says which type is wanted. */
+static void a_mismatch_names_the_type_that_is_wanted(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *object = company_employee(&c, c.context, "Ada", 1);
+    const struct {
+        cst_key key;
+        const char *name, *wanted;
+    } cases[] = {
+        {c.level, "level", "Integer 16"}, {c.floor, "floor", "Integer 32"}, {c.number, "number", "Integer 64"},
+        {c.salary, "salary", "Decimal"},  {c.rating, "rating", "Double"},   {c.factor, "factor", "Float"},
+        {c.active, "active", "Boolean"},  {c.hired, "hired", "Date"},       {c.photo, "photo", "Binary"},
+        {c.badge, "badge", "UUID"},
+    };
+    const cst_value words = value_text("words");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cst_value value = value_null();
+        CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_object_set(object, cases[i].key, &words, E));
+        CHECK_TEXT(cases[i].name, cst_error_key(check_error()));
+        CHECK_CONTAINS(cases[i].wanted, cst_error_message(check_error()));
+        OK(cst_error_value(check_error(), &value));
+        CHECK_TEXT("words", value.as.string);
+    }
+    const cst_value number = value_int(7), large = value_int(40000);
+    CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_object_set(object, c.notes, &number, E));
+    CHECK_CONTAINS("String", cst_error_message(check_error()));
+    set(object, c.level, value_int(3));
+    CHECK_STATUS(CST_E_VALIDATION, cst_object_set(object, c.level, &large, E));
+    cst_value value = value_null();
+    CHECK_TEXT("Employee", cst_error_entity(check_error()));
+    CHECK_TEXT("level", cst_error_key(check_error()));
+    OK(cst_error_value(check_error(), &value));
+    CHECK_INT(40000, value.as.integer);
+    CHECK_INT(3, get_int(object, c.level));
+    value = value_text("x");
+    value.as.string = text_of_size("\xff", 1);
+    set(object, c.notes, value_text("kept"));
+    CHECK_STATUS(CST_E_INVALID_UTF8, cst_object_set(object, c.notes, &value, E));
+    CHECK_TEXT("kept", get_text(object, c.notes));
+    OK(cst_release(object));
+    company_close(&c);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(every_type_survives_save_and_reopen);
@@ -301,5 +410,7 @@ int main(int argc, char **argv) {
     RUN(dates_must_be_finite);
     RUN(decimals_have_38_digits);
     RUN(defaults_are_given_to_fresh_objects);
+    RUN(each_type_of_value_suits_some_attributes);
+    RUN(a_mismatch_names_the_type_that_is_wanted);
     return check_end();
 }
