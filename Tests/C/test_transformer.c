@@ -124,6 +124,46 @@ static void a_value_is_kept_read_and_freed(void) {
     CHECK_STATUS(CST_NOT_FOUND, cst_transformer_unregister(text("Colour"), E));
 }
 
+/* A transformer ends when it was forgotten or replaced, and its last value freed; each value is freed by its own. */
+static void a_transformer_outlives_its_values(void) {
+    for (int replaces = 0; replaces < 2; replaces++) {
+        struct paint p;
+        struct counts other = {0};
+        paint_open(&p, check_path(replaces ? "replaced.sqlite" : "forgotten.sqlite"));
+        cst_object *first = NULL, *second = NULL;
+        OK(cst_context_insert(p.context, p.wall, &first, E));
+        OK(cst_context_insert(p.context, p.wall, &second, E));
+        OK(cst_object_set_transformed(first, p.colour, sky(), E));
+        OK(cst_object_set_transformed(first, p.colour, sky(), E));
+        CHECK_INT(1, p.counts.freed); /* another value took its place */
+        OK(cst_object_set_transformed(second, p.colour, sky(), E));
+        OK(cst_context_save(p.context, E));
+        cst_transformer_callbacks callbacks = {sizeof callbacks, transform, reverse, free_value, &other, destroy};
+        if (replaces)
+            OK(cst_transformer_register(text("Colour"), &callbacks, E));
+        else
+            OK(cst_transformer_unregister(text("Colour"), E));
+        CHECK_INT(0, p.counts.destroyed);
+        OK(cst_object_refresh(first, false, E));
+        CHECK(p.counts.freed == 2 && p.counts.destroyed == 0);
+        void *value = NULL;
+        if (replaces) {
+            OK(cst_object_get_transformed(first, p.colour, &value, E));
+            CHECK(value != NULL && other.made == 1);
+        } else {
+            CHECK_STATUS(CST_E_UNSUPPORTED, cst_object_get_transformed(first, p.colour, &value, E));
+        }
+        OK(cst_object_refresh(second, false, E));
+        CHECK(p.counts.freed == 3 && p.counts.destroyed == 1);
+        OK(cst_release(first));
+        OK(cst_release(second));
+        paint_close(&p);
+        CHECK(other.freed == other.made && other.destroyed == 0);
+        if (replaces) OK(cst_transformer_unregister(text("Colour"), E));
+        CHECK(other.destroyed == replaces && p.counts.destroyed == 1);
+    }
+}
+
 static void failures_name_entity_and_key(void) {
     struct paint p;
     paint_open(&p, check_path("failures.sqlite"));
@@ -398,6 +438,7 @@ static void a_transforming_function_gives_bytes_or_text(void) {
 int main(int count, char **arguments) {
     check_begin(count, arguments);
     RUN(a_value_is_kept_read_and_freed);
+    RUN(a_transformer_outlives_its_values);
     RUN(failures_name_entity_and_key);
     RUN(a_transformer_needs_its_functions);
     RUN(an_object_of_a_registered_class);

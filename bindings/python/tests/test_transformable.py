@@ -241,3 +241,147 @@ def test_a_transformer_of_another_language(tmp_path: Path) -> None:
             assert caught.value.key == "payload"
     finally:
         call(_abi.lib.cst_transformer_unregister, _abi.text("Foreign"))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        None,
+        "NSSecureUnarchiveFromData",
+        "NSSecureUnarchiveFromDataTransformer",
+        "NSKeyedUnarchiveFromData",
+        "NSKeyedUnarchiveFromDataTransformer",
+    ],
+)
+def test_keyed_archives_have_five_names(tmp_path: Path, name: str | None) -> None:
+    value = {"sizes": [1, 2.5], "day": EPOCH}
+    with Container(items(**({"transformer": name} if name else {})), tmp_path / "a.sqlite") as container:
+        ctx = container.context()
+        item = ctx.insert("Item", payload=value)
+        ctx.save()
+        assert raw_value(item, "payload") == encode_archive(value)
+        ctx.refresh(item, merge=False)
+        assert item.payload == value
+
+
+VALUES: dict[str, Any] = {
+    "bool": True,
+    "int": 7,
+    "double": 0.5,
+    "decimal": Decimal("1.5"),
+    "string": "text",
+    "uri": URL("https://example.org"),
+    "bytes": b"\x00",
+    "date": EPOCH,
+    "uuid": UUID(int=1),
+    "array": [1],
+    "set": {1},
+    "dictionary": {"a": 1},
+    "object": Colour(0, 0, 1),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "kinds"),
+    [
+        ("NSString", "string uri"),
+        ("NSMutableString", "string uri"),
+        ("NSURL", "string uri"),
+        ("NSNumber", "bool int double decimal"),
+        ("NSDecimalNumber", "bool int decimal"),
+        ("NSDate", "date"),
+        ("NSData", "bytes"),
+        ("NSMutableData", "bytes"),
+        ("NSUUID", "uuid"),
+        ("NSArray", "array"),
+        ("NSMutableArray", "array"),
+        ("NSSet", "set"),
+        ("NSMutableSet", "set"),
+        ("NSDictionary", "dictionary"),
+        ("NSMutableDictionary", "dictionary"),
+        ("Colour", "object"),
+        ("NSColor", " ".join(VALUES)),
+    ],
+)
+def test_a_class_of_values_takes_what_it_can_be(tmp_path: Path, name: str, kinds: str) -> None:
+    model = items()
+    model["Item"].change("payload", value_class=name)
+    with Container(model, tmp_path / "a.sqlite", unsaved="discard") as container:
+        item = container.context().insert("Item")
+        for kind, value in VALUES.items():
+            item.payload = None
+            if kind in kinds.split():
+                item.payload = value
+                assert item.payload == value
+                continue
+            with pytest.raises(TypeMismatchError, match=name) as caught:
+                item.payload = value
+            assert (caught.value.entity, caught.value.key) == ("Item", "payload")
+            assert item.payload is None
+
+
+def test_what_predicates_see_of_a_transformable_value(tmp_path: Path) -> None:
+    register_transformer("Commas", lambda value: ",".join(value).encode(), lambda data: data.decode().split(","))
+    model = items()
+    model["Item"].attribute("tags", "transformable", optional=True, transformer="Commas")
+    try:
+        with Container(model, tmp_path / "a.sqlite", unsaved="discard") as container:
+            ctx = container.context()
+            ctx.insert("Item", name="list", payload=["blue", "red"], tags=["a", "b"])
+            ctx.insert("Item", name="map", payload={"name": "x", "sizes": [3]}, tags=["c"])
+            ctx.insert("Item", name="none")
+            ctx.save()
+            unsaved = ctx.insert("Item", name="unsaved", payload={"name": "x"})
+            for predicate, arguments, names in [
+                ("payload CONTAINS 'blue'", (), ["list"]),
+                ("name != 'list' AND payload.name == 'x'", (), ["map", "unsaved"]),
+                ("name != 'list' AND payload.sizes CONTAINS 3", (), ["map"]),
+                ("payload == nil", (), ["none"]),
+                ("payload != nil", (), ["list", "map", "unsaved"]),
+                ("tags == %@", (b"a,b",), ["list"]),
+                ("tags == nil", (), ["none", "unsaved"]),
+            ]:
+                found = ctx.fetch("Item", predicate, *arguments, sort="name")
+                assert [each.name for each in found] == names, predicate
+            ctx.delete(unsaved)
+            assert ctx.count("Item", "name != 'list' AND payload.name == 'x'") == 1
+    finally:
+        unregister_transformer("Commas")
+
+
+def test_null_needs_no_transformer_and_overrides_a_default(tmp_path: Path) -> None:
+    model = items(transformer="Absent")
+    with Container(model, tmp_path / "a.sqlite") as container:
+        ctx = container.context()
+        item = ctx.insert("Item", payload=None)
+        assert item.payload is None
+        item.payload = None
+        ctx.save()
+        with pytest.raises(UnsupportedError, match="Absent") as caught:
+            item.payload = []
+        assert (caught.value.entity, caught.value.key) == ("Item", "payload")
+    model = items(default=["kept"])
+    with Container(model, tmp_path / "b.sqlite") as container:
+        ctx = container.context()
+        first, second = ctx.insert("Item"), ctx.insert("Item")
+        assert first.payload == ["kept"]
+        second.payload = None
+        ctx.save()
+        ctx.refresh_all()
+        assert (first.payload, second.payload, raw_value(second, "payload")) == (["kept"], None, None)
+
+
+def test_a_change_inside_a_value_is_not_noticed(tmp_path: Path) -> None:
+    with Container(items(), tmp_path / "a.sqlite") as container:
+        ctx = container.context()
+        item = ctx.insert("Item", payload=["a"])
+        ctx.save()
+        item.payload.append("b")
+        assert (item.payload, ctx.has_changes) == (["a", "b"], False)
+        ctx.save()
+        ctx.refresh(item, merge=False)
+        assert item.payload == ["a"]
+        item.payload = [*item.payload, "b"]
+        ctx.save()
+        ctx.refresh(item, merge=False)
+        assert item.payload == ["a", "b"]
