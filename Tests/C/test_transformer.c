@@ -175,6 +175,11 @@ static void failures_name_entity_and_key(void) {
     CHECK_TEXT("Wall", cst_error_entity(check_error()));
     CHECK_TEXT("colour", cst_error_key(check_error()));
     CHECK_CONTAINS("no such colour", cst_error_message(check_error()));
+    CHECK_INT(1, cst_error_detail_count(check_error()));
+    const cst_error *detail = cst_error_detail_at(check_error(), 0);
+    CHECK_TEXT("paint", cst_error_domain(detail));
+    CHECK_INT(7, cst_error_code(detail));
+    CHECK_TEXT("no such colour", cst_error_message(detail));
     CHECK(p.counts.freed == 0);
     free(colour);
     cst_value bytes = {.type = CST_BYTES};

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import plistlib
 from pathlib import Path
+from plistlib import UID
 
 import pytest
 
-from corestone import MappingModel, ModelError, StoreCorruptError
+from corestone import MappingModel, ModelError, PropertyMapping, StoreCorruptError
 
 
 def test_every_mapping_model_of_the_fixtures_is_read(fixtures: Path) -> None:
@@ -49,3 +52,57 @@ def test_damage_is_named(tmp_path: Path) -> None:
     (tmp_path / "bad.cdm").write_bytes(b"bplist00")
     with pytest.raises(ModelError, match=r"bad\.cdm"):
         MappingModel.load(tmp_path / "bad.cdm")
+
+
+def expression(value: str) -> str:
+    """A constant as NSKeyedArchiver keeps it, in base64."""
+    constant = {"$class": UID(2), "NSExpressionType": 0, "NSConstantValue": UID(3), "NSConstantValueClassName": UID(0)}
+    classes = ["NSConstantValueExpression", "NSExpression", "NSObject"]
+    objects = ["$null", constant, {"$classname": classes[0], "$classes": classes}, value]
+    top = {"$version": 100000, "$archiver": "NSKeyedArchiver", "$top": {"root": UID(1)}, "$objects": objects}
+    return base64.b64encode(plistlib.dumps(top, fmt=plistlib.FMT_BINARY)).decode()
+
+
+def mapping_of(attributes: str = "", **fields: str) -> MappingModel:
+    """One entity mapping with the given attributes of its own, and what maps the attributes of the entity."""
+    own = "".join(f"<attribute name='{name}'>{value}</attribute>" for name, value in fields.items())
+    return MappingModel.load(
+        f"<database><object type='XDDEVMAPPINGMODEL' id='z1'><attribute name='sourcemodelpath'>a/b</attribute>"
+        f"<relationship name='entitymappings' idrefs='z2'/></object><object type='XDDEVENTITYMAPPING' id='z2'>{own}"
+        f"<relationship name='attributemappings' idrefs='z3 z4'/></object>"
+        f"<object type='XDDEVATTRIBUTEMAPPING' id='z3'><attribute name='name'>size</attribute>{attributes}</object>"
+        f"<object type='XDDEVATTRIBUTEMAPPING' id='z4'><attribute name='name'>age</attribute></object>"
+        f"</database>".encode()
+    )
+
+
+@pytest.mark.parametrize(
+    ("fields", "changed", "name", "kind"),
+    [
+        ({"sourcename": "Car", "destinationname": "Car"}, False, "CarToCar", "copy"),
+        ({"sourcename": "Car", "destinationname": "Bus"}, False, "CarToBus", "copy"),
+        ({"sourcename": "Car", "destinationname": "Bus"}, True, "CarToBus", "transform"),
+        ({"destinationname": "Bus"}, True, "Bus", "add"),
+        ({"sourcename": "Car"}, True, "Car", "remove"),
+        (
+            {"sourcename": "Car", "destinationname": "Bus", "migrationpolicyclassname": "P", "name": "N"},
+            True,
+            "N",
+            "custom",
+        ),
+    ],
+)
+def test_what_the_editor_leaves_open_is_told(fields: dict[str, str], changed: bool, name: str, kind: str) -> None:
+    more = f"<attribute name='valueexpressiondata'>{expression('big')}</attribute>" if changed else ""
+    mapping = mapping_of(more, **fields)
+    assert (mapping.source_path, mapping.destination_path) == ("a/b", None)
+    (found,) = mapping.entity_mappings
+    assert (found, found.name, found.kind) == (mapping[name], name, kind)
+    assert (found.source, found.destination) == (fields.get("sourcename"), fields.get("destinationname"))
+    assert (found.source_hash, found.destination_hash, found.relationships) == (None, None, ())
+    assert found.policy_class == fields.get("migrationpolicyclassname")
+    assert (found.source_expression is None) == (found.source is None)
+    assert (mapping.source, mapping.destination) == (None, None)
+    assert found.attributes == (PropertyMapping("age"), PropertyMapping("size", '"big"' if changed else None))
+    with pytest.raises(KeyError):
+        mapping["CarToBoat"]
