@@ -434,11 +434,11 @@ def test_snapshot_events_of_undo_and_redo(tmp_path: Path) -> None:
             assert told == [events]
             told.clear()
         ctx.save()
-        for change, events in [
-            (lambda: thing.set(name="b"), SnapshotEvents.UNDO_UPDATE),
-            (lambda: ctx.delete(thing), SnapshotEvents.UNDO_DELETION),
-        ]:
-            change()
+        for name, events in [("b", SnapshotEvents.UNDO_UPDATE), (None, SnapshotEvents.UNDO_DELETION)]:
+            if name is None:
+                ctx.delete(thing)
+            else:
+                thing.name = name
             ctx.process_pending_changes()
             told.clear()
             ctx.undo()
