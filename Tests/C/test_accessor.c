@@ -4,6 +4,7 @@
  */
 #include "company.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -602,6 +603,37 @@ static void indexes_end_with_the_members(void) {
     company_close(&c);
 }
 
+struct stranger {
+    get_int32_fn get;
+    set_int32_fn set;
+    cst_object *object;
+};
+
+static void *call_from_elsewhere(void *argument) {
+    const struct stranger *stranger = argument;
+    cst_error *error = NULL;
+    CHECK_INT(0, stranger->get(stranger->object, &error));
+    CHECK_INT(CST_E_WRONG_THREAD, cst_error_status(error));
+    CHECK_INT(CST_OK, cst_release(error));
+    CHECK_INT(0, stranger->get(stranger->object, NULL));
+    CHECK_INT(CST_E_WRONG_THREAD, stranger->set(stranger->object, 8, NULL));
+    return NULL;
+}
+
+static void accessors_are_for_the_queue_of_the_object(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1);
+    struct stranger stranger = {(get_int32_fn)accessor(c.employee, "floor", CST_ACCESSOR_GET),
+                                (set_int32_fn)accessor(c.employee, "floor", CST_ACCESSOR_SET), ada};
+    pthread_t thread;
+    OK(stranger.set(ada, 7, E));
+    REQUIRE(pthread_create(&thread, NULL, call_from_elsewhere, &stranger) == 0);
+    REQUIRE(pthread_join(thread, NULL) == 0);
+    CHECK_INT(7, stranger.get(ada, E));
+    OK(cst_release(ada));
+    company_close(&c);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(every_type);
@@ -619,5 +651,6 @@ int main(int argc, char **argv) {
     RUN(each_property_has_its_kinds);
     RUN(values_without_a_type_of_c);
     RUN(indexes_end_with_the_members);
+    RUN(accessors_are_for_the_queue_of_the_object);
     return check_end();
 }

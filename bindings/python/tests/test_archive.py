@@ -10,7 +10,7 @@ from uuid import UUID
 
 import pytest
 
-from corestone import ArchivedObject, StoreCorruptError, decode_archive, encode_archive
+from corestone import ArchivedObject, InvalidArgumentError, StoreCorruptError, decode_archive, encode_archive
 
 EPOCH = datetime(2001, 1, 1, tzinfo=timezone.utc)
 
@@ -117,3 +117,38 @@ def test_other_classes_are_named_and_never_made() -> None:
 def test_bytes_that_are_no_archive(data: bytes) -> None:
     with pytest.raises(StoreCorruptError):
         decode_archive(data)
+
+
+def nested(depth: int) -> bytes:
+    """Arrays within each other around a number."""
+    objects: list[Any] = []
+    for level in range(depth):
+        objects.append({"$class": UID(depth + 2), "NS.objects": [UID(level + 2)]})
+    return archive(*objects, 7, named("NSArray"))
+
+
+def test_an_archive_lies_128_deep() -> None:
+    found: Any = decode_archive(nested(128))
+    value: Any = 7
+    for _ in range(128):
+        (found,), value = found, [value]
+    assert found == 7
+    assert decode_archive(encode_archive(value)) == value
+    with pytest.raises(StoreCorruptError, match="nested more than 128 deep"):
+        decode_archive(nested(129))
+    with pytest.raises(InvalidArgumentError, match="nested more than 128 deep"):
+        encode_archive([value])
+
+
+def test_an_archive_has_a_million_values_counted_each_time() -> None:
+    """An array of a thousand numbers that another one holds often, itself and its members counted each time."""
+    thousand = {"$class": UID(2), "NS.objects": [UID(4)] * 999}
+
+    def shared(times: int) -> bytes:
+        root = {"$class": UID(2), "NS.objects": [UID(3)] * times}
+        return archive(root, named("NSArray"), thousand, 7)
+
+    found = decode_archive(shared(999))
+    assert (len(found), {len(each) for each in found}) == (999, {999})
+    with pytest.raises(StoreCorruptError, match="1000000 values"):
+        decode_archive(shared(1001))

@@ -549,3 +549,23 @@ def test_negative_zero_keeps_its_sign(tmp_path: Path) -> None:
         mixed = ctx.insert_objects("A", [*rows, {"r": 1}])[0]
         assert [math.copysign(1, each.r) for each in (one, alone, mixed)] == [-1, -1, -1]
         assert nothing.r is None
+
+
+@pytest.mark.parametrize("year", [1729, 1900, 2001, 2272])
+def test_dates_keep_their_microseconds_for_272_years(ctx: Context, year: int) -> None:
+    person = ctx.insert("Employee", name="Ada")
+    for microsecond in (0, 1, 333_333, 499_999, 500_000, 999_998, 999_999):
+        for month, day in ((1, 1), (12, 31)):
+            value = datetime(year, month, day, 23, 59, 59, microsecond, UTC)
+            person.hired = value
+            assert person.hired == value
+
+
+@pytest.mark.parametrize("year", [1, 9999])
+def test_dates_keep_31_microseconds_at_the_ends_of_the_calendar(ctx: Context, year: int) -> None:
+    person = ctx.insert("Employee", name="Ada")
+    for microsecond in range(0, 1_000_000, 9_973):
+        value = datetime(year, 7, 1, 12, 0, 0, microsecond, UTC)
+        person.hired = value
+        assert abs(person.hired - value) <= timedelta(microseconds=31)
+        assert person.hired.tzinfo == UTC
