@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 from datetime import datetime, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -478,3 +479,43 @@ def test_changes_that_do_not_count(tmp_path: Path) -> None:
         assert (car.speed, car.has_changes, ctx.has_changes) == (30, False, False)
         car.gear = 2
         assert (car.has_changes, ctx.has_changes) == (True, True)
+
+
+@pytest.mark.parametrize("kind", ["SQLite", "XML", "Binary"])
+def test_indexes_constraints_and_orders_name_elements_by_their_paths(tmp_path: Path, kind: str) -> None:
+    model = Model(
+        {
+            "Place": {
+                "@unique": [["at.code"]],
+                "@indexes": {"byCode": ["-at.code", "at.spot.x"]},
+                "at": {"code": "string?", "spot": {"x": "int32?"}},
+            }
+        }
+    )
+    path = tmp_path / "a.store"
+    with Container(model, path, type=kind, unsaved="discard") as container:
+        ctx = container.context()
+        for code, x in [("a", 3), ("b", 1), ("c", 2), (None, None)]:
+            ctx.insert("Place", at={"code": code, "spot": {"x": x}})
+        ctx.save()
+        assert ctx.fetch("Place", "at.spot.x > 1", sort="-at.spot.x").column("at.code") == ["a", "c"]
+        assert ctx.fetch("Place", "at.code == nil").column("at") == [None]
+        rows = ctx.fetch_rows("Place", "at != nil", columns=["at.code"], sort="at.code")
+        assert rows == [{"at.code": "a"}, {"at.code": "b"}, {"at.code": "c"}]
+        double, other = (ctx.insert("Place", at={"code": "e"}) for _ in range(2))
+        with pytest.raises(ValidationError) as caught:
+            ctx.validate()
+        assert (caught.value.code, caught.value.entity, caught.value.key) == (1551, "Place", "at.code")
+        ctx.delete(other)
+        double["at.code"] = "b"
+        ctx.validate()  # the store knows the other rows
+        with pytest.raises(ConflictError) as conflict:
+            ctx.save()
+        assert (conflict.value.code, conflict.value.key) == (133021, "at.code")
+        double["at.code"] = "d"
+        ctx.save()
+        assert ctx.count("Place", "at.code IN {'b', 'd'}") == 2
+    if kind == "SQLite":
+        with sqlite3.connect(path) as connection:
+            (made,) = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'Z_Place_byCode'").fetchone()
+        assert made.endswith("(ZAT_CODE COLLATE BINARY DESC, ZAT_SPOT_X COLLATE BINARY ASC)")

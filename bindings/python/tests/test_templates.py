@@ -285,3 +285,26 @@ def test_properties_come_inherited_ones_first_and_fetched_ones_last() -> None:
         "found": model["Base"]._handle,
         "c": model["Child"]._handle,
     }
+
+
+def test_a_fetched_property_knows_its_name_and_its_notes(tmp_path: Path) -> None:
+    model = Model({"Word": {"text": "string", "rank": "int32"}})
+    word = model["Word"].fetched("same", "Word", "text == $FETCHED_PROPERTY.name")
+    word.fetched("noted", "Word", "text == $FETCHED_PROPERTY.userInfo.wanted", sort="rank")
+    word.change("noted", user_info={"wanted": "b"})
+    with Container(model, tmp_path / "s.sqlite") as container:
+        context = container.context()
+        first = context.insert("Word", text="same", rank=3)
+        for rank, text in enumerate(("b", "a", "b")):
+            context.insert("Word", text=text, rank=rank)
+        context.save()
+        assert [each.text for each in first.same] == ["same"]
+        assert [each.rank for each in first.noted] == [0, 2]
+        # Notes may change in a model that is in use; the lists are fetched again.
+        assert model.is_frozen
+        model["Word"].change("noted", user_info={"wanted": "a"})
+        assert [each.rank for each in first.noted] == [1]
+        model["Word"].change("noted", user_info={"wanted": None})
+        assert [each.rank for each in first.noted] == []
+        with pytest.raises(ModelError):
+            model["Word"].change("text", user_info={"wanted": "a"})
