@@ -470,6 +470,68 @@ static void tracking_is_enabled_as_often_as_disabled(void) {
     company_close(&c);
 }
 
+static cst_status fail_silently(void *userdata, cst_object *object, cst_error **error) {
+    (void)userdata, (void)object, (void)error;
+    return CST_E_CALLBACK;
+}
+
+/* A status below 0 fails the call, whether there is an error or not; entity and object are named. */
+static void a_hook_may_fail_without_saying_why(void) {
+    cst_lifecycle_hooks found = CST_LIFECYCLE_HOOKS_INIT;
+    found.awake_from_insert = fail_silently;
+    struct company c = begin_with(&found);
+    cst_object *ada = NULL;
+    CHECK_STATUS(CST_E_CALLBACK, cst_context_insert(c.context, c.employee, &ada, E));
+    CHECK_CONTAINS("without saying why", cst_error_message(check_error()));
+    CHECK_TEXT("Employee", cst_error_entity(check_error()));
+    CHECK_CONTAINS("x-coredata:", cst_error_object_uri(check_error()));
+    CHECK(!has_changes(c.context));
+    company_close(&c);
+    remove(check_path("s.sqlite"));
+
+    found = (cst_lifecycle_hooks)CST_LIFECYCLE_HOOKS_INIT;
+    found.did_save = found.prepare_for_deletion = fail_silently;
+    c = begin_with(&found);
+    ada = company_employee(&c, c.context, "Ada", 1);
+    cst_object *bob = company_employee(&c, c.context, "Bob", 2);
+    CHECK_STATUS(CST_E_CALLBACK, cst_context_save(c.context, E));
+    CHECK(!has_changes(c.context)); /* saved nevertheless */
+    CHECK_INT(2, company_count(c.context, c.employee, NULL));
+    CHECK_STATUS(CST_E_CALLBACK, cst_context_delete(c.context, ada, E));
+    CHECK_INT(0, state(ada) & CST_OBJECT_DELETED);
+    CHECK(!has_changes(c.context));
+    OK(cst_release(ada));
+    OK(cst_release(bob));
+    company_close(&c);
+}
+
+static cst_status keep_value(void *userdata, cst_object *object, cst_string property, uint32_t purpose,
+                             cst_value *value, cst_error **error) {
+    (void)userdata, (void)object, (void)property, (void)purpose, (void)value, (void)error;
+    return CST_OK;
+}
+
+/* Properties whose values a hook checks must be the entity's: the model says so when it is frozen, and can be mended. */
+static void validated_properties_are_the_entitys(void) {
+    cst_model *model = company_model();
+    cst_entity *person = NULL;
+    OK(cst_model_entity(model, text("Person"), &person, E));
+    const cst_string wrong[] = {text("name"), text("level")}, right[] = {text("name")};
+    cst_lifecycle_hooks found = CST_LIFECYCLE_HOOKS_INIT;
+    found.validate_value = keep_value;
+    found.validated = wrong;
+    found.validated_count = 2;
+    OK(cst_entity_set_lifecycle(person, &found, E));
+    CHECK_STATUS(CST_E_MODEL, cst_model_freeze(model, E));
+    CHECK_TEXT("Person", cst_error_entity(check_error()));
+    CHECK_TEXT("level", cst_error_key(check_error()));
+    found.validated = right;
+    found.validated_count = 1;
+    OK(cst_entity_set_lifecycle(person, &found, E));
+    OK(cst_model_freeze(model, E));
+    OK(cst_release(model));
+}
+
 static cst_status note_purpose(void *userdata, cst_object *object, uint32_t purpose, cst_value *value,
                                cst_error **error) {
     (void)userdata, (void)object;
@@ -525,6 +587,8 @@ int main(int argc, char **argv) {
     RUN(snapshot_events_say_why);
     RUN(the_hook_that_validates_is_told_the_purpose);
     RUN(hooks_nest_a_hundred_deep);
+    RUN(a_hook_may_fail_without_saying_why);
+    RUN(validated_properties_are_the_entitys);
     RUN(tracking_is_enabled_as_often_as_disabled);
     return check_end();
 }
