@@ -457,7 +457,7 @@ static void runs_of_bytes_are_taken_as_they_are(void) {
     company_close(&c);
 }
 
-/* Attributes and to-one relationships have the first six kinds, to-many ones others, and those with an index if ordered. */
+/* To-many relationships have other kinds than the rest, those with an index if they are ordered. */
 static void each_property_has_its_kinds(void) {
     struct company c = company_open(check_path("a.sqlite"));
     const struct {
@@ -491,7 +491,7 @@ static void each_property_has_its_kinds(void) {
                            cst_error_message(check_error()));
         }
     }
-    /* What a fetch finds has none; nor has what is a property of another entity. */
+    /* What a fetch finds has no accessor, nor has a property of another entity. */
     CHECK_STATUS(CST_E_INVALID_ARGUMENT,
                  cst_entity_accessor(c.employee, text("namesakes"), CST_ACCESSOR_GET, &function, E));
     CHECK_TEXT("Employee.namesakes is a fetched property; cst_object_copy_fetched reads it",

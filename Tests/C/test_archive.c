@@ -119,7 +119,7 @@ static void the_json_of_an_archive_comes_back(void) {
         expect_back(other[i][0], other[i][1]);
 }
 
-static void json_that_is_none_is_refused(void) {
+static void json_that_stands_for_nothing_is_refused(void) {
     static const char *const bad[][2] = {
         {"", "at byte 0"},
         {"[1,", "at byte 3"},
@@ -203,7 +203,7 @@ int main(int argc, char **argv) {
     RUN(a_class_that_is_no_plain_data_is_told_by_its_fields);
     RUN(bytes_that_are_no_archive_are_refused);
     RUN(the_json_of_an_archive_comes_back);
-    RUN(json_that_is_none_is_refused);
+    RUN(json_that_stands_for_nothing_is_refused);
     RUN(the_same_data_gives_the_same_bytes);
     RUN(the_classes_of_foundation_take_kinds_of_values);
     return check_end();

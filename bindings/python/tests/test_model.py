@@ -446,7 +446,7 @@ def test_a_model_is_written_as_the_version_that_it_was_read_as(tmp_path: Path) -
 
     assert written(Model.load(bundle, version="Map 3"), "Third") == ["Map 3"]
     assert written(Model.load(bundle), "Second") == ["Map 2"]
-    # One that was read as none is the current one.
+    # One that was read as no version takes the place of the current one.
     assert written(Model({"Place": {"title": "string"}}), "Own") == ["Map 2"]
     assert Model.load(bundle, version="Map 3").version_name == "Map 3"
     model.write(bundle, "Map 4", make_current=False)

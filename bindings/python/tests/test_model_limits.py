@@ -41,7 +41,7 @@ def lineage(count: int) -> str:
 
 
 def composite(count: int) -> str:
-    """Composite attributes within each other, the last with an element that is none."""
+    """Composite attributes within each other, the last with a plain element."""
     types = "".join(
         f"<composite name='C{number}'><attribute name='a' optional='YES' attributeType='Composite' "
         f"composite='C{number + 1}'/></composite>"

@@ -331,7 +331,7 @@ def test_bounds_and_patterns_replace_those_set_before() -> None:
 
 
 @pytest.mark.parametrize("kind", ["double", "float"])
-def test_numbers_that_are_none_pass_only_with_the_flag(tmp_path: Path, kind: str) -> None:
+def test_nan_and_infinities_pass_only_with_the_flag(tmp_path: Path, kind: str) -> None:
     model = Model({"E": {"strict": f"{kind}?", "lax": f"{kind}? nan"}})
     with Container(model, tmp_path / "e.sqlite", unsaved="discard") as container:
         e = container.context().insert("E")
