@@ -603,33 +603,33 @@ static void indexes_end_with_the_members(void) {
     company_close(&c);
 }
 
-struct stranger {
+struct foreign_call {
     get_int32_fn get;
     set_int32_fn set;
     cst_object *object;
 };
 
 static void *call_from_elsewhere(void *argument) {
-    const struct stranger *stranger = argument;
+    const struct foreign_call *foreign_call = argument;
     cst_error *error = NULL;
-    CHECK_INT(0, stranger->get(stranger->object, &error));
+    CHECK_INT(0, foreign_call->get(foreign_call->object, &error));
     CHECK_INT(CST_E_WRONG_THREAD, cst_error_status(error));
     CHECK_INT(CST_OK, cst_release(error));
-    CHECK_INT(0, stranger->get(stranger->object, NULL));
-    CHECK_INT(CST_E_WRONG_THREAD, stranger->set(stranger->object, 8, NULL));
+    CHECK_INT(0, foreign_call->get(foreign_call->object, NULL));
+    CHECK_INT(CST_E_WRONG_THREAD, foreign_call->set(foreign_call->object, 8, NULL));
     return NULL;
 }
 
 static void accessors_are_for_the_queue_of_the_object(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
-    struct stranger stranger = {(get_int32_fn)accessor(c.employee, "floor", CST_ACCESSOR_GET),
-                                (set_int32_fn)accessor(c.employee, "floor", CST_ACCESSOR_SET), ada};
+    struct foreign_call foreign_call = {(get_int32_fn)accessor(c.employee, "floor", CST_ACCESSOR_GET),
+                                        (set_int32_fn)accessor(c.employee, "floor", CST_ACCESSOR_SET), ada};
     pthread_t thread;
-    OK(stranger.set(ada, 7, E));
-    REQUIRE(pthread_create(&thread, NULL, call_from_elsewhere, &stranger) == 0);
+    OK(foreign_call.set(ada, 7, E));
+    REQUIRE(pthread_create(&thread, NULL, call_from_elsewhere, &foreign_call) == 0);
     REQUIRE(pthread_join(thread, NULL) == 0);
-    CHECK_INT(7, stranger.get(ada, E));
+    CHECK_INT(7, foreign_call.get(ada, E));
     OK(cst_release(ada));
     company_close(&c);
 }

@@ -13,7 +13,7 @@ static void an_archive_comes_as_json(void) {
     cst_buffer_dispose(&json);
 }
 
-/* The class of the date, renamed: its fields are told, and the same archive can be made of what was told. */
+/* The class of the date, renamed: its fields become JSON, and the same archive can be made of that. */
 static void a_class_that_is_no_plain_data_is_told_by_its_fields(void) {
     uint8_t bytes[512];
     cst_bytes archive = check_archive();
@@ -63,7 +63,7 @@ static void an_ordered_set_in_xml_comes_as_an_array(void) {
     cst_buffer_dispose(&json);
 }
 
-/* An archive of the JSON is told as `expected`, and so is an archive of that. */
+/* An archive of the JSON reads as `expected`, and so does an archive of that. */
 static void expect_back(const char *json, const char *expected) {
     cst_buffer archive = {NULL, 0, 0}, told = {NULL, 0, 0};
     OK(cst_archive_from_json(text(json), &archive, E));

@@ -1000,7 +1000,7 @@ static void a_request_is_used_again(void) {
     company_close(&c);
 }
 
-/* Each option by itself comes back, and the others are as at first. */
+/* Each single option comes back, and the others keep their initial values. */
 static void an_archive_keeps_every_option(void) {
     static const int64_t others[] = {3, 4, 5, 2, 0, 0, 0, 0, 1, 1, 1, 0}; /* up to CST_FETCH_ALLOWS_SPLIT */
     enum { COUNT = sizeof others / sizeof *others };

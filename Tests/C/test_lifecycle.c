@@ -511,7 +511,7 @@ static cst_status keep_value(void *userdata, cst_object *object, cst_string prop
     return CST_OK;
 }
 
-/* Properties whose values a hook checks must be the entity's; a model with another is refused, and can be mended. */
+/* Properties whose values a hook checks must be the entity's; a model with another is refused, and can be corrected. */
 static void validated_properties_are_the_entitys(void) {
     cst_model *model = company_model();
     cst_entity *person = NULL;

@@ -333,7 +333,7 @@ static void each_type_of_value_suits_some_attributes(void) {
             set(object, keys[k], value_null());
             cst_status status = cst_object_set(object, keys[k], &rows[row].value, E);
             bool is_suited = rows[row].suits[k] == 'x';
-            /* What no property holds at all is no argument. */
+            /* Types that no property holds are invalid arguments. */
             cst_status refusal = rows[row].value.type >= CST_ARRAY ? CST_E_INVALID_ARGUMENT : CST_E_TYPE_MISMATCH;
             if (status != (is_suited ? CST_OK : refusal)) {
                 check_fail(__FILE__, __LINE__, "row %zu, key %d: %s", row, k, check_status_name(status));
@@ -355,7 +355,7 @@ static void each_type_of_value_suits_some_attributes(void) {
     company_close(&c);
 }
 
-/* The message says which type is wanted. */
+/* The message names the expected type. */
 static void a_mismatch_names_the_type_that_is_wanted(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *object = company_employee(&c, c.context, "Ada", 1);

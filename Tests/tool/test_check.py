@@ -292,7 +292,7 @@ def test_paths_that_are_not_utf8(zoo: Path, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with all that a file keeps by itself: indexes, an R-tree, derived values, large values in files."""
+    """A store with everything that a file keeps: indexes, an R-tree, derived values, large values in files."""
     model = Model()
     note = model.entity("Note").attribute("name", "string").attribute("code", "string", optional=True)
     note.attribute("x", "double", optional=True).attribute("y", "double", optional=True)

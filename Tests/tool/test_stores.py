@@ -578,7 +578,7 @@ def test_answers_to_the_question(store: Path, answer: str, code: int) -> None:
 
 
 def test_a_store_that_a_program_uses_is_read_without_a_trace(store: Path, tmp_path: Path) -> None:
-    """Whatever locks it keeps: what is not in the file yet is not seen."""
+    """Whatever locks it keeps: uncommitted changes are not seen."""
     commands: list[list[str | Path]] = [
         ["metadata", store],
         ["show", store],

@@ -464,7 +464,7 @@ def test_an_element_cannot_be_derived() -> None:
 
 
 def test_changes_that_do_not_count(tmp_path: Path) -> None:
-    """A transient attribute whose changes are ignored; no model file says so."""
+    """A transient attribute whose changes are ignored; no model file records that."""
     model = Model({"Car": {"name": "string?", "speed": "int32? transient", "gear": "int32? transient"}})
     model["Car"].change("speed", ignores_changes=True)
     copy = model.copy()

@@ -1,4 +1,4 @@
-"""What containers are called by themselves, how their stores are opened, and what closing refuses, saves and leaves."""
+"""Default names of containers, how their stores are opened, and what closing refuses, saves and leaves."""
 
 from __future__ import annotations
 

@@ -377,7 +377,7 @@ def test_what_is_told_of_an_event_and_in_which_order(context: Context) -> None:
         ("UPDATE", 6, (2, 1), (1, 2)),
         ("did", "b:2,3 c:4,5,6 d:9"),
     ]
-    # What was told is silent when it is saved, and what concerns nothing that is shown is never told.
+    # Reported changes are not reported again when they are saved; changes of objects that are not shown never are.
     del steps.told[:]
     context.save()
     assert steps.of_event(context) == []

@@ -1,4 +1,4 @@
-"""Expressions: variables that are set, fetches as values, functions of the host's, and what is refused."""
+"""Expressions: variables that are set, fetches as values, the host's functions, and invalid expressions."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def test_a_comparison_without_a_meaning_fails_though_no_object_comes_upon_it(peo
     with pytest.raises(PredicateError) as caught:
         context.fetch("Person", f"(age > -1 OR name < 5){more}")
     assert (caught.value.entity, caught.value.key, caught.value.value) == ("Person", "name", 5)
-    # By itself it fails at the object that comes upon it.
+    # In memory alone it fails at the object that it applies to.
     predicate = Predicate("age > 5 OR name < 5")
     ada, cyd = context.first("Person", "name == 'Ada'"), context.first("Person", "name == 'Cyd'")
     assert predicate.evaluate(ada)
@@ -742,7 +742,7 @@ def places(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Context]:
 def test_functions_mean_the_same_in_every_store(places: Context, format: str, initials: str) -> None:
     teams = places.fetch("Team", format, sort="name")
     assert "".join(team.name[0] for team in teams) == initials
-    # In memory nil is no number.
+    # In memory nil is not a number.
     if "lat" in format or "lon" in format:
         full = places.first("Team", "name == 'Zoë'")
         assert Predicate(format).evaluate(full) == ("Z" in initials)

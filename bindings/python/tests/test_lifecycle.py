@@ -572,7 +572,7 @@ def test_what_a_save_asks_comes_in_this_order(tmp_path: Path) -> None:
             "method of the object",
         ]
         assert order == ["will", *checks, "did"]
-        # What is wrong with a value leaves the object unasked, and nothing is saved.
+        # An invalid value is found before the object's hook is called, and nothing is saved.
         order.clear()
         ctx.insert("Thing", name="long")
         with pytest.raises(ValidationError, match="too long"):

@@ -90,7 +90,7 @@ def test_what_comes_in_and_what_stays_on_top(here: Container, there: Container) 
     assert [each.name for each in context.fetch("Item", sort="name")] == ["a2", "b2", "e", "mine", "new"]
     assert context.existing(new.id).box.name == "box"
     assert list(context.deleted) == []
-    # What came in below the change is overwritten with the next save, and is no conflict.
+    # The merged value below the change is overwritten by the next save, without a conflict.
     context.save()
     assert [(each["name"], each["number"]) for each in there.read("Item", sort="name")] == [
         ("a2", 1), ("b2", 7), ("e", 1), ("mine", 3), ("new", None),

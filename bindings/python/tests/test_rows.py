@@ -308,7 +308,7 @@ def test_the_order_of_groups(asked: Asked) -> None:
     ]  # fmt: skip
     found = asked("Player", columns=["squad", {"first": "min:(pay)"}], group_by="squad")
     assert [row[1] for row in found] == [11, 0, 1, 2, 3, 4]
-    # What is no column decides last.
+    # Keys that are not columns decide last.
     found = asked("Player", columns=["name", {"first": "min:(pay)"}], group_by=["name", "left"])
     assert found == [("p", 3), ("p", 0), ("q", 1), ("q", 4), ("r", 5), ("r", 2)]
     assert asked("Player", columns=["squad.name", number], group_by="squad.name", offset=1, limit=3) == by_name[1:4]

@@ -211,7 +211,7 @@ def test_a_batch_size_without_effect_is_told_once(container: Container) -> None:
     for number in range(4):
         ctx.insert("Book", title=str(number // 2))
     ctx.save()
-    # The names are new for each type: what was told of a fetch is not told again in the process.
+    # The names are new for each type: the log warns of a fetch once in a process.
     name = f"n{container.store.type}"
     count = {name: "count:(rank)"}
     for more, reason in (
@@ -231,7 +231,7 @@ def test_a_batch_size_without_effect_is_told_once(container: Container) -> None:
 
 def test_a_to_many_key_without_any_is_told_once(tmp_path: Path) -> None:
     for kind in TYPES:
-        # What was told of a key is not told again in the process.
+        # The log warns of a key once in a process.
         key = f"of{kind}"
         model = Model({"Author": {key: f"to-many Book{kind}"}, f"Book{kind}": {"title": "string"}})
         with Container(model, tmp_path / kind, type=kind, unsaved="discard") as container:

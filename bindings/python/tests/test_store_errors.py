@@ -1,4 +1,4 @@
-"""What is told where a store cannot be opened, saved or looked at, and that the disk is as it was."""
+"""Errors of stores that cannot be opened, saved or examined, and that the disk is unchanged."""
 
 from __future__ import annotations
 

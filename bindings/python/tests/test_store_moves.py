@@ -181,7 +181,7 @@ def test_keys_that_a_new_store_cannot_have(notes: Model, tmp_path: Path, to: str
         with container.coordinator.observe("stores_did_change", hear):
             container.migrate(tmp_path / "to", type=to)
         first = 101 if to == "XML" else 0
-        if key < 1:  # is no object
+        if key < 1:  # not an object
             assert numbers == [1, 1 + first]
             assert texts(container.coordinator) == ["a"]
             return
@@ -320,7 +320,7 @@ def test_a_copy_takes_the_place_of_an_empty_file(notes: Model, tmp_path: Path, t
         with Container(notes, tmp_path / name, must_exist=True) as container:
             assert (container.store.type, container.store.identifier) == (type, store.identifier)
             assert texts(container.coordinator) == ["x"]
-    # An empty file is no source.
+    # An empty file is not a source.
     (tmp_path / "empty").touch()
     with Coordinator(notes) as coordinator, pytest.raises(NotAStoreError):
         coordinator.replace_store(path, tmp_path / "empty", type=type)

@@ -285,7 +285,7 @@ def test_a_rule_that_denies_counts_what_stays(tmp_path: Path, kind: str) -> None
 
 
 def test_an_update_checks_members_only_when_they_changed(tmp_path: Path) -> None:
-    """A row may be older than the conditions, which are no part of a hash."""
+    """A row may be older than the conditions, which are not part of a hash."""
     path = tmp_path / "owners.sqlite"
     owners: dict[str, Any] = {
         "Owner": {"name": "string?", "note": "string?", "items": "to-many Item inverse owner"},
