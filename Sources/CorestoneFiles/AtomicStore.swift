@@ -23,8 +23,8 @@ package final class AtomicStore: PersistentStore, WritableElsewhere, @unchecked 
     }
     package let postsOwnChanges: Bool
     private let watchInterval: Int32
-    /// What the store says about itself.
-    package private(set) var metadata: StoreMetadata
+    /// The metadata of the state in memory.
+    private var ownMetadata: StoreMetadata
     /// How often it was saved.
     private let saves = Locked(0)
 
@@ -39,7 +39,7 @@ package final class AtomicStore: PersistentStore, WritableElsewhere, @unchecked 
         _ nodes: Nodes, _ metadata: StoreMetadata, type: StoreType, file: StoreFile?, path: String,
         _ options: StoreOptions
     ) {
-        (self.nodes, self.metadata, self.type, self.file) = (nodes, metadata, type, file)
+        (self.nodes, ownMetadata, self.type, self.file) = (nodes, metadata, type, file)
         location = Locked(path)
         (mayWrite, postsOwnChanges) = (Locked(!options.isReadOnly), options.postsOwnChanges)
         obstacle = Locked(file?.obstacle)
@@ -54,7 +54,10 @@ package final class AtomicStore: PersistentStore, WritableElsewhere, @unchecked 
         return "\(identifier) \(file.map { $0.contentState ?? "gone" } ?? "\(saves)")"
     }
 
-    package func applicationMetadata() -> [String: PropertyListValue] { metadata.applicationValues }
+    package func metadata() throws -> StoreMetadata {
+        try catchUp()
+        return ownMetadata
+    }
     package func requireWritable(_ metadata: StoreMetadata) throws { try file?.format.requireWritable(metadata) }
 
     // MARK: Elsewhere
@@ -70,7 +73,7 @@ package final class AtomicStore: PersistentStore, WritableElsewhere, @unchecked 
                 file: self.path)
         }
         let place = try StorePlace(path)
-        try file.move(to: place, metadata.uuid)
+        try file.move(to: place, ownMetadata.uuid)
         location.withLock { $0 = place.absolute }
         isMoved.withLock { $0 = true }
     }
@@ -98,7 +101,7 @@ package final class AtomicStore: PersistentStore, WritableElsewhere, @unchecked 
             try takeOver(file)
             try requireWritable()
             let first = try nodes.reserveKeys(of: root, count: count)
-            try file.write(nodes, metadata)
+            try file.write(nodes, ownMetadata)
             return first
         }
     }
@@ -122,18 +125,18 @@ package final class AtomicStore: PersistentStore, WritableElsewhere, @unchecked 
     }
 
     private func change(_ body: (any SaveTransaction) throws -> Void) throws {
-        let transaction = AtomicTransaction(self, metadata)
+        let transaction = AtomicTransaction(self, ownMetadata)
         nodes.begin()
         do {
             try body(transaction)
-            if nodes.hasChanges || wantsSave || transaction.metadata.values != metadata.values {
+            if nodes.hasChanges || wantsSave || transaction.metadata.values != ownMetadata.values {
                 try file?.write(nodes, transaction.metadata)
             }
         } catch {
             nodes.rollBack()
             throw error
         }
-        metadata = transaction.metadata
+        ownMetadata = transaction.metadata
         isMoved.withLock { $0 = false }
         if nodes.commit() { saves.withLock { $0 += 1 } }
     }
@@ -152,7 +155,7 @@ package final class AtomicStore: PersistentStore, WritableElsewhere, @unchecked 
     private func takeOver(_ file: StoreFile) throws {
         guard try file.hasChanged() else { return }
         let others = file.format.nodes(nodes.model)
-        let own = self.metadata.uuid, path = path
+        let own = ownMetadata.uuid, path = path
         let metadata = try file.read(into: others) { metadata in
             guard metadata.uuid == own else {
                 throw CoreError(
@@ -164,7 +167,7 @@ package final class AtomicStore: PersistentStore, WritableElsewhere, @unchecked 
         nodes.takeOver(others)
         obstacle.withLock { $0 = file.obstacle }
         file.sights.withLock { $0.noteTakenOver() }
-        self.metadata = metadata
+        ownMetadata = metadata
         saves.withLock { $0 += 1 }
     }
 }

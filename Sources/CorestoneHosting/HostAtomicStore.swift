@@ -47,7 +47,6 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
     var postsOwnChanges: Bool { false }
     var lastOwnTransaction: Int64? { nil }
     func noteEntity(_ entity: Entity, ofKey key: Int64) {}
-    func applicationMetadata() -> [String: PropertyListValue] { said.withLock { $0.applicationValues } }
     func metadata() -> StoreMetadata { said.withLock { $0 } }
     func watch(_ tell: @escaping @Sendable (ForeignChanges) -> Void) throws -> (any StoreWatch)? { nil }
     func setInterruptCheck(_ check: (() -> Bool)?) { memory.setInterruptCheck(check) }

@@ -81,7 +81,6 @@ final class HostStore: PersistentStore, @unchecked Sendable {
 
     func noteEntity(_ entity: Entity, ofKey key: Int64) { if !entity.isAbstract { names.guess(entity, key) } }
 
-    func applicationMetadata() -> [String: PropertyListValue] { said.withLock { $0.applicationValues } }
     func metadata() -> StoreMetadata { said.withLock { $0 } }
 
     func watch(_ tell: @escaping @Sendable (ForeignChanges) -> Void) throws -> (any StoreWatch)? { nil }

@@ -200,5 +200,6 @@ final class MemoryStore: PersistentStore, SaveTransaction, @unchecked Sendable {
 
     func setInterruptCheck(_ check: (() -> Bool)?) {}
     func endRead() {}
+    func metadata() -> StoreMetadata { StoreMetadata(uuid: UUIDValue(identifier) ?? .random()) }
     func close() {}
 }

@@ -64,10 +64,7 @@ package protocol PersistentStore: StoreReading, Sendable {
     /// Nobody needs the state of such a reader any more. Any thread.
     func unpin(_ reader: any StoreReading)
 
-    /// What the application wrote into the store's metadata.
-    func applicationMetadata() throws -> [String: PropertyListValue]
-
-    /// What the store says about itself.
+    /// What the store says about itself. Every store has its own: without the version hashes it would fit any model.
     func metadata() throws -> StoreMetadata
 
     /// Throws with the key where the store could not write that about itself.
@@ -146,15 +143,6 @@ extension PersistentStore {
     package func save(_ body: (any SaveTransaction) throws -> Void) throws { try save(by: SaveAuthor(), body) }
 
     package var wantsSave: Bool { false }
-
-    package func applicationMetadata() throws -> [String: PropertyListValue] { [:] }
-
-    package func metadata() throws -> StoreMetadata {
-        var metadata = StoreMetadata(uuid: UUIDValue(identifier) ?? .random())
-        metadata.values = try applicationMetadata()
-        metadata.values[StoreMetadata.Key.storeType] = .string(type.rawValue)
-        return metadata
-    }
 
     package func move(to path: String) throws {
         throw CoreError(

@@ -65,7 +65,7 @@ struct StoreCopy {
                 try copyMembers(of: relationship)
             }
         }
-        try transaction.setApplicationMetadata(store.applicationMetadata())
+        try transaction.setApplicationMetadata(store.metadata().applicationValues)
         for (name, count) in dangling.sorted(by: { $0.key < $1.key }) {
             DebugLog.write(
                 "CoreData: warning: the copy of \(store.path) is without the values of \(name) that lead to rows which are gone: \(count)"

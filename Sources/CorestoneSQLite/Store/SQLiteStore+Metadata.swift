@@ -6,10 +6,6 @@ import Glibc
 extension SQLiteStore {
     var keepsHistory: Bool { connections.first.history != nil }
 
-    func applicationMetadata() throws -> [String: PropertyListValue] {
-        try metadata().applicationValues
-    }
-
     func metadata() throws -> StoreMetadata { try withFile { try StoreMetadata.stored(in: $0.connection) } }
 }
 

@@ -227,5 +227,6 @@ final class TestStore: PersistentStore, SaveTransaction, @unchecked Sendable {
 
     func setInterruptCheck(_ check: (() -> Bool)?) {}
     func endRead() {}
+    func metadata() -> StoreMetadata { StoreMetadata(uuid: UUIDValue(identifier) ?? .random()) }
     func close() {}
 }

@@ -16,6 +16,7 @@ from corestone import (
     CorestoneError,
     InvalidArgumentError,
     Model,
+    ModelMismatchError,
     NotAStoreError,
     ObjectGoneError,
     Status,
@@ -54,7 +55,8 @@ def ask(path: Path, statement: str) -> Any:
 # --- Metadata
 
 
-@pytest.mark.parametrize(("type", "is_open"), [("SQLite", True), ("SQLite", False), ("XML", False), ("Binary", False)])
+@pytest.mark.parametrize("is_open", [True, False], ids=["open", "closed"])
+@pytest.mark.parametrize("type", TYPES)
 def test_what_a_store_is_known_by_stays(notes: Model, tmp_path: Path, type: str, is_open: bool) -> None:
     path = tmp_path / "store"
     coordinator = Coordinator(notes)
@@ -88,6 +90,34 @@ def test_what_a_store_is_known_by_stays(notes: Model, tmp_path: Path, type: str,
         assert caught.value.message.startswith(f"{key} of {path} cannot be set: it ")
         assert (coordinator.metadata(store) if is_open else corestone.metadata(path)) == {**own, "b": "x"}
     assert give({}) == own
+    coordinator.close()
+    with pytest.raises(ModelMismatchError):
+        Container(Model({"Note": {"text": "string?", "more": "string?"}}), path)
+
+
+def test_a_store_in_memory_has_the_metadata_of_its_model(notes: Model) -> None:
+    coordinator = Coordinator(notes)
+    store = coordinator.add_store("m", type="InMemory")
+    own = coordinator.metadata(store)
+    assert list(own["NSStoreModelVersionHashes"]) == ["Note"]
+    coordinator.set_metadata(store, {"a": 1})
+    coordinator.context().save()
+    assert coordinator.metadata(store) == {**own, "a": 1}
+    with pytest.raises(InvalidArgumentError) as caught:
+        coordinator.set_metadata(store, {"NSStoreModelVersionHashes": "x"})
+    assert caught.value.key == "NSStoreModelVersionHashes"
+
+
+@pytest.mark.parametrize("type", TYPES)
+def test_metadata_is_read_from_the_file_as_it_is_now(notes: Model, tmp_path: Path, type: str) -> None:
+    one, other = Coordinator(notes), Coordinator(notes)
+    mine, theirs = (each.add_store(tmp_path / "store", type=type) for each in (one, other))
+    one.set_metadata(mine, {"a": 1})
+    one.context().save()
+    assert other.metadata(theirs)["a"] == 1
+    other.set_metadata(theirs, {**other.metadata(theirs), "b": 2})
+    other.context().save()
+    assert {key: one.metadata(mine)[key] for key in "ab"} == {"a": 1, "b": 2}
 
 
 @pytest.mark.parametrize("type", [*TYPES, "InMemory"])
@@ -320,7 +350,7 @@ def test_a_copy_takes_the_place_of_an_empty_file(notes: Model, tmp_path: Path, t
         with Container(notes, tmp_path / name, must_exist=True) as container:
             assert (container.store.type, container.store.identifier) == (type, store.identifier)
             assert texts(container.coordinator) == ["x"]
-    # An empty file is not a source.
+    # An empty file cannot be a source.
     (tmp_path / "empty").touch()
     with Coordinator(notes) as coordinator, pytest.raises(NotAStoreError):
         coordinator.replace_store(path, tmp_path / "empty", type=type)
