@@ -57,6 +57,15 @@ package struct AtomicKind: StoreKind {
 
     package func replace(
         _ path: String, byStoreAt source: String, options: StoreOptions, removing: () throws -> Void
+    ) throws { try copy(source, to: path, options: options, removing: removing) }
+
+    /// Copies a store as `replace` does.
+    ///
+    /// - Parameter progress: receives the bytes that are written, and of how many. If it returns false, copying ends with `.cancelled`,
+    ///   and the file at `path` stays as it is.
+    package func copy(
+        _ source: String, to path: String, options: StoreOptions,
+        progress: (_ done: Int, _ total: Int) -> Bool = { _, _ in true }, removing: () throws -> Void = {}
     ) throws {
         try options.requireUsableFileMode(path)
         let origin = try StorePlace(source)
@@ -76,7 +85,13 @@ package struct AtomicKind: StoreKind {
         try removing()
         var options = options
         options.permissionsOfSource = original.permissions
-        try StoreFile(place, format, options).replace(by: bytes, check: check)
+        try StoreFile(place, format, options).replace(by: bytes, check: check) { written in
+            guard progress(written, bytes.count) else {
+                throw CoreError(
+                    .cancelled, code: .persistentStoreOperation,
+                    "copying \(source) to \(path) was cancelled; \(path) is as it was", file: path)
+            }
+        }
     }
 
     package func requireReplaceable(_ path: String, options: StoreOptions) throws {

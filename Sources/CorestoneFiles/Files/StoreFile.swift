@@ -222,11 +222,16 @@ final class StoreFile: @unchecked Sendable {
 
     /// Puts a copy of another store there, whose bytes are given.
     ///
-    /// - Parameter check: called for what is there when nobody else writes it any more.
-    func replace(by bytes: [UInt8], check: () throws -> Void) throws {
+    /// - Parameters:
+    ///   - check: called for an existing file, when no other process writes it.
+    ///   - progress: receives the bytes that are written. If it throws, the file stays as it is.
+    func replace(
+        by bytes: [UInt8], check: () throws -> Void, progress: (_ written: Int) throws -> Void
+    ) throws {
         try alone {
             if isThere { try check() }
-            try file.write(bytes, permissions: permissionsOfNewFile)
+            try progress(0)
+            try file.write(bytes, permissions: permissionsOfNewFile, progress: progress)
         }
     }
 

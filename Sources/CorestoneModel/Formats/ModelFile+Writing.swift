@@ -8,15 +8,17 @@ extension ModelFile {
     /// - Parameters:
     ///   - permissions: nil for those of the file that is there; where none is, what the process's mask says.
     ///   - isAboutToReplace: gets the path under which all lies, a moment before it gets its name.
+    ///   - progress: receives the bytes that are written. If it throws, the file stays as it is.
     package func write(
-        _ bytes: [UInt8], permissions: FilePermissions? = nil, isAboutToReplace: (String) throws -> Void = { _ in }
+        _ bytes: [UInt8], permissions: FilePermissions? = nil, isAboutToReplace: (String) throws -> Void = { _ in },
+        progress: (_ written: Int) throws -> Void = { _ in }
     ) throws {
         let draft = self.draft
         // Whatever can fail shall do so before the old file is gone.
         let folder = try self.folder.opened()
         defer { close(folder) }
         do {
-            try draft.create(bytes, permissions ?? self.permissions)
+            try draft.create(bytes, permissions ?? self.permissions, progress)
             try isAboutToReplace(draft.path)
             guard rename(draft.path, path) == 0 else { throw systemFailure("cannot be replaced") }
         } catch {
@@ -47,9 +49,14 @@ extension ModelFile {
     /// Bytes of a name beside which there is room for that of a draft, of 255 that file systems take.
     package static let longestName = 255 - 15 - endOfDraft.utf8.count
 
+    /// Bytes between two calls of a progress function.
+    private static let bytesAtATime = 1 << 20
+
     /// Writes a new file, down to the disk.
     /// - Parameter permissions: nil for what the process's mask says.
-    func create(_ bytes: [UInt8], _ permissions: FilePermissions?) throws {
+    func create(
+        _ bytes: [UInt8], _ permissions: FilePermissions?, _ progress: (_ written: Int) throws -> Void = { _ in }
+    ) throws {
         let mode: mode_t = permissions == nil ? 0o666 : 0o600
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
         guard descriptor >= 0 else { throw systemFailure("cannot be made") }
@@ -57,10 +64,12 @@ extension ModelFile {
         try bytes.withUnsafeBytes { buffer in
             var place = 0
             while place < buffer.count {
-                let count = Glibc.write(descriptor, buffer.baseAddress.map { $0 + place }, buffer.count - place)
+                let size = min(buffer.count - place, ModelFile.bytesAtATime)
+                let count = Glibc.write(descriptor, buffer.baseAddress.map { $0 + place }, size)
                 if count < 0 && errno == EINTR { continue }
                 guard count > 0 else { throw systemFailure("cannot be written") }
                 place += count
+                try progress(place)
             }
         }
         permissions?.give(to: descriptor)

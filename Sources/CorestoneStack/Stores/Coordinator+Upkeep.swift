@@ -1,3 +1,4 @@
+import CorestoneFiles
 import CorestoneGraph
 import CorestoneModel
 import CorestoneSQLite
@@ -39,7 +40,7 @@ extension Coordinator {
                 try failingBeyondFileSize { try backing.backup(to: path, options: options, progress: progress) }
             }
         }
-        guard try StoreTypes.place(of: store) != nil else {
+        guard let kind = try StoreTypes.kind(of: store.type) as? AtomicKind else {
             throw CoreError(
                 .unsupported, code: .persistentStoreOperation,
                 store.type == .inMemory
@@ -56,10 +57,9 @@ extension Coordinator {
         }
         try performAndWait {
             try failingBeyondFileSize {
-                try StoreTypes.kind(of: store.type).replace(path, byStoreAt: store.path, options: options) {}
+                try kind.copy(store.path, to: path, options: options, progress: progress)
             }
         }
-        _ = progress(1, 1)
     }
 
     /// Brings the write-ahead log of an SQLite store into its file, as is done now and then anyway.
