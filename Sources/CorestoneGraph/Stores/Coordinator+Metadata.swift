@@ -29,7 +29,8 @@ extension Coordinator {
 }
 
 extension Store {
-    fileprivate func metadata() throws -> StoreMetadata {
+    /// The metadata with entries that are set and not saved yet.
+    func metadata() throws -> StoreMetadata {
         try pendingMetadata.withLock { $0 } ?? use { try backing.metadata() }
     }
 

@@ -49,11 +49,12 @@ extension Coordinator {
         // Nobody else shall change it meanwhile. One that cannot be pinned is locked by this process alone.
         let pinned = try? store.backing.pinnedReader()
         defer { if let pinned { store.backing.unpin(pinned) } }
+        let metadata = try store.metadata()
         var result: StoreCopy?
         try backing.saveUnmerged("take the copy of \(store.path)") { transaction in
             var copy = StoreCopy(
-                of: store.backing, read: pinned ?? store.backing, model, into: transaction, of: backing,
-                progress: progress)
+                of: store.backing, read: pinned ?? store.backing, model, metadata, into: transaction,
+                of: backing, progress: progress)
             try copy.run()
             result = copy
         }

@@ -11,6 +11,8 @@ struct StoreCopy {
     let store: any PersistentStore
     let model: Model
     let transaction: any SaveTransaction
+    /// What the application says in the metadata.
+    private let applicationMetadata: [String: PropertyListValue]
     /// Told how many rows are done, and of how many; false ends the copying.
     let progress: (_ done: Int, _ total: Int) -> Bool
     private var done = 0
@@ -33,12 +35,13 @@ struct StoreCopy {
     private static let highestKept: Int64 = 1 << 58
 
     init(
-        of store: any PersistentStore, read source: any StoreReading, _ model: Model,
+        of store: any PersistentStore, read source: any StoreReading, _ model: Model, _ metadata: StoreMetadata,
         into transaction: any SaveTransaction, of destination: any PersistentStore,
         progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
     ) {
         (self.store, self.source, self.model, self.transaction) = (store, source, model, transaction)
         self.progress = progress
+        applicationMetadata = metadata.applicationValues
         keys = Array(repeating: [], count: model.entities.count)
         shifts = Array(repeating: 0, count: model.entities.count)
         present = Array(repeating: RowKeys(), count: model.entities.count)
@@ -65,7 +68,7 @@ struct StoreCopy {
                 try copyMembers(of: relationship)
             }
         }
-        try transaction.setApplicationMetadata(store.metadata().applicationValues)
+        try transaction.setApplicationMetadata(applicationMetadata)
         for (name, count) in dangling.sorted(by: { $0.key < $1.key }) {
             DebugLog.write(
                 "CoreData: warning: the copy of \(store.path) is without the values of \(name) that lead to rows which are gone: \(count)"

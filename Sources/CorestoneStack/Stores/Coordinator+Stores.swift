@@ -30,7 +30,8 @@ extension Coordinator {
     }
 
     /// Saves a store under another path or as another type, and goes on with that one: what it holds is copied, values in files of
-    /// their own and what the application wrote into the metadata too; then it is removed, as by `remove`. Its file stays.
+    /// their own and what the application wrote into the metadata too, or set and did not save yet; then it is removed, as by
+    /// `remove`. Its file stays.
     ///
     /// The new store has an identifier of its own, so every object has a new ID: `storesDidChange` tells which. Objects of contexts
     /// are those of a removed store; changes that were not saved before cannot be saved any more. A history begins anew.

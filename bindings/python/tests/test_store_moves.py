@@ -138,6 +138,28 @@ def test_what_the_application_says_goes_along(notes: Model, tmp_path: Path, type
         assert texts(container.coordinator) == ["x"]
 
 
+@pytest.mark.parametrize("type", [*TYPES, "InMemory"])
+@pytest.mark.parametrize("to", TYPES)
+def test_migration_copies_unsaved_metadata(notes: Model, tmp_path: Path, type: str, to: str) -> None:
+    def end(done: int, total: int) -> None:
+        raise KeyError
+
+    with Container(notes, tmp_path / "from", type=type) as container:
+        coordinator, former = container.coordinator, container.store
+        coordinator.set_metadata(former, {"author": "Ada", "old": 1})
+        container.context().save()
+        coordinator.set_metadata(former, {"author": "Grace"})
+        with pytest.raises(KeyError):
+            container.migrate(tmp_path / "to", type=to, progress=end)
+        assert coordinator.metadata(former)["author"] == "Grace"
+        container.migrate(tmp_path / "to", type=to)
+        found = corestone.metadata(tmp_path / "to")
+        assert (found["author"], found["NSStoreType"], "old" in found) == ("Grace", to, False)
+        assert coordinator.metadata(container.store) == found
+    if type != "InMemory":
+        assert corestone.metadata(tmp_path / "from")["author"] == "Ada"
+
+
 # --- Migrating
 
 
