@@ -38,7 +38,7 @@ final class FileWatch: StoreWatch {
     private let sights: Locked<FileSights>
     private let path: String
     private let folder: FolderWatch
-    /// Whether it ended, and what became of the file.
+    /// Whether it ended, and whether the file was there at the last look.
     private let state = Locked((isStopped: false, file: RemoteChange.File.written))
 
     init(_ path: String, _ sights: Locked<FileSights>, interval: Int32) {
@@ -47,6 +47,8 @@ final class FileWatch: StoreWatch {
     }
 
     func start(_ tell: @escaping @Sendable (ForeignChanges) -> Void) throws {
+        // A store that was moved has no file until its next save.
+        if FileState(path) == nil { state.withLock { $0.file = .removed } }
         sights.withLock { $0.begin() }
         try folder.start(path, look: look, tell: tell)
     }

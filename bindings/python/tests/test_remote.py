@@ -122,6 +122,25 @@ def test_being_told(container: Container, write: Callable[..., None], tmp_path: 
     assert len(told) == 2
 
 
+@pytest.mark.parametrize("type", ["XML", "Binary"])
+def test_moving_a_store_is_not_a_remote_change(tmp_path: Path, type: str) -> None:
+    told: list[RemoteChange | None] = []
+    with Container(Model(MODEL), tmp_path / "a", type=type) as container:
+        coordinator, store = container.coordinator, container.store
+        with coordinator.observe("remote_change", lambda _, changes: told.append(changes.remote)):
+            coordinator.set_store_path(store, tmp_path / "b")
+            # What happens in the folder has the watch look.
+            (tmp_path / "b-other").touch()
+            time.sleep(0.1)
+            container.insert("Item", {"name": "a"})
+            time.sleep(0.1)
+            assert told == []
+            (tmp_path / "b").unlink()
+            wait(lambda: told)
+            assert told[0] is not None
+            assert (told[0].file, told[0].is_own) == (StoreFile.REMOVED, False)
+
+
 def test_own_saves_where_that_is_wanted(tmp_path: Path) -> None:
     told: list[Any] = []
     options: dict[str, Any] = {"history": True, "posts_own_changes": True, "watch_interval": 0.2}
