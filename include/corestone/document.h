@@ -62,8 +62,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_document_has_unsaved_changes(const cst_
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_copy_error(const cst_document *document,
                                                              cst_error **out_failure CST_OWNED, cst_error **error);
 
-/* Receives the CST_DOCUMENT_ flags after each change, on the thread that causes it: the queue of the context, the
- * thread that saves, or the watcher of the store. */
+/* Receives the CST_DOCUMENT_ flags after each change, in order, on the thread that causes it: the queue of the context,
+ * the thread that saves, or the watcher of the store. A thread that is inside a call receives the changes of others. */
 typedef void (*cst_document_observe_fn)(void *userdata, uint32_t flags);
 
 /* Calls `observe` whenever the flags change, until the observation ends (observation.h). */

@@ -40,6 +40,7 @@ public final class Document: @unchecked Sendable {
     struct Values {
         var store: Store
         var flags: State = []
+        var news = StateNews()
         var lastError: CoreError?
         /// Of a document without a place: the folder where its file lies meanwhile.
         var refuge: String?
@@ -180,17 +181,20 @@ public final class Document: @unchecked Sendable {
         return isPending || hasChangesElsewhere || values.withLock { $0.refuge != nil && $0.flags.contains(.edited) }
     }
 
-    /// Calls `handler` with the state whenever that changes, on the thread that changes it: the context's queue, or who saves.
+    /// Calls `handler` with the state whenever that changes, in the order of the changes, on the thread that changes it: the context's
+    /// queue, who saves, or the watch of the store. While one thread calls it, that thread also delivers the changes of others.
     public func observe(_ handler: @escaping (State) -> Void) -> Observation { announcer.observe(handler) }
 
     @discardableResult
     func change<Result>(_ body: (inout Values) -> Result) -> Result {
-        let (before, after, result) = values.withLock { values in
+        let (result, delivers) = values.withLock { values in
             let before = values.flags
             let result = body(&values)
-            return (before, values.flags, result)
+            return (result, values.flags != before && values.news.add(values.flags))
         }
-        if before != after { announcer.tell(after) }
+        if delivers {
+            while let state = values.withLock({ $0.news.next() }) { announcer.tell(state) }
+        }
         return result
     }
 
@@ -209,9 +213,16 @@ public final class Document: @unchecked Sendable {
 
     /// What a watch tells late, of a file that was read meanwhile, is no news.
     private func noteForeignChange() {
-        let content = Document.content(of: store)
-        change {
-            if $0.store.type == .sqlite || content != $0.known { $0.flags.insert(.changedOnDisk) }
+        var isDone = false
+        while !isDone {
+            let (store, known) = values.withLock { ($0.store, $0.known) }
+            let isNews = store.type == .sqlite || Document.content(of: store) != known
+            isDone = change { values in
+                // A save that ended meanwhile has made another content the known one.
+                guard values.store === store, values.known == known else { return false }
+                if isNews, !values.flags.contains(.closed) { values.flags.insert(.changedOnDisk) }
+                return true
+            }
         }
     }
 

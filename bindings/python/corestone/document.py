@@ -193,8 +193,9 @@ class Document(ContextOwner):
         return read_error(out.value)
 
     def observe(self, function: Callable[[DocumentState], Any]) -> Any:
-        """Calls function(state) whenever that changes, on the thread that changes it: the context's queue, who saves,
-        or the watch of the store. Returns an Observation; it ends with it."""
+        """Calls function(state) whenever that changes, in order, on the thread that changes it: the context's queue,
+        who saves, or the watch of the store. While one thread calls it, that thread also delivers the changes of
+        others. Returns an Observation; it ends with it."""
         from .observation import Observation
 
         number = next(_numbers)
