@@ -215,7 +215,9 @@ final class StoreFile: @unchecked Sendable {
     }
 
     private func opening(_ error: CoreError) -> CoreError {
-        CoreError(error.status, code: .persistentStoreOpen, error.message, file: place.given)
+        CoreError(
+            error.status, code: .persistentStoreOpen, error.message, key: error.key, value: error.value,
+            file: place.given)
     }
 
     // MARK: Others
