@@ -4,6 +4,7 @@
  */
 #include "company.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -176,6 +177,73 @@ static void without_an_error_slot_only_the_status_tells(void) {
     CHECK_INT(handles, cst_handle_count());
 }
 
+static void check_description(const char *expected, const cst_error *error) {
+    cst_buffer out = {NULL, 0, 0};
+    CHECK_STATUS(CST_OK, cst_error_copy_description(error, &out));
+    CHECK_TEXT(expected, text_of_size(out.data, out.size));
+    cst_buffer_dispose(&out);
+}
+
+static void a_description_is_message_code_and_details(void) {
+    struct company company = company_open(check_path("a.sqlite"));
+    cst_object *employee = NULL, *department = NULL;
+    OK(cst_context_insert(company.context, company.employee, &employee, E));
+    OK(cst_context_insert(company.context, company.department, &department, E));
+    CHECK_STATUS(CST_E_VALIDATION, cst_context_save(company.context, E));
+    const cst_error *error = check_error();
+    char expected[1000];
+    REQUIRE(cst_error_detail_count(error) == 2);
+    snprintf(expected, sizeof expected,
+             "%s [NSCocoaErrorDomain 1560]\n  - %s [NSCocoaErrorDomain 1570]\n  - %s [NSCocoaErrorDomain 1570]",
+             cst_error_message(error).data, cst_error_message(cst_error_detail_at(error, 0)).data,
+             cst_error_message(cst_error_detail_at(error, 1)).data);
+    check_description(expected, error);
+
+    /* Without a code there is only the message; a host's own has its domain. */
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_log_set_sql_detail(5, E));
+    check_description("5 is no detail of the log; 0 is nothing, 4 is all", check_error());
+    cst_error *custom = NULL;
+    OK(cst_error_new_custom(text("App"), -7, text("no"), NULL, NULL, &custom));
+    check_description("no [App -7]", custom);
+    OK(cst_release(custom));
+    OK(cst_release(employee));
+    OK(cst_release(department));
+    company_close(&company);
+}
+
+static void what_does_not_apply_to_an_error_is_empty(void) {
+    struct company company = company_open(check_path("a.sqlite"));
+    cst_object *employee = company_employee(&company, company.context, "Ada", 1);
+    cst_value value = value_int(40000);
+    CHECK_STATUS(CST_E_VALIDATION, cst_object_set(employee, company.level, &value, E));
+    const cst_error *error = check_error();
+    CHECK_INT(CST_CODE_VALIDATION_NUMBER_TOO_LARGE, cst_error_code(error));
+    CHECK_TEXT("NSCocoaErrorDomain", cst_error_domain(error));
+    CHECK_TEXT("Employee", cst_error_entity(error));
+    CHECK_TEXT("level", cst_error_key(error));
+    CHECK_TEXT(NULL, cst_error_predicate(error));
+    CHECK_TEXT(NULL, cst_error_file(error));
+    CHECK_INT(0, cst_error_sqlite_code(error));
+    CHECK_INT(-1, cst_error_offset(error));
+    CHECK_INT(0, cst_error_detail_count(error));
+    CHECK_INT(0, cst_error_conflict_count(error));
+    CHECK(cst_error_userdata(error) == NULL);
+
+    cst_predicate *predicate = NULL;
+    CHECK_STATUS(CST_E_PREDICATE_SYNTAX, cst_predicate_parse(text("name == ="), 0, NULL, &predicate, E));
+    error = check_error();
+    CHECK_INT(0, cst_error_code(error));
+    CHECK_TEXT("NSCocoaErrorDomain", cst_error_domain(error));
+    CHECK_INT(8, cst_error_offset(error));
+    CHECK_TEXT(NULL, cst_error_entity(error));
+    CHECK_TEXT(NULL, cst_error_key(error));
+    CHECK_TEXT(NULL, cst_error_object_uri(error));
+    CHECK_STATUS(CST_NOT_FOUND, cst_error_value(error, &value));
+    CHECK(predicate == NULL);
+    OK(cst_release(employee));
+    company_close(&company);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(host_errors_carry_what_the_host_gave);
@@ -187,5 +255,7 @@ int main(int argc, char **argv) {
     RUN(a_retained_detail_stays);
     RUN(the_refused_value_comes_with_the_error);
     RUN(without_an_error_slot_only_the_status_tells);
+    RUN(a_description_is_message_code_and_details);
+    RUN(what_does_not_apply_to_an_error_is_empty);
     return check_end();
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 from typing import Any
 
 import pytest
@@ -156,3 +157,20 @@ def test_details_in_the_text() -> None:
     error = CorestoneError("m", conflicts=["c"])
     assert error.conflicts == ("c",)
     assert pickle.loads(pickle.dumps(error)).conflicts == ()
+
+
+def test_the_middle_of_a_message_of_more_than_16_kilobytes_is_left_out() -> None:
+    def message(size: int) -> str:
+        with pytest.raises(ModelError) as caught:
+            Model({"-" * size: {}})
+        return caught.value.message
+
+    frame = len(message(1)) - 1
+    whole, cut = message(16384 - frame), message(16385 - frame)
+    assert len(whole) == 16384
+    assert "left out" not in whole
+    assert cut.startswith('"-----')
+    assert cut.endswith("cannot name an entity: use letters, digits and underscores, no digit first")
+    left = int(re.fullmatch(r"(?s)(.*) … \((\d+) bytes left out\) … (.*)", cut)[2])  # type: ignore[index]
+    # What stays is three quarters of the limit from the beginning, and one from the end.
+    assert (cut.index(" … "), len(cut) - cut.rindex(" … ") - 3, left) == (12288, 4096, 1)

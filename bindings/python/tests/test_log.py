@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import re
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from corestone import Container, Context, InvalidArgumentError, Model, PredicateError, log
+from corestone import (
+    Container,
+    Context,
+    InvalidArgumentError,
+    Model,
+    PredicateError,
+    StoreCorruptError,
+    log,
+)
 
 STAFF = {
     "Team": {"name": "string", "members": "to-many Person inverse team"},
@@ -175,3 +187,107 @@ def test_a_function_that_uses_a_store_is_refused(staff: Context) -> None:
 def test_a_reason_is_given_once(staff: Context) -> None:
     [share] = staff.explain("Person", "mood == 'x'", sort="mood").shares
     assert len(share.reasons) == len(set(share.reasons))
+
+
+def kinds(lines: list[str]) -> set[str]:
+    """The beginnings of lines: of a statement with its verb, of others with what tells them apart."""
+    return {re.match(r"CoreData: (sql: \w+|\w+: \w+ \w+|\w+: plan)", line)[1] for line in lines}  # type: ignore[index]
+
+
+def test_each_detail_adds_its_kinds_of_lines(staff: Context) -> None:
+    statements = {
+        "sql: SELECT",
+        "sql: INSERT",
+        "sql: UPDATE",
+        "annotation: sql connection",
+        "annotation: sql execution",
+    }
+    expected: set[str] = set()
+    for detail, added in enumerate(
+        [
+            set(),
+            statements,
+            {"sql: BEGIN", "sql: COMMIT"},
+            {"details: with values", "details: plan"},
+            {"details: rows looked"},
+        ]
+    ):
+        expected |= added
+        with log.recorded(detail) as lines:
+            staff.insert("Person", name=f"secret {detail}")
+            staff.save()
+            # Another text for each detail, since a plan is told of each new statement.
+            assert len(staff.fetch("Person", "name == %@" + " AND age >= 0" * detail, f"secret {detail}")) == 1
+            assert log.sql_detail() == detail
+        assert kinds(lines) == expected, detail
+        assert any(f"secret {detail}" in line for line in lines) is (detail >= 3)
+
+
+def test_a_statement_tells_its_time_and_how_many_rows_it_gave_or_changed(staff: Context) -> None:
+    with log.recorded(1) as lines:
+        for person in staff.fetch("Person", "age < 3"):
+            person.age += 100
+        staff.save()
+    told = [line for line in lines if "annotation" in line]
+    time = r"CoreData: annotation: sql (connection fetch|execution) time: \d+\.\d{4}s for (\d+) rows\."
+    assert all(re.fullmatch(time, line) for line in told)
+    assert next(line.rsplit(" ", 2)[1] for line in told if "connection fetch" in line) == "3"
+    updates = [told for line, told in itertools.pairwise(lines) if line.startswith("CoreData: sql: UPDATE ZPERSON")]
+    assert updates
+    assert all(line.endswith(" for 1 rows.") for line in updates)
+
+
+def test_a_plan_is_told_of_a_new_statement_only(staff: Context) -> None:
+    def plans() -> list[str]:
+        with log.recorded(3) as lines:
+            staff.fetch("Person", "age > 4 AND age < 6 AND age != 5", sort="name")
+        return [line for line in lines if line.startswith("CoreData: details: plan: ")]
+
+    assert plans() != []
+    assert plans() == []
+
+
+@pytest.mark.parametrize("checks", ["1", "0"])
+def test_a_damaged_file_is_refused_where_integrity_is_checked(tmp_path: Path, checks: str) -> None:
+    path = tmp_path / "staff.sqlite"
+    with Container(Model(STAFF), path) as container:
+        context = container.context()
+        context.insert("Person", name="Ada")
+        context.save()
+    with closing(sqlite3.connect(path)) as database, database:
+        # A table that no statement of the library looks at, whose index does not have its rows.
+        database.execute("CREATE TABLE other (a TEXT)")
+        database.execute("INSERT INTO other VALUES ('x')")
+        database.execute("PRAGMA writable_schema = 1")
+        [page] = database.execute("SELECT rootpage FROM sqlite_master WHERE name = 'other'").fetchone()
+        database.execute(
+            "INSERT INTO sqlite_master VALUES ('index', 'i', 'other', ?, 'CREATE INDEX i ON other (a)')",
+            [page],
+        )
+    log.take_arguments(["-com.apple.CoreData.SQLiteIntegrityCheck", checks])
+    try:
+        if checks == "0":
+            with Container(Model(STAFF), path) as container:
+                assert container.context().count("Person") == 1
+            return
+        with pytest.raises(StoreCorruptError, match="does not pass SQLite's integrity check: ") as caught:
+            Container(Model(STAFF), path)
+    finally:
+        log.take_arguments(["-com.apple.CoreData.SQLiteIntegrityCheck", "0"])
+    assert (caught.value.code, caught.value.file, caught.value.sqlite_code) == (134080, str(path), 11)
+    assert str(path) in caught.value.message
+
+
+def test_nothing_is_done_where_one_launch_argument_is_wrong() -> None:
+    prefix = "-com.apple.CoreData."
+    for arguments, key, value in [
+        ([prefix + "SQLDebug", "2", prefix + "ThreadingDebug", "4"], prefix + "ThreadingDebug", "4"),
+        ([prefix + "SQLDebug", "2", prefix + "SyntaxColoredLogging"], prefix + "SyntaxColoredLogging", ""),
+        ([prefix + "SQLDebug", "2", prefix + "Nothing", "0"], prefix + "Nothing", None),
+    ]:
+        with pytest.raises(InvalidArgumentError) as caught:
+            log.take_arguments(arguments)
+        assert (caught.value.key, caught.value.value) == (key, value)
+        assert log.sql_detail() == 0
+    assert log.take_arguments(["SQLDebug", "1", "--com.apple.CoreData.SQLDebug", "1"]) == 0
+    assert log.sql_detail() == 0
