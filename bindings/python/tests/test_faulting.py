@@ -19,6 +19,7 @@ from corestone import (
     ObjectGoneError,
     SingleFaults,
     UnsupportedError,
+    _abi,
     log,
 )
 
@@ -296,3 +297,188 @@ def test_a_store_is_destroyed(fresh: Context, tmp_path: Path) -> None:
     assert coordinator.destroy_store(tmp_path / "a.sqlite")
     with Container(Model(COMPANY), tmp_path / "a.sqlite") as again:
         assert again.context().count("Employee") == 0
+
+
+# ---- bounds of options, and reports
+
+
+@pytest.mark.parametrize(
+    ("option", "accepted", "refused", "takes"),
+    [
+        (_abi.OPTION_FAULT_POLICY, [2, 0], [3, -1, 2**32], "a CST_FAULT_ constant"),
+        (_abi.OPTION_FAULT_BATCH_SIZE, [65536, 1], [65537, 0, -1], "1 to 65536"),
+        (_abi.OPTION_COUNTS_SINGLE_FAULTS, [1, 0], [2, -1], "0 or 1"),
+        (_abi.OPTION_RETAINS_REGISTERED_OBJECTS, [1, 0], [2, -1], "0 or 1"),
+        (_abi.OPTION_DELETES_INACCESSIBLE_FAULTS, [1, 0], [2, -1], "0 or 1"),
+        (_abi.OPTION_DELETES_AT_END_OF_EVENT, [1, 0], [2, -1], "0 or 1"),
+        (_abi.OPTION_MERGES_BATCHES, [1, 0], [2, -1], "0 or 1"),
+    ],
+)
+def test_an_option_takes_its_bounds_and_nothing_beyond(
+    fresh: Context, option: int, accepted: list[int], refused: list[int], takes: str
+) -> None:
+    for value in accepted:
+        fresh._set_option(option, value)
+        assert fresh._option(option) == value
+    for value in refused:
+        with pytest.raises(InvalidArgumentError, match=takes) as caught:
+            fresh._set_option(option, value)
+        assert caught.value.value == value
+        assert fresh._option(option) == accepted[-1]
+
+
+def test_batches_are_merged_at_first(fresh: Context) -> None:
+    assert fresh.merges_batches
+    assert fresh._option(_abi.OPTION_MERGES_BATCHES) == 1
+    fresh.merges_batches = False
+    assert fresh._option(_abi.OPTION_MERGES_BATCHES) == 0
+
+
+def read_members(departments: Any) -> None:
+    for department in departments:
+        len(department.employees)
+
+
+def test_the_report_has_most_faults_first_and_each_field(fresh: Context) -> None:
+    employees = list(fresh.fetch("Employee", sort="name"))
+    fresh.counts_single_faults = True
+    departments = [employee.department for employee in employees]
+    names = [department.name for department in departments[:1]]
+    names += [department.name for department in departments[1:]]
+    read_members(departments)
+    found = [(each.entity, each.relationship, each.count) for each in fresh.single_faults]
+    assert found == [
+        ("Department", "employees", 3), ("Employee", "department", 2), ("Employee", "department", 1)
+    ]  # fmt: skip
+    lines = [each.line for each in fresh.single_faults]
+    assert lines[1] - lines[2] == 1
+    assert fresh.single_fault_report.splitlines() == [
+        f"{entity}.{relationship}: {count} single fault{'s' if count > 1 else ''}, {__file__}:{line}"
+        for (entity, relationship, count), line in zip(found, lines, strict=True)
+    ]
+
+
+def test_what_the_row_cache_or_a_sibling_fills_is_no_single_fault(fresh: Context) -> None:
+    keeper = fresh.container.context()
+    held = list(keeper.fetch("Department"))
+    kept = {department.name for department in held}
+    fresh.counts_single_faults = True
+    for employee in fresh.fetch("Employee"):
+        assert employee.department.name in kept
+    assert fresh.single_faults == []
+
+
+def test_a_single_fault_is_warned_of_once_for_each_relationship_and_place(fresh: Context) -> None:
+    with log.recorded(0) as lines:
+        fresh.fault_policy = "warn"
+        employees = list(fresh.fetch("Employee", sort="name"))
+        departments = [employee.department for employee in employees]
+        assert departments[0].name == "D0"
+        assert [department.name for department in departments[1:]] == ["D1", "D2"]
+        read_members(departments)
+        fresh.reset()
+        read_members(fresh.fetch("Department"))
+    frame = inspect.currentframe()
+    assert frame is not None
+    first = frame.f_code.co_firstlineno + 5
+    members = read_members.__code__.co_firstlineno + 2
+    advice = "CoreData: fault: a single fault along {0}.{1} (" + __file__ + ':{2}); prefetch "{1}" where {0} is fetched'
+    assert lines == [
+        advice.format("Employee", "department", first),
+        advice.format("Employee", "department", first + 1),
+        advice.format("Department", "employees", members),
+    ]
+    assert fresh.single_fault_report == "", "a policy alone counts nothing"
+
+
+def test_a_forbidden_fault_stays_one_and_names_what_to_prefetch(fresh: Context) -> None:
+    fresh.fault_policy = "error"
+    department = fresh.first("Employee", sort="name").department
+    for _ in range(2):
+        with pytest.raises(UnsupportedError, match='prefetch "department" where Employee is fetched') as caught:
+            _ = department.name
+        assert (caught.value.entity, caught.value.key) == ("Employee", "department")
+        assert caught.value.object_uri == department.id.uri
+        assert department.is_fault
+    fresh.fault_policy = "batch"
+    assert department.name == "D0"
+    assert not department.is_fault
+
+
+def test_what_the_host_named_and_what_the_library_does_are_not_refused(fresh: Context) -> None:
+    identities = [department.id for department in fresh.fetch("Department", sort="name")]
+    fresh.reset()
+    fresh.fault_policy = "error"
+    assert [fresh.get(identity).name for identity in identities] == ["D0", "D1", "D2"]
+    fresh.reset()
+    # The delete rule reads the members, whom a getter may not read; the save validates and writes.
+    department = fresh.get(identities[0])
+    with pytest.raises(UnsupportedError):
+        len(department.employees)
+    fresh.delete(department)
+    fresh.get(identities[1]).name = "new"
+    fresh.process_pending_changes()
+    assert len(fresh.deleted) == 2
+    fresh.save()
+    assert fresh.count("Employee") == 2
+
+
+def test_a_row_may_be_as_old_as_the_staleness_interval(fresh: Context, tmp_path: Path) -> None:
+    held = fresh.first("Employee", "name == 'E0'")
+    assert held.name == "E0"
+    with Container(Model(COMPANY), tmp_path / "a.sqlite") as foreign:
+        context = foreign.context()
+        context.first("Employee", "name == 'E0'").name = "X"
+        context.save()
+    for interval, name in [(None, "E0"), (3600, "E0"), (0, "X")]:
+        other = fresh.container.context()
+        other.staleness_interval = interval
+        assert other.get(held.id).name == name, interval
+    # What was read stays as it was.
+    fresh.staleness_interval = 0
+    assert held.name == "E0"
+    fresh.refresh(held)
+    assert held.name == "X"
+
+
+@pytest.mark.parametrize("end", ["save", "rollback", "refresh"])
+def test_an_inaccessible_object_is_a_fault_again(fresh: Context, end: str) -> None:
+    fault = lost(fresh)
+    with log.recorded(0) as lines:
+        assert fault.name is None
+        assert fault.age is None
+    assert len(lines) == 1, "told when it is found, not at each value"
+    assert lines[0].startswith("CoreData: fault: ")
+    assert fault.id.uri in lines[0]
+    assert (fault.is_deleted, fault.is_fault, fresh.has_changes) == (True, False, True)
+    with pytest.raises(ObjectGoneError) as caught:
+        fault.name = "x"
+    assert (caught.value.code, caught.value.entity, caught.value.object_uri) == (133000, "Employee", fault.id.uri)
+    if end == "save":
+        fresh.save()
+    elif end == "rollback":
+        fresh.rollback()
+    else:
+        fresh.refresh(fault)
+    assert (fault.is_deleted, fault.is_fault, list(fresh.deleted)) == (False, True, [])
+    assert not fresh.has_changes
+
+
+def test_a_handler_takes_the_place_of_option_and_log(fresh: Context) -> None:
+    fault = lost(fresh)
+    asked: list[str | None] = []
+
+    def refuse(item: Any, identity: Any, name: str | None) -> bool:
+        asked.append(name)
+        with pytest.raises(ObjectGoneError) as caught:
+            _ = item.age
+        assert caught.value.code == 133000
+        return False
+
+    fresh.inaccessible_fault_handler = refuse
+    with log.recorded(0) as lines, pytest.raises(ObjectGoneError) as caught:
+        _ = fault.department
+    assert (set(asked), lines) == ({"department"}, [])
+    assert (caught.value.code, caught.value.entity, caught.value.object_uri) == (133000, "Employee", fault.id.uri)
+    assert fault.is_fault
+    assert fresh.registered(fault.id) is fault
