@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 import weakref
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,14 @@ from typing import Any
 import pytest
 
 from corestone import (
+    CallbackError,
     Container,
     InvalidArgumentError,
     Model,
     ObjectGoneError,
     UndoManager,
     UndoNotification,
+    WrongThreadError,
 )
 
 SHELVES = {
@@ -255,3 +258,319 @@ def test_what_was_read_before_a_step_is_not_shown_after_it(ctx: Any) -> None:
         assert ctx.redo()
         assert [book.pages for book in books] == [0, 1, 2]
         assert ctx.undo()
+
+
+# ---- what ends an event, and what is undone
+
+
+@pytest.mark.parametrize("is_step", [True, False])
+def test_what_ends_an_event_makes_a_step(ctx: Any, is_step: bool) -> None:
+    book = ctx.insert("Book", title="a", pages=0)
+    other = ctx.insert("Book", title="other")
+    ctx.save()
+    ctx.undo_manager.remove_all_actions()
+
+    def performed() -> None:
+        with ctx.perform():
+            book.pages += 10
+
+    ends = {
+        True: [
+            ctx.process_pending_changes, ctx.save, performed, lambda: ctx.count("Book"), lambda: list(ctx.fetch("Book"))
+        ],
+        False: [
+            lambda: list(ctx.fetch("Book", include_pending_changes=False)), lambda: ctx.has_changes,
+            lambda: ctx.existing(other.id), lambda: list(ctx.updated), lambda: ctx.undo_manager.can_undo,
+        ],
+    }  # fmt: skip
+    for number, end in enumerate(ends[is_step]):
+        ctx.undo_manager.remove_all_actions()
+        book.pages = before = number * 100
+        ctx.process_pending_changes()
+        book.pages += 1
+        end()
+        after = book.pages
+        book.pages += 1
+        assert ctx.undo()
+        assert book.pages == (after if is_step else before), number
+        assert ctx.redo()
+        assert book.pages == after + 1
+
+
+EVERYTHING = {
+    "Item": {
+        "name": "string?",
+        "mood": "string? transient",
+        "where": {"latitude": "double?", "town": "string?"},
+        "payload": {"type": "transformable", "optional": True},
+        "box": "to-one Box? inverse items",
+        "friends": "to-many Item inverse friends",
+    },
+    "Box": {"name": "string?", "items": "to-many ordered Item inverse box delete deny"},
+}
+
+
+@pytest.fixture
+def every(tmp_path: Path) -> Any:
+    with Container(Model(EVERYTHING), tmp_path / "a.sqlite", unsaved="discard") as container:
+        context = container.context()
+        context.undo_manager = UndoManager()
+        yield context
+
+
+def image(item: Any) -> tuple[Any, ...]:
+    town = item.where["town"] if item.where else None
+    return item.name, item.mood, town, item.payload, item.box, set(item.friends)
+
+
+def test_values_of_every_kind_come_back(every: Any) -> None:
+    boxes = [every.insert("Box", name=name) for name in "xyz"]
+    items = [every.insert("Item", name=name, box=boxes[0]) for name in "abc"]
+    first = items[0]
+    first.where, first.payload, first.friends = {"latitude": 1.0, "town": "Bern"}, ["old"], {items[1]}
+    every.save()
+    first.mood = "calm"
+    every.process_pending_changes()
+    before, order = image(first), list(boxes[0].items)
+    first.name, first.mood, first.payload, first.box = "A", "wild", ["new"], boxes[1]
+    first.where = {"latitude": 2.0, "town": "Basel"}
+    first.friends = {items[2]}
+    boxes[0].items = [items[2], items[1]]
+    every.process_pending_changes()
+    after = image(first)
+    assert after == ("A", "wild", "Basel", ["new"], boxes[1], {items[2]})
+    for expected, members, second, friends in [
+        (before, order, [], [set(), {first}]), (after, [items[2], items[1]], [first], [{first}, set()])
+    ]:  # fmt: skip
+        assert (every.undo if expected is before else every.redo)()
+        assert image(first) == expected
+        assert (list(boxes[0].items), list(boxes[1].items)) == (members, second)
+        assert [set(items[2].friends), set(items[1].friends)] == friends
+    assert every.undo()
+    assert not every.has_persistent_changes
+
+
+def test_an_undone_insertion_runs_no_delete_rule_and_comes_back_as_it_was(every: Any) -> None:
+    item = every.insert("Item", name="a")
+    every.save()
+    every.undo_manager.remove_all_actions()
+    box = every.insert("Box", name="x", items=[item])
+    identity = box.id
+    # Deleting the box is denied while it has items.
+    assert every.undo()
+    assert item.box is None
+    assert every.registered(identity) is None
+    with pytest.raises(ObjectGoneError):
+        _ = box.name
+    every.save()
+    assert every.redo()
+    assert every.registered(identity) is box
+    assert (box.id, box.name, list(box.items), item.box) == (identity, "x", [item], box)
+    assert (box.is_inserted, item.is_updated) == (True, True)
+
+
+def test_steps_outlive_a_save_as_changes_of_the_other_kind(ctx: Any) -> None:
+    shelf = ctx.insert("Shelf", name="A")
+    ctx.save()
+    shelf.name = "B"
+    ctx.save()
+    ctx.delete(shelf)
+    former = shelf.id
+    ctx.save()
+    assert ctx.undo()
+    assert (shelf.is_inserted, shelf.is_deleted, shelf.name) == (True, False, "B")
+    assert shelf.id != former
+    assert shelf.id.is_temporary
+    assert ctx.undo()
+    assert (shelf.name, shelf.is_inserted) == ("A", True)
+    ctx.save()
+    assert [each.name for each in ctx.container.context().fetch("Shelf")] == ["A"]
+    assert shelf.id != former
+    assert ctx.undo()
+    assert shelf.is_deleted
+    ctx.save()
+    assert ctx.container.context().count("Shelf") == 0
+    assert not ctx.undo()
+    assert ctx.redo()
+    assert shelf.is_inserted
+    assert shelf.name == "A"
+
+
+@pytest.mark.parametrize("end", ["rollback", "reset"])
+def test_a_rollback_forgets_the_steps_of_its_context_only(ctx: Any, end: str) -> None:
+    other = ctx.container.context()
+    other.undo_manager = manager = ctx.undo_manager
+    mine, theirs = ctx.insert("Shelf", name="mine"), other.insert("Shelf", name="theirs")
+    ctx.save()
+    other.save()
+    manager.remove_all_actions()
+    mine.name = "1"
+    ctx.process_pending_changes()
+    theirs.name = "2"
+    other.process_pending_changes()
+    assert ctx.undo()
+    getattr(ctx, end)()
+    assert manager.can_redo == (theirs.name == "theirs")
+    while manager.undo():
+        pass
+    assert theirs.name == "theirs"
+    manager.redo()
+    assert theirs.name == "2"
+    assert not manager.can_redo
+    ctx.undo_manager = None
+    other.rollback()
+    assert (manager.can_undo, manager.can_redo) == (False, False)
+
+
+def test_a_refresh_without_merging_forgets_the_changes_of_its_object(ctx: Any) -> None:
+    shelf, book = ctx.insert("Shelf", name="A"), ctx.insert("Book", title="a", pages=1)
+    ctx.save()
+    ctx.undo_manager.remove_all_actions()
+    for merges in (True, False):
+        shelf.name, book.pages = "B", 2
+        ctx.process_pending_changes()
+        ctx.refresh(shelf, merge=merges)
+        assert shelf.name == ("B" if merges else "A")
+        assert ctx.undo()
+        assert (shelf.name, book.pages) == ("A", 1)
+        assert ctx.redo()
+        assert (shelf.name, book.pages) == ("B" if merges else "A", 2)
+        ctx.rollback()
+
+
+def test_primitive_values_and_merges_are_no_steps(ctx: Any) -> None:
+    shelf = ctx.insert("Shelf", name="A")
+    ctx.save()
+    ctx.undo_manager.remove_all_actions()
+    shelf.set_primitive("name", "P")
+    ctx.process_pending_changes()
+    assert not ctx.undo_manager.can_undo
+    ctx.refresh(shelf, merge=False)
+    other = ctx.container.context()
+    other.get(shelf.id).name = "theirs"
+    other.save()
+    ctx.merge_changes({"updated": [shelf.id]})
+    assert shelf.name == "theirs"
+    ctx.refresh_all()
+    assert not ctx.undo_manager.can_undo
+    assert not ctx.undo()
+
+
+def test_an_undo_gives_what_others_saved_to_a_property_that_was_unchanged(ctx: Any) -> None:
+    book = ctx.insert("Book", title="a", pages=1)
+    ctx.save()
+    ctx.undo_manager.remove_all_actions()
+    book.title, book.pages = "mine", 2
+    ctx.process_pending_changes()
+    other = ctx.container.context()
+    other.get(book.id).pages = 50
+    other.save()
+    ctx.merge_changes({"updated": [book.id]})
+    assert (book.title, book.pages) == ("mine", 2)
+    assert ctx.undo()
+    assert (book.title, book.pages) == ("a", 50)
+    assert not ctx.has_changes
+    assert ctx.redo()
+    assert (book.title, book.pages) == ("mine", 2)
+
+
+# ---- what is refused
+
+
+def test_what_is_refused_leaves_all_as_it_was(ctx: Any) -> None:
+    manager = ctx.undo_manager
+    book = ctx.insert("Book", title="a")
+    ctx.save()
+    manager.remove_all_actions()
+    book.title = "b"
+    manager.begin_undo_grouping()
+    book.pages = 1
+    manager.begin_undo_grouping()
+    book.pages = 2
+    for call, message in [
+        (manager.undo, "groups"), (ctx.undo, "groups"), (manager.redo, "group"), (ctx.redo, "group")
+    ]:  # fmt: skip
+        with pytest.raises(InvalidArgumentError, match=message):
+            call()
+        assert (manager.grouping_level, book.title, book.pages) == (2, "b", 2)
+    manager.end_undo_grouping()
+    manager.end_undo_grouping()
+    with pytest.raises(InvalidArgumentError, match="no undo group is open"):
+        manager.end_undo_grouping()
+    assert manager.undo()
+    assert (book.title, book.pages) == ("b", None)
+    assert manager.undo()
+    assert book.title == "a"
+    assert not manager.undo()
+
+
+def test_a_group_without_actions_is_no_step(ctx: Any) -> None:
+    manager = ctx.undo_manager
+    with manager.group("Outer"), manager.group("Inner"):
+        pass
+    assert not manager.can_undo
+    assert manager.undo_menu_item_title == "Undo"
+    book = ctx.insert("Book", title="a")
+    ctx.process_pending_changes()
+    assert manager.undo()
+    with manager.group("Nothing"):
+        pass
+    assert manager.can_redo, "what has no action forgets no redo"
+    assert manager.redo()
+    assert manager.undo()
+    with manager.group("Something"):
+        ctx.insert("Book", title="b")
+    assert not manager.can_redo
+    with pytest.raises(ObjectGoneError):
+        _ = book.title
+
+
+def test_changes_are_undone_on_their_queue_only(ctx: Any) -> None:
+    manager = ctx.undo_manager
+    book = ctx.insert("Book", title="a")
+    ran: list[str] = []
+    with manager.group():
+        book.title = "b"
+        manager.register_undo(ran.append, "host's")
+    refused: list[type] = []
+
+    def elsewhere() -> None:
+        for call in (manager.undo, manager.undo_nested_group, ctx.undo):
+            try:
+                call()
+            except WrongThreadError as error:
+                refused.append(type(error))
+
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    thread.join()
+    assert (refused, ran, book.title) == ([WrongThreadError] * 3, [], "b")
+    assert manager.can_undo
+    assert manager.undo()
+    assert (ran, book.title) == (["host's"], "a")
+
+
+def test_what_was_undone_before_an_action_failed_can_be_redone(ctx: Any) -> None:
+    manager = ctx.undo_manager
+    done = ["a", "b", "c"]
+
+    def pop(what: str) -> None:
+        done.remove(what)
+        manager.register_undo(done.append, what)
+
+    def refuse() -> None:
+        raise KeyError("never")
+
+    with manager.group("Three"):
+        manager.register_undo(pop, "a")
+        manager.register_undo(refuse)
+        manager.register_undo(pop, "c")
+    with pytest.raises(CallbackError, match="never"):
+        manager.undo()
+    assert done == ["a", "b"], "the newest first, and no further"
+    assert (manager.can_undo, manager.can_redo, manager.is_undoing) == (True, True, False)
+    assert manager.undo()
+    assert done == ["b"]
+    assert manager.redo()
+    assert manager.redo()
+    assert done == ["b", "a", "c"]
