@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import corestone
-from corestone import Container, ContextNotification, Model, ValueChangeKind
+from corestone import Container, ContextNotification, Model, ValueChangeKind, log
 
 
 @pytest.fixture
@@ -465,3 +465,338 @@ def test_names_of_notifications(ctx: Any) -> None:
         assert isinstance(caught.value, KeyError)
     with pytest.raises(corestone.InvalidArgumentError, match="There is no function to call"):
         ctx.observe("did_save", None)
+
+
+# ---- what is told, and what is not
+
+
+def test_the_same_value_is_told_and_the_same_target_is_not(ctx: Any) -> None:
+    paris, ada = ctx.insert("Place", name="Paris"), ctx.insert("Person", name="Ada")
+    ada.home = paris
+    heard = Heard()
+    tokens = [ada.observe("name", heard), ada.observe("home", heard), paris.observe("people", heard)]
+    ada.name = "Ada"
+    ada.home = paris
+    paris.people.add(ada)
+    ada.age = 3
+    assert heard.take() == [("SETTING", "name", "Ada", "Ada", [])]
+    ctx.save()
+    assert heard == []
+    ada.home = None
+    # When both sides are done.
+    assert sorted(heard.take()) == [("REMOVAL", "people", [ada], None, []), ("SETTING", "home", paris, None, [])]
+    del tokens
+
+
+def test_both_sides_are_done_when_either_is_told(ctx: Any) -> None:
+    paris, rome, ada = ctx.insert("Place", name="P"), ctx.insert("Place", name="R"), ctx.insert("Person", name="Ada")
+    ada.home = paris
+    seen: list[Any] = []
+
+    def look(item: Any, change: Any) -> None:
+        seen.append((ada.home.name, set(paris.people), set(rome.people)))
+
+    tokens = [ada.observe("home", look), paris.observe("people", look), rome.observe("people", look)]
+    ada.home = rome
+    assert seen == [("R", set(), {ada})] * 3
+    seen.clear()
+    paris.people = {ada}
+    assert seen == [("P", {ada}, set())] * 3
+    del tokens
+
+
+@pytest.mark.parametrize("wrong", ["home", "friends"])
+def test_an_observer_of_what_comes_may_set_attributes_and_no_relationship(ctx: Any, wrong: str) -> None:
+    paris, rome = ctx.insert("Place", name="Paris"), ctx.insert("Place", name="Rome")
+    ada = ctx.insert("Person", name="Ada", home=paris)
+    told: list[Any] = []
+
+    def hear(item: Any, change: Any) -> None:
+        told.append((change.is_prior, change.old, change.new, ada.home))
+        if change.is_prior:
+            paris.name = "set before"
+            with pytest.raises(corestone.InvalidArgumentError, match="observe without the option prior"):
+                setattr(ada, wrong, rome if wrong == "home" else [ada])
+        else:
+            ada.friends = [ada]
+
+    token = ada.observe("home", hear, prior=True)
+    ada.home = rome
+    assert told == [(True, paris, None, paris), (False, paris, rome, rome)]
+    assert (paris.name, list(ada.friends)) == ("set before", [ada])
+    token.cancel()
+
+
+def test_an_observer_that_causes_what_it_observes_is_called_8_times(ctx: Any) -> None:
+    ada = ctx.insert("Person", name="Ada", age=0)
+    ctx.save()
+    calls: list[str] = []
+
+    def grow(item: Any, change: Any) -> None:
+        calls.append("value")
+        ada.age += 1
+
+    def again(context: Any, changes: Any) -> None:
+        calls.append("save")
+        ada.age += 1
+        ctx.save()
+
+    with ada.observe("age", grow):
+        ada.age = 1
+    assert (calls, ada.age) == (["value"] * 8, 9)
+    calls.clear()
+    with ctx.observe("did_save", again):
+        ctx.save()
+    assert calls == ["save"] * 8
+    assert not ctx.has_changes
+
+
+@pytest.mark.parametrize("how", ["rollback", "undo", "redo", "refresh", "merge", "policy"])
+def test_what_becomes_different_is_told_when_all_is_done(ctx: Any, how: str) -> None:
+    ctx.undo_manager = corestone.UndoManager()
+    paris, rome = ctx.insert("Place", name="Paris"), ctx.insert("Place", name="Rome")
+    ada = ctx.insert("Person", name="Ada", home=paris, age=1)
+    ctx.save()
+    before, after = ("Ada", paris, {ada}, set()), ("Eve", rome, set(), {ada})
+
+    def change(context: Any) -> None:
+        person = context.get(ada.id)
+        person.name, person.home = "Eve", context.get(rome.id)
+
+    def now() -> Any:
+        return (ada.name, ada.home, set(paris.people), set(rome.people))
+
+    assert now() == before
+    expected = after
+    if how in ("rollback", "undo", "redo"):
+        change(ctx)
+        ctx.process_pending_changes()
+        expected = before
+        if how == "redo":
+            ctx.undo()
+            expected = after
+    else:
+        other = ctx.container.context()
+        change(other)
+        other.save()
+    seen: list[Any] = []
+    own = [(ada, "name"), (ada, "home"), (ada, "age")]
+    lists = [(paris, "people"), (rome, "people")] if how in ("rollback", "undo", "redo") else []
+    tokens = [
+        item.observe(key, lambda _, change: seen.append((change.key_path, now()[:2]))) for item, key in own + lists
+    ]
+    if how == "refresh":
+        ctx.refresh_all()
+    elif how == "merge":
+        ctx.merge_changes({"updated": [ada.id, paris.id, rome.id]})
+    elif how == "policy":
+        ada.mood = "sad"
+        ada.friends = [ada]
+        ctx.save(merge_policy=corestone.MergePolicy.STORE_TRUMP)
+    else:
+        getattr(ctx, how)()
+    assert now() == expected
+    assert sorted(path for path, _ in seen) == ["home", "name", *(key for _, key in lists)]
+    assert [state for _, state in seen] == [expected[:2]] * len(seen)
+    del tokens
+
+
+@pytest.mark.parametrize("how", ["refresh", "merge"])
+def test_members_that_others_moved_are_told_by_lists_that_were_read(ctx: Any, how: str) -> None:
+    paris, rome, oslo = (ctx.insert("Place", name=name) for name in ("Paris", "Rome", "Oslo"))
+    ada = ctx.insert("Person", name="Ada", home=paris)
+    ctx.save()
+    assert [set(place.people) for place in (paris, rome, oslo)] == [{ada}, set(), set()]
+    other = ctx.container.context()
+    other.get(ada.id).home = other.get(rome.id)
+    other.save()
+    heard = Heard()
+    tokens = [place.observe("people", heard) for place in (paris, rome, oslo)]
+    if how == "refresh":
+        ctx.refresh_all()
+    else:
+        ctx.merge_changes({"updated": [ada.id, paris.id, rome.id, oslo.id]})
+    assert heard == [("REMOVAL", "people", [ada], None, []), ("INSERTION", "people", None, [ada], [])]
+    del tokens
+
+
+def selects(lines: list[str], table: str) -> int:
+    return sum(line.startswith("CoreData: sql: SELECT") and f"FROM {table} " in line for line in lines)
+
+
+def test_a_refresh_reads_what_is_observed_with_one_query_for_each_tree(ctx: Any) -> None:
+    people = [ctx.insert("Person", name=name) for name in "abcd"]
+    places = [ctx.insert("Place", name=name) for name in "xyz"]
+    ctx.save()
+    heard = Heard()
+    tokens = [item.observe("name", heard) for item in people[:3] + places[:2]]
+    with log.recorded() as lines:
+        ctx.refresh_all()
+    assert (selects(lines, "ZPERSON"), selects(lines, "ZPLACE")) == (1, 1)
+    # No fault where somebody observes, one where there is no observer.
+    assert [item.is_fault for item in people] == [False, False, False, True]
+    assert [item.is_fault for item in places] == [False, False, True]
+    assert heard == [], "what is as it was is not told"
+    for token in tokens:
+        token.cancel()
+    ctx.refresh_all()
+    assert people[0].is_fault
+
+
+def test_a_list_that_was_not_read_stays_so_unless_it_has_an_order(ctx: Any) -> None:
+    paris = ctx.insert("Place", name="Paris")
+    for name in "ab":
+        ctx.insert("Person", name=name, home=paris)
+        ctx.insert("Stop", name=name, place=paris)
+    ctx.save()
+    with ctx.container.context() as other:
+        again = other.get(paris.id)
+        heard = Heard()
+        tokens = [again.observe("people", heard), again.observe("stops", heard)]
+        new = other.insert("Person", name="c", home=again)
+        stop = other.insert("Stop", name="c", place=again)
+        assert again.has_fault("people")
+        assert not again.has_fault("stops")
+        assert heard == [("INSERTION", "people", None, [new], []), ("INSERTION", "stops", None, [stop], [2])]
+        other.rollback()
+        del tokens
+
+
+@pytest.mark.parametrize("end", ["delete", "reset"])
+def test_an_observed_object_stays_until_it_leaves_its_context(ctx: Any, end: str) -> None:
+    heard = Heard()
+    paris = ctx.insert("Place", name="Paris")
+    ctx.save()
+    identity = paris.id
+    token = paris.observe("name", heard)
+    del paris
+    gc.collect()
+    paris = ctx.registered(identity)
+    assert paris is not None, "what is observed stays"
+    if end == "reset":
+        ctx.reset()
+        # Another object stands for the row, which nobody observes.
+        ctx.get(identity).name = "Rome"
+        ctx.save()
+        assert ctx.get(identity).name == "Rome"
+    else:
+        ctx.delete(paris)
+        ctx.save()
+        assert ctx.registered(identity) is None
+    token.cancel()
+    assert heard == []
+
+
+def test_who_cannot_be_observed_is_named(ctx: Any) -> None:
+    ada = ctx.insert("Person", name="Ada")
+    for path, entity, key, message in [
+        ("nme", "Person", "nme", "did you mean"),
+        ("home.nme", "Place", "nme", "nme"),
+        ("friends.name", "Person", "friends.name", "leads to no single object; observe friends"),
+        ("home.people.name", "Place", "people.name", "leads to no single object; observe people"),
+        ("friends.@count", "Person", "friends.@count", "leads to no single object; observe friends"),
+        ("name.x", "Person", "name.x", "leads to no single object; observe name"),
+    ]:
+        with pytest.raises(corestone.InvalidArgumentError, match=message) as caught:
+            ada.observe(path, print)
+        assert (caught.value.entity, caught.value.key) == (entity, key), path
+    ctx.save()
+    ctx.delete(ada)
+    ctx.save()
+    with pytest.raises(corestone.ObjectGoneError) as gone:
+        ada.observe("name", print)
+    assert gone.value.code == 133000
+
+
+# ---- notifications
+
+
+def posts(context: Any) -> tuple[list[Any], list[Any]]:
+    """What a context posts from now on: names, and how many objects of each kind."""
+    told: list[Any] = []
+
+    def note(name: str) -> Any:
+        return context.observe(
+            name,
+            lambda _, changes: told.append(
+                (name, *(len(getattr(changes.ids, kind)) for kind in ("inserted", "updated", "deleted", "refreshed")))
+            ),
+        )
+
+    return told, [note(kind.name.lower()) for kind in ContextNotification]
+
+
+def test_what_a_save_of_nothing_or_one_that_fails_posts(ctx: Any) -> None:
+    ada = ctx.insert("Person", name="Ada")
+    ctx.save()
+    told, tokens = posts(ctx)
+    ctx.save()
+    assert told == [("did_save", 0, 0, 0, 0), ("did_save_object_ids", 0, 0, 0, 0)]
+    told.clear()
+    list(ctx.fetch("Person"))
+    assert told == []
+    ada.age = 1
+    list(ctx.fetch("Person"))
+    # The pending changes are processed before it; that is told, not the fetch.
+    assert told == [("objects_did_change", 0, 1, 0, 0)]
+    told.clear()
+    ada.name = None
+    with pytest.raises(corestone.ValidationError):
+        ctx.save()
+    assert [each[0] for each in told] == ["objects_did_change", "will_save"]
+    told.clear()
+    ada.name = "Eve"
+    ctx.save()
+    assert [each[0] for each in told] == ["objects_did_change", "will_save", "did_save", "did_save_object_ids"]
+    told.clear()
+    # Nothing to write, though something is changed.
+    ada.mood = "fine"
+    ctx.save()
+    assert [each[0] for each in told if each[0] != "will_save"] == [
+        "objects_did_change", "did_save", "did_save_object_ids"
+    ]  # fmt: skip
+    del tokens
+
+
+def test_what_a_will_save_callback_changes_is_saved_too(ctx: Any) -> None:
+    ada = ctx.insert("Person", name="Ada")
+
+    def stamp(own: Any, changes: Any) -> None:
+        assert (changes.inserted, changes.updated, changes.deleted) == ([], [], [])
+        if ada.age is None:
+            ada.age = 7
+            ctx.insert("Place", name="made within")
+
+    with ctx.observe("will_save", stamp):
+        ctx.save()
+    assert not ctx.has_changes
+    other = ctx.container.context()
+    assert other.get(ada.id).age == 7
+    assert other.count("Place", "name == 'made within'") == 1
+
+
+def test_a_merge_tells_ids_and_as_refreshed_what_was_read_here(ctx: Any) -> None:
+    people = [ctx.insert("Person", name=name) for name in "abcd"]
+    ctx.save()
+    other = ctx.container.context()
+    read, unread, mine, _ = (other.get(each.id) for each in people)
+    gone = people[3].id
+    assert [read.name, mine.name] == ["a", "c"]
+    mine.age = 5
+    heard: list[Any] = []
+    with other.observe("did_merge_object_ids", lambda _, changes: heard.append(changes)):
+        for each in people[:3]:
+            each.mood, each.age = "x", 3
+        ctx.delete(people[3])
+        new = ctx.insert("Person", name="new")
+        changes: dict[str, Any] = {}
+        with ctx.observe("did_save_object_ids", lambda _, told: changes.update(told.ids._asdict())):
+            ctx.save()
+        other.merge_changes({kind: changes[kind] for kind in ("inserted", "updated", "deleted")})
+    (told,) = heard
+    assert told.inserted_ids == [new.id]
+    assert set(told.updated_ids) == {each.id for each in people[:3]}
+    assert told.deleted_ids == [gone]
+    assert set(told.refreshed_ids) == {read.id, mine.id}
+    assert (told.inserted, told.updated, told.refreshed) == ([], [], [])
+    assert unread.is_fault

@@ -574,3 +574,40 @@ def test_what_was_undone_before_an_action_failed_can_be_redone(ctx: Any) -> None
     assert manager.redo()
     assert manager.redo()
     assert done == ["b", "a", "c"]
+
+
+def test_notifications_come_in_the_order_of_what_happens() -> None:
+    manager = UndoManager()
+    heard: list[str] = []
+    tokens = [manager.observe(kind, lambda _, kind=kind: heard.append(kind.name.lower())) for kind in UndoNotification]
+    closed = ["will_close_group", "did_close_group"]
+
+    def taken() -> list[str]:
+        found = list(heard)
+        heard.clear()
+        return found
+
+    def again() -> None:
+        manager.register_undo(again)
+
+    with manager.group():
+        again()
+        assert taken() == ["checkpoint", "did_open_group"]
+    assert taken() == ["checkpoint", *closed]
+    manager.undo()
+    assert taken() == ["checkpoint", "will_undo", "did_open_group", *closed, "did_undo"]
+    manager.redo()
+    assert taken() == ["checkpoint", "will_redo", "did_open_group", *closed, "did_redo"]
+    again()
+    assert taken() == ["did_open_group"]
+    manager.undo()
+    assert taken() == ["checkpoint", *closed, "will_undo", "did_open_group", *closed, "did_undo"]
+    manager.redo()
+    manager.remove_all_actions()
+    taken()
+    assert not manager.undo()
+    assert taken() == ["checkpoint"]
+    for token in tokens:
+        token.cancel()
+    again()
+    assert taken() == []
