@@ -4,6 +4,8 @@
  */
 #include "company.h"
 
+#include <sqlite3.h>
+#include <stdio.h>
 #include <string.h>
 
 static size_t changed(const cst_context *context, uint32_t which) {
@@ -303,6 +305,55 @@ static void an_interrupt_cancels_a_save(void) {
     company_close(&c);
 }
 
+static bool stop_later(void *userdata) { return --*(int *)userdata < 0; }
+
+/* What is stopped in its middle has changed nothing, and can be done again. */
+static void an_interrupt_leaves_all_as_it_was(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    enum { ROWS = 20000 };
+    const cst_key keys[] = {c.name};
+    static cst_value values[ROWS];
+    for (int i = 0; i < ROWS; i++)
+        values[i] = value_text("somebody");
+    OK(cst_context_insert_many(c.context, c.employee, ROWS, 1, keys, values, NULL, E));
+    cst_context *other = company_context(&c, CST_QUEUE_CALLER);
+    int left = 1;
+    OK(cst_context_set_interrupt(c.context, stop_later, &left, NULL, E));
+    CHECK_STATUS(CST_E_CANCELLED, cst_context_save(c.context, E));
+    CHECK_INT(CST_CODE_SQLITE, cst_error_code(check_error()));
+    CHECK_INT(SQLITE_INTERRUPT, cst_error_sqlite_code(check_error()));
+    CHECK_TEXT(check_path("a.sqlite"), cst_error_file(check_error()));
+    CHECK_INT(ROWS, changed(c.context, CST_CHANGED_INSERTED));
+    CHECK(has_changes(c.context));
+    CHECK_INT(0, company_count(other, c.employee, NULL));
+    left = INT32_MAX; /* asked, and never stopped by it */
+    save(c.context);
+    CHECK(left < INT32_MAX);
+    CHECK_INT(ROWS, company_count(other, c.employee, NULL));
+    OK(cst_context_reset(c.context, E));
+
+    cst_fetch_request *request = company_by_number(&c);
+    cst_predicate *predicate = NULL;
+    /* Each row takes its time, and all together far more than it takes to be asked. */
+    char words[40 * 40] = "name == 'x'";
+    for (int i = 0; i < 40; i++)
+        snprintf(words + strlen(words), sizeof words - strlen(words), " OR name CONTAINS[cd] 'x%d'", i);
+    OK(cst_predicate_parse(text(words), 0, NULL, &predicate, E));
+    OK(cst_fetch_request_set_predicate(request, predicate, E));
+    cst_results *results = NULL;
+    uint64_t count = 0;
+    left = 0;
+    CHECK_STATUS(CST_E_CANCELLED, cst_context_fetch(c.context, request, &results, E));
+    CHECK(results == NULL);
+    left = 0;
+    CHECK_STATUS(CST_E_CANCELLED, cst_context_count(c.context, request, &count, E));
+    CHECK_INT(0, changed(c.context, CST_CHANGED_REGISTERED));
+    OK(cst_context_set_interrupt(c.context, NULL, NULL, NULL, E));
+    CHECK_INT(ROWS, company_count(c.context, c.employee, NULL));
+    cst_release(predicate), cst_release(request), cst_release(other);
+    company_close(&c);
+}
+
 static int destroyed;
 static void count_destroy(void *userdata) {
     (void)userdata;
@@ -521,6 +572,7 @@ int main(int argc, char **argv) {
     RUN(deleting_what_another_changed_is_a_conflict);
     RUN(objects_of_another_context_are_refused);
     RUN(an_interrupt_cancels_a_save);
+    RUN(an_interrupt_leaves_all_as_it_was);
     RUN(an_interrupt_is_destroyed_once);
     RUN(numbers_that_name_nothing_are_refused);
     RUN(each_set_of_changed_objects_is_its_own);

@@ -21,8 +21,10 @@ from corestone import (
     ModelError,
     ObjectGoneError,
     Sort,
+    Status,
     TypeMismatchError,
     ValidationError,
+    log,
 )
 
 
@@ -446,3 +448,181 @@ def test_the_first_of_an_order(staff: Context) -> None:
     assert staff.first("Employee", sort="age").name == "Chloé"
     assert staff.first("Employee", "age > %d", 100) is None
     assert staff.first("Employee", "age < %d", 36, sort=Sort("age", descending=True)).name == "Elena"
+
+
+# ---- what a context keeps, and what it forgets
+
+
+def test_objects_of_ids_are_got_without_asking_the_store(staff: Context) -> None:
+    ada = staff.first("Employee", "name == 'Ada'").id
+    missing = ada.uri.rsplit("/", 1)[0] + "/p99999"
+    other = staff.container.context()
+    with log.recorded() as lines:
+        assert other.registered(ada) is None
+        got = other.get(ada)
+        assert got.is_fault
+        assert other.registered(ada) is got
+        assert other.get(missing).is_fault
+    assert lines == []
+    assert not other.existing(ada).is_fault
+    with pytest.raises(ObjectGoneError) as caught:
+        other.existing(missing)
+    error = caught.value
+    assert (error.status, error.code, error.entity, error.object_uri) == (
+        Status.OBJECT_GONE, 133000, "Employee", missing
+    )  # fmt: skip
+    assert error.key is None
+    assert missing in error.message
+
+
+def test_an_object_that_was_never_saved_is_forgotten(staff: Context) -> None:
+    sales, ada = staff.first("Department", "name == 'Sales'"), staff.first("Employee", "name == 'Ada'")
+    members = set(sales.employees)
+    new = staff.insert("Employee", name="New", department=sales, manager=None, projects=list(ada.projects))
+    task = staff.insert("Task", title="t", owner=new)
+    staff.process_pending_changes()
+    assert sales in staff.updated
+    staff.delete(new)
+    staff.process_pending_changes()
+    # Its task goes with it, by the delete rule.
+    for item, key in ((new, "name"), (task, "title")):
+        with pytest.raises(ObjectGoneError):
+            _ = item[key]
+    assert (list(staff.inserted), list(staff.deleted)) == ([], [])
+    assert not staff.has_persistent_changes
+    assert set(sales.employees) == members
+    saved: list[Any] = []
+    with staff.observe("did_save", lambda _, changes: saved.append(changes.ids)):
+        staff.save()
+    assert [(ids.inserted, ids.deleted) for ids in saved] == [([], [])]
+    assert staff.container.context().count("Employee") == 6
+
+
+def test_a_refresh_without_merge_drops_changes_of_both_sides(staff: Context) -> None:
+    ada = staff.first("Employee", "name == 'Ada'")
+    research, sales = (staff.first("Department", f"name == '{name}'") for name in ("R&D", "Sales"))
+    assert ada in research.employees
+    ada.department, ada.age = sales, 99
+    assert ada in sales.employees
+    staff.refresh(ada, merge=False)
+    assert (ada.department, ada.age) == (research, 36)
+    assert ada in research.employees
+    assert ada not in sales.employees
+    assert not staff.has_persistent_changes
+    staff.save()
+    assert staff.container.context().get(ada.id).department.name == "R&D"
+    new = staff.insert("Employee", name="New", age=5, department=sales)
+    staff.refresh(new, merge=False)
+    assert (new.name, new.age, new.is_inserted) == ("New", 5, True)
+    staff.save()
+    assert staff.count("Employee", "name == 'New' AND age == 5") == 1
+
+
+def test_refreshing_all_keeps_changes_and_the_save_tells_of_rows_that_are_gone(staff: Context) -> None:
+    ada, boris = (staff.first("Employee", f"name == '{name}'") for name in ("Ada", "Boris"))
+    assert not ada.is_fault
+    assert not boris.is_fault
+    other = staff.container.context()
+    other.get(ada.id).nickname = "theirs"
+    other.delete(other.get(boris.id))
+    other.save()
+    ada.age, boris.age = 1, 2
+    new = staff.insert("Project", title="new")
+    staff.refresh_all()
+    assert (ada.age, ada.nickname, boris.age, new.title) == (1, "theirs", 2, "new")
+    assert (ada.is_updated, boris.is_updated, new.is_inserted) == (True, True, True)
+    with pytest.raises(ConflictError) as caught:
+        staff.save()
+    error = caught.value
+    assert error.code == 133020
+    assert {each.object_uri for each in error.details or [error]} == {boris.id.uri}
+    assert other.count("Project", "title == 'new'") == 0
+    staff.rollback()
+    assert ada.nickname == "theirs"
+
+
+def test_each_object_of_a_conflict_has_its_detail(staff: Context) -> None:
+    people = list(staff.fetch("Employee", "age < 50", sort="name"))
+    other = staff.container.context()
+    for person in other.fetch("Employee", "age < 50"):
+        person.nickname = "theirs"
+    other.save()
+    for person in people:
+        person.nickname = "mine"
+    staff.insert("Project", title="new")
+    with pytest.raises(ConflictError) as caught:
+        staff.save()
+    error = caught.value
+    assert (error.code, len(people)) == (133020, 4)
+    assert sorted(each.object_uri for each in error.details) == sorted(person.id.uri for person in people)
+    for each in error.details:
+        assert (each.status, each.code, each.entity) == (Status.CONFLICT, 133020, "Employee")
+        assert isinstance(each, ConflictError)
+        assert [detail.key for detail in each.details] == ["nickname"]
+    assert other.count("Project", "title == 'new'") == 0
+    assert len(staff.updated) >= 4
+    assert len(staff.inserted) == 1
+    staff.refresh(people[0], merge=False)
+    assert people[0].nickname == "theirs"
+    for person in people[1:]:
+        staff.refresh(person, merge=True)
+        assert person.nickname == "mine"
+    staff.save()
+    other.refresh_all()
+    assert sorted(each.nickname for each in other.fetch("Employee", "age < 50")) == ["mine"] * 3 + ["theirs"]
+
+
+def test_permanent_ids_write_nothing(staff: Context) -> None:
+    new, later = staff.insert("Project", title="new"), staff.insert("Project", title="later")
+    staff.obtain_permanent_ids([new])
+    assert (new.is_inserted, new.id.is_temporary, later.id.is_temporary) == (True, False, True)
+    assert list(staff.inserted) in ([new, later], [later, new])
+    assert staff.container.context().count("Project", "title == 'new'") == 0
+    with pytest.raises(ObjectGoneError):
+        staff.container.context().existing(new.id)
+    identity = new.id
+    staff.save()
+    assert new.id == identity
+    assert staff.container.context().existing(identity).title == "new"
+
+
+def test_delete_rules_run_when_pending_changes_are_processed(staff: Context) -> None:
+    ada = staff.first("Employee", "name == 'Ada'")
+    tasks = list(ada.tasks)
+    staff.delete(ada)
+    assert (ada.is_deleted, [task.is_deleted for task in tasks]) == (True, [False] * 3)
+    staff.process_pending_changes()
+    assert [task.is_deleted for task in tasks] == [True] * 3
+    assert set(staff.deleted) == {ada, *tasks}
+    staff.rollback()
+    assert list(ada.tasks) == tasks
+
+
+def test_who_cannot_be_inserted_is_named(staff: Context) -> None:
+    abstract = Model({"Base": {"@abstract": True, "name": "string"}, "Item": {"@parent": "Base"}})
+    with Container(abstract, "anywhere", type="InMemory") as container:
+        context = container.context()
+        with pytest.raises(InvalidArgumentError) as caught:
+            context.insert("Base")
+        assert caught.value.entity == "Base"
+        assert "insert one of its subentities (Item)" in caught.value.message
+        assert not context.has_changes
+    with pytest.raises(InvalidArgumentError, match="Item belongs to another model") as foreign:
+        staff.insert(abstract["Item"])
+    assert foreign.value.entity == "Item"
+    assert not staff.has_changes
+
+
+def test_a_closed_context_refuses_and_its_objects_are_gone(staff: Context) -> None:
+    ada = staff.first("Employee", "name == 'Ada'")
+    child = staff.child()
+    theirs = child.get(ada.id)
+    staff.close()
+    for item in (ada, theirs):
+        with pytest.raises(ObjectGoneError):
+            _ = item.name
+    for context in (staff, child):
+        assert context.is_closed
+        for call in (context.save, context.rollback, context.reset, lambda context=context: context.count("Employee")):
+            with pytest.raises(InvalidHandleError):
+                call()
