@@ -5,12 +5,26 @@ from __future__ import annotations
 import copy
 import itertools
 import pickle
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from corestone import Container, Context, InvalidHandleError, Model, ModelError, ObjectGoneError, TypeMismatchError
+from corestone import (
+    Container,
+    Context,
+    CorestoneError,
+    InvalidArgumentError,
+    InvalidHandleError,
+    Model,
+    ModelError,
+    ObjectGoneError,
+    TypeMismatchError,
+    ValidationError,
+    log,
+)
 from corestone.object import context_of, object_id, state
 
 
@@ -453,3 +467,254 @@ def test_plans_of_many_sets_of_names(staff: Context) -> None:
         new = {name: "x" if name == "nickname" else number for name in chosen}
         ada.set(**new)
         assert ada.to_dict(*chosen) == new
+
+
+# ---- what is refused, and what is left as it was
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "kind", "code", "message"),
+    [
+        ("age", 32768, ValidationError, 1610, "Employee.age is Integer 16: 32768 is too large, -32768 to 32767 fit"),
+        ("age", -32769, ValidationError, 1620, "Employee.age is Integer 16: -32769 is too small, -32768 to 32767 fit"),
+        ("badge", 2**31, ValidationError, 1610, "2147483648 is too large"),
+        ("badge", -(2**31) - 1, ValidationError, 1620, "-2147483649 is too small"),
+        ("age", 1.5, TypeMismatchError, 0, "Employee.age is Integer 16 and takes no floating-point number (1.5)"),
+        ("name", 7, TypeMismatchError, 0, "Employee.name is String and takes no integer (7)"),
+        ("active", 2, TypeMismatchError, 0, "Employee.active is Boolean and takes no integer (2)"),
+        ("department", "x", TypeMismatchError, 0, "Employee.department is a relationship to Department"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_told_and_changes_nothing(
+    staff: Context, key: str, value: Any, kind: type[CorestoneError], code: int, message: str
+) -> None:
+    ada = staff.first("Employee", "name == 'Ada'")
+    before = ada[key]
+    for change in (
+        lambda: ada.set(nickname="changed", **{key: value}),
+        lambda: ada.__setitem__(key, value),
+        lambda: setattr(ada, key, value),
+        lambda: ada.set_primitive(key, value),
+    ):
+        with pytest.raises(kind) as caught:
+            change()
+        error = caught.value
+        assert (error.code, error.entity, error.key, error.value) == (code, "Employee", key, value)
+        assert message in error.message
+        assert (ada[key], ada.nickname) == (before, None)
+    assert not staff.has_changes
+
+
+@pytest.mark.parametrize(("key", "lowest", "highest"), [("age", -(2**15), 2**15 - 1), ("badge", -(2**31), 2**31 - 1)])
+def test_the_ends_of_a_range_fit(staff: Context, key: str, lowest: int, highest: int) -> None:
+    ada = staff.first("Employee", "name == 'Ada'")
+    for value in (lowest, highest):
+        ada[key] = value
+        staff.save()
+        assert staff.container.context().get(ada.id)[key] == value
+
+
+def test_an_object_of_the_wrong_entity_is_told(staff: Context) -> None:
+    ada, project = staff.first("Employee", "name == 'Ada'"), staff.first("Project")
+    before = (ada.department, ada.manager, list(ada.tasks))
+    for key, value, target in [
+        ("department", project, "Department"), ("manager", ada, "Manager"), ("tasks", [project], "Task")
+    ]:  # fmt: skip
+        with pytest.raises(TypeMismatchError, match=rf"Employee\.{key} leads to {target}, not to") as caught:
+            ada[key] = value
+        error = caught.value
+        wrong = value[0] if isinstance(value, list) else value
+        assert (error.entity, error.key, error.object_uri) == ("Employee", key, ada.id.uri)
+        assert str(error.value) == wrong.id.uri
+    assert (ada.department, ada.manager, list(ada.tasks)) == before
+    assert not staff.has_changes
+
+
+# ---- what differs
+
+
+def test_an_object_that_was_never_saved_differs_by_all_that_it_has(staff: Context) -> None:
+    sales = staff.first("Department", "name == 'Sales'")
+    new = staff.insert("Employee", name="New", department=sales)
+    assert new.changed_values() == {"name": "New", "age": 0, "active": True, "department": sales}
+    assert new.committed_values("name", "age", "department") == {"name": None, "age": None, "department": None}
+    assert set(new.committed_values().values()) == {None}
+    assert new.has_persistent_changed_values
+    staff.save()
+    assert new.changed_values() == {}
+    assert new.committed_values("name", "age", "department") == {"name": "New", "age": 0, "department": sales.id}
+    new.name, new.age = "other", 7
+    assert (new.is_changed("name"), new.is_changed("badge")) == (True, False)
+    new.name, new.age = "New", 0
+    # A mere mark stays; by value there is no difference.
+    assert new.has_changes
+    assert new.changed_values() == {}
+    assert not new.has_persistent_changed_values
+    staff.save()
+    assert staff.container.context().get(new.id).name == "New"
+
+
+def test_values_before_the_event_are_those_since_changes_were_processed(staff: Context) -> None:
+    ada = staff.first("Employee", "name == 'Ada'")
+    ada.age, ada.nickname = 1, "x"
+    ada.age = 2
+    assert ada.changed_values_for_current_event() == {"age": 36, "nickname": None}
+    staff.process_pending_changes()
+    assert ada.changed_values_for_current_event() == {}
+    ada.age = 3
+    assert ada.changed_values_for_current_event() == {"age": 2}
+    assert ada.changed_values() == {"age": 3, "nickname": "x"}
+    assert ada.committed_values("age", "nickname") == {"age": 36, "nickname": None}
+
+
+def test_differences_fire_no_fault_of_a_relationship(staff: Context) -> None:
+    other = staff.container.context()
+    ada = other.first("Employee", "name == 'Ada'")
+    assert ada.name == "Ada"
+    with log.recorded() as lines:
+        assert ada.changed_values() == {}
+        everything = ada.committed_values()
+        assert not {"tasks", "projects"} & set(everything)
+        assert everything["department"] is not None
+        assert not ada.has_persistent_changed_values
+        assert (ada.has_fault("tasks"), ada.has_fault("department")) == (True, True)
+    assert lines == []
+    assert ada.committed_values("tasks")["tasks"] == [task.id for task in ada.tasks]
+    assert "tasks" in ada.committed_values()
+
+
+# ---- IDs
+
+
+def test_an_id_that_was_copied_before_the_save_stays_temporary(staff: Context) -> None:
+    new = staff.insert("Project", title="new")
+    before = new.id
+    assert before == new.id
+    assert hash(before) == hash(new.id)
+    assert re.fullmatch(r"x-coredata:///Project/t[0-9A-F-]+", before.uri)
+    staff.save()
+    after = new.id
+    assert (before.is_temporary, after.is_temporary) == (True, False)
+    assert before != after
+    assert re.fullmatch(rf"x-coredata://{staff.container.store.identifier}/Project/p\d+", after.uri)
+    assert (before.entity_name, after.entity_name) == ("Project", "Project")
+    again = staff.container.object_id(after.uri)
+    assert (again, hash(again)) == (after, hash(after))
+    assert staff.container.context().existing(after.uri).id == after
+    assert staff.first("Project", "title != 'new'").id != after
+
+
+def test_an_object_that_left_is_a_fault_without_a_context(staff: Context) -> None:
+    ada, boris = (staff.first("Employee", f"name == '{name}'") for name in ("Ada", "Boris"))
+    new = staff.insert("Project", title="new")
+    ada.age = 1
+    staff.delete(boris)
+    assert (ada.is_updated, boris.is_deleted, new.is_inserted) == (True, True, True)
+    identity = ada.id
+    staff.reset()
+    for item in (ada, boris, new):
+        assert (item.is_fault, item.has_changes, item.is_inserted, item.is_updated, item.is_deleted) == (
+            True, False, False, False, False
+        )  # fmt: skip
+        key = "title" if item is new else "name"
+        for use in (lambda item=item, key=key: item[key], lambda item=item, key=key: item.set(**{key: "x"})):
+            with pytest.raises(ObjectGoneError) as caught:
+                use()
+            assert (caught.value.code, caught.value.entity) == (133000, item.entity_name)
+    assert staff.get(identity) is not ada
+    assert staff.get(identity).age == 36
+
+
+# ---- clones
+
+
+CLONED: dict[str, dict[str, Any]] = {
+    "Order": {
+        "@unique": ["code"],
+        "code": "string?",
+        "note": "string? = usual",
+        "mood": "string? transient",
+        "shout": "derived string? = uppercase:(note)",
+        "lines": "to-many ordered Line inverse order",
+        "bill": "to-one Bill? inverse order",
+        "tags": "to-many Tag inverse orders",
+    },
+    "Line": {
+        "@unique": [["order", "position"], ["serial"]],
+        "position": "int?",
+        "serial": "string?",
+        "order": "to-one Order? inverse lines",
+    },
+    "Bill": {"total": "int?", "order": "to-one Order? inverse bill"},
+    "Tag": {"name": "string?", "orders": "to-many Order inverse tags"},
+}
+
+
+@pytest.fixture
+def order(tmp_path: Path) -> Iterator[Any]:
+    with Container(Model(CLONED), tmp_path / "a.store", unsaved="discard") as container:
+        ctx = container.context()
+        item = ctx.insert("Order", code="x", note="n")
+        item.lines = [ctx.insert("Line", position=number, serial=f"s{number}") for number in (3, 1, 2)]
+        item.bill, item.tags = ctx.insert("Bill", total=5), [ctx.insert("Tag", name="t")]
+        ctx.save()
+        item.mood = "calm"
+        yield item
+
+
+def test_a_clone_has_what_can_be_shared_and_takes_nothing_away(order: Any) -> None:
+    order.note = None
+    copy = order.clone()
+    assert (copy.note, copy.mood, copy.code) == (None, "calm", None)
+    assert copy.shout is None
+    assert set(copy.tags) == set(order.tags)
+    # The target of a one-to-one and the members of a one-to-many relationship stay the original's.
+    assert (copy.bill, list(copy.lines)) == (None, [])
+    assert (order.bill.total, [line.position for line in order.lines]) == (5, [3, 1, 2])
+    whole = order.clone(keeps_unique=True)
+    assert whole.code == "x"
+    order.context.delete(whole)
+    order.context.save()
+    assert copy.shout is None
+    copy.note = "later"
+    order.context.save()
+    assert copy.shout == "LATER"
+
+
+def test_constraints_with_a_cloned_target_keep_their_values(order: Any) -> None:
+    copy = order.clone(depth=1)
+    lines = list(copy.lines)
+    # By position they are unique within their order, which is another one; the serial would be there twice.
+    assert [(line.position, line.serial, line.order) for line in lines] == [(n, None, copy) for n in (3, 1, 2)]
+    assert (copy.bill.total, copy.bill.order, copy.bill != order.bill) == (5, copy, True)
+    assert not set(copy.tags) & set(order.tags)
+    alone = order.lines[0].clone()
+    assert (alone.position, alone.serial, alone.order) == (None, None, order)
+
+
+def test_a_clone_leaves_out_what_is_deleted(order: Any) -> None:
+    ctx = order.context
+    gone = order.lines[1]
+    ctx.delete(gone)
+    assert [line.position for line in order.clone(depth=1).lines] == [3, 2]
+    ctx.process_pending_changes()
+    assert [line.position for line in order.clone(depth=1).lines] == [3, 2]
+    with pytest.raises(InvalidArgumentError, match="this Line is deleted and cannot be cloned; roll back") as caught:
+        gone.clone()
+    assert (caught.value.entity, caught.value.object_uri) == ("Line", gone.id.uri)
+
+
+def test_a_clone_that_fails_leaves_nothing_behind(order: Any) -> None:
+    ctx = order.context
+    ctx.process_pending_changes()
+    for including, entity, key in [
+        (["lines.position"], "Line", "lines.position"), (["note"], "Order", "note"), (["lines", "linse"], "Order", "linse")
+    ]:  # fmt: skip
+        with pytest.raises(InvalidArgumentError) as caught:
+            order.clone(depth=1, including=including)
+        assert (caught.value.entity, caught.value.key) == (entity, key)
+        assert list(ctx.inserted) == []
+    # A depth below what is included ends there.
+    copy = order.clone(depth=1, including=["tags.orders"])
+    assert [tag.name for tag in copy.tags] == ["t"]
+    assert len(ctx.inserted) == 2
