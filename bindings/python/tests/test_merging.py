@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import pickle
 import weakref
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,9 @@ from corestone import (
     MergePolicy,
     MergePolicyType,
     Model,
+    ObjectGoneError,
     PropertyDifference,
+    Status,
 )
 
 ITEMS: dict[str, dict[str, Any]] = {
@@ -327,3 +330,379 @@ def test_each_store_tells_its_outcome(tmp_path: Path) -> None:
         ctx.save(merge_policy=MergePolicy.ROLLBACK)
         assert not ctx.has_changes
         assert container.context().count("Note") == 1
+
+
+# ---- the tables of docs/reference/merging.md
+
+
+TYPES = ["STORE_TRUMP", "OBJECT_TRUMP", "OVERWRITE", "ROLLBACK"]
+ROW: dict[str, dict[str, Any]] = {
+    "Row": {
+        "both": "string?",
+        "theirs": "string?",
+        "mine": "string?",
+        "none": "string?",
+        "group": "to-one Group? inverse rows",
+    },
+    "Group": {"name": "string?", "rows": "to-many ordered Row inverse group", "tags": "to-many Tag inverse groups"},
+    "Tag": {"name": "string?", "groups": "to-many Group inverse tags"},
+}
+
+
+@pytest.fixture(params=["SQLite", "XML"])
+def rows(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Container]:
+    with Container(Model(ROW), tmp_path / "s.store", type=request.param, unsaved="discard") as container:
+        yield container
+
+
+def values(row: Any) -> tuple[Any, ...]:
+    return row.both, row.theirs, row.mine, row.none
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        ("ERROR", None),
+        ("STORE_TRUMP", ("T", "T", "M", "0")),
+        ("OBJECT_TRUMP", ("M", "T", "M", "0")),
+        ("OVERWRITE", ("M", "0", "M", "0")),
+        ("ROLLBACK", ("T", "T", "0", "0")),
+    ],
+)
+def test_each_type_settles_each_kind_of_property(
+    rows: Container, policy: str, expected: tuple[str, ...] | None
+) -> None:
+    ctx, other = rows.context(), rows.context()
+    row = ctx.insert("Row", both="0", theirs="0", mine="0", none="0")
+    ctx.save()
+    same = other.get(row.id)
+    same.both = same.theirs = "T"
+    other.save()
+    row.both = row.mine = "M"
+    ctx.merge_policy = MergePolicyType[policy]
+    if expected is None:
+        with pytest.raises(ConflictError) as raised:
+            ctx.save()
+        assert raised.value.code == 133020
+        assert values(row) == ("M", "0", "M", "0")
+        assert row.has_changes
+        expected = ("T", "T", "0", "0")
+    else:
+        ctx.save()
+        assert values(row) == expected
+        assert not ctx.has_changes
+    assert values(rows.context().get(row.id)) == expected
+
+
+@pytest.mark.parametrize("policy", TYPES)
+def test_members_merge_by_what_came_and_went(rows: Container, policy: str) -> None:
+    ctx, other = rows.context(), rows.context()
+    tags = {name: ctx.insert("Tag", name=name) for name in ("kept", "mine-", "theirs-", "mine+", "theirs+")}
+    group = ctx.insert("Group", name="0", tags=[tags["kept"], tags["mine-"], tags["theirs-"]])
+    ctx.save()
+    same = other.get(group.id)
+    same.name = "T"
+    same.tags = [other.get(tags[name].id) for name in ("kept", "mine-", "theirs+")]
+    other.save()
+    group.name = "M"
+    group.tags = [tags[name] for name in ("kept", "theirs-", "mine+")]
+    ctx.save(merge_policy=MergePolicyType[policy])
+    expected = {"kept", "mine-", "theirs+"} if policy == "ROLLBACK" else {"kept", "mine+", "theirs+"}
+    assert {tag.name for tag in group.tags} == expected
+    assert {tag.name for tag in rows.context().get(group.id).tags} == expected
+
+
+@pytest.mark.parametrize(("policy", "wins"), list(zip(TYPES, ["theirs", "mine", "mine", "theirs"])))
+def test_an_order_that_was_made_here_stays_where_the_object_wins(rows: Container, policy: str, wins: str) -> None:
+    ctx, other = rows.context(), rows.context()
+    members = {name: ctx.insert("Row", both=name) for name in "abc"}
+    group = ctx.insert("Group", name="0", rows=list(members.values()))
+    ctx.save()
+    same = other.get(group.id)
+    same.name, same.rows = "T", [other.get(members[name].id) for name in "cab"]
+    other.save()
+    group.name, group.rows = "M", [members[name] for name in "bca"]
+    ctx.save(merge_policy=MergePolicyType[policy])
+    expected = "cab" if wins == "theirs" else "bca"
+    assert "".join(row.both for row in group.rows) == expected
+    assert "".join(row.both for row in rows.context().get(group.id).rows) == expected
+
+
+@pytest.mark.parametrize("here", ["changed", "deleted"])
+@pytest.mark.parametrize("there", ["changed", "deleted"])
+@pytest.mark.parametrize("policy", ["ERROR", *TYPES])
+def test_each_type_settles_what_one_side_deleted(rows: Container, policy: str, there: str, here: str) -> None:
+    ctx, other = rows.context(), rows.context()
+    row = ctx.insert("Row", both="0", theirs="0")
+    ctx.save()
+    identity = row.id
+
+    def make(context: Context, item: Any, what: str, name: str) -> None:
+        if what == "deleted":
+            context.delete(item)
+        else:
+            item.both = name
+
+    make(other, other.get(identity), there, "T")
+    other.save()
+    make(ctx, row, here, "M")
+    ctx.merge_policy = MergePolicyType[policy]
+    expected: str | None = {
+        ("deleted", "changed"): {"OBJECT_TRUMP": "M", "OVERWRITE": "M"}.get(policy),
+        ("deleted", "deleted"): None,
+        ("changed", "deleted"): "T" if policy == "ROLLBACK" else None,
+        ("changed", "changed"): "T" if policy in ("STORE_TRUMP", "ROLLBACK") else "M",
+    }[there, here]
+    if policy == "ERROR" and (there, here) != ("deleted", "deleted"):
+        with pytest.raises(ConflictError) as raised:
+            ctx.save()
+        (conflict,) = raised.value.conflicts
+        assert isinstance(conflict, MergeConflict)
+        assert (conflict.object_id, conflict.old_version > 0) == (identity, True)
+        assert (conflict.new_version == 0) is (there == "deleted")
+        assert ctx.has_changes
+        return
+    ctx.save()
+    assert not ctx.has_changes
+    fresh = rows.context()
+    if expected is None:
+        assert fresh.count("Row") == 0
+        with pytest.raises(ObjectGoneError):
+            _ = row.both
+    else:
+        assert row.id == identity
+        assert (row.both, row.theirs, row.is_deleted) == (expected, "0", False)
+        assert (fresh.existing(identity).both, fresh.count("Row")) == (expected, 1)
+
+
+def test_a_deletion_that_stands_applies_the_delete_rules_again(tmp_path: Path) -> None:
+    model = Model(
+        {
+            "List": {"name": "string?", "items": "to-many Item inverse list delete cascade"},
+            "Item": {"name": "string?", "list": "to-one List? inverse items"},
+        }
+    )
+    with Container(model, tmp_path / "s.sqlite", unsaved="discard") as container:
+        ctx, other = container.context(), container.context()
+        mine = ctx.insert("List", name="0", items=[ctx.insert("Item", name="old")])
+        ctx.save()
+        same = other.get(mine.id)
+        same.name = "T"
+        other.insert("Item", name="new", list=same)
+        other.save()
+        ctx.delete(mine)
+        ctx.process_pending_changes()
+        assert len(ctx.deleted) == 2
+        ctx.save(merge_policy=MergePolicyType.OBJECT_TRUMP)
+        assert (container.context().count("List"), container.context().count("Item")) == (0, 0)
+
+
+# ---- unique values
+
+
+UNIQUE = {"Tag": {"@unique": ["name"], "name": "string?", "colour": "string? = white", "note": "string?"}}
+
+
+@pytest.fixture
+def tags(tmp_path: Path) -> Iterator[Container]:
+    with Container(Model(UNIQUE), tmp_path / "s.sqlite", unsaved="discard") as container:
+        context = container.context()
+        context.insert("Tag", name="red", colour="#f00", note="stored")
+        context.save()
+        yield container
+
+
+def stored_tags(container: Container) -> list[tuple[Any, ...]]:
+    return [(tag.name, tag.colour, tag.note) for tag in container.context().fetch("Tag", sort="name")]
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        ("STORE_TRUMP", ("red", "#f00", "stored")),
+        ("OBJECT_TRUMP", ("red", "white", "stored")),
+        ("OVERWRITE", ("red", "white", None)),
+        ("ROLLBACK", None),
+    ],
+)
+def test_a_new_object_with_values_of_a_stored_one(
+    tags: Container, policy: str, expected: tuple[Any, ...] | None, is_known: bool
+) -> None:
+    ctx = tags.context()
+    known = ctx.first("Tag") if is_known else None
+    stored = tags.context().first("Tag").id
+    new = ctx.insert("Tag", name="red")
+    temporary = new.id
+    ctx.save(merge_policy=MergePolicyType[policy])
+    assert not ctx.has_changes
+    assert stored_tags(tags) == [expected or ("red", "#f00", "stored")]
+    if expected is None:
+        with pytest.raises(ObjectGoneError):
+            _ = new.name
+        return
+    kept = known if known is not None else new
+    assert kept.id == stored
+    assert (kept.name, kept.colour, kept.note) == expected
+    assert ctx.get(temporary) is kept
+    if known is not None:
+        with pytest.raises(ObjectGoneError):
+            _ = new.name
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        ("STORE_TRUMP", [("blue", "changed", None), ("red", "#f00", "stored")]),
+        ("OBJECT_TRUMP", [("red", "changed", None)]),
+        ("OVERWRITE", [("red", "changed", None)]),
+        ("ROLLBACK", [("blue", "#00f", None), ("red", "#f00", "stored")]),
+    ],
+)
+def test_a_saved_object_that_gets_values_of_a_stored_one(
+    tags: Container, policy: str, expected: list[tuple[Any, ...]]
+) -> None:
+    ctx = tags.context()
+    blue = ctx.insert("Tag", name="blue", colour="#00f")
+    ctx.save()
+    identity = blue.id
+    blue.name, blue.colour = "red", "changed"
+    ctx.save(merge_policy=MergePolicyType[policy])
+    assert stored_tags(tags) == expected
+    assert blue.id == identity
+    assert (blue.name, blue.colour, blue.note) in expected
+    assert not ctx.has_changes
+
+
+def test_an_error_of_unique_values_has_what_both_objects_hold(tags: Container) -> None:
+    ctx = tags.context()
+    new = ctx.insert("Tag", name="red", note="new")
+    with pytest.raises(ConflictError) as raised:
+        ctx.save()
+    error = raised.value
+    assert (error.code, error.entity, error.object_uri) == (133021, "Tag", new.id.uri)
+    (conflict,) = error.conflicts
+    assert isinstance(conflict, ConstraintConflict)
+    assert conflict.kind == ConflictKind.CONSTRAINT
+    assert conflict.message in error.message
+    assert dict(conflict.database_snapshot or {}) == {"name": "red", "colour": "#f00", "note": "stored"}
+    assert [dict(each) for each in conflict.conflicting_snapshots] == [
+        {"name": "red", "colour": "white", "note": "new"}
+    ]
+    assert new.is_inserted
+    # Values that change hands within one save are no conflict.
+    stored = ctx.first("Tag", "note == 'stored'")
+    new.name, stored.name = "red", "green"
+    ctx.save()
+    new.name, stored.name = "green", "red"
+    ctx.save()
+    assert stored_tags(tags) == [("green", "white", "new"), ("red", "#f00", "stored")]
+
+
+# ---- conflicts
+
+
+def test_a_write_of_another_program_is_a_conflict_of_the_store(rows: Container) -> None:
+    ctx = rows.context()
+    row = ctx.insert("Row", both="0", mine="0")
+    ctx.save()
+    with Container(Model(ROW), rows.path) as foreign:
+        other = foreign.context()
+        other.first("Row").both = "T"
+        other.save()
+    row.both = "M"
+    with pytest.raises(ConflictError) as raised:
+        ctx.save()
+    (conflict,) = raised.value.conflicts
+    assert isinstance(conflict, MergeConflict)
+    assert conflict.kind == ConflictKind.STORE
+    snapshots = (
+        conflict.object_snapshot, conflict.current_snapshot, conflict.cached_snapshot, conflict.persisted_snapshot
+    )  # fmt: skip
+    assert [each and each["both"] for each in snapshots] == ["0", "M", "0", "T"]
+    assert conflict.differences == {"both": PropertyDifference("0", "M", "T")}
+    assert 'both was "0", is "M" here, "T" in the store' in conflict.message
+
+
+def test_a_policy_is_asked_of_versions_and_of_unique_values_apart(tags: Container) -> None:
+    ctx, other = tags.context(), tags.context()
+    red = ctx.first("Tag")
+    assert red.note == "stored"
+    other.get(red.id).note = "theirs"
+    other.insert("Tag", name="blue", note="stored blue")
+    other.save()
+    red.note = "mine"
+    ctx.insert("Tag", name="blue", note="new blue")
+    asked: list[list[str]] = []
+    ctx.save(
+        merge_policy=MergePolicy(MergePolicyType.OBJECT_TRUMP, lambda found: asked.append([c.kind.name for c in found]))
+    )
+    assert asked == [["CONTEXT"], ["CONSTRAINT"]]
+    assert stored_tags(tags) == [("blue", "white", "new blue"), ("red", "#f00", "mine")]
+
+
+@pytest.mark.parametrize("end", ["save", "rollback", "reset"])
+def test_a_lock_ends_with_its_save_a_rollback_or_a_reset(rows: Container, end: str) -> None:
+    ctx, other = rows.context(), rows.context()
+    row = ctx.insert("Row", both="0")
+    ctx.detect_conflicts(row)  # which was never saved, and has nothing to check
+    ctx.save()
+    identity = row.id
+    ctx.detect_conflicts(row)
+    getattr(ctx, end)()
+    other.get(identity).both = "T"
+    other.save()
+    ctx.insert("Row", both="new")
+    ctx.save()
+    # With a lock that is still there it is a conflict.
+    row = ctx.get(identity)
+    ctx.refresh(row)
+    assert row.both == "T"
+    ctx.detect_conflicts(row)
+    other.get(identity).both = "T2"
+    other.save()
+    ctx.insert("Row", both="newer")
+    with pytest.raises(ConflictError) as raised:
+        ctx.save()
+    assert [conflict.object_id for conflict in raised.value.conflicts] == [identity]
+    assert rows.context().count("Row") == 2
+
+
+def test_a_save_into_three_stores_tells_what_became_of_each(tmp_path: Path) -> None:
+    names = ["First", "Second", "Third"]
+    model = Model({name: {"@unique": ["name"], "name": "string?"} for name in names})
+    for name in names:
+        model.configuration(name, name)
+    paths = [str(tmp_path / f"{name}.sqlite") for name in names]
+    with Container(model, paths[0], configuration="First", unsaved="discard") as container:
+        for name, path in zip(names[1:], paths[1:]):
+            container.coordinator.add_store(path, configuration=name)
+        other, ctx = container.context(), container.context()
+        other.insert("Second", name="taken")
+        other.save()
+        first = [ctx.insert("First", name=str(number)) for number in range(101)]
+        second, third = ctx.insert("Second", name="taken"), ctx.insert("Third", name="t")
+        with pytest.raises(ConflictError) as raised:
+            ctx.save()
+        error = raised.value
+        assert (error.code, error.status) == (134040, Status.CONFLICT)
+        assert [(each.status, each.code) for each in error.details] == [(0, 0), (Status.CONFLICT, 133021), (3, 0)]
+        assert [each.file for each in error.details] == paths
+        assert len(error.details[0].details) == 100
+        assert {each.object_uri for each in error.details[0].details} < {item.id.uri for item in first}
+        assert [each.object_uri for each in error.details[2].details] == [third.id.uri]
+        assert not any(item.has_changes for item in first)
+        assert (second.has_changes, third.has_changes) == (True, True)
+        fresh = container.context()
+        assert [fresh.count(name) for name in names] == [101, 1, 0]
+        second.name = "free"
+        ctx.save()
+        assert [fresh.count(name) for name in names] == [101, 2, 1]
+        # Where the first store fails, nothing is written, and the error is that of the store.
+        ctx.insert("First", name="0")
+        ctx.insert("Third", name="t2")
+        with pytest.raises(ConflictError) as refused:
+            ctx.save()
+        assert (refused.value.status, refused.value.code) == (Status.CONFLICT, 133021)
+        assert {each.entity for each in (refused.value, *refused.value.details)} == {"First"}
+        assert fresh.count("Third") == 1

@@ -708,8 +708,10 @@ def test_a_clone_that_fails_leaves_nothing_behind(order: Any) -> None:
     ctx = order.context
     ctx.process_pending_changes()
     for including, entity, key in [
-        (["lines.position"], "Line", "lines.position"), (["note"], "Order", "note"), (["lines", "linse"], "Order", "linse")
-    ]:  # fmt: skip
+        (["lines.position"], "Line", "lines.position"),
+        (["note"], "Order", "note"),
+        (["lines", "linse"], "Order", "linse"),
+    ]:
         with pytest.raises(InvalidArgumentError) as caught:
             order.clone(depth=1, including=including)
         assert (caught.value.entity, caught.value.key) == (entity, key)
