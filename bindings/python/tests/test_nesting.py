@@ -10,13 +10,18 @@ from typing import Any
 import pytest
 
 from corestone import (
+    ConflictError,
     Container,
     CorestoneError,
     InvalidArgumentError,
     InvalidHandleError,
+    ManagedObject,
+    MergePolicyType,
     Model,
     ObjectGoneError,
+    ValidationError,
     WrongThreadError,
+    log,
     nesting,
 )
 
@@ -242,3 +247,413 @@ def test_contexts_that_merged_leave_no_trace(container: Container) -> None:
         container.context().automatically_merges = True
     gc.collect()
     assert len(nesting._followers) == before
+
+
+# ---- what a child sees
+
+
+def names(found: Any) -> list[str]:
+    return sorted(each.name for each in found)
+
+
+def test_a_child_fetches_what_its_parent_holds_with_one_query(container: Container) -> None:
+    parent = container.context()
+    for number, name in enumerate(["Ada", "Bob", "Cleo", "Dan"]):
+        parent.insert("Person", name=name, age=number)
+    parent.save()
+    parent.reset()
+    child = parent.child()
+    with log.recorded() as lines:
+        assert names(child.fetch("Person")) == ["Ada", "Bob", "Cleo", "Dan"]
+    assert sum(line.startswith("CoreData: sql: SELECT") for line in lines) == 1
+    assert len(parent.known) == 0, "only the child makes objects of what it finds"
+    child.reset()
+    parent.first("Person", "name == 'Ada'").name = "Parent's"
+    parent.delete(parent.first("Person", "name == 'Bob'"))
+    parent.insert("Person", name="New", age=9)
+    assert names(child.fetch("Person")) == ["Cleo", "Dan", "New", "Parent's"]
+    child.first("Person", "name == 'Cleo'").name = "Child's"
+    child.insert("Person", name="Own")
+    child.delete(child.first("Person", "name == 'Dan'"))
+    assert names(child.fetch("Person")) == ["Child's", "New", "Own", "Parent's"]
+    assert [each.name for each in child.fetch("Person", sort="-name", limit=2)] == ["Parent's", "Own"]
+    # Without its own changes there is still what the parent has not saved.
+    assert child.count("Person", include_pending_changes=False) == 4
+    assert names(child.fetch("Person", "age == 9", include_pending_changes=False)) == ["New"]
+    rows = child.fetch_rows("Person", columns="name")
+    assert sorted(row["name"] for row in rows) == ["Cleo", "Dan", "New", "Parent's"]
+    parent.rollback()
+    child.rollback()
+
+
+def test_what_a_child_has_read_stays_until_it_is_refreshed(container: Container) -> None:
+    parent = container.context()
+    ada = parent.insert("Person", name="Ada", age=1)
+    parent.save()
+    child = parent.child()
+    theirs = child.get(ada.id)
+    assert (theirs.name, theirs is not ada, theirs.id == ada.id) == ("Ada", True, True)
+    ada.name = "Parent's"
+    assert theirs.name == "Ada"
+    child.refresh(theirs)
+    assert theirs.name == "Parent's"
+    assert not child.has_changes
+    ada.name = "Ada"
+    parent.save()
+
+
+def test_a_save_of_a_child_wins_for_what_it_changed_alone(container: Container) -> None:
+    parent = container.context()
+    team = parent.insert("Team", name="A")
+    ada = parent.insert("Person", name="Ada", age=1)
+    parent.save()
+    first, second = parent.child(), parent.child()
+    mine, theirs = first.get(ada.id), second.get(ada.id)
+    assert (mine.name, theirs.name) == ("Ada", "Ada")
+    ada.name, ada.team = "parent", team
+    mine.name, theirs.name = "first", "second"
+    first.save()
+    assert (ada.name, ada.age, ada.team, first.has_changes, parent.has_changes) == ("first", 1, team, False, True)
+    second.save()
+    assert (ada.name, ada.age, ada.team) == ("second", 1, team)
+    assert container.context().first("Person").name == "Ada", "nothing is written"
+    parent.save()
+    assert container.context().first("Person").name == "second"
+
+
+LAYERS: dict[str, dict[str, Any]] = {
+    "Task": {"title": "string?", "mood": "string? transient = usual", "owner": "to-one Owner? inverse tasks"},
+    "Owner": {"name": "string?", "tasks": "to-many ordered Task inverse owner delete cascade"},
+}
+calls: list[tuple[Any, ...]] = []
+
+
+def place(item: Any) -> str | None:
+    """The name of the context; none after the save of a deletion."""
+    return item.context and item.context.name
+
+
+class Task(ManagedObject, entity="Task"):
+    title: Any
+    mood: Any
+
+    def awake_from_insert(self) -> None:
+        calls.append(("insert", place(self)))
+
+    def prepare_for_deletion(self) -> None:
+        calls.append(("prepare", place(self)))
+
+    def will_save(self) -> None:
+        calls.append(("will", place(self)))
+
+    def did_save(self) -> None:
+        calls.append(("did", place(self)))
+
+    def validate_title(self, title: Any) -> Any:
+        calls.append(("validate", place(self)))
+        return title
+
+
+@pytest.fixture
+def layers(tmp_path: Path) -> Any:
+    with Container(Model(LAYERS).bind(Task), tmp_path / "layers.sqlite", unsaved="discard") as opened:
+        parent = opened.context()
+        child = parent.child()
+        parent.name, child.name = "parent", "child"
+        calls.clear()
+        yield parent, child
+
+
+def taken() -> list[tuple[Any, ...]]:
+    found = list(calls)
+    calls.clear()
+    return found
+
+
+def test_hooks_of_a_save_run_in_each_and_those_of_an_insertion_once(layers: Any) -> None:
+    parent, child = layers
+    task = child.insert(Task, title="t")
+    assert taken() == [("insert", "child")]
+    child.save()
+    assert [call for call in taken() if call[0] == "insert"] == []
+    parent.save()
+    saved = taken()
+    assert {call[0] for call in saved if call[1] == "parent"} == {"will", "validate", "did"}
+    assert "insert" not in {call[0] for call in saved}
+    task.title = "u"
+    child.save()
+    assert {call[0] for call in taken() if call[1] == "child"} == {"will", "validate", "did"}
+    parent.save()
+    taken()
+    child.delete(task)
+    child.process_pending_changes()
+    assert taken() == [("prepare", "child")]
+    child.save()
+    parent.save()
+    assert "prepare" not in {call[0] for call in taken()}
+
+
+def test_an_invalid_object_stops_the_save_of_the_child(container: Container) -> None:
+    parent = container.context()
+    child = parent.child()
+    child.insert("Person")
+    with pytest.raises(ValidationError) as raised:
+        child.save()
+    assert (raised.value.code, raised.value.entity, raised.value.key) == (1570, "Person", "name")
+    assert child.has_changes
+    assert not parent.has_changes
+    child.rollback()
+
+
+def test_transient_values_and_orders_go_down_and_transient_ones_do_not_come_up(layers: Any) -> None:
+    parent, child = layers
+    owner = parent.insert("Owner", name="o", tasks=[parent.insert(Task, title=title) for title in "abc"])
+    parent.save()
+    theirs = child.get(owner.id)
+    theirs.tasks = list(reversed(theirs.tasks))
+    theirs.tasks[0].mood = "child's"
+    child.save()
+    assert [task.title for task in owner.tasks] == ["c", "b", "a"]
+    assert [task.mood for task in owner.tasks] == ["child's", "usual", "usual"]
+    owner.tasks[1].mood = "parent's"
+    fresh = parent.child()
+    assert [(task.title, task.mood) for task in fresh.get(owner.id).tasks] == [
+        ("c", "usual"), ("b", "usual"), ("a", "usual")
+    ]  # fmt: skip
+
+
+# ---- conflicts of a child
+
+
+def newer_row(container: Container) -> tuple[Any, Any, Any]:
+    """A parent that has the newer row of Ada, and a child that read the one before."""
+    parent, other = container.context(), container.context()
+    ada = parent.insert("Person", name="Ada", age=1)
+    parent.save()
+    child = parent.child()
+    theirs = child.get(ada.id)
+    assert theirs.name == "Ada"
+    other.get(ada.id).name = "other's"
+    other.save()
+    parent.refresh(ada)
+    assert ada.name == "other's"
+    return parent, child, theirs
+
+
+@pytest.mark.parametrize("how", ["same", "different", "deleted"])
+def test_a_child_conflicts_with_what_others_saved_since_it_read(container: Container, how: str) -> None:
+    parent, child, theirs = newer_row(container)
+    if how == "deleted":
+        child.delete(theirs)
+    elif how == "same":
+        theirs.name = "child's"
+    else:
+        theirs.age = 7
+    if how == "different":
+        child.save()
+        parent.save()
+        stored = container.context().first("Person")
+        assert (stored.name, stored.age) == ("other's", 7)
+        return
+    with pytest.raises(ConflictError) as raised:
+        child.save()
+    assert (raised.value.code, raised.value.object_uri) == (133020, theirs.id.uri)
+    assert [conflict.object_id for conflict in raised.value.conflicts] == [theirs.id]
+    assert child.has_changes
+    assert not parent.has_changes
+    child.save(merge_policy=MergePolicyType.OBJECT_TRUMP)
+    parent.save()
+    assert names(container.context().fetch("Person")) == ([] if how == "deleted" else ["child's"])
+
+
+def test_nothing_of_a_save_is_handed_over_where_the_parent_lost_an_object(container: Container) -> None:
+    parent = container.context()
+    ada, bob = parent.insert("Person", name="Ada"), parent.insert("Person", name="Bob")
+    parent.save()
+    child = parent.child()
+    theirs, his = child.get(ada.id), child.get(bob.id)
+    theirs.name, his.name = "child's", "child's too"
+    child.insert("Person", name="new")
+    unread = child.get(parent.insert("Person", name="unsaved").id)
+    parent.rollback()
+    parent.delete(ada)
+    with pytest.raises(ConflictError) as raised:
+        child.save()
+    assert raised.value.object_uri in (theirs.id.uri, None)
+    assert theirs.id.uri in raised.value.message
+    assert (list(parent.inserted), list(parent.updated), bob.name) == ([], [], "Bob")
+    assert child.has_changes
+    child.should_delete_inaccessible_faults = False
+    with pytest.raises(ObjectGoneError):
+        _ = unread.name
+    child.rollback()
+    parent.rollback()
+
+
+# ---- merging, row by row of the table
+
+
+def merged(container: Container) -> tuple[Any, Any, dict[str, Any]]:
+    """Two contexts, and people whom the first one saved and the second one read."""
+    first, second = container.context(), container.context()
+    people = {name: first.insert("Person", name=name, age=1) for name in ("read", "mine", "unknown", "deleted", "gone")}
+    first.save()
+    for name in ("read", "mine", "deleted", "gone"):
+        people[name + "'"] = second.get(people[name].id)
+        assert people[name + "'"].age == 1
+    return first, second, people
+
+
+def test_what_a_merge_does_to_each_kind_of_object(container: Container) -> None:
+    first, second, people = merged(container)
+    team = second.insert("Team", name="t")
+    second.save()
+    people["mine'"].name = "second's"
+    people["deleted'"].name = "dropped"
+    second.delete(people["deleted'"])
+    people["gone'"].team = team
+    second.process_pending_changes()
+    for name in ("read", "mine", "unknown", "deleted"):
+        people[name].name, people[name].age = "first's", 2
+    gone = people["gone"].id
+    first.delete(people["gone"])
+    new = first.insert("Person", name="new")
+    first.save()
+    second.merge_changes(
+        {
+            "inserted": [new.id],
+            "updated": [people[name].id for name in ("read", "mine", "unknown", "deleted")],
+            "deleted": [gone],
+        }
+    )
+    assert (people["read'"].name, people["read'"].age) == ("first's", 2)
+    assert (people["mine'"].name, people["mine'"].age) == ("second's", 2)
+    assert second.registered(people["unknown"].id) is None
+    assert second.registered(new.id).name == "new"
+    assert people["deleted'"].is_deleted
+    # Deleted here too, though that is no change of this context; its own changes are dropped.
+    assert (people["gone'"].is_deleted, people["gone'"].name, people["gone'"].team) == (True, "gone", None)
+    assert list(team.members) == []
+    assert (set(second.updated) - {team}, set(second.deleted)) == ({people["mine'"]}, {people["deleted'"]})
+    with pytest.raises(ConflictError) as raised:
+        second.save()
+    conflicts = {conflict.object_id for conflict in raised.value.conflicts}
+    assert people["deleted"].id in conflicts
+    assert people["mine"].id not in conflicts
+    second.rollback()
+    assert (people["deleted'"].name, people["deleted'"].age) == ("first's", 2)
+    second.save()
+    with pytest.raises(ObjectGoneError):
+        _ = people["gone'"].name
+
+
+def test_inserted_objects_are_retained_until_the_next_merge_or_the_end_of_a_perform(container: Container) -> None:
+    first, second = container.context(), container.context()
+    new = first.insert("Person", name="new")
+    first.save()
+    second.merge_changes({"inserted": [new.id]})
+    gc.collect()
+    assert len(second.known) == 1
+    second.merge_changes({})
+    gc.collect()
+    assert len(second.known) == 0
+
+    def merge() -> None:
+        second.merge_changes({"inserted": [new.id]})
+        gc.collect()
+        with log.recorded() as lines:
+            assert second.registered(new.id).name == "new"
+        assert lines == [], "it has its values"
+
+    second.perform_and_wait(merge)
+    gc.collect()
+    assert len(second.known) == 0
+
+
+def test_a_row_that_is_inserted_again_is_another_object(container: Container) -> None:
+    first, second = container.context(), container.context()
+    ada = first.insert("Person", name="Ada")
+    first.save()
+    identity = ada.id
+    mine = second.get(identity)
+    assert mine.name == "Ada"
+    second.delete(second.get(identity))
+    second.save()
+    ada.name = "again"
+    with pytest.raises(ConflictError):
+        first.save()
+    third = container.context()
+    first.save(merge_policy=MergePolicyType.OVERWRITE)
+    assert ada.id == identity
+    with pytest.raises(ObjectGoneError):
+        _ = mine.name
+    assert (second.get(identity) is mine, second.get(identity).name) == (False, "again")
+    assert third.existing(identity).name == "again"
+
+
+def test_who_merges_by_itself_when(container: Container) -> None:
+    first, second, plain = container.context(), container.context(), container.context()
+    second.automatically_merges = True
+    ada, bob = first.insert("Person", name="Ada"), first.insert("Person", name="Bob")
+    first.save()
+    mine, mine_too, theirs = second.get(ada.id), second.get(bob.id), plain.get(ada.id)
+    assert (mine.name, mine_too.name, theirs.name) == ("Ada", "Bob", "Ada")
+    mine_too.name = "second's"
+    mine.age = 1
+    ada.name = bob.name = "first's"
+    first.save()
+    assert (mine.name, mine.age, mine_too.name, theirs.name) == ("first's", 1, "second's", "Ada")
+    # A save merges nothing: what both sides changed is a conflict there.
+    plain.get(ada.id).name = "plain's"
+    with pytest.raises(ConflictError):
+        plain.save()
+    plain.rollback()
+    second.rollback()
+
+
+def test_a_context_of_another_thread_merges_when_it_fetches_without_changes(container: Container) -> None:
+    own = container.context()
+    own.automatically_merges = True
+    ada = own.insert("Person", name="Ada", age=1)
+    own.save()
+    identity = ada.id
+
+    def save_elsewhere(name: str) -> None:
+        def run() -> None:
+            with container.context() as context:
+                context.get(identity).name = name
+                context.save()
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        thread.join()
+
+    save_elsewhere("1")
+    assert ada.name == "Ada"
+    own.process_pending_changes()
+    assert ada.name == "1"
+    save_elsewhere("2")
+    assert ada.name == "1"
+    assert own.count("Person", "name == '2'") == 1
+    assert names(own.fetch("Person")) == ["2"]
+    assert ada.name == "2"
+    ada.age = 5
+    own.process_pending_changes()
+    save_elsewhere("3")
+    list(own.fetch("Person"))
+    assert ada.name == "2", "it has changes of its own"
+    own.rollback()
+    own.process_pending_changes()
+    assert ada.name == "3"
+
+
+def test_what_cannot_be_merged_is_named(container: Container) -> None:
+    ctx = container.context()
+    ada = ctx.insert("Person", name="Ada")
+    ctx.save()
+    with pytest.raises(InvalidArgumentError, match="'changed' is no key of changes to merge"):
+        ctx.merge_changes({"changed": [ada.id]})
+    for uri in ("", "x", "x-coredata:///Person/t1"):
+        with pytest.raises(InvalidArgumentError, match="no URI of a saved object") as caught:
+            ctx.merge_remote_changes({"updated": [ada.id.uri, uri]})
+        assert caught.value.value == uri
