@@ -229,6 +229,119 @@ static void a_thread_that_ends_gives_up_its_lock(void) {
     company_close(&c);
 }
 
+static void *lock_elsewhere(void *context) {
+    CHECK_STATUS(CST_E_WRONG_THREAD, cst_context_lock(context, E));
+    CHECK_STATUS(CST_E_WRONG_THREAD, cst_context_try_lock(context, E));
+    CHECK_STATUS(CST_E_WRONG_THREAD, cst_context_unlock(context, E));
+    check_slot();
+    return NULL;
+}
+
+/* Of a context that is bound to its thread a lock is a mere count. */
+static void locks_of_a_thread_are_counted_there_alone(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    OK(cst_main_queue_bind(E));
+    cst_context *contexts[] = {c.context, company_context(&c, CST_QUEUE_MAIN)};
+    for (int i = 0; i < 2; i++) {
+        on_thread(lock_elsewhere, contexts[i]);
+        OK(cst_context_lock(contexts[i], E));
+        OK(cst_context_try_lock(contexts[i], E));
+        on_thread(lock_elsewhere, contexts[i]);
+        OK(cst_context_unlock(contexts[i], E));
+        OK(cst_context_unlock(contexts[i], E));
+        CHECK_STATUS(CST_E_WRONG_THREAD, cst_context_unlock(contexts[i], E));
+        CHECK_INT(CST_CODE_MANAGED_OBJECT_CONTEXT_LOCKING, cst_error_code(check_error()));
+        CHECK(!has_changes(contexts[i])); /* its thread may use it all the same */
+    }
+    OK(cst_release(contexts[1]));
+    company_close(&c);
+}
+
+static cst_status delete_project(void *userdata, cst_context *context, cst_error **error) {
+    return cst_context_delete(context, userdata, error);
+}
+
+/* What ends last, a lock or a perform, has the delete rules run; nothing is saved by it. */
+static void pending_changes_are_processed_by_the_outermost_end(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_context *worker = company_context(&c, CST_QUEUE_PRIVATE);
+    OK(cst_context_lock(worker, E));
+    cst_object *project = company_insert(&c, worker, c.project, c.title, "p");
+    cst_object *task = company_insert(&c, worker, c.task, c.task_title, "t");
+    OK(cst_object_add_member(project, c.tasks, task, E));
+    save(worker);
+    OK(cst_context_perform_and_wait(worker, delete_project, project, E));
+    CHECK(!(state(task) & CST_OBJECT_DELETED)); /* within the lock */
+    OK(cst_context_lock(worker, E));
+    OK(cst_context_unlock(worker, E));
+    CHECK(!(state(task) & CST_OBJECT_DELETED));
+    OK(cst_context_unlock(worker, E));
+    OK(cst_context_lock(worker, E));
+    CHECK(state(task) & CST_OBJECT_DELETED);
+    OK(cst_context_rollback(worker, E));
+    OK(cst_context_unlock(worker, E));
+    OK(cst_context_perform_and_wait(worker, delete_project, project, E));
+    OK(cst_context_lock(worker, E));
+    CHECK(state(task) & CST_OBJECT_DELETED);
+    CHECK(has_changes(worker));
+    CHECK_INT(1, company_count(c.context, c.task, NULL)); /* not saved */
+    OK(cst_release(task));
+    OK(cst_release(project));
+    OK(cst_context_unlock(worker, E));
+    OK(cst_release(worker));
+    company_close(&c);
+}
+
+struct order {
+    atomic_int next;
+    int places[4];
+    pthread_t threads[4];
+    sem_t begun, go_on;
+};
+
+struct turn {
+    struct order *order;
+    int number;
+};
+
+static cst_status take_turn(void *userdata, cst_context *context, cst_error **error) {
+    struct turn *turn = userdata;
+    (void)context, (void)error;
+    turn->order->threads[turn->number] = pthread_self();
+    turn->order->places[turn->number] = turn->order->next++;
+    if (turn->number == 0) {
+        sem_post(&turn->order->begun);
+        while (sem_wait(&turn->order->go_on) != 0) {
+        }
+    }
+    return CST_OK;
+}
+
+/* A wait stands in line behind what was enqueued before, and runs on its own thread. */
+static void what_waits_is_done_in_order_of_arrival(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_context *worker = company_context(&c, CST_QUEUE_PRIVATE);
+    struct order order = {.places = {-1, -1, -1, -1}};
+    sem_init(&order.begun, 0, 0);
+    sem_init(&order.go_on, 0, 0);
+    struct turn turns[4] = {{&order, 0}, {&order, 1}, {&order, 2}, {&order, 3}};
+    OK(cst_context_perform(worker, take_turn, &turns[0], NULL, E));
+    while (sem_wait(&order.begun) != 0) {
+    }
+    OK(cst_context_perform(worker, take_turn, &turns[1], NULL, E));
+    OK(cst_context_schedule(worker, CST_SCHEDULE_IMMEDIATE, take_turn, NULL, &turns[2], NULL, E));
+    CHECK_STATUS(CST_UNCHANGED, cst_context_try_lock(worker, E));
+    CHECK_INT(1, order.next);
+    sem_post(&order.go_on);
+    OK(cst_context_perform_and_wait(worker, take_turn, &turns[3], E));
+    for (int i = 0; i < 4; i++) {
+        CHECK_INT(i, order.places[i]);
+        CHECK(!pthread_equal(order.threads[i], pthread_self()) == (i < 3));
+    }
+    OK(cst_release(worker));
+    company_close(&c);
+}
+
 struct notified {
     int calls;
     cst_status status;
@@ -506,6 +619,9 @@ int main(int argc, char **argv) {
     RUN(immediate_runs_at_once_on_the_queue_alone);
     RUN(both_threads_and_the_place_are_named);
     RUN(a_lock_takes_the_queue_for_its_thread);
+    RUN(locks_of_a_thread_are_counted_there_alone);
+    RUN(pending_changes_are_processed_by_the_outermost_end);
+    RUN(what_waits_is_done_in_order_of_arrival);
     RUN(a_thread_that_ends_gives_up_its_lock);
     RUN(a_callback_cannot_let_go_of_its_context);
     RUN(a_request_keeps_the_context_that_was_locked);

@@ -254,6 +254,49 @@ static void the_main_queue_is_drained_by_its_thread(void) {
     company_close(&c);
 }
 
+static cst_status drain_within(void *userdata, cst_context *context, cst_error **error) {
+    size_t count = 9;
+    (void)context;
+    const int before = ran;
+    cst_status status = cst_main_queue_drain(0, &count, error);
+    CHECK_INT(before + (int)count, ran);
+    *(size_t *)userdata = count;
+    return status < 0 ? status : CST_OK;
+}
+
+static void what_a_drain_runs_may_drain_again(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    OK(cst_main_queue_bind(E));
+    cst_context *context = company_context(&c, CST_QUEUE_MAIN);
+    struct job job = {&c, context, 0};
+    size_t within = 9, count = 9;
+    destroyed = ran = 0;
+    OK(cst_context_perform(context, drain_within, &within, NULL, E));
+    OK(cst_context_perform(context, insert_one, &job, count_destroy, E));
+    OK(cst_context_perform(context, insert_one, &job, count_destroy, E));
+    OK(cst_main_queue_drain(0, &count, E));
+    CHECK_INT(2, within);
+    CHECK_INT(2, ran);
+    CHECK_INT(2, destroyed);
+    CHECK_STATUS(CST_UNCHANGED, cst_main_queue_drain(0, NULL, E));
+    OK(cst_release(context));
+    company_close(&c);
+}
+
+static void nothing_is_enqueued_for_a_context_that_is_confined(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    struct job job = {&c, c.context, 0};
+    destroyed = ran = 0;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_perform(c.context, insert_one, &job, count_destroy, E));
+    CHECK_CONTAINS("confined", cst_error_message(check_error()));
+    CHECK_INT(0, ran);
+    CHECK_INT(1, destroyed);
+    OK(cst_context_perform_and_wait(c.context, insert_one, &job, E));
+    CHECK_INT(1, ran);
+    OK(cst_context_rollback(c.context, E));
+    company_close(&c);
+}
+
 static void *read_id(void *argument) {
     cst_buffer uri = {NULL, 0, 0};
     CHECK_STATUS(CST_OK, cst_object_id_copy_uri(argument, &uri, E));
@@ -285,6 +328,8 @@ int main(int argc, char **argv) {
     RUN(a_failed_call_destroys_once);
     RUN(an_unknown_queue_is_refused);
     RUN(the_main_queue_is_drained_by_its_thread);
+    RUN(what_a_drain_runs_may_drain_again);
+    RUN(nothing_is_enqueued_for_a_context_that_is_confined);
     RUN(ids_cross_threads);
     return check_end();
 }
