@@ -145,6 +145,60 @@ static void the_host_is_asked_where_it_is(void) {
     company_close(&c);
 }
 
+/* What was said last holds, for all that comes, until something else is said. */
+static void a_report_has_each_place_and_each_field(void) {
+    struct company c = begin();
+    cst_results *employees = company_fetch(c.context, c.employee, NULL, "number");
+    cst_object *departments[3];
+    cst_object_id *id = NULL;
+    OK(cst_object_copy_id(object_at(employees, 0), &id, E));
+    set_option(&c, CST_OPTION_COUNTS_SINGLE_FAULTS, 1);
+    OK(cst_context_set_call_site(c.context, text("b.c"), 7, E));
+    for (int i = 0; i < 3; i++)
+        departments[i] = get(object_at(employees, i), c.to_department).as.object;
+    CHECK_TEXT("Research", get_text(departments[0], c.department_name));
+    CHECK_TEXT("Research", get_text(departments[1], c.department_name));
+    OK(cst_context_set_call_site(c.context, (cst_string){NULL, 0}, 9, E));
+    CHECK_TEXT("Research", get_text(departments[2], c.department_name));
+    /* A finder that knows nothing leaves it at what was said. */
+    OK(cst_context_set_call_site(c.context, text("a.c"), 8, E));
+    OK(cst_context_set_call_site_finder(c.context, here, NULL, NULL, E));
+    for (int i = 0; i < 3; i++)
+        CHECK_INT(1, (int64_t)member_count(departments[i], c.employees));
+    report_is(&c, CST_REPORT_TEXT,
+              "Department.employees: 3 single faults, a.c:8\n"
+              "Employee.department: 2 single faults, b.c:7\n"
+              "Employee.department: 1 single fault\n");
+    report_is(&c, CST_REPORT_JSON,
+              "[{\"count\": 3, \"entity\": \"Department\", \"file\": \"a.c\", \"line\": 8, \"relationship\": "
+              "\"employees\"}, {\"count\": 2, \"entity\": \"Employee\", \"file\": \"b.c\", \"line\": 7, "
+              "\"relationship\": \"department\"}, {\"count\": 1, \"entity\": \"Employee\", \"file\": null, \"line\": "
+              "null, \"relationship\": \"department\"}]");
+
+    /* Counting again begins anew; what is asked for by its ID has no relationship. */
+    cst_release(employees);
+    OK(cst_context_reset(c.context, E));
+    company_close(&c);
+    c = company_open(check_path("s.sqlite"));
+    set_option(&c, CST_OPTION_COUNTS_SINGLE_FAULTS, 1);
+    report_is(&c, CST_REPORT_TEXT, "");
+    cst_buffer uri = {0};
+    OK(cst_object_id_copy_uri(id, &uri, E));
+    cst_object_id *same = NULL;
+    cst_object *fault = NULL;
+    OK(cst_coordinator_object_id(c.coordinator, text(uri.data), &same, E));
+    OK(cst_context_object_with_id(c.context, same, &fault, E));
+    CHECK_TEXT("Ada", get_text(fault, c.name));
+    report_is(&c, CST_REPORT_TEXT, "Employee: 1 single fault\n");
+    report_is(&c, CST_REPORT_JSON,
+              "[{\"count\": 1, \"entity\": \"Employee\", \"file\": null, \"line\": null, \"relationship\": null}]");
+    set_option(&c, CST_OPTION_COUNTS_SINGLE_FAULTS, 0);
+    report_is(&c, CST_REPORT_TEXT, "");
+    cst_buffer_dispose(&uri);
+    cst_release(fault), cst_release(same), cst_release(id);
+    company_close(&c);
+}
+
 static void a_policy_forbids_what_a_prefetch_avoids(void) {
     struct company c = begin();
     set_option(&c, CST_OPTION_FAULT_POLICY, CST_FAULT_ERROR);
@@ -349,6 +403,7 @@ int main(int argc, char **argv) {
     RUN(single_faults_are_reported_with_their_place);
     RUN(the_host_is_asked_where_it_is);
     RUN(a_call_site_finder_may_not_use_the_context);
+    RUN(a_report_has_each_place_and_each_field);
     RUN(a_policy_forbids_what_a_prefetch_avoids);
     RUN(an_inaccessible_object_counts_as_deleted);
     RUN(a_handler_gives_the_fault_up);

@@ -482,3 +482,21 @@ def test_a_handler_takes_the_place_of_option_and_log(fresh: Context) -> None:
     assert (caught.value.code, caught.value.entity, caught.value.object_uri) == (133000, "Employee", fault.id.uri)
     assert fault.is_fault
     assert fresh.registered(fault.id) is fault
+
+
+@pytest.mark.parametrize(("size", "queries"), [(1, 6), (2, 3), (3, 2), (5, 2), (6, 1), (256, 1)])
+def test_a_fault_fills_as_many_siblings_as_a_batch_has(tmp_path: Path, size: int, queries: int) -> None:
+    with Container(Model(COMPANY), tmp_path / "b.sqlite") as container:
+        context = container.context()
+        department = context.insert("Department", name="D")
+        for number in range(6):
+            context.insert("Employee", name=f"E{number}", department=department)
+        context.save()
+        identity = department.id.uri
+    with Container(Model(COMPANY), tmp_path / "b.sqlite") as container:
+        context = container.context()
+        context.fault_batch_size = size
+        members = list(context.get(identity).employees)
+        with log.recorded() as lines:
+            assert sorted(member.name for member in members) == [f"E{number}" for number in range(6)]
+        assert sum(line.startswith("CoreData: sql: SELECT") for line in lines) == queries
