@@ -554,7 +554,7 @@ def test_each_object_of_a_conflict_has_its_detail(staff: Context) -> None:
         staff.save()
     error = caught.value
     assert (error.code, len(people)) == (133020, 4)
-    assert sorted(each.object_uri for each in error.details) == sorted(person.id.uri for person in people)
+    assert sorted(each.object_uri or "" for each in error.details) == sorted(person.id.uri for person in people)
     for each in error.details:
         assert (each.status, each.code, each.entity) == (Status.CONFLICT, 133020, "Employee")
         assert isinstance(each, ConflictError)

@@ -351,10 +351,10 @@ def test_the_report_has_most_faults_first_and_each_field(fresh: Context) -> None
         ("Department", "employees", 3), ("Employee", "department", 2), ("Employee", "department", 1)
     ]  # fmt: skip
     lines = [each.line for each in fresh.single_faults]
-    assert lines[1] - lines[2] == 1
+    assert (lines[1] or 0) - (lines[2] or 0) == 1
     assert fresh.single_fault_report.splitlines() == [
         f"{entity}.{relationship}: {count} single fault{'s' if count > 1 else ''}, {__file__}:{line}"
-        for (entity, relationship, count), line in zip(found, lines, strict=True)
+        for (entity, relationship, count), line in zip(found, lines)
     ]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import re
 import sqlite3
@@ -232,7 +231,7 @@ def test_a_statement_tells_its_time_and_how_many_rows_it_gave_or_changed(staff: 
     time = r"CoreData: annotation: sql (connection fetch|execution) time: \d+\.\d{4}s for (\d+) rows\."
     assert all(re.fullmatch(time, line) for line in told)
     assert next(line.rsplit(" ", 2)[1] for line in told if "connection fetch" in line) == "3"
-    updates = [told for line, told in itertools.pairwise(lines) if line.startswith("CoreData: sql: UPDATE ZPERSON")]
+    updates = [told for line, told in zip(lines, lines[1:]) if line.startswith("CoreData: sql: UPDATE ZPERSON")]
     assert updates
     assert all(line.endswith(" for 1 rows.") for line in updates)
 

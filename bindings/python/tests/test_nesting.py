@@ -12,6 +12,7 @@ import pytest
 from corestone import (
     ConflictError,
     Container,
+    Context,
     CorestoneError,
     InvalidArgumentError,
     InvalidHandleError,
@@ -330,7 +331,8 @@ calls: list[tuple[Any, ...]] = []
 
 def place(item: Any) -> str | None:
     """The name of the context; none after the save of a deletion."""
-    return item.context and item.context.name
+    context: Context | None = item.context
+    return context.name if context is not None else None
 
 
 class Task(ManagedObject, entity="Task"):

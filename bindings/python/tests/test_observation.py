@@ -557,7 +557,8 @@ def test_what_becomes_different_is_told_when_all_is_done(ctx: Any, how: str) -> 
     paris, rome = ctx.insert("Place", name="Paris"), ctx.insert("Place", name="Rome")
     ada = ctx.insert("Person", name="Ada", home=paris, age=1)
     ctx.save()
-    before, after = ("Ada", paris, {ada}, set()), ("Eve", rome, set(), {ada})
+    before: tuple[Any, ...] = ("Ada", paris, {ada}, set())
+    after: tuple[Any, ...] = ("Eve", rome, set(), {ada})
 
     def change(context: Any) -> None:
         person = context.get(ada.id)

@@ -297,7 +297,7 @@ def test_what_ends_an_event_makes_a_step(ctx: Any, is_step: bool) -> None:
         assert book.pages == after + 1
 
 
-EVERYTHING = {
+EVERYTHING: dict[str, dict[str, Any]] = {
     "Item": {
         "name": "string?",
         "mood": "string? transient",
@@ -579,7 +579,11 @@ def test_what_was_undone_before_an_action_failed_can_be_redone(ctx: Any) -> None
 def test_notifications_come_in_the_order_of_what_happens() -> None:
     manager = UndoManager()
     heard: list[str] = []
-    tokens = [manager.observe(kind, lambda _, kind=kind: heard.append(kind.name.lower())) for kind in UndoNotification]
+
+    def note(kind: UndoNotification) -> Any:
+        return manager.observe(kind, lambda _: heard.append(kind.name.lower()))
+
+    tokens = [note(kind) for kind in UndoNotification]
     closed = ["will_close_group", "did_close_group"]
 
     def taken() -> list[str]:
