@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from corestone import ConflictError, Container, Context, MergePolicy, Model, StoreError
+from corestone import ConflictError, Container, Context, MergePolicy, Model, ObjectGoneError, Status, StoreError
 
 SIZE = 150_000
 
@@ -145,3 +145,48 @@ def test_what_is_larger_than_100_kilobytes_lies_in_a_file(album: Model, tmp_path
             assert [file.stat().st_size for file in files] == [size] * is_file, size
             with container.context() as other:
                 assert other.fetch("Photo")[0].data == bytes(size)
+
+
+def test_whoever_saves_another_value_removes_the_file_of_the_former_one(ctx: Context, tmp_path: Path) -> None:
+    def files() -> set[str]:
+        return {path.name for path in folder(tmp_path).iterdir()}
+
+    before = files()
+    assert len(before) == 30
+    photo = ctx.first("Photo", "title == 'photo 7'")
+    photo.title = "renamed"
+    ctx.save()
+    assert files() == before
+    photo.data = b"new" * SIZE
+    ctx.save()
+    after = files()
+    assert (len(after), len(after & before)) == (30, 29)
+    photo.data = None
+    ctx.save()
+    assert len(files()) == 29
+
+
+def test_an_object_whose_row_was_deleted_has_no_large_value(container: Container, ctx: Context) -> None:
+    photo = ctx.first("Photo", "title == 'photo 7'")
+    assert photo.title == "photo 7"
+    other = container.context()
+    other.delete(other.get(photo.id))
+    other.save()
+    with pytest.raises(ObjectGoneError) as caught:
+        _ = photo.data
+    assert (caught.value.entity, caught.value.object_uri) == ("Photo", photo.id.uri)
+    assert photo.title == "photo 7"
+
+
+def test_another_value_is_a_way_out_where_the_file_is_missing(
+    container: Container, ctx: Context, tmp_path: Path
+) -> None:
+    shutil.move(folder(tmp_path), tmp_path / "hidden")
+    photo = ctx.first("Photo", "title == 'photo 7'")
+    with pytest.raises(StoreError) as caught:
+        _ = photo.data
+    assert caught.value.status == Status.STORE_IO
+    assert (photo.title, photo.thumbnail) == ("photo 7", b"small")
+    photo.data = b"new" * SIZE
+    ctx.save()
+    assert container.context().get(photo.id).data == b"new" * SIZE

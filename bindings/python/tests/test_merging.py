@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gc
 import pickle
+import sqlite3
 import weakref
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -706,3 +708,76 @@ def test_a_save_into_three_stores_tells_what_became_of_each(tmp_path: Path) -> N
         assert (refused.value.status, refused.value.code) == (Status.CONFLICT, 133021)
         assert {each.entity for each in (refused.value, *refused.value.details)} == {"First"}
         assert fresh.count("Third") == 1
+
+
+def test_a_save_is_tried_again_16_times(rows: Container) -> None:
+    ctx = rows.context()
+    row = ctx.insert("Row", both="0")
+    ctx.save()
+    other = rows.context()
+    same = other.get(row.id)
+    asked: list[Any] = []
+
+    def settle(conflicts: Any) -> None:
+        asked.append([conflict.object_id for conflict in conflicts])
+        # Somebody is faster once more.
+        change()
+
+    def change() -> None:
+        same.both = f"T{len(asked)}"
+        other.save()
+
+    change()
+    row.both = "M"
+    with pytest.raises(ConflictError) as raised:
+        ctx.save(merge_policy=MergePolicy(MergePolicyType.OBJECT_TRUMP, settle))
+    assert asked == [[row.id]] * 16
+    assert raised.value.code == 133020
+    # What was merged stays, and is still to be saved.
+    assert (row.both, row.has_changes) == ("M", True)
+    assert rows.context().get(row.id).both == "T16"
+    ctx.save(merge_policy=MergePolicyType.OBJECT_TRUMP)
+    assert rows.context().get(row.id).both == "M"
+
+
+def version(path: Path) -> int:
+    with closing(sqlite3.connect(path)) as database:
+        return int(database.execute("SELECT Z_OPT FROM ZTAG").fetchone()[0])
+
+
+@pytest.mark.parametrize(("before", "after"), [(1, 2), (2147483646, 2147483647), (2147483647, 1), (-5, 1)])
+def test_after_the_last_version_comes_the_first(tmp_path: Path, before: int, after: int) -> None:
+    path = tmp_path / "s.sqlite"
+    with Container(Model(UNIQUE), path) as container:
+        context = container.context()
+        context.insert("Tag", name="red")
+        context.save()
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("UPDATE ZTAG SET Z_OPT = ?", [before])
+    with Container(Model(UNIQUE), path, unsaved="discard") as container:
+        ctx, other = container.context(), container.context()
+        mine, theirs = ctx.first("Tag"), other.first("Tag")
+        assert (mine.name, theirs.name) == ("red", "red")
+        mine.note = "mine"
+        ctx.save()
+        theirs.note = "theirs"
+        with pytest.raises(ConflictError) as raised:
+            other.save()
+        (conflict,) = raised.value.conflicts
+        assert isinstance(conflict, MergeConflict)
+        assert (conflict.old_version, conflict.new_version) == (before, after)
+    assert version(path) == after
+
+
+def test_a_row_that_is_inserted_again_gets_a_version_far_above(tmp_path: Path) -> None:
+    path = tmp_path / "s.sqlite"
+    with Container(Model(UNIQUE), path) as container:
+        ctx, other = container.context(), container.context()
+        tag = ctx.insert("Tag", name="red")
+        ctx.save()
+        assert version(path) == 1
+        other.delete(other.get(tag.id))
+        other.save()
+        tag.note = "again"
+        ctx.save(merge_policy=MergePolicyType.OVERWRITE)
+        assert 1 << 16 < version(path) <= 1 << 24
