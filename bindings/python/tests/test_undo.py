@@ -13,6 +13,7 @@ import pytest
 from corestone import (
     CallbackError,
     Container,
+    Coordinator,
     InvalidArgumentError,
     Model,
     ObjectGoneError,
@@ -615,3 +616,30 @@ def test_notifications_come_in_the_order_of_what_happens() -> None:
         token.cancel()
     again()
     assert taken() == []
+
+
+def test_a_removed_store_takes_the_steps_of_contexts_that_had_its_objects(tmp_path: Path) -> None:
+    coordinator = Coordinator(Model(SHELVES))
+    first, second = (coordinator.add_store(tmp_path / name) for name in ("a.sqlite", "b.sqlite"))
+    manager = UndoManager()
+    ctx, other = coordinator.context(), coordinator.context()
+    ctx.undo_manager = other.undo_manager = manager
+    stays, goes, apart = ctx.insert("Shelf", name="a"), ctx.insert("Shelf", name="b"), other.insert("Shelf", name="c")
+    ctx.assign(goes, second)
+    ctx.save()
+    other.save()
+    manager.remove_all_actions()
+    with manager.group("Other"):
+        apart.name = "C"
+    with manager.group("Both"):
+        stays.name = "A"
+        goes.name = "B"
+    assert manager.undo_action_name == "Both"
+    coordinator.remove_store(second)
+    assert manager.undo_action_name == "Other"
+    assert manager.undo()
+    assert (stays.name, apart.name) == ("A", "c")
+    assert not manager.undo()
+    ctx.rollback()
+    assert [store.identifier for store in coordinator.stores] == [first.identifier]
+    coordinator.close(unsaved="discard")
