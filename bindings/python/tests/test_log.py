@@ -290,3 +290,43 @@ def test_nothing_is_done_where_one_launch_argument_is_wrong() -> None:
         assert log.sql_detail() == 0
     assert log.take_arguments(["SQLDebug", "1", "--com.apple.CoreData.SQLDebug", "1"]) == 0
     assert log.sql_detail() == 0
+
+
+SECRET = "Xq7"
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "name == %@", "name != %@", "name ==[cd] %@", "name < %@", "name BETWEEN {%@, 'z'}", "name IN {'a', %@}",
+        "name LIKE %@", "name LIKE[cd] %@", "name MATCHES %@", "name CONTAINS %@", "name BEGINSWITH[c] %@",
+        "name ENDSWITH %@",
+        "ANY team.members.name == %@", "SUBQUERY(team.members, $m, $m.name == %@).@count > 0", "team.name == %@",
+        "lowercase:(name) == %@", "TERNARY(age > 3, name, %@) == 'x'", "NOT (name == %@ OR mood == 'x')", "mood == %@",
+    ],
+)  # fmt: skip
+def test_no_line_below_detail_3_has_a_constant(staff: Context, condition: str) -> None:
+    for detail in (1, 2, 3):
+        with log.recorded(detail) as lines:
+            staff.fetch("Person", condition, SECRET + str(detail), sort="name").to_dicts("name")
+            staff.count("Person", condition, SECRET + str(detail))
+            staff.fetch_rows("Person", condition, SECRET + str(detail), columns=["name"], limit=5)
+        assert lines
+        told = [line for line in lines if SECRET.casefold() in line.casefold()]
+        assert detail == 3 or told == []
+
+
+def test_no_line_below_detail_3_has_a_value_that_is_written(staff: Context) -> None:
+    staff.transaction_author = SECRET + "author"
+    with log.recorded(2) as lines:
+        person = staff.insert("Person", name=SECRET + "insert", team=staff.insert("Team", name=SECRET + "team"))
+        staff.save()
+        person.name = SECRET + "update"
+        staff.save()
+        staff.delete(person)
+        staff.save()
+        staff.batch_update("Person", {"name": SECRET + "batch"}, "name == %@", SECRET)
+        staff.batch_insert("Person", [{"name": SECRET + "many"}])
+        staff.batch_delete("Person", "name == %@", SECRET + "many")
+    assert sum(line.startswith("CoreData: sql: ") for line in lines) > 10
+    assert [line for line in lines if SECRET in line] == []
