@@ -6,11 +6,12 @@ import asyncio
 import subprocess
 import threading
 from concurrent.futures import CancelledError as FutureCancelledError
+from pathlib import Path
 
 import pytest
 from conftest import Run
 
-from corestone import Container, PredicateError, WrongThreadError
+from corestone import Container, InvalidArgumentError, PredicateError, WrongThreadError
 
 
 class OwnError(Exception):
@@ -251,3 +252,63 @@ while not future.done():
 print(future.result())
 """
     check(run_python(MAIN + program), "from main\n")
+
+
+def test_a_future_of_the_own_queue_is_not_waited_for(container: Container) -> None:
+    background = container.background_context()
+    later = []
+
+    def wait() -> None:
+        later.append(background.perform(lambda: "later"))
+        later[-1].result(timeout=20)
+
+    for run in (background.perform_and_wait, lambda body: background.perform(body).result(timeout=20)):
+        with pytest.raises(WrongThreadError, match="queue"):
+            run(wait)
+        assert later[-1].result(timeout=20) == "later", "it has its turn when the function has ended"
+
+
+def test_a_confined_context_takes_no_function_for_later(container: Container) -> None:
+    ctx = container.context()
+    with pytest.raises(InvalidArgumentError, match="confined"):
+        ctx.perform(lambda: 1)
+    assert ctx.perform_and_wait(lambda: 2) == 2
+
+
+def thread_name() -> str:
+    return Path(f"/proc/self/task/{threading.get_native_id()}/comm").read_text().strip()
+
+
+def test_what_is_waited_for_runs_here_and_what_is_enqueued_on_a_thread_with_the_contexts_name(
+    container: Container,
+) -> None:
+    background = container.background_context()
+    with background.perform():
+        background.name = "importer"
+    own = thread_name()
+
+    def where() -> tuple[int, str]:
+        return threading.get_native_id(), thread_name()
+
+    assert background.perform_and_wait(where) == (threading.get_native_id(), own)
+    thread, name = background.perform(where).result(timeout=20)
+    assert thread != threading.get_native_id()
+    assert name == "importer"
+    nameless = container.background_context()
+    assert nameless.perform(where).result(timeout=20)[1] != "importer"
+
+
+def test_pending_changes_wait_for_the_outermost_block_and_nothing_is_saved(container: Container) -> None:
+    background = container.background_context()
+    with background.perform():
+        owner = background.insert("Employee", name="Ada")
+        task = background.insert("Task", title="t", owner=owner)
+        background.save()
+        with background.perform():
+            background.delete(owner)
+        background.perform_and_wait(lambda: None)
+        assert (owner.is_deleted, task.is_deleted) == (True, False)
+    with background.perform():
+        assert (task.is_deleted, background.has_changes) == (True, True)
+        assert container.context().count("Task") == 1
+        background.rollback()
