@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -626,3 +627,30 @@ def test_a_closed_context_refuses_and_its_objects_are_gone(staff: Context) -> No
         for call in (context.save, context.rollback, context.reset, lambda context=context: context.count("Employee")):
             with pytest.raises(InvalidHandleError):
                 call()
+
+
+def test_what_cannot_be_assigned_to_a_store_is_told(staff: Context, tmp_path: Path) -> None:
+    model = Model({"Note": {"name": "string?"}, "Draft": {"name": "string?"}})
+    model.configuration("Local", "Draft")
+    with Container(model, tmp_path / "notes.sqlite", unsaved="discard") as container:
+        ctx = container.context()
+        local = container.coordinator.add_store(tmp_path / "local.sqlite", configuration="Local")
+        permanent, free, note = ctx.insert("Draft"), ctx.insert("Draft"), ctx.insert("Note")
+        ctx.obtain_permanent_ids([permanent])
+        for item, store, reason in [
+            (permanent, local, "it was saved, or has a permanent ID, and objects stay in their store"),
+            (note, local, "the store is of the configuration Local, which lacks Note"),
+            (free, staff.container.store, "the store is not open in the coordinator of this context"),
+        ]:
+            with pytest.raises(InvalidArgumentError, match=reason) as caught:
+                ctx.assign(item, store)
+            error = caught.value
+            assert (error.entity, error.object_uri, error.file) == (item.entity_name, item.id.uri, store.path)
+        ctx.save()
+        with pytest.raises(InvalidArgumentError, match="objects stay in their store"):
+            ctx.assign(free, local)
+        later = ctx.insert("Draft")
+        ctx.assign(later, local)
+        ctx.save()
+        hosts = [item.id.uri.split("/")[2] for item in (permanent, free, note, later)]
+        assert hosts == [container.store.identifier] * 3 + [local.identifier]
