@@ -287,14 +287,20 @@ static bool stop(void *userdata) {
     return true;
 }
 
-static void an_interrupt_cancels_a_save(void) {
-    struct company c = company_open(check_path("a.sqlite"));
-    enum { ROWS = 20000 };
-    const cst_key keys[] = {c.name};
+enum { ROWS = 20000 };
+
+/* Enough that a save takes longer than it takes to be asked. */
+static void insert_many_people(const struct company *c) {
+    const cst_key keys[] = {c->name};
     static cst_value values[ROWS];
     for (int i = 0; i < ROWS; i++)
         values[i] = value_text("somebody");
-    OK(cst_context_insert_many(c.context, c.employee, ROWS, 1, keys, values, NULL, E));
+    OK(cst_context_insert_many(c->context, c->employee, ROWS, 1, keys, values, NULL, E));
+}
+
+static void an_interrupt_cancels_a_save(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    insert_many_people(&c);
     int asked = 0;
     OK(cst_context_set_interrupt(c.context, stop, &asked, NULL, E));
     CHECK_STATUS(CST_E_CANCELLED, cst_context_save(c.context, E));
@@ -310,12 +316,7 @@ static bool stop_later(void *userdata) { return --*(int *)userdata < 0; }
 /* What is stopped in its middle has changed nothing, and can be done again. */
 static void an_interrupt_leaves_all_as_it_was(void) {
     struct company c = company_open(check_path("a.sqlite"));
-    enum { ROWS = 20000 };
-    const cst_key keys[] = {c.name};
-    static cst_value values[ROWS];
-    for (int i = 0; i < ROWS; i++)
-        values[i] = value_text("somebody");
-    OK(cst_context_insert_many(c.context, c.employee, ROWS, 1, keys, values, NULL, E));
+    insert_many_people(&c);
     cst_context *other = company_context(&c, CST_QUEUE_CALLER);
     int left = 1;
     OK(cst_context_set_interrupt(c.context, stop_later, &left, NULL, E));

@@ -175,7 +175,7 @@ static void a_report_has_each_place_and_each_field(void) {
               "\"relationship\": \"department\"}, {\"count\": 1, \"entity\": \"Employee\", \"file\": null, \"line\": "
               "null, \"relationship\": \"department\"}]");
 
-    /* Counting again begins anew; what is asked for by its ID has no relationship. */
+    /* Counting again begins from zero; what is asked for by its ID has no relationship. */
     cst_release(employees);
     OK(cst_context_reset(c.context, E));
     company_close(&c);

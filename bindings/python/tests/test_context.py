@@ -519,7 +519,7 @@ def test_a_refresh_without_merge_drops_changes_of_both_sides(staff: Context) -> 
     assert staff.count("Employee", "name == 'New' AND age == 5") == 1
 
 
-def test_refreshing_all_keeps_changes_and_the_save_tells_of_rows_that_are_gone(staff: Context) -> None:
+def test_refreshing_all_keeps_changes_and_the_save_finds_rows_that_are_gone(staff: Context) -> None:
     ada, boris = (staff.first("Employee", f"name == '{name}'") for name in ("Ada", "Boris"))
     assert not ada.is_fault
     assert not boris.is_fault

@@ -189,7 +189,7 @@ def test_a_reason_is_given_once(staff: Context) -> None:
 
 
 def kinds(lines: list[str]) -> set[str]:
-    """The beginnings of lines: of a statement with its verb, of others with what tells them apart."""
+    """The beginnings of lines: of a statement with its verb, of others with two words more."""
     return {re.match(r"CoreData: (sql: \w+|\w+: \w+ \w+|\w+: plan)", line)[1] for line in lines}  # type: ignore[index]
 
 
@@ -222,7 +222,7 @@ def test_each_detail_adds_its_kinds_of_lines(staff: Context) -> None:
         assert any(f"secret {detail}" in line for line in lines) is (detail >= 3)
 
 
-def test_a_statement_tells_its_time_and_how_many_rows_it_gave_or_changed(staff: Context) -> None:
+def test_a_line_has_the_time_and_the_rows_that_its_statement_gave_or_changed(staff: Context) -> None:
     with log.recorded(1) as lines:
         for person in staff.fetch("Person", "age < 3"):
             person.age += 100

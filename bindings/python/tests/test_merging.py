@@ -670,7 +670,7 @@ def test_a_lock_ends_with_its_save_a_rollback_or_a_reset(rows: Container, end: s
     assert rows.context().count("Row") == 2
 
 
-def test_a_save_into_three_stores_tells_what_became_of_each(tmp_path: Path) -> None:
+def test_a_save_into_three_stores_has_a_detail_for_each(tmp_path: Path) -> None:
     names = ["First", "Second", "Third"]
     model = Model({name: {"@unique": ["name"], "name": "string?"} for name in names})
     for name in names:
@@ -720,7 +720,7 @@ def test_a_save_is_tried_again_16_times(rows: Container) -> None:
 
     def settle(conflicts: Any) -> None:
         asked.append([conflict.object_id for conflict in conflicts])
-        # Somebody is faster once more.
+        # Another context is faster once more.
         change()
 
     def change() -> None:

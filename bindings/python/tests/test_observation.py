@@ -634,7 +634,7 @@ def test_a_refresh_reads_what_is_observed_with_one_query_for_each_tree(ctx: Any)
     with log.recorded() as lines:
         ctx.refresh_all()
     assert (selects(lines, "ZPERSON"), selects(lines, "ZPLACE")) == (1, 1)
-    # No fault where somebody observes, one where there is no observer.
+    # No fault where there is an observer.
     assert [item.is_fault for item in people] == [False, False, False, True]
     assert [item.is_fault for item in places] == [False, False, True]
     assert heard == [], "what is as it was is not told"
@@ -676,7 +676,7 @@ def test_an_observed_object_stays_until_it_leaves_its_context(ctx: Any, end: str
     assert paris is not None, "what is observed stays"
     if end == "reset":
         ctx.reset()
-        # Another object stands for the row, which nobody observes.
+        # Another object stands for the row, without an observer.
         ctx.get(identity).name = "Rome"
         ctx.save()
         assert ctx.get(identity).name == "Rome"
@@ -776,7 +776,7 @@ def test_what_a_will_save_callback_changes_is_saved_too(ctx: Any) -> None:
     assert other.count("Place", "name == 'made within'") == 1
 
 
-def test_a_merge_tells_ids_and_as_refreshed_what_was_read_here(ctx: Any) -> None:
+def test_a_merge_has_ids_and_as_refreshed_what_was_read_here(ctx: Any) -> None:
     people = [ctx.insert("Person", name=name) for name in "abcd"]
     ctx.save()
     other = ctx.container.context()
