@@ -8,7 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from corestone import ConflictError, Container, Context, MergePolicy, Model, ObjectGoneError, Status, StoreError
+from corestone import (
+    ConflictError,
+    Container,
+    Context,
+    MergePolicy,
+    Model,
+    ObjectGoneError,
+    Status,
+    StoreError,
+    UndoManager,
+)
 
 SIZE = 150_000
 
@@ -190,3 +200,18 @@ def test_another_value_is_a_way_out_where_the_file_is_missing(
     photo.data = b"new" * SIZE
     ctx.save()
     assert container.context().get(photo.id).data == b"new" * SIZE
+
+
+def test_an_undo_of_a_saved_deletion_brings_large_values_back(
+    container: Container, ctx: Context, tmp_path: Path
+) -> None:
+    ctx.undo_manager = UndoManager()
+    photo = ctx.first("Photo", "title == 'photo 7'")
+    ctx.delete(photo)
+    ctx.save()
+    assert len(list(folder(tmp_path).iterdir())) == 29
+    assert ctx.undo()
+    assert photo.data == bytes([7]) * SIZE
+    ctx.save()
+    assert container.context().first("Photo", "title == 'photo 7'").data == bytes([7]) * SIZE
+    assert len(list(folder(tmp_path).iterdir())) == 30
