@@ -177,10 +177,11 @@ public final class Coordinator: @unchecked Sendable {
         let having = model.configurations.filter { configuration in
             (try? model.holdings(ofConfiguration: configuration.name))?.contains(entity.index) == true
         }.map(\.name)
+        let noun = having.count == 1 ? "the configuration" : "the configurations"
         throw CoreError(
             .invalidArgument, code: .persistentStoreOperation,
             "no open store has objects of \(entity.name): \(open.joined(separator: ", ")), and \(entity.name) is in "
-                + (having.isEmpty ? "no configuration" : "the configuration \(having.joined(separator: ", "))")
+                + (having.isEmpty ? "no configuration" : "\(noun) \(having.joined(separator: ", "))")
                 + "; add a store of a configuration that has it, or one without a configuration", entity: entity.name)
     }
 

@@ -79,6 +79,18 @@ def test_entities_that_no_store_has(container: Container) -> None:
         ctx.save()
 
 
+def test_missing_entity_error_lists_all_configurations(tmp_path: Path) -> None:
+    model = Model({"Note": {}, "Draft": {}})
+    model.configuration("Cloud", "Note")
+    model.configuration("Archive", "Draft")
+    model.configuration("Local", "Draft")
+    with (
+        Container(model, tmp_path / "cloud.sqlite", configuration="Cloud") as container,
+        pytest.raises(InvalidArgumentError, match="Draft is in the configurations Archive, Local; "),
+    ):
+        container.context().fetch("Draft")
+
+
 def test_names_that_are_none(container: Container, tmp_path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match="no configuration"):
         container.coordinator.add_store(tmp_path / "x.sqlite", configuration="Elsewhere")
