@@ -24,6 +24,8 @@ struct BinaryFormat: AtomicFormat {
         static let owners = "owners"
         static let counts = "counts"
         static let members = "members"
+        static let destination = "destination"
+        static let isToMany = "toMany"
     }
 
     /// What is written, and the highest that can be read.
@@ -84,7 +86,7 @@ struct BinaryFormat: AtomicFormat {
             tables.append(table)
         }
         let entities = tables.map { $0?.entity }
-        for case let table? in tables { try table.read(into: nodes, entities, path) }
+        for case let table? in tables { try table.read(into: nodes, entities) }
         try BinaryLists(nodes, path, leftOut).read(lists)
         return try metadata(in: content, path)
     }
@@ -137,6 +139,16 @@ struct BinaryFormat: AtomicFormat {
         var metadata = StoreMetadata(uuid: uuid)
         metadata.values = values
         return metadata
+    }
+
+    /// For what the model has otherwise than the file.
+    static func mismatch(
+        _ path: String, _ what: String, entity: String, key: String, value: PropertyValue? = nil
+    ) -> CoreError {
+        CoreError(
+            .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
+            "\(path) was written with another model: \(what); open it with that model", entity: entity, key: key,
+            value: value, file: path)
     }
 
     static func damaged(_ path: String, _ what: String, entity: String? = nil, key: String? = nil) -> CoreError {

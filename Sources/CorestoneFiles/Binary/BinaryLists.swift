@@ -67,8 +67,11 @@ struct BinaryLists {
         var known: Set<Int64> = []
         for (owner, count) in zip(owners, counts) {
             let entity = entity(owner, relationship.entity)
-            guard count >= 0, count <= Int64(members.count - place), known.insert(owner).inserted,
-                entity?.isKind(of: relationship.entity) ?? mayBeLeftOut
+            let isOwner = entity?.isKind(of: relationship.entity) ?? mayBeLeftOut
+            if let entity, !isOwner, leftOut != nil {
+                throw mismatch(relationship, "belong to \(owner), which is of \(entity.name)")
+            }
+            guard count >= 0, count <= Int64(members.count - place), known.insert(owner).inserted, isOwner
             else { throw damaged(relationship, "do not belong to objects") }
             var keys = Array(members[place..<place + Int(count)])
             place += Int(count)
@@ -94,8 +97,10 @@ struct BinaryLists {
                 isMended = true
                 continue
             }
-            guard nodes.model.entities[Int(member.header.pointee.entity)].isKind(of: destination) else {
-                throw damaged(relationship, "of \(owner) have \(key), which is no \(destination.name)")
+            let entity = nodes.model.entities[Int(member.header.pointee.entity)]
+            guard entity.isKind(of: destination) else {
+                let what = "of \(owner) have \(key), which is of \(entity.name) and not of \(destination.name)"
+                throw leftOut == nil ? damaged(relationship, what) : mismatch(relationship, what)
             }
             if let inverse, !inverse.isToMany, target(of: member, inverse) != owner {
                 throw damaged(relationship, "of \(owner) have \(key), which does not lead back")
@@ -151,8 +156,16 @@ struct BinaryLists {
 
     private func damaged(_ relationship: Relationship, _ what: String) -> CoreError {
         BinaryFormat.damaged(
-            path, "\(relationship.isToMany ? "the members of " : "")\(relationship.listName) \(what)",
-            entity: relationship.entity.name, key: relationship.name)
+            path, described(relationship, what), entity: relationship.entity.name, key: relationship.name)
+    }
+
+    private func mismatch(_ relationship: Relationship, _ what: String) -> CoreError {
+        BinaryFormat.mismatch(
+            path, described(relationship, what), entity: relationship.entity.name, key: relationship.name)
+    }
+
+    private func described(_ relationship: Relationship, _ what: String) -> String {
+        "\(relationship.isToMany ? "the members of " : "")\(relationship.listName) \(what)"
     }
 }
 

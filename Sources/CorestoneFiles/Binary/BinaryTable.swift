@@ -11,11 +11,14 @@ struct BinaryTable {
     private let columns: [String: BinaryColumn]
     /// Of the inheritance tree: the highest key that was ever handed out.
     private let lastKey: Int64
+    /// The file; empty for a table that is to be written.
+    private let path: String
+    private let areVersionsIgnored: Bool
 
     private typealias Key = BinaryFormat.Key
 
     init(of entity: Entity, in nodes: Nodes) {
-        self.entity = entity
+        (self.entity, path, areVersionsIgnored) = (entity, "", false)
         let rows = nodes.rows(of: entity)
         keys = PackedNumbers(rows.map(\.record.primaryKey))
         versions = PackedNumbers(rows.map { Int64($0.record.version) })
@@ -34,7 +37,14 @@ struct BinaryTable {
             Key.name: .string(entity.name), Key.lastKey: .integer(lastKey),
             Key.keys: .data(keys.bytes), Key.versions: .data(versions.bytes),
             Key.columns: .dictionary(columns.mapValues(\.propertyList)),
+            Key.relationships: .dictionary(relationships),
         ])
+    }
+
+    /// The kind of each relationship. Rows and lists do not tell it where there are no members.
+    private var relationships: [String: PropertyListValue] {
+        let stored = entity.relationships.filter { !$0.isTransient }
+        return Dictionary(stored.map { ($0.name, $0.kindInFile) }) { first, _ in first }
     }
 }
 
@@ -59,7 +69,7 @@ extension BinaryTable {
             if PackedNumbers(entries[Key.keys])?.count != 0 { leftOut.add(name) }
             return nil
         }
-        self.entity = entity
+        (self.entity, self.path, areVersionsIgnored) = (entity, path, leftOut != nil)
         guard let keys = PackedNumbers(entries[Key.keys]), let versions = PackedNumbers(entries[Key.versions]),
             keys.count == versions.count, let lastKey = entries[Key.lastKey]?.integer,
             let columns = entries[Key.columns]?.dictionary
@@ -71,6 +81,7 @@ extension BinaryTable {
             throw BinaryFormat.damaged(
                 path, "it names \(keys.count) objects of \(name), and is far too small to hold them", entity: name)
         }
+        try BinaryTable.requireSameKinds(entries[Key.relationships]?.dictionary ?? [:], entity, path)
         let properties = Dictionary(entity.properties.map { ($0.path, $0) }) { first, _ in first }
         var known: [String: PropertyListValue] = [:]
         for (key, value) in columns {
@@ -120,8 +131,31 @@ extension BinaryTable {
         }
     }
 
+    /// Throws if a relationship that both have is to-one and to-many, or leads to another entity.
+    ///
+    /// - Parameter kinds: By name, as the file has them. Files of former versions do not.
+    private static func requireSameKinds(
+        _ kinds: [String: PropertyListValue], _ entity: Entity, _ path: String
+    ) throws {
+        for relationship in entity.relationships where !relationship.isTransient {
+            guard let kind = kinds[relationship.name]?.dictionary, let destination = kind[Key.destination]?.string
+            else { continue }
+            let isToMany = kind[Key.isToMany] == .bool(true)
+            func mismatch(_ what: String) -> CoreError {
+                let declaring = relationship.entity.name
+                return BinaryFormat.mismatch(
+                    path, "\(declaring).\(relationship.name) \(what)", entity: declaring, key: relationship.name)
+            }
+            if isToMany != relationship.isToMany {
+                throw mismatch("is \(isToMany ? "to-many" : "to-one") in the store, and not in the model")
+            }
+            let own = relationship.destination.name
+            if destination != own { throw mismatch("leads to \(destination) in the store, and to \(own) in the model") }
+        }
+    }
+
     /// - Parameter entities: those that the file lists; nil for one that is left out, to which nothing leads.
-    func read(into nodes: Nodes, _ entities: [Entity?], _ path: String) throws {
+    func read(into nodes: Nodes, _ entities: [Entity?]) throws {
         let fillings = fillings()
         var writer = RecordWriter(expectedBytes: keys.count * entity.layout.fixedSize)
         for (row, key) in keys.enumerated() {
@@ -137,12 +171,7 @@ extension BinaryTable {
                         let listed = entities.at(view.high)
                         if case .some(nil) = listed { return }
                         guard let target = listed ?? nil, target.isKind(of: destination), view.integer > 0
-                        else {
-                            let name = entity.properties[filling.slot].name
-                            throw BinaryFormat.damaged(
-                                path, "\(entity.name).\(name) of the object \(key) leads nowhere", entity: entity.name,
-                                key: name)
-                        }
+                        else { throw misled(filling, key, to: listed.flatMap { $0 }) }
                         view.high = UInt64(target.index)
                     } else if !filling.takes(view) {
                         let name = entity.properties[filling.slot].path
@@ -161,6 +190,18 @@ extension BinaryTable {
             }
         }
         nodes.reserveKeys(of: entity.root, upTo: lastKey)
+    }
+
+    /// - Parameter target: The entity of the target; nil if the file does not list it.
+    private func misled(_ filling: Filling, _ key: Int64, to target: Entity?) -> CoreError {
+        let name = entity.properties[filling.slot].name
+        guard areVersionsIgnored, let target, filling.destination.map(target.isKind) == false else {
+            return BinaryFormat.damaged(
+                path, "\(entity.name).\(name) of the object \(key) leads nowhere", entity: entity.name, key: name)
+        }
+        return BinaryFormat.mismatch(
+            path, "\(entity.name).\(name) of the object \(key) leads to an object of \(target.name)",
+            entity: entity.name, key: name)
     }
 
     private func fillings() -> [Filling] {
@@ -184,6 +225,15 @@ extension BinaryTable {
             .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
             "\(path) has \(found), which the model does not have; open it with the model that it was written with",
             entity: entity, key: key, file: path)
+    }
+}
+
+extension Relationship {
+    /// Whether it is to-many, and where it leads.
+    fileprivate var kindInFile: PropertyListValue {
+        .dictionary([
+            BinaryFormat.Key.destination: .string(destination.name), BinaryFormat.Key.isToMany: .bool(isToMany),
+        ])
     }
 }
 

@@ -92,10 +92,16 @@ final class StoreFile: @unchecked Sendable {
         add(difference.changed) { "\($0) differs from what the store was written with" }
         add(difference.onlyInModel) { "the store does not know \($0)" }
         add(difference.onlyInStore) { "the model lacks \($0)" }
-        throw CoreError(
+        throw mismatch(
+            parts.joined(separator: "; "),
+            entity: (difference.changed + difference.onlyInModel + difference.onlyInStore).first)
+    }
+
+    private func mismatch(_ difference: String, entity: String?) -> CoreError {
+        CoreError(
             .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
-            "\(place.given) was written with another model: \(parts.joined(separator: "; ")); open it with that model",
-            entity: (difference.changed + difference.onlyInModel + difference.onlyInStore).first, file: place.given)
+            "\(place.given) was written with another model: \(difference); open it with that model", entity: entity,
+            file: place.given)
     }
 
     /// Has a file that was written with another model be one of this one's, where it may be written and nothing is lost.
@@ -170,9 +176,8 @@ final class StoreFile: @unchecked Sendable {
         let descriptor = try opened(place.path)
         let leftOut = options.ignoresVersioning ? LeftOut() : nil
         do {
-            let metadata = try format.decode(
-                file.bytes(limit: .max, holes: options.limits.valueBytes), into: nodes, path: place.given,
-                leftOut: leftOut)
+            let metadata = try decode(
+                file.bytes(limit: .max, holes: options.limits.valueBytes), into: nodes, leftOut)
             try accepting(metadata)
             know(descriptor)
             obstacle = leftOut?.readOnlyReason
@@ -180,6 +185,16 @@ final class StoreFile: @unchecked Sendable {
         } catch let error as CoreError {
             Glibc.close(descriptor)
             throw error.code == CocoaCode.coreData.rawValue ? opening(error) : error
+        }
+    }
+
+    /// Damage is reported only of a file of this model: what another model wrote need not fit.
+    private func decode(_ bytes: [UInt8], into nodes: Nodes, _ leftOut: LeftOut?) throws -> StoreMetadata {
+        do {
+            return try format.decode(bytes, into: nodes, path: place.given, leftOut: leftOut)
+        } catch let error as CoreError where error.status == .storeCorrupt && leftOut == nil {
+            if let metadata = try? format.metadata(bytes, path: place.given) { try checkModel(metadata, nodes.model) }
+            throw error
         }
     }
 

@@ -6,6 +6,7 @@ import CorestoneValues
 struct XMLLinks {
     private let nodes: Nodes
     private unowned let reader: XMLStoreReader
+    private let areVersionsIgnored: Bool
     /// In the order of the file, and where each ends there.
     private var records: [Record] = []
     private var offsets: [Int] = []
@@ -35,7 +36,9 @@ struct XMLLinks {
 
     private let seed = UInt64.random(in: .min ... .max)
 
-    init(_ nodes: Nodes, _ reader: XMLStoreReader) { (self.nodes, self.reader) = (nodes, reader) }
+    init(_ nodes: Nodes, _ reader: XMLStoreReader, areVersionsIgnored: Bool) {
+        (self.nodes, self.reader, self.areVersionsIgnored) = (nodes, reader, areVersionsIgnored)
+    }
 
     // MARK: While the file is read
 
@@ -109,11 +112,24 @@ struct XMLLinks {
     }
 
     private func damaged(_ list: List, _ what: String) -> CoreError {
-        let record = records[list.owner]
-        let name = "\(entity(record).name).\(list.relationship.name)"
-        return reader.damaged(
-            "\(name) of z\(record.primaryKey) \(what)", at: list.offset, entity: entity(record).name,
+        reader.damaged(
+            "\(described(list)) \(what)", at: list.offset, entity: entity(records[list.owner]).name,
             key: list.relationship.name)
+    }
+
+    private func described(_ list: List) -> String {
+        let record = records[list.owner]
+        return "\(entity(record).name).\(list.relationship.name) of z\(record.primaryKey)"
+    }
+
+    /// - Parameter target: The entity of the object, which another model may have in the tree of the destination.
+    private func misled(_ list: List, to key: Int64, of target: Entity) -> CoreError {
+        let (relationship, owner) = (list.relationship, entity(records[list.owner]).name)
+        let what = "leads to z\(key), which is of \(target.name) and not of \(relationship.destination.name)"
+        if !areVersionsIgnored { return damaged(list, what) }
+        return reader.mismatch(
+            "\(described(list)) \(what); open it with the model that it was written with", entity: owner,
+            key: relationship.name)
     }
 
     /// The members of a list without those that are left out, in its place.
@@ -136,9 +152,7 @@ struct XMLLinks {
                 throw damaged(list, "leads to z\(key), which is not there")
             }
             guard entity(found).isKind(of: relationship.destination) else {
-                throw damaged(
-                    list,
-                    "leads to z\(key), which is of \(entity(found).name) and not of \(relationship.destination.name)")
+                throw misled(list, to: key, of: entity(found))
             }
             there &+= mixed(owner.primaryKey, key)
             back &+= mixed(key, owner.primaryKey)

@@ -35,7 +35,7 @@ final class XMLObjects {
     init(_ nodes: Nodes, _ names: XMLNames, _ reader: XMLStoreReader, size: Int, _ leftOut: LeftOut?) {
         (self.nodes, self.names, self.reader, self.leftOut) = (nodes, names, reader, leftOut)
         writer = RecordWriter(expectedBytes: size)
-        links = XMLLinks(nodes, reader)
+        links = XMLLinks(nodes, reader, areVersionsIgnored: leftOut != nil)
         following = names.kinds.map { Array(0...$0.members.count) }
         seen = names.kinds.map { Array(repeating: -1, count: $0.members.count) }
     }

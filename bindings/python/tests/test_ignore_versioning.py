@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import plistlib
 import sqlite3
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timezone
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from binary_reader import content, file
 
 from corestone import (
     Container,
@@ -303,13 +305,63 @@ def test_another_kind_is_refused(path: Path, store_type: str, model: Model, key:
     Container(Model(FIRST), path, type=store_type).close()
 
 
-@pytest.mark.parametrize("store_type", ["SQLite", "XML"])
 @pytest.mark.parametrize("read_only", [True, False])
 def test_a_relationship_to_another_entity_is_refused(path: Path, store_type: str, read_only: bool) -> None:
     model = changed(Employee={"department": "to-one Room?"}, Department={"employees": None})
     with pytest.raises(ModelMismatchError) as raised:
         opened(model, path, store_type, read_only=read_only)
     assert (raised.value.entity, raised.value.key, raised.value.code) == ("Employee", "department", 134100)
+    with pytest.raises(ModelMismatchError, match="Employee"):
+        Container(model, path, type=store_type)
+
+
+@pytest.mark.parametrize("store_type", ["SQLite", "Binary"])
+@pytest.mark.parametrize(
+    ("model", "entity", "key"),
+    [
+        (changed(Employee={"department": "to-one Room?"}, Department={"employees": None}), "Employee", "department"),
+        (
+            changed(
+                Employee={"department": None},
+                Manager={"department": "to-one Department? inverse employees"},
+                Department={"employees": "to-many Manager inverse department"},
+            ),
+            "Department",
+            "employees",
+        ),
+        (changed(Department={"employees": "to-one Employee? inverse department"}), "Department", "employees"),
+    ],
+)
+def test_relationship_without_members_has_a_kind(
+    tmp_path: Path, store_type: str, model: Model, entity: str, key: str
+) -> None:
+    """An XML store does not have an element for it."""
+    path = tmp_path / "empty"
+    Container(Model(FIRST), path, type=store_type).close()
+    with pytest.raises(ModelMismatchError) as raised:
+        opened(model, path, store_type)
+    assert (raised.value.entity, raised.value.key, raised.value.code) == (entity, key, 134100)
+
+
+@pytest.mark.parametrize("key", ["department", "guests"])
+def test_binary_store_without_recorded_kinds_compares_its_objects(tmp_path: Path, key: str) -> None:
+    path = tmp_path / "store"
+    with Container(changed(Department={"guests": "to-many Employee"}), path, type="Binary") as container:
+        context = container.view_context
+        ada = context.insert("Employee", name="Ada", age=36)
+        context.insert("Department", title="Sales", employees={ada}, guests={ada})
+        context.save()
+    found = content(path.read_bytes())
+    for table in found["entities"]:
+        del table["relationships"]
+    path.write_bytes(file(plistlib.dumps(found, fmt=plistlib.FMT_BINARY, sort_keys=False)))
+    models = {
+        "department": changed(Employee={"department": "to-one Room?"}, Department={"employees": None}),
+        "guests": changed(Department={"guests": "to-many Manager"}),
+    }
+    with pytest.raises(ModelMismatchError) as raised:
+        opened(models[key], path, "Binary")
+    assert (raised.value.key, raised.value.code) == (key, 134100)
 
 
 def test_integers_of_another_width(path: Path, store_type: str) -> None:
