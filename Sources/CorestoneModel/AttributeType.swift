@@ -53,7 +53,7 @@ public enum AttributeType: Int32, Sendable, CaseIterable {
 
 extension AttributeType {
     /// Whether values of both types are of one kind, so that a store reads one as the other: integers of every width, fractions of
-    /// both, and bytes. A value that is too large for the type is refused where it is read.
+    /// both, and bytes. An integer that is too large for the type is refused when the store is opened.
     package func isRead(as other: AttributeType) -> Bool { kind == other.kind }
 
     package var isBytes: Bool { kind == .binary }

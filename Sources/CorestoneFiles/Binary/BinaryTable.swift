@@ -174,11 +174,7 @@ extension BinaryTable {
                         else { throw misled(filling, key, to: listed.flatMap { $0 }) }
                         view.high = UInt64(target.index)
                     } else if !filling.takes(view) {
-                        let name = entity.properties[filling.slot].path
-                        throw BinaryFormat.damaged(
-                            path,
-                            "\(entity.name).\(name) of the object \(key) is \(view.integer), which is too large for its type",
-                            entity: entity.name, key: name)
+                        throw tooLarge(view.integer, filling, key)
                     }
                     writer.set(view, filling.slot, filling.layout)
                 }
@@ -202,6 +198,15 @@ extension BinaryTable {
         return BinaryFormat.mismatch(
             path, "\(entity.name).\(name) of the object \(key) leads to an object of \(target.name)",
             entity: entity.name, key: name)
+    }
+
+    /// Only a column of another model has integers of another width.
+    private func tooLarge(_ value: Int64, _ filling: Filling, _ key: Int64) -> CoreError {
+        let property = entity.properties[filling.slot]
+        let type = (property as? Attribute)?.type.displayName ?? ""
+        return BinaryFormat.mismatch(
+            path, "\(entity.name).\(property.path) of the object \(key) is \(value), which is too large for \(type)",
+            entity: entity.name, key: property.path, value: .int(value))
     }
 
     private func fillings() -> [Filling] {

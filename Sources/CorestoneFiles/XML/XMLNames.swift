@@ -29,11 +29,12 @@ enum XMLValueType: String {
     /// Whether a value that is said to be of the other type can be read as one of this: a transformable value is bytes, too.
     ///
     /// - Parameter areVersionsIgnored: numbers of other widths are as good, then.
-    func takes(_ other: String, areVersionsIgnored: Bool) -> Bool {
-        guard let other = XMLValueType(rawValue: other) else { return false }
+    func takes(_ other: XMLValueType, areVersionsIgnored: Bool) -> Bool {
         if self == other { return true }
         return (areVersionsIgnored || attributeType.isBytes) && attributeType.isRead(as: other.attributeType)
     }
+
+    var isInteger: Bool { self == .int16 || self == .int32 || self == .int64 }
 
     private var attributeType: AttributeType {
         AttributeType.allCases.first { XMLValueType($0) == self } ?? .undefined

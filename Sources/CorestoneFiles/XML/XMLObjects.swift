@@ -25,6 +25,8 @@ final class XMLObjects {
     private var targets: [Int64] = []
     /// The attribute that is open, where it begins, and the place of the member that came last.
     private var member: XMLMember?
+    /// The type that the file names for the open attribute.
+    private var written: XMLValueType?
     private var start = 0
     private var last = -1
     /// By kind and member, behind one for none: the member that came next the last time. Most objects have theirs in one order.
@@ -187,11 +189,13 @@ final class XMLObjects {
         guard let found, let type else { throw reader.damaged("an attribute without a name or a type") }
         member = nil
         guard let member = try find(found, isRelationship: false) else { return }
-        if let own = member.type, !XMLObjects.isSame(member.typeName, type),
-            !own.takes(String(cString: type), areVersionsIgnored: leftOut != nil)
-        {
-            throw mismatch(
-                member, "is \"\(reader.short(String(cString: type)))\" there, and \(own.rawValue) in the model")
+        written = member.type
+        if let own = member.type, !XMLObjects.isSame(member.typeName, type) {
+            written = XMLValueType(rawValue: String(cString: type))
+            guard let written, own.takes(written, areVersionsIgnored: leftOut != nil) else {
+                throw mismatch(
+                    member, "is \"\(reader.short(String(cString: type)))\" there, and \(own.rawValue) in the model")
+            }
         }
         (self.member, start) = (member, reader.position)
     }
@@ -199,6 +203,12 @@ final class XMLObjects {
     func endAttribute() throws {
         guard let member, let type = member.type else { return }
         if try !take(type, member.slot, member.layout) {
+            if written != type, type.isInteger, let number = reader.text.integer() {
+                throw reader.mismatch(
+                    "\(named(member)) is \(number) there, which is too large for \(type.rawValue) in the model; open it with the "
+                        + "model that it was written with", entity: kind?.entity.name, key: member.property.path,
+                    value: .int(number))
+            }
             let text = reader.short(reader.text.string)
             throw damaged(member, "is \"\(text)\" there, which is no \(type.rawValue)", value: text, at: start)
         }
@@ -222,7 +232,7 @@ final class XMLObjects {
         case .int64: return setInteger(Int64.min, Int64.max, slot, layout)
         case .double, .date, .float:
             guard let number = text.double() else { return false }
-            writer.setDouble(type == .float ? Double(Float(number)) : number, slot, layout)
+            writer.setDouble(written == .float ? Double(Float(number)) : number, slot, layout)
         case .decimal:
             guard let number = try? DecimalNumber(text.string) else { return false }
             writer.setDecimal(number.words.0, number.words.1, aux: number.aux, slot, layout)

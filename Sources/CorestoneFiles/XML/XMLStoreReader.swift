@@ -259,8 +259,8 @@ final class XMLStoreReader {
     }
 
     /// For what the model has no place for, or another.
-    func mismatch(_ what: String, entity: String?, key: String? = nil) -> CoreError {
-        error(.modelMismatch, .persistentStoreIncompatibleVersionHash, what, nil, entity, key, nil)
+    func mismatch(_ what: String, entity: String?, key: String? = nil, value: PropertyValue? = nil) -> CoreError {
+        error(.modelMismatch, .persistentStoreIncompatibleVersionHash, what, nil, entity, key, value)
     }
 
     private func stranger(_ what: String) -> CoreError {

@@ -4,11 +4,11 @@ extension ModelComparison {
     /// Of a model that ignores versions: properties that both have must be of one kind. The file may lack all else.
     func compareShapes() throws -> Result {
         let schema = schema()
-        if let cached = try? contents.cachedModel(connection), let difference = shapeDifference(from: cached) {
-            throw error(difference)
-        }
+        let cached = try? contents.cachedModel(connection)
+        if let cached, let difference = shapeDifference(from: cached) { throw error(difference) }
         if let difference = missingKey(in: schema) { throw error(difference) }
         for table in schema.tables { if let difference = typeDifference(in: table) { throw error(difference) } }
+        try requireFittingIntegers(in: schema, cached)
         var gaps = ModelGaps(of: schema, in: contents)
         gaps.entities = model.preorder.filter { contents.number(ofEntity: $0.name) == nil }
         gaps.hidden = try hiddenEntities(schema)
@@ -35,6 +35,40 @@ extension ModelComparison {
             }
         }
         return nil
+    }
+
+    /// Throws if a value is too large for the width that its attribute has in the model.
+    ///
+    /// - Parameter cached: The model that the store carries. Without one every narrow attribute may have been wider.
+    private func requireFittingIntegers(in schema: StoreSchema, _ cached: Model?) throws {
+        if contents.document.metadata?.isOfAnotherModel(than: model) == false { return }
+        for table in schema.tables {
+            let present = contents.tables[table.name] ?? [:]
+            for column in table.columns where column.role == .attribute && present[column.name] != nil {
+                guard let attribute = column.property as? Attribute, let range = attribute.type.narrowRange,
+                    attribute.isNarrower(than: cached),
+                    let value = try valueBeyond(range, column.name, table, schema)
+                else { continue }
+                let difference = Difference(
+                    text: "\(attribute.entity.name).\(attribute.path) is \(value) in the store, which is too large for "
+                        + "\(attribute.type.displayName) of the model",
+                    entity: attribute.entity.name, key: attribute.path)
+                throw error(difference, value: .int(value))
+            }
+        }
+    }
+
+    /// Returns an integer of a column beyond the range; nil if all are within it.
+    private func valueBeyond(
+        _ range: ClosedRange<Int64>, _ column: String, _ table: TableSchema, _ schema: StoreSchema
+    ) throws -> Int64? {
+        let purpose = "compare \(contents.place.given) with the model"
+        let numbers = table.entities.map { "\(schema.number(of: $0))" }.joined(separator: ", ")
+        let query = try connection.prepare(
+            "SELECT \(column) FROM \(table.name) WHERE typeof(\(column)) = 'integer' AND \(column) NOT BETWEEN "
+                + "\(range.lowerBound) AND \(range.upperBound) AND Z_ENT IN (\(numbers)) LIMIT 1", purpose)
+        defer { query.reset() }
+        return try query.step(purpose) ? query.integer(0) : nil
     }
 
     private func rootName(_ entity: Entity) -> String {
@@ -81,6 +115,28 @@ extension StoreContents {
 
 extension Entity {
     fileprivate var storedProperties: [Property] { ownAttributes as [Property] + ownRelationships as [Property] }
+}
+
+extension AttributeType {
+    /// The values of an integer type that is narrower than 64 bits; nil for every other type.
+    fileprivate var narrowRange: ClosedRange<Int64>? {
+        switch self {
+        case .integer16: Int64(Int16.min)...Int64(Int16.max)
+        case .integer32: Int64(Int32.min)...Int64(Int32.max)
+        default: nil
+        }
+    }
+}
+
+extension Attribute {
+    /// Whether the attribute of that path has more bits in another model; true if the other model does not have it there.
+    fileprivate func isNarrower(than other: Model?) -> Bool {
+        guard let entity = other?.entity(named: entity.name) else { return true }
+        let stored = sequence(first: entity, next: \.parent).flatMap(\.ownAttributes).flatMap(\.leaves)
+        let former = stored.first { $0.path == path }?.type.narrowRange
+        guard let former, let own = type.narrowRange else { return true }
+        return own.upperBound < former.upperBound
+    }
 }
 
 extension Property {

@@ -128,14 +128,16 @@ extension ModelComparison {
         return names.count > 5 ? "\(shown) and \(names.count - 5) more" : shown
     }
 
-    func error(_ difference: Difference) -> CoreError {
-        error([difference.text], entity: difference.entity, key: difference.key)
+    func error(_ difference: Difference, value: PropertyValue? = nil) -> CoreError {
+        error([difference.text], entity: difference.entity, key: difference.key, value: value)
     }
 
-    private func error(_ parts: [String], entity: String?, key: String? = nil) -> CoreError {
+    private func error(
+        _ parts: [String], entity: String?, key: String? = nil, value: PropertyValue? = nil
+    ) -> CoreError {
         CoreError(
             .modelMismatch, code: .persistentStoreIncompatibleVersionHash, message(parts.joined(separator: "; ")),
-            entity: entity, key: key, file: contents.place.given)
+            entity: entity, key: key, value: value, file: contents.place.given)
     }
 
     private func message(_ what: String) -> String {

@@ -383,6 +383,48 @@ def test_integers_that_fit_a_narrower_attribute(path: Path, store_type: str) -> 
             assert [each.age for each in container.view_context.fetch("Employee", "name == 'x'", sort="age")] == ages
 
 
+@pytest.mark.parametrize(("width", "value"), [("int16?", 2**15), ("int16?", -(2**31)), ("int32?", 2**31)])
+@pytest.mark.parametrize("read_only", [True, False])
+def test_integer_beyond_a_narrower_attribute_is_refused(
+    tmp_path: Path, store_type: str, width: str, value: int, read_only: bool
+) -> None:
+    path = tmp_path / "store"
+    wide = changed(Employee={"age": "int64?"})
+    with Container(wide, path, type=store_type) as container:
+        for age in (1, value):
+            container.view_context.insert("Manager", name="x", age=age)
+        container.view_context.save()
+    before = path.read_bytes()
+    with pytest.raises(ModelMismatchError, match=f"age.* is {value}.*, which is too large") as raised:
+        opened(changed(Employee={"age": width}), path, store_type, read_only=read_only)
+    assert raised.value.entity in ("Employee", "Manager")
+    assert (raised.value.key, raised.value.value, raised.value.code) == ("age", value, 134100)
+    assert path.read_bytes() == before
+    with Container(wide, path, type=store_type) as container:
+        container.view_context.first("Manager", "age != 1").age = 2
+        container.view_context.save()
+    with opened(changed(Employee={"age": width}), path, store_type, read_only=read_only) as container:
+        assert [each.age for each in container.view_context.fetch("Manager", sort="age")] == [1, 2]
+
+
+def test_integer_without_an_entity_of_the_model_may_be_large(path: Path, store_type: str) -> None:
+    with Container(Model(FIRST), path, type=store_type) as container:
+        container.view_context.insert("Manager", name="Max", age=2**20)
+        container.view_context.save()
+    with opened(changed(Employee={"age": "int16?"}, Manager=None), path, store_type, read_only=True) as container:
+        assert [each.age for each in container.view_context.fetch("Employee", sort="age")] == [36, 40]
+
+
+@pytest.mark.parametrize("value", [0.1, 1e300])
+def test_fraction_of_another_precision_keeps_its_digits(tmp_path: Path, store_type: str, value: float) -> None:
+    path = tmp_path / "store"
+    with Container(Model({"Value": {"real": "double?"}}), path, type=store_type) as container:
+        container.view_context.insert("Value", real=value)
+        container.view_context.save()
+    with opened(Model({"Value": {"real": "float?"}}), path, store_type, read_only=True) as container:
+        assert container.view_context.first("Value").real == value
+
+
 VALUE = {"Value": {"n": "int16?", "real": "double?", "raw": "binary?"}}
 
 
