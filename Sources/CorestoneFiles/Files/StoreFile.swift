@@ -97,6 +97,14 @@ final class StoreFile: @unchecked Sendable {
             entity: (difference.changed + difference.onlyInModel + difference.onlyInStore).first)
     }
 
+    /// Throws if an entity that both models have is in another tree.
+    private func checkTrees(_ metadata: StoreMetadata, _ model: Model) throws {
+        guard let (entity, storedRoot) = metadata.entityInAnotherTree(than: model) else { return }
+        throw mismatch(
+            "the root of \(entity.name) is \(storedRoot) in the store, and \(entity.root.name) in the model",
+            entity: entity.name)
+    }
+
     private func mismatch(_ difference: String, entity: String?) -> CoreError {
         CoreError(
             .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
@@ -190,6 +198,7 @@ final class StoreFile: @unchecked Sendable {
 
     /// Damage is reported only of a file of this model: what another model wrote need not fit.
     private func decode(_ bytes: [UInt8], into nodes: Nodes, _ leftOut: LeftOut?) throws -> StoreMetadata {
+        if leftOut != nil { try checkTrees(format.metadata(bytes, path: place.given), nodes.model) }
         do {
             return try format.decode(bytes, into: nodes, path: place.given, leftOut: leftOut)
         } catch let error as CoreError where error.status == .storeCorrupt && leftOut == nil {

@@ -16,6 +16,8 @@ public struct StoreMetadata: Sendable {
         public static let identifiers = "NSStoreModelVersionIdentifiers"
         public static let digest = "NSStoreModelVersionHashesDigest"
         public static let checksum = "NSStoreModelVersionChecksumKey"
+        /// The library's own, in XML and binary stores.
+        public static let trees = "_CorestoneEntityTrees"
         public static let storeType = "NSStoreType"
         /// The identity, in dictionaries for hosts; the file itself keeps it apart.
         public static let uuid = "NSStoreUUID"
@@ -74,8 +76,10 @@ public struct StoreMetadata: Sendable {
         values[Key.hashes] = .dictionary(hashes.mapValues { .data($0) })
         values[Key.hashesVersion] = .integer(StoreMetadata.hashesVersion)
         values[Key.identifiers] = .array(model.versionIdentifiers.map { .string($0) })
-        values[Key.digest] = .string(modelVersionDigest(hashes))
+        let digest = modelVersionDigest(hashes)
+        values[Key.digest] = .string(digest)
         values[Key.checksum] = .string(modelVersionChecksum(hashes))
+        setTrees(of: model, digest: digest)
     }
 }
 
@@ -88,7 +92,12 @@ extension StoreMetadata {
     public var versionIdentifiers: [String] { (values[Key.identifiers]?.array ?? []).compactMap(\.string) }
     /// What the application wrote, without what the framework needs.
     public var applicationValues: [String: PropertyListValue] {
-        values.filter { !$0.key.hasPrefix("NS") && !$0.key.hasPrefix("_NS") }
+        values.filter { StoreMetadata.isOfApplication($0.key) }
+    }
+
+    /// Whether an entry is the application's.
+    public static func isOfApplication(_ key: String) -> Bool {
+        !key.hasPrefix("NS") && !key.hasPrefix("_NS") && key != Key.trees
     }
     public var storeType: String? { values[Key.storeType]?.string }
     /// The version of Core Data that last wrote the store; 0 when it says nothing.

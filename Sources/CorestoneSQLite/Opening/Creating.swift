@@ -168,6 +168,16 @@ extension Connection {
             try key.run(purpose)
         }
     }
+
+    /// Records the parent of every entity in `Z_PRIMARYKEY`.
+    func setParents(_ schema: StoreSchema, _ purpose: String) throws {
+        let parent = try prepare("UPDATE Z_PRIMARYKEY SET Z_SUPER = ?1 WHERE Z_ENT = ?2 AND Z_SUPER <> ?1", purpose)
+        for entity in schema.model.entities {
+            parent.bind(entity.parent.map { schema.number(of: $0) } ?? 0, at: 1)
+            parent.bind(schema.number(of: entity), at: 2)
+            try parent.run(purpose)
+        }
+    }
 }
 
 extension Model {

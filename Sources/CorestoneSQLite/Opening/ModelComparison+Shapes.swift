@@ -4,6 +4,7 @@ extension ModelComparison {
     /// Of a model that ignores versions: properties that both have must be of one kind. The file may lack all else.
     func compareShapes() throws -> Result {
         let schema = schema()
+        if let difference = rootDifference() { throw error(difference) }
         let cached = try? contents.cachedModel(connection)
         if let cached, let difference = shapeDifference(from: cached) { throw error(difference) }
         if let difference = missingKey(in: schema) { throw error(difference) }
@@ -15,16 +16,24 @@ extension ModelComparison {
         return Result(schema: schema, doubt: tableDoubt(schema), gaps: gaps)
     }
 
+    /// The first entity that is in the table of another root.
+    private func rootDifference() -> Difference? {
+        let roots = contents.rootsByNumber
+        for entity in model.preorder {
+            guard let number = contents.number(ofEntity: entity.name), let root = roots[number],
+                root.name != entity.root.name
+            else { continue }
+            return Difference(
+                text: "the root of \(entity.name) is \(root.name) in the store, and \(entity.root.name) in the model",
+                entity: entity.name, key: nil)
+        }
+        return nil
+    }
+
     /// The first property that means something else in the model that the store carries.
     private func shapeDifference(from cached: Model) -> Difference? {
         for entity in model.preorder {
             guard let old = cached.entity(named: entity.name) else { continue }
-            if rootName(old) != rootName(entity) {
-                return Difference(
-                    text:
-                        "\(entity.name) inherits from \(rootName(old)) in the store, and from \(rootName(entity)) in the "
-                        + "model", entity: entity.name, key: nil)
-            }
             let former = Dictionary(old.storedProperties.map { ($0.name, $0) }) { first, _ in first }
             for property in entity.storedProperties {
                 guard let other = former[property.name], let text = property.shapeDifference(from: other) else {
@@ -69,12 +78,6 @@ extension ModelComparison {
                 + "\(range.lowerBound) AND \(range.upperBound) AND Z_ENT IN (\(numbers)) LIMIT 1", purpose)
         defer { query.reset() }
         return try query.step(purpose) ? query.integer(0) : nil
-    }
-
-    private func rootName(_ entity: Entity) -> String {
-        var root = entity
-        while let parent = root.parent { root = parent }
-        return root.name
     }
 
     /// Entities that the model lacks, and that have objects in the table of one that it has.

@@ -78,6 +78,7 @@ extension ModelGaps {
     func fill(_ connection: Connection, _ schema: StoreSchema, _ purpose: String) throws {
         for statement in statements { try connection.execute(statement, purpose, cocoaCode: .persistentStoreOpen) }
         try connection.number(entities, schema, purpose)
+        try connection.setParents(schema, purpose)
         let derived = schema.derivedAttributes.filter { derived in
             all.contains { gap in
                 if case .column(_, let column) = gap { column.property === derived.attribute } else { false }

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from binary_reader import content, file
 
+import corestone
 from corestone import (
     Container,
     Model,
@@ -256,7 +257,6 @@ OTHER_ROOT: list[tuple[dict[str, str | None], str]] = [
 ]
 
 
-@pytest.mark.parametrize("store_type", ["SQLite"])
 @pytest.mark.parametrize(("parents", "entity"), OTHER_ROOT, ids=str)
 @pytest.mark.parametrize("read_only", [True, False])
 def test_another_root_is_refused(
@@ -267,7 +267,7 @@ def test_another_root_is_refused(
         for name in TREE:
             container.view_context.insert(name, name=name)
         container.view_context.save()
-    with pytest.raises(ModelMismatchError, match="inherits from") as raised:
+    with pytest.raises(ModelMismatchError, match=f"the root of {entity} is ") as raised:
         opened(tree(**parents), path, store_type, read_only=read_only)
     assert raised.value.entity == entity
 
@@ -446,15 +446,70 @@ def test_kinds_that_are_one(tmp_path: Path, store_type: str, others: dict[str, A
             assert container.store.is_read_only == read_only
 
 
+@pytest.mark.parametrize("has_objects", [True, False])
+@pytest.mark.parametrize(
+    ("model", "entity", "roots"),
+    [
+        (changed(Manager={"@parent": "Room", "name": "string?"}), "Manager", ["Employee", "Room"]),
+        (changed(Manager={"@parent": None, "name": "string?"}), "Manager", ["Employee", "Manager"]),
+        (changed(Room={"@parent": "Employee"}), "Room", ["Room", "Employee"]),
+    ],
+)
+def test_a_parent_of_another_tree_is_refused(
+    path: Path, store_type: str, model: Model, entity: str, roots: list[str], has_objects: bool
+) -> None:
+    if has_objects:
+        with Container(Model(FIRST), path, type=store_type) as container:
+            container.view_context.insert("Manager", name="Max")
+            container.view_context.save()
+    for read_only in (True, False):
+        with pytest.raises(ModelMismatchError) as raised:
+            opened(model, path, store_type, read_only=read_only)
+        assert (raised.value.entity, raised.value.code) == (entity, 134100)
+        difference = "the root of {} is {} in the store, and {} in the model".format(entity, *roots)
+        assert difference in raised.value.message
+
+
 @pytest.mark.parametrize("store_type", ["SQLite"])
-def test_a_parent_of_another_tree_is_refused(path: Path, store_type: str) -> None:
+def test_root_is_compared_without_a_cached_model(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute("DELETE FROM Z_MODELCACHE")
+    connection.close()
+    with pytest.raises(ModelMismatchError, match="the root of Manager is Employee in the store"):
+        opened(changed(Manager={"@parent": "Room", "name": "string?"}), path, "SQLite")
+
+
+def test_a_parent_of_the_same_tree_is_accepted(path: Path, store_type: str) -> None:
     with Container(Model(FIRST), path, type=store_type) as container:
         container.view_context.insert("Manager", name="Max")
         container.view_context.save()
-    for read_only in (True, False):
-        with pytest.raises(ModelMismatchError) as raised:
-            opened(changed(Manager={"@parent": "Room", "name": "string?"}), path, store_type, read_only=read_only)
-        assert (raised.value.entity, raised.value.code) == ("Manager", 134100)
+    model = changed(Person={"@parent": "Employee"}, Manager={"@parent": "Person"})
+    with opened(model, path, store_type) as container:
+        assert container.view_context.first("Person").name == "Max"
+    with Container(model, path, type=store_type) as container:
+        assert container.view_context.first("Person").name == "Max"
+    with pytest.raises(ModelMismatchError, match="the root of Person is Employee in the store"):
+        opened(changed(Person={"@parent": "Room"}), path, store_type)
+
+
+@pytest.mark.parametrize("store_type", ["XML"])
+def test_trees_of_other_version_hashes_are_not_compared(path: Path) -> None:
+    """Apple's framework would replace the hashes and keep the entry. Then the objects alone are compared."""
+    with Container(Model(FIRST), path, type="XML") as container:
+        sales = container.view_context.first("Department")
+        container.view_context.insert("Manager", name="Max", department=sales)
+        container.view_context.save()
+    digest = corestone.metadata(path)["_CorestoneEntityTrees"]["digest"]
+    head, entry, tail = path.read_text(encoding="utf-8").partition("_CorestoneEntityTrees")
+    path.write_text(head + entry + tail.replace(digest, "other", 1), encoding="utf-8")
+    model = changed(
+        Manager={"@parent": "Room", "name": "string?", "department": "to-one Department?"},
+        Department={"employees": "to-many Employee inverse department"},
+    )
+    with pytest.raises(ModelMismatchError, match="is of Manager and not of Employee") as raised:
+        opened(model, path, "XML")
+    assert (raised.value.entity, raised.value.key, raised.value.code) == ("Department", "employees", 134100)
+    Container(Model(FIRST), path, type="XML").close()
 
 
 def test_the_reason_names_entity_and_key(path: Path, store_type: str) -> None:

@@ -114,9 +114,8 @@ struct MetadataCommand: Command {
         let first = [
             StoreMetadata.Key.storeType, StoreMetadata.Key.uuid, StoreMetadata.Key.frameworkVersion,
         ]
-        func isOwn(_ key: String) -> Bool { !key.hasPrefix("NS") && !key.hasPrefix("_NS") }
-        let own = values.keys.filter(isOwn).sorted()
-        let rest = values.keys.filter { !first.contains($0) && !isOwn($0) }.sorted()
+        let own = values.keys.filter(StoreMetadata.isOfApplication).sorted()
+        let rest = values.keys.filter { !first.contains($0) && !StoreMetadata.isOfApplication($0) }.sorted()
         let keys = first.filter { values[$0] != nil } + own + rest
         let width = min(keys.map { DisplayWidth.of($0.visible()) }.max() ?? 0, 48)
         return keys.flatMap { key -> [String] in
