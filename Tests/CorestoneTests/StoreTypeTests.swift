@@ -328,7 +328,8 @@ final class StoreTypeTests: XCTestCase {
                     return true
                 }
             }
-            XCTAssertEqual(told, [[1, 1], [1, 1]])
+            let size = try Data(contentsOf: URL(fileURLWithPath: path("d"))).count
+            XCTAssertEqual(told, [[0, size], [size, size], [0, size], [size, size]])
             XCTAssertEqual(try StoreMetadata(ofStoreAt: path("d")).uuid.description, store.identifier)
             for name in ["a", "b", "c", "d"] { try FileManager.default.removeItem(atPath: path(name)) }
         }
