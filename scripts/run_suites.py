@@ -1,8 +1,9 @@
 """Runs the suites of `make test` one after the other and prints how many tests of each passed, and how long each took.
 
-Usage: run_suites.py [SUITE…]   without arguments all of them; logs go to build/logs/SUITE.log
+Usage: run_suites.py [--record] [SUITE…]   without names all of them; logs go to build/logs/SUITE.log
 
-A suite fails when a test fails, when its command fails, when it exceeds its time, or when it ran no test at all.
+A suite fails when a test fails, when its command fails, when it exceeds its time, or when it ran no test at all. One
+that takes more than a fifth longer than suite_seconds.txt records gets a warning; --record writes that file.
 """
 
 from __future__ import annotations
@@ -22,6 +23,14 @@ from project import BUILD, ROOT
 VENV = BUILD / "venv" / "bin"
 PYTHON = str(VENV / "python")
 LOGS = BUILD / "logs"
+# Seconds of each suite on two cores without other load.
+RECORDED = ROOT / "scripts" / "suite_seconds.txt"
+# As the Makefile exports them, so that a suite can be run without make.
+ENVIRONMENT = {
+    "CORESTONE_LIBRARY": str(BUILD / "lib" / "libcorestone.so"),
+    "PYTHONPATH": str(ROOT / "bindings" / "python"),
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
 
 
 @dataclass
@@ -187,7 +196,7 @@ def signs_of_failure(log: Path) -> list[str]:
 def run(command: list[str], suite: Suite, log: Path) -> Counts:
     """Runs one command of a suite; shows and keeps what it prints."""
     print(f"$ {' '.join(word.replace(str(ROOT) + '/', '') for word in command)}"[:160], flush=True)
-    environment = {**os.environ, **suite.environment}
+    environment = {**ENVIRONMENT, **os.environ, **suite.environment}
     started = subprocess.Popen(
         command,
         cwd=ROOT,
@@ -225,7 +234,29 @@ def run(command: list[str], suite: Suite, log: Path) -> Counts:
     return counts
 
 
-def main(names: list[str]) -> int:
+def recorded_seconds() -> dict[str, int]:
+    lines = RECORDED.read_text(encoding="utf-8").splitlines() if RECORDED.is_file() else []
+    return {name: int(seconds) for name, seconds in (line.split() for line in lines if not line.startswith("#"))}
+
+
+def record(taken: dict[str, float]) -> None:
+    """Writes the seconds of the suites that ran; the others keep theirs."""
+    seconds = recorded_seconds() | {name: round(each) for name, each in taken.items()}
+    lines = ["# Seconds of each suite on two cores; written by run_suites.py --record."]
+    lines += [f"{suite.name} {seconds[suite.name]}" for suite in suites() if suite.name in seconds]
+    RECORDED.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def slower(name: str, seconds: float, known: dict[str, int]) -> str:
+    """The warning about a suite that has become slower, or nothing. A few seconds are noise."""
+    before = known.get(name)
+    if before is None or seconds <= 1.2 * before + 2:
+        return ""
+    return f"   {seconds / before - 1:+.0%}: {before} s are recorded"
+
+
+def main(arguments: list[str]) -> int:
+    names = [each for each in arguments if each != "--record"]
     chosen = [suite for suite in suites() if not names or suite.name in names]
     unknown = set(names) - {suite.name for suite in chosen}
     if unknown:
@@ -235,6 +266,7 @@ def main(names: list[str]) -> int:
     total = Counts()
     table = []
     failures = []
+    known, taken = recorded_seconds(), {}
     for suite in chosen:
         print(f"\n==== {suite.name}", flush=True)
         log = LOGS / f"{suite.name}.log"
@@ -246,11 +278,14 @@ def main(names: list[str]) -> int:
         if counts.passed == 0 and counts.failed == 0:
             counts.failed = 1
             print(f"{suite.name}: no test ran", flush=True)
-        table.append(f"{suite.name:<10}{time.monotonic() - begin:>7.1f} s   {counts}")
+        taken[suite.name] = seconds = time.monotonic() - begin
+        table.append(f"{suite.name:<10}{seconds:>7.1f} s   {counts}{slower(suite.name, seconds, known)}")
         total.add(counts)
         if counts.failed:
             failures += [f"{suite.name}: {line}" for line in signs_of_failure(log)]
     print("\n" + "\n".join(table + failures))
+    if "--record" in arguments:
+        record(taken)
     closing = f"total: {total}"
     (LOGS / "total").write_text(closing + "\n", encoding="utf-8")
     print(closing, flush=True)
