@@ -55,6 +55,16 @@ final class StoreToolsTests: XCTestCase {
         XCTAssertEqual(found.values - found.equalValues, 2)
         XCTAssertFalse(try GraphComparison(first, filled("d.sqlite", count: 4)).isEqual)
         XCTAssertThrowsError(try GraphComparison(first, Coordinator(model: model())))
+        let wider = try model()
+        try wider.requireEntity(named: "Note").addAttribute(named: "size", type: .integer64)
+        let coordinator = try Coordinator(model: wider)
+        try coordinator.addStore(.sqlite, at: path("e.sqlite"))
+        for (one, two) in [(first, coordinator), (coordinator, first)] {
+            XCTAssertThrowsError(try GraphComparison(one, two)) {
+                let error = $0 as? CoreError
+                XCTAssertEqual([error?.entity, error?.key], ["Note", "size"])
+            }
+        }
     }
 
     /// What is migrated again and again keeps its numbers, wherever the new store can have them.

@@ -266,7 +266,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_migrate_store(cst_coordinat
  * Objects of an entity are paired in the order of their keys, which a migration keeps. Values are compared to the last
  * bit, members of ordered relationships in order. The report is JSON: {"objects": …, "values": …, "equal": …,
  * "differences": …, "details": [the first differences as sentences]}; the stores are equal if differences is 0. Fails
- * with CST_E_INVALID_ARGUMENT for models with different entities. */
+ * with CST_E_INVALID_ARGUMENT, entity and key if the models differ in an entity, a stored property or its type. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_compare(const cst_coordinator *coordinator,
                                                              const cst_coordinator *other, cst_buffer *out_report,
                                                              cst_error **error);

@@ -20,25 +20,26 @@ public struct GraphComparison {
 
     public var isEqual: Bool { differenceCount == 0 }
 
-    /// Compares the only stores of two coordinators, whose models have the same entities and properties.
+    /// Compares the first stores of two coordinators, whose models have the same entities and stored properties, in any order.
     ///
-    /// - Throws: `.invalidArgument` for coordinators without a store, or with models that differ; what reading fails with.
+    /// - Throws: `.invalidArgument` for a coordinator without a store, and for models that differ in an entity or a property; what
+    ///   reading fails with.
     public init(_ first: Coordinator, _ second: Coordinator) throws {
         let left = try GraphSide(first)
         let right = try GraphSide(second)
-        guard left.model.entities.map(\.name) == right.model.entities.map(\.name) else {
-            throw CoreError(
-                .invalidArgument,
-                "\(left.path) and \(right.path) have models with different entities; open both by the same one",
-                file: right.path)
-        }
-        for (entity, other) in zip(left.model.entities, right.model.entities) {
-            let (count, otherCount) = (left.keys(of: entity).count, right.keys(of: other).count)
+        for pair in try EntityPair.all(left, right) {
+            let (count, otherCount) = (left.keys(of: pair.entity).count, right.keys(of: pair.other).count)
             objects += count
             if count != otherCount {
-                note("\(entity.name): \(count) objects in \(left.path), \(otherCount) in \(right.path)")
-            } else {
-                try compare(entity, left, other, right)
+                note("\(pair.entity.name): \(count) objects in \(left.path), \(otherCount) in \(right.path)")
+                continue
+            }
+            for start in stride(from: 0, to: count, by: GraphComparison.batchSize) {
+                let range = start..<min(start + GraphComparison.batchSize, count)
+                try compareRows(of: pair, range, left, right)
+                for (relationship, other) in pair.lists {
+                    try compareMembers(of: relationship, other, pair, range, left, right)
+                }
             }
         }
     }
@@ -48,48 +49,117 @@ public struct GraphComparison {
         if differences.count < GraphComparison.mostDifferences { differences.append(difference) }
     }
 
-    private mutating func compare(_ entity: Entity, _ left: GraphSide, _ other: Entity, _ right: GraphSide) throws {
-        let count = left.keys(of: entity).count
-        let relationships = entity.relationships.filter { $0.isToMany && !$0.isTransient }
-        for start in stride(from: 0, to: count, by: GraphComparison.batchSize) {
-            let range = start..<min(start + GraphComparison.batchSize, count)
-            let (rows, otherRows) = (try left.rows(of: entity, range), try right.rows(of: other, range))
-            for place in range {
-                let name = "\(entity.name)/p\(left.keys(of: entity)[place])"
-                guard let row = rows[place], let otherRow = otherRows[place] else {
-                    note("\(name) has no row that can be read")
-                    continue
-                }
-                for (slot, property) in entity.properties.enumerated() {
-                    guard let value = row[slot], let found = otherRow[slot] else { continue }
-                    values += 1
-                    if value == found {
-                        equalValues += 1
-                    } else {
-                        note("\(name).\(property.path): \(value.text) in \(left.path), \(found.text) in \(right.path)")
-                    }
-                }
+    private mutating func compareRows(
+        of pair: EntityPair, _ range: Range<Int>, _ left: GraphSide, _ right: GraphSide
+    ) throws {
+        let (rows, otherRows) = (try left.rows(of: pair.entity, range), try right.rows(of: pair.other, range))
+        for place in range {
+            let name = left.name(of: pair.entity, place)
+            guard let row = rows[place], let otherRow = otherRows[place] else {
+                note("\(name) has no row that can be read")
+                continue
             }
-            for relationship in relationships {
-                guard let same = other.property(named: relationship.name) as? Relationship else { continue }
-                let (members, found) = (
-                    try left.members(of: relationship, entity, range), try right.members(of: same, other, range)
-                )
-                for place in range {
-                    values += 1
-                    if members[place] == found[place] {
-                        equalValues += 1
-                    } else {
-                        let key = left.keys(of: entity)[place]
-                        note(
-                            "\(entity.name)/p\(key).\(relationship.name): \(members[place]?.count ?? 0) members in \(left.path), "
-                                + "\(found[place]?.count ?? 0) in \(right.path)"
-                                + (members[place]?.count == found[place]?.count
-                                    ? ", not the same or in another order" : ""))
-                    }
+            for (property, other) in pair.values {
+                guard let value = row[Int(property.slot)], let found = otherRow[Int(other.slot)] else { continue }
+                values += 1
+                if value == found {
+                    equalValues += 1
+                } else {
+                    note("\(name).\(property.path): \(value.text) in \(left.path), \(found.text) in \(right.path)")
                 }
             }
         }
+    }
+
+    private mutating func compareMembers(
+        of relationship: Relationship, _ other: Relationship, _ pair: EntityPair, _ range: Range<Int>,
+        _ left: GraphSide, _ right: GraphSide
+    ) throws {
+        let members = try left.members(of: relationship, pair.entity, range)
+        let found = try right.members(of: other, pair.other, range)
+        for place in range {
+            values += 1
+            if members[place] == found[place] {
+                equalValues += 1
+                continue
+            }
+            let (count, otherCount) = (members[place]?.count ?? 0, found[place]?.count ?? 0)
+            note(
+                "\(left.name(of: pair.entity, place)).\(relationship.name): \(count) members in \(left.path), "
+                    + "\(otherCount) in \(right.path)"
+                    + (count == otherCount ? ", not the same or in another order" : ""))
+        }
+    }
+}
+
+/// An entity of one model, and the one of the same name in the other.
+private struct EntityPair {
+    let entity: Entity
+    let other: Entity
+    /// Attributes, elements of composite ones, and to-one relationships.
+    let values: [(property: Property, other: Property)]
+    /// To-many relationships.
+    let lists: [(relationship: Relationship, other: Relationship)]
+
+    /// - Throws: `.invalidArgument` with entity and key where the models differ.
+    static func all(_ left: GraphSide, _ right: GraphSide) throws -> [EntityPair] {
+        let names = Set(left.model.entities.map(\.name)).symmetricDifference(right.model.entities.map(\.name))
+        if let name = sortedByBytes(names).first {
+            throw CoreError(
+                .invalidArgument,
+                "\(left.path) and \(right.path) have models with different entities: \(name) is in one of them only; "
+                    + "open both by the same one", entity: name, file: right.path)
+        }
+        return try left.model.entities.map { entity in
+            let other = try right.model.requireEntity(named: entity.name)
+            if let key = EntityPair.differingKey(entity, other) {
+                throw CoreError(
+                    .invalidArgument,
+                    "\(left.path) and \(right.path) have models with different properties: \(entity.name).\(key) is in one of "
+                        + "them only, or is of another type there; open both by the same one",
+                    entity: entity.name, key: key, file: right.path)
+            }
+            return EntityPair(entity, other)
+        }
+    }
+
+    /// The entities have the same stored properties.
+    private init(_ entity: Entity, _ other: Entity) {
+        (self.entity, self.other) = (entity, other)
+        let pairs = entity.properties.filter { !$0.isTransient }.compactMap { property in
+            other.property(named: property.path).map { (property, $0) }
+        }
+        lists = pairs.compactMap { property, same in
+            guard let list = property as? Relationship, list.isToMany else { return nil }
+            return (same as? Relationship).map { (list, $0) }
+        }
+        values = pairs.filter { ($0.0 as? Relationship)?.isToMany != true }
+    }
+
+    private static func differingKey(_ entity: Entity, _ other: Entity) -> String? {
+        func kinds(_ entity: Entity) -> [String: StoredKind] {
+            Dictionary(
+                entity.properties.filter { !$0.isTransient }.map { ($0.path, StoredKind($0)) },
+                uniquingKeysWith: { first, _ in first })
+        }
+        let (mine, others) = (kinds(entity), kinds(other))
+        return sortedByBytes(Set(mine.keys).union(others.keys)).first { mine[$0] != others[$0] }
+    }
+}
+
+/// What has to be the same of two properties, so that their values can be compared.
+private struct StoredKind: Equatable {
+    let type: AttributeType?
+    let destination: String?
+    let isToMany: Bool
+    let isOrdered: Bool
+
+    init(_ property: Property) {
+        let relationship = property as? Relationship
+        type = (property as? Attribute)?.type
+        destination = relationship?.destination.name
+        isToMany = relationship?.isToMany ?? false
+        isOrdered = relationship?.isOrdered ?? false
     }
 }
 
@@ -98,8 +168,8 @@ private enum ComparedValue: Equatable {
     case value(PropertyValue)
     /// Reals have bits of which a comparison of numbers knows nothing: the sign of zero, which of the NaNs.
     case bits(UInt64)
-    /// By the index of the entity, and the place among its objects.
-    case object(UInt32, Int)
+    /// By the rank of the entity, and the place among its objects.
+    case object(Int, Int)
 
     init(_ value: PropertyValue) {
         switch value {
@@ -124,6 +194,8 @@ private final class GraphSide {
     let model: Model
     let path: String
     private let store: any PersistentStore
+    /// By the index of an entity: its place in the order of names, which is the same in both models.
+    private let ranks: [Int]
     /// By the index of their entity.
     private var keysByEntity: [[Int64]]
     private var placesByEntity: [[Int64: Int]]
@@ -133,6 +205,9 @@ private final class GraphSide {
             throw CoreError(.invalidArgument, "a coordinator without a store has no objects to compare; add one")
         }
         (self.store, model, path) = (store.backing, coordinator.model, store.path)
+        let order = sortedByBytes(model.entities.map(\.name)).enumerated()
+        let rankByName = Dictionary(uniqueKeysWithValues: order.map { ($0.element, $0.offset) })
+        ranks = model.entities.map { rankByName[$0.name] ?? 0 }
         keysByEntity = Array(repeating: [], count: model.entities.count)
         for root in model.entities where root.parent == nil {
             for (key, entity) in try self.store.fetch(StoreFetch(entity: root, result: .identifiers)).identifiers {
@@ -146,6 +221,9 @@ private final class GraphSide {
     }
 
     func keys(of entity: Entity) -> [Int64] { keysByEntity[Int(entity.index)] }
+
+    /// The object at a place, for a message.
+    func name(of entity: Entity, _ place: Int) -> String { "\(entity.name)/p\(keys(of: entity)[place])" }
 
     /// By place, then by slot; nil for slots that hold nothing of their own.
     func rows(of entity: Entity, _ range: Range<Int>) throws -> [Int: [ComparedValue?]] {
@@ -168,7 +246,7 @@ private final class GraphSide {
             guard let (key, index) = record.target(slot, layout), let place = placesByEntity[Int(index)][key] else {
                 return .value(.null)
             }
-            return .object(index, place)
+            return .object(ranks[Int(index)], place)
         }
         if layout.role == .external, let name = record.fileName(slot, layout) {
             switch store.externalValue(named: String(decoding: name, as: UTF8.self)) {
@@ -193,15 +271,16 @@ private final class GraphSide {
             guard let owner = placesByEntity[Int(entity.index)][member.owner],
                 let place = placesByEntity[Int(member.entity)][member.primaryKey]
             else { continue }
-            result[owner, default: []].append(ComparedMember(entity: member.entity, place: place))
+            result[owner, default: []].append(ComparedMember(rank: ranks[Int(member.entity)], place: place))
         }
         return relationship.isOrdered ? result : result.mapValues { $0.sorted() }
     }
 }
 
 private struct ComparedMember: Comparable {
-    let entity: UInt32
+    /// Of its entity.
+    let rank: Int
     let place: Int
 
-    static func < (a: ComparedMember, b: ComparedMember) -> Bool { (a.entity, a.place) < (b.entity, b.place) }
+    static func < (a: ComparedMember, b: ComparedMember) -> Bool { (a.rank, a.place) < (b.rank, b.place) }
 }

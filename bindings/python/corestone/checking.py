@@ -102,7 +102,8 @@ def compare(first: Coordinator, second: Coordinator) -> Comparison:
     rows.
 
     Objects of an entity are paired in the order of their keys, which a migration keeps. Values are compared to the last
-    bit, members of ordered relationships in order. InvalidArgumentError for models with different entities.
+    bit, members of ordered relationships in order. InvalidArgumentError, with entity and key, for models that differ
+    in an entity, a stored property or its type.
     """
     buffer = _abi.Buffer()
     handles = [one_of(Coordinator, each, name)._handle for each, name in ((first, "first"), (second, "second"))]

@@ -118,14 +118,70 @@ def test_the_first_differences_are_told_and_all_are_counted(tmp_path: Path) -> N
         assert found.differences == 1
 
 
+def test_the_order_of_a_model_does_not_matter(tmp_path: Path) -> None:
+    """Entities and properties are paired by name."""
+    other = {name: dict(reversed(MODEL[name].items())) for name in reversed(MODEL)}
+    with filled(tmp_path / "a", "SQLite") as first:
+        first.migrate(tmp_path / "b", type="Binary")
+        with (
+            Container(Model(MODEL), tmp_path / "a") as first_again,
+            Container(Model(other), tmp_path / "c", sync="normal") as second,
+        ):
+            context = second.context()
+            tags = {name: context.insert("Tag", name=name) for name in "abc"}
+            kinds = [context.insert("Kind", name=name) for name in "de"]
+            context.obtain_permanent_ids([*tags.values(), *kinds])
+            note = context.insert("Note", **VALUES, tags=list(tags.values()), best=tags["a"])
+            context.obtain_permanent_ids([note])
+            note.kinds = set(kinds)
+            context.insert("Note", text="second")
+            context.save()
+            for each in (first, first_again):
+                found = corestone.compare(each.coordinator, second.coordinator)
+                assert (found.objects, found.differences, found.details) == (7, 0, [])
+                assert found.values == found.equal == 2 * 12 + 3 * 2 + 2 * 2
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "entity", "key"),
+    [
+        ({"Note": {}}, {"Tag": {}}, "Note", None),
+        ({"Note": {}}, {"Note": {}, "Tag": {}}, "Tag", None),
+        ({"Note": {"a": "string?", "b": "int?"}}, {"Note": {"a": "string?"}}, "Note", "b"),
+        ({"Note": {"a": "string?", "b": "int?"}}, {"Note": {"a": "string?", "c": "int?"}}, "Note", "b"),
+        ({"Note": {"a": "string?"}}, {"Note": {"a": "int?"}}, "Note", "a"),
+        ({"Note": {"a": "string?"}}, {"Note": {"a": "to-one Note?"}}, "Note", "a"),
+        ({"Note": {"a": "to-one Note?"}}, {"Note": {"a": "to-many Note?"}}, "Note", "a"),
+        ({"Note": {"a": "to-many Note?"}}, {"Note": {"a": "to-many ordered Note?"}}, "Note", "a"),
+        ({"Note": {"a": "to-one Note?"}, "Tag": {}}, {"Note": {"a": "to-one Tag?"}, "Tag": {}}, "Note", "a"),
+    ],
+)
+def test_models_that_differ_cannot_be_compared(
+    tmp_path: Path, one: dict[str, Any], other: dict[str, Any], entity: str, key: str | None
+) -> None:
+    with Container(Model(one), tmp_path / "a") as first, Container(Model(other), tmp_path / "b") as second:
+        for each in (first, second):
+            if "Note" in each.model:
+                each.insert("Note", {})
+        for left, right in [(first, second), (second, first)]:
+            with pytest.raises(InvalidArgumentError, match="open both by the same one") as caught:
+                corestone.compare(left.coordinator, right.coordinator)
+            assert left.path in caught.value.message
+            assert (caught.value.entity, caught.value.key, caught.value.file) == (entity, key, right.path)
+
+
+def test_what_no_store_holds_may_differ(tmp_path: Path) -> None:
+    one = {"Note": {"a": "string?", "b": "int? transient"}}
+    other = {"Note": {"c": "string? transient", "a": "string = x"}}
+    with Container(Model(one), tmp_path / "a") as first, Container(Model(other), tmp_path / "b") as second:
+        for each in (first, second):
+            each.insert("Note", {"a": "x"})
+        assert corestone.compare(first.coordinator, second.coordinator).differences == 0
+
+
 def test_what_cannot_be_compared(tmp_path: Path) -> None:
     with (
         Container(Model({"Note": {}}), tmp_path / "a") as first,
-        Container(Model({"Tag": {}}), tmp_path / "b") as other,
+        pytest.raises(InvalidArgumentError, match="without a store"),
     ):
-        with pytest.raises(InvalidArgumentError) as caught:
-            corestone.compare(first.coordinator, other.coordinator)
-        assert first.path in caught.value.message
-        assert caught.value.file == other.path
-        with pytest.raises(InvalidArgumentError, match="without a store"):
-            corestone.compare(first.coordinator, Coordinator(Model({"Note": {}})))
+        corestone.compare(first.coordinator, Coordinator(Model({"Note": {}})))
