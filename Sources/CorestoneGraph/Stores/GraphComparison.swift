@@ -166,14 +166,17 @@ private struct StoredKind: Equatable {
 /// A value with which two stores can be compared.
 private enum ComparedValue: Equatable {
     case value(PropertyValue)
-    /// Reals have bits of which a comparison of numbers knows nothing: the sign of zero, which of the NaNs.
-    case bits(UInt64)
+    /// Reals and dates have bits of which a comparison of numbers knows nothing: the sign of zero, which of the NaNs.
+    case real(bits: UInt64)
+    case date(bits: UInt64)
     /// By the rank of the entity, and the place among its objects.
     case object(Int, Int)
 
     init(_ value: PropertyValue) {
+        func bits(_ number: Double) -> UInt64 { number.isNaN ? .max : number.bitPattern }
         switch value {
-        case .double(let number), .date(let number): self = .bits(number.isNaN ? .max : number.bitPattern)
+        case .double(let number): self = .real(bits: bits(number))
+        case .date(let seconds): self = .date(bits: bits(seconds))
         default: self = .value(value)
         }
     }
@@ -181,9 +184,11 @@ private enum ComparedValue: Equatable {
     var text: String {
         switch self {
         case .value(.null): "nothing"
+        case .value(.bool(let flag)): flag ? "true" : "false"
         case .value(.bytes(let bytes)): "\(bytes.count) bytes"
-        case .value(let value): "\(value)"
-        case .bits(let bits): "\(Double(bitPattern: bits))"
+        case .value(let value): value.excerpt
+        case .real(let bits): "\(Double(bitPattern: bits))"
+        case .date(let bits): PropertyValue.date(Double(bitPattern: bits)).excerpt
         case .object(_, let place): "the object at \(place)"
         }
     }

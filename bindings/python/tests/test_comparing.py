@@ -118,6 +118,32 @@ def test_the_first_differences_are_told_and_all_are_counted(tmp_path: Path) -> N
         assert found.differences == 1
 
 
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"text": "other"}, '.text: "a" in {}, "other" in {}'), ({"text": None}, '.text: "a" in {}, nothing in {}'),
+        ({"n": -3}, ".n: 3 in {}, -3 in {}"), ({"price": Decimal("1.51")}, ".price: 1.5 in {}, 1.51 in {}"),
+        ({"flag": False}, ".flag: true in {}, false in {}"), ({"real": -0.0}, ".real: 0.0 in {}, -0.0 in {}"),
+        ({"made": MADE + timedelta(seconds=1)}, ".made: 2024-02-29T12:00:00Z in {}, 2024-02-29T12:00:01Z in {}"),
+        ({"key": UUID(int=8)}, f".key: {UUID(int=7)} in {{}}, {UUID(int=8)} in {{}}"),
+        ({"data": b"yz"}, ".data: 1 bytes in {}, 2 bytes in {}"),
+    ],
+)  # fmt: skip
+def test_a_difference_shows_both_values(tmp_path: Path, values: dict[str, Any], words: str) -> None:
+    model = Model(MODEL)
+    given = {**VALUES, "text": "a", "n": 3, "flag": True, "real": 0.0, "data": b"x"}
+    # SQLite has no zero below zero.
+    with (
+        Container(model, tmp_path / "a", type="Binary") as first,
+        Container(model, tmp_path / "b", type="Binary") as second,
+    ):
+        first.insert("Note", given)
+        second.insert("Note", {**given, **values})
+        (line,) = corestone.compare(first.coordinator, second.coordinator).details
+        shown = line.removeprefix("Note/p1").lower()
+        assert shown == words.format(first.path, second.path).lower()
+
+
 def test_the_order_of_a_model_does_not_matter(tmp_path: Path) -> None:
     """Entities and properties are paired by name."""
     other = {name: dict(reversed(MODEL[name].items())) for name in reversed(MODEL)}
