@@ -16,6 +16,7 @@ extension Coordinator {
         do {
             (new, ids) = try performAndWait {
                 try requireOwn(store)
+                try requireMayAdd(backing)
                 try check(backing.abilities, ofStoreAt: backing.path)
                 let copy = try copied(store, into: backing, progress)
                 isOurs = false

@@ -60,38 +60,39 @@ public final class Coordinator: @unchecked Sendable {
     func keep(
         _ backing: any PersistentStore, configuration: String?, warnings: [String], inPlaceOf former: Store? = nil
     ) throws -> Store {
-        let holdings: Set<UInt32>?
         do {
             try check(backing.abilities, ofStoreAt: backing.path)
-            holdings = try model.holdings(ofConfiguration: configuration)
+            let holdings = try model.holdings(ofConfiguration: configuration)
+            return try lock.with {
+                try requireMayAdd(backing)
+                storesMade += 1
+                let store = Store(
+                    backing: backing, number: storesMade, coordinator: ObjectIdentifier(self),
+                    configuration: configuration, holdings: holdings, warnings: warnings)
+                storeKeeper.stores.append(store)
+                openStores.insert(store, at: openStores.firstIndex { $0 === former } ?? openStores.count)
+                return store
+            }
         } catch {
             backing.close()
             throw error
         }
-        let (added, twin) = lock.with { () -> (Store?, Store?) in
-            if closing.hasClosed { return (nil, nil) }
-            if let twin = openStores.first(where: { $0.identifier == backing.identifier }) { return (nil, twin) }
-            storesMade += 1
-            let store = Store(
-                backing: backing, number: storesMade, coordinator: ObjectIdentifier(self), configuration: configuration,
-                holdings: holdings, warnings: warnings)
-            storeKeeper.stores.append(store)
-            openStores.insert(store, at: openStores.firstIndex { $0 === former } ?? openStores.count)
-            return (store, nil)
-        }
-        guard let added else {
-            backing.close()
-            guard let twin else {
+    }
+
+    /// - Throws: `.invalidHandle` when the coordinator was closed, `.invalidArgument` when it has the same store open.
+    func requireMayAdd(_ backing: any PersistentStore) throws {
+        try lock.with {
+            guard !closing.hasClosed else {
                 throw CoreError(
                     .invalidHandle, code: .persistentStoreOpen,
                     "the coordinator is closed, and takes no store; make another one", file: backing.path)
             }
+            guard let twin = openStores.first(where: { $0.identifier == backing.identifier }) else { return }
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOpen,
                 "the coordinator has the store \(twin.path) open already, with the same identifier as \(backing.path); "
                     + "use that one, or another coordinator", file: backing.path)
         }
-        return added
     }
 
     /// A store that cannot do what the model asks for would lose it silently.

@@ -330,6 +330,23 @@ def test_a_migrated_store_takes_its_place_among_others(notes: Model, tmp_path: P
 # --- Replacing and copying
 
 
+@pytest.mark.parametrize("to", TYPES)
+def test_a_migration_to_a_store_that_is_open_copies_nothing(notes: Model, tmp_path: Path, to: str) -> None:
+    with Coordinator(notes) as coordinator:
+        old = coordinator.add_store(tmp_path / "a")
+        empty = coordinator.add_store(tmp_path / "b", type=to)
+        with coordinator.context() as context:
+            context.assign(context.insert("Note", text="x"), old)
+            context.save()
+        with pytest.raises(InvalidArgumentError, match="open already") as caught:
+            coordinator.migrate_store(old, tmp_path / "b", type=to)
+        assert caught.value.file == str(tmp_path / "b")
+        assert [each.identifier for each in coordinator.stores] == [old.identifier, empty.identifier]
+        assert texts(coordinator) == ["x"]
+    with Container(notes, tmp_path / "b", type=to) as there:
+        assert texts(there.coordinator) == []
+
+
 @pytest.mark.parametrize("type", TYPES)
 def test_a_replaced_store_is_another_one_for_whoever_has_it_open(notes: Model, tmp_path: Path, type: str) -> None:
     source, path = tmp_path / "source", tmp_path / "store"
