@@ -41,9 +41,7 @@ public func cst_error_value(_ error: OpaquePointer?, _ out: UnsafeMutablePointer
         let out = try required(out, "out_value")
         putNull(out)
         let box = try resolve(error, .error, as: ErrorBox.self)
-        guard let value = box.error.value else { return .notFound }
-        put(box.valueToken == 0 ? ValueView(value) : ValueView(.objectID, box.valueToken), out)
-        return .ok
+        return box.putValue(out) ? .ok : .notFound
     }
 }
 

@@ -70,17 +70,14 @@ public final class CoreError: Error, @unchecked Sendable {
 }
 
 extension CoreError {
-    /// The error for whoever keeps it beyond the context of an object that was refused: without a value that is one, or may
-    /// hold one. The message names it still.
+    /// The error for whoever keeps it beyond the context of an object that was refused: without a value that is one, or holds
+    /// one. The message names it still.
     public var withoutObjects: CoreError {
-        switch value {
-        case .object, .array, .set, .dictionary:
-            CoreError(
-                status, message, domain: domain, customCode: code, entity: entity, key: key, predicate: predicate,
-                objectURI: objectURI, children: children, sqliteCode: sqliteCode, file: file, offset: offset,
-                payload: payload, isHosts: true)
-        default: self
-        }
+        guard value?.holdsObjects == true else { return self }
+        return CoreError(
+            status, message, domain: domain, customCode: code, entity: entity, key: key, predicate: predicate,
+            objectURI: objectURI, children: children, sqliteCode: sqliteCode, file: file, offset: offset,
+            payload: payload, isHosts: true)
     }
 }
 

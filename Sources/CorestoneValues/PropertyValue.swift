@@ -42,6 +42,17 @@ public enum ValueType: UInt32, Sendable {
 extension PropertyValue {
     public var isNull: Bool { if case .null = self { true } else { false } }
 
+    /// Whether it is an object, or a collection with one in it.
+    package var holdsObjects: Bool {
+        switch self {
+        case .object: true
+        case .array(let values): values.contains(where: \.holdsObjects)
+        case .set(let values): values.contains(where: \.holdsObjects)
+        case .dictionary(let values): values.values.contains(where: \.holdsObjects)
+        default: false
+        }
+    }
+
     /// The same with objects in the place of what stands in for them, for the host's code.
     package var withOriginals: PropertyValue {
         switch self {

@@ -290,6 +290,20 @@ static void records(void) {
     CHECK_INT(CST_E_TYPE_MISMATCH, heard.status);
     CHECK(strcmp(heard.key, "number") == 0);
     CHECK_TEXT("Employee", cst_error_entity(check_error()));
+    CHECK_STATUS(
+        CST_E_TYPE_MISMATCH,
+        cst_container_insert(container, employee, text("{\"number\": {\"a\": [1, \"x\"]}}"), NULL, NULL, NULL, E));
+    cst_value refused = value_null();
+    for (int round = 0; round < 2; round++) {
+        OK(cst_error_value(check_error(), &refused));
+        CHECK_INT(CST_DICTIONARY, refused.type);
+        CHECK_INT(2, (int)refused.as.values.size);
+        CHECK_TEXT("a", refused.as.values.data[0].as.string);
+        CHECK_INT(CST_ARRAY, refused.as.values.data[1].type);
+        CHECK_INT(1, refused.as.values.data[1].as.values.data[0].as.integer);
+        CHECK_TEXT("x", refused.as.values.data[1].as.values.data[1].as.string);
+        cst_value_dispose(&refused); /* borrowed: nothing is freed */
+    }
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_container_insert(container, employee, text("[1]"), NULL, NULL, NULL, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT,
                  cst_container_insert(container, employee, text("{\"name\": "), NULL, NULL, NULL, E));

@@ -45,7 +45,8 @@ CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_error_object_uri(const cst
 /* Returns the path of the file concerned, or a null string. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_error_file(const cst_error *error);
 
-/* Stores the refused value, which is borrowed from the error. Returns CST_NOT_FOUND if the error has no value. */
+/* Stores the refused value, which is borrowed from the error. It may be a CST_ARRAY, CST_SET or CST_DICTIONARY, with
+ * objects as CST_OBJECT_ID. Returns CST_NOT_FOUND if the error has no value. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_error_value(const cst_error *error, cst_value *out_value CST_BORROWED);
 
 /* Returns the text of the model's condition that the value does not meet, or a null string. */

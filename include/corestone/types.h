@@ -299,7 +299,7 @@ enum {
     CST_OBJECT = 9,
     CST_OBJECT_ID = 10,
     CST_URI = 11,
-    /* For predicates, expressions and sorting only; properties do not hold these. */
+    /* For predicates, expressions, sorting and errors only; properties do not hold these. */
     CST_ARRAY = 12,
     CST_SET = 13,
     CST_DICTIONARY = 14, /* keys and values in turns; keys are strings */

@@ -1,3 +1,4 @@
+import CCorestone
 import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
@@ -13,6 +14,8 @@ final class ErrorBox {
     let conflicts: [Token]
     /// The handle of the ID that is the error's value, if it is one.
     let valueToken: Token
+    /// The error's value, if it is a list, a set or a dictionary, with memory and handles of its own; else null.
+    private var collection = cst_value()
 
     /// - Parameter error: boxed on the thread where it was thrown, since it may name an object of a queue.
     convenience init(_ error: CoreError) throws { try self.init(crossing: error.withIDsForObjects) }
@@ -33,11 +36,26 @@ final class ErrorBox {
         } else {
             valueToken = 0
         }
+        if let value = error.value, value.isCollection { try putOwned(value, &collection) }
     }
 
     deinit {
         for token in details + conflicts { HandleTable.release(token) }
         if valueToken != 0 { HandleTable.release(valueToken) }
+        dispose(&collection)
+    }
+
+    /// Writes the error's value, which lasts as long as this; false where it has none.
+    func putValue(_ out: UnsafeMutablePointer<cst_value>) -> Bool {
+        guard let value = error.value else { return false }
+        if value.isCollection {
+            out.pointee = collection
+            // It is lent: disposing of it frees nothing.
+            out.pointee.aux = 0
+        } else {
+            put(valueToken == 0 ? ValueView(value) : ValueView(.objectID, valueToken), out)
+        }
+        return true
     }
 }
 
@@ -56,10 +74,8 @@ extension CoreError {
 }
 
 extension PropertyValue {
-    fileprivate var holdsObjects: Bool {
+    fileprivate var isCollection: Bool {
         switch self {
-        case .object(let object): !(object is ObjectIDBox)
-        // A host reads no lists from an error, and they may hold anything.
         case .array, .set, .dictionary: true
         default: false
         }
@@ -71,8 +87,28 @@ extension PropertyValue {
         case .object(let object as ManagedObject): .object(ObjectIDBox(object.objectID))
         case .object(let reference as ObjectIDReference): .object(ObjectIDBox(reference.id))
         case .object(let id as ObjectIDBox): .object(id)
-        case .object, .array, .set, .dictionary: nil
+        case .array, .set, .dictionary: withIDs
+        case .object: nil
         default: self
+        }
+    }
+
+    /// A member of a collection, or one as a whole, in the same way.
+    private var withIDs: PropertyValue? {
+        switch self {
+        case .object(let object as ManagedObject): return .object(ObjectIDReference(object.objectID))
+        case .object(let reference as ObjectIDReference): return .object(reference)
+        case .object: return nil
+        case .array(let members):
+            let kept = members.compactMap(\.withIDs)
+            return kept.count == members.count ? .array(kept) : nil
+        case .set(let members):
+            let kept = members.compactMap(\.withIDs)
+            return kept.count == members.count ? .set(Set(kept)) : nil
+        case .dictionary(let members):
+            let kept = members.compactMapValues(\.withIDs)
+            return kept.count == members.count ? .dictionary(kept) : nil
+        default: return self
         }
     }
 }

@@ -18,10 +18,15 @@ from .errors import BY_STATUS, CorestoneError
 
 def _shown_value(cell: values.Cell) -> Any:
     """The value of an error. A date that no datetime can hold is its number of seconds: it is what was wrong."""
+    is_collection = cell.value.type in (_abi.ARRAY, _abi.SET, _abi.DICTIONARY)
     try:
+        if is_collection:
+            from ._host import decode
+
+            return decode(cell.value)
         return values.decode_cell(cell, None)
     except CorestoneError:
-        return cell.value.payload.real
+        return None if is_collection else cell.value.payload.real
 
 
 _THREAD = re.compile(r"\bthread (\d+) \([^)]*\)")

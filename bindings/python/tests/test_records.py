@@ -460,6 +460,7 @@ def test_what_relationships_take(things: Container) -> None:
         ("Thing", {"owner": ada["@id"] + "99"}, InvalidArgumentError, ada["@id"] + "99"),
         ("Owner", {"things": first}, TypeMismatchError, first),
         ("Owner", {"things": [3]}, TypeMismatchError, 3),
+        ("Thing", {"owner": [ada["@id"]]}, TypeMismatchError, [ada["@id"]]),
         ("Owner", {"things": [{"@id": 5}]}, TypeMismatchError, 5),
     ]
     for entity, given, kind, value in cases:
