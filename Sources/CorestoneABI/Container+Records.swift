@@ -37,7 +37,7 @@ private func record(_ value: PropertyValue) throws -> Container.Record {
 }
 
 private func decoded(_ json: cst_string) throws -> PropertyValue {
-    try decodeJSON(Array(try json.string("json").utf8), keepsDigits: true)
+    try decodeJSON(Array(try json.string("json").utf8), keepsDigits: true, readsBytes: true)
 }
 
 @_cdecl("cst_container_insert") @implementation

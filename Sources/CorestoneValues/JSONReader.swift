@@ -5,10 +5,13 @@
 ///   - allowsTwins: whether of members of one name the last counts; else they are refused.
 ///   - keepsDigits: whether a fraction is a decimal where no double prints as it, and a decimal holds it; else it is the nearest
 ///     double, as most readers of JSON have it.
+///   - readsBytes: whether `{"$bytes": "…"}`, with base64, is the bytes.
 /// - Throws: `.invalidArgument` with the offset for what is no JSON, or nested more than 128 deep.
-public func decodeJSON(_ bytes: [UInt8], allowsTwins: Bool = true, keepsDigits: Bool = false) throws -> PropertyValue {
+public func decodeJSON(
+    _ bytes: [UInt8], allowsTwins: Bool = true, keepsDigits: Bool = false, readsBytes: Bool = false
+) throws -> PropertyValue {
     try bytes.withUnsafeBytes { bytes in
-        var reader = JSONReader(bytes, allowsTwins: allowsTwins, keepsDigits: keepsDigits)
+        var reader = JSONReader(bytes, allowsTwins: allowsTwins, keepsDigits: keepsDigits, readsBytes: readsBytes)
         return try reader.readWhole()
     }
 }
@@ -17,12 +20,14 @@ private struct JSONReader {
     private let bytes: UnsafeRawBufferPointer
     private let allowsTwins: Bool
     private let keepsDigits: Bool
+    private let readsBytes: Bool
     private var place = 0
 
     static let maximumDepth = 128
 
-    init(_ bytes: UnsafeRawBufferPointer, allowsTwins: Bool, keepsDigits: Bool) {
+    init(_ bytes: UnsafeRawBufferPointer, allowsTwins: Bool, keepsDigits: Bool, readsBytes: Bool) {
         (self.bytes, self.allowsTwins, self.keepsDigits) = (bytes, allowsTwins, keepsDigits)
+        self.readsBytes = readsBytes
     }
 
     mutating func readWhole() throws -> PropertyValue {
@@ -65,7 +70,9 @@ private struct JSONReader {
         }
         skipSpace()
         switch next {
-        case UInt8(ascii: "{"): return .dictionary(try members(depth: depth))
+        case UInt8(ascii: "{"):
+            let members = try members(depth: depth)
+            return readsBytes ? bytes(tagged: members) ?? .dictionary(members) : .dictionary(members)
         case UInt8(ascii: "["): return .array(try elements(depth: depth))
         case UInt8(ascii: "\""): return .string(try string())
         case UInt8(ascii: "t"): return try word("true", .bool(true))
@@ -73,6 +80,11 @@ private struct JSONReader {
         case UInt8(ascii: "n"): return try word("null", .null)
         default: return try number()
         }
+    }
+
+    private func bytes(tagged members: [String: PropertyValue]) -> PropertyValue? {
+        guard members.count == 1, case .text(let text)? = members["$bytes"] else { return nil }
+        return decodeBase64(Array(text.utf8)).map { .bytes(Bytes($0)) }
     }
 
     private mutating func word(_ word: StaticString, _ value: PropertyValue) throws -> PropertyValue {

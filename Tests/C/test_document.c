@@ -304,6 +304,12 @@ static void records(void) {
         CHECK_TEXT("x", refused.as.values.data[1].as.values.data[1].as.string);
         cst_value_dispose(&refused); /* borrowed: nothing is freed */
     }
+    CHECK_STATUS(
+        CST_E_TYPE_MISMATCH,
+        cst_container_insert(container, employee, text("{\"name\": {\"$bytes\": \"eA==\"}}"), NULL, NULL, NULL, E));
+    OK(cst_error_value(check_error(), &refused));
+    CHECK_INT(CST_BYTES, refused.type);
+    CHECK(refused.as.bytes.size == 1 && refused.as.bytes.data[0] == 'x');
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_container_insert(container, employee, text("[1]"), NULL, NULL, NULL, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT,
                  cst_container_insert(container, employee, text("{\"name\": "), NULL, NULL, NULL, E));

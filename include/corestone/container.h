@@ -142,11 +142,12 @@ typedef void (*cst_failure_fn)(void *userdata, const cst_error *error CST_BORROW
  * store.
  *
  * `json` is one record or an array of records. Values are converted to the types of their attributes; null stores
- * null, omitted keys get their defaults. "@entity" names the entity, one that inherits from `entity_name`. A record
- * with "@id" exists already and fails with CST_E_INVALID_ARGUMENT. A relationship takes the URI of an object or a
- * record, a to-many relationship an array of these: a record with "@id" changes that object, any other inserts one of
- * the relationship's entity, or of the entity that "@entity" names. CST_E_TYPE_MISMATCH and CST_E_INVALID_ARGUMENT
- * name entity, key and value. `success` and `failure` may be NULL, here and below. */
+ * null, omitted keys get their defaults. {"$bytes": "…"}, with base64, is bytes and never text. "@entity" names the
+ * entity, one that inherits from `entity_name`. A record with "@id" exists already and fails with
+ * CST_E_INVALID_ARGUMENT. A relationship takes the URI of an object or a record, a to-many relationship an array of
+ * these: a record with "@id" changes that object, any other inserts one of the relationship's entity, or of the entity
+ * that "@entity" names. CST_E_TYPE_MISMATCH and CST_E_INVALID_ARGUMENT name entity, key and value. `success`
+ * and `failure` may be NULL, here and below. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_insert(cst_container *container, cst_string entity_name,
                                                           cst_string json, cst_records_fn success,
                                                           cst_failure_fn failure, void *userdata, cst_error **error);

@@ -93,7 +93,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (Decimal, UUID)):
         return str(value)
     if isinstance(value, (bytes, bytearray, memoryview)):
-        return base64.b64encode(bytes(value)).decode()
+        # As text they would become one where the attribute is text.
+        return {"$bytes": base64.b64encode(bytes(value)).decode()}
     if isinstance(value, ObjectID):
         return value.uri
     if isinstance(value, ManagedObject):
@@ -192,11 +193,12 @@ class Records:
             container.insert("Shop", {"name": "Toys", "items": [{"name": "kite", "price": "12.50"}]})
 
         Values are converted as the attribute wants them: text to numbers, dates (ISO 8601), UUIDs and bytes (base64),
-        numbers (seconds since 2001) to dates. A date that is more exact than a datetime comes as ExactDate, one that no
-        datetime can be as its number. A relationship takes the URI, the ID or the object, or a dictionary, a to-many
-        one a list of those: a dictionary with "@id" changes that object, any other inserts one of the relationship's
-        entity, or of the one that it names as "@entity". What is inserted may name one, too, and with "@id" it is an
-        error: it is there already. None is null; what is not named has its default. Errors name entity, key and value.
+        numbers (seconds since 2001) to dates; bytes suit attributes of bytes alone. A date that is more exact than a
+        datetime comes as ExactDate, one that no datetime can be as its number. A relationship takes the URI, the ID or
+        the object, or a dictionary, a to-many one a list of those: a dictionary with "@id" changes that object, any
+        other inserts one of the relationship's entity, or of the one that it names as "@entity". What is inserted may
+        name one, too, and with "@id" it is an error: it is there already. None is null; what is not named has its
+        default. Errors name entity, key and value.
 
         success, failure  are called with what the call would return, or raise, which it does not then
         """

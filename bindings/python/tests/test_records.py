@@ -424,6 +424,26 @@ def test_what_cannot_be_converted_is_named(things: Container, key: str, given: A
 
 
 @pytest.mark.parametrize(
+    ("key", "given"),
+    [
+        *[(key, b"x") for key in ("name", "small", "price", "real", "flag", "made", "mark", "site", "owner")],
+        ("friends", b"x"),
+        ("small", b"1"), ("name", bytearray(b"x")), ("friends", [b"x"]),
+        ("real", {"a": 1, "b": [None, "x"]}), ("name", ["a", [2.5, True]]), ("name", []), ("data", {}),
+        ("friends", {"a": 1}),
+    ],
+)  # fmt: skip
+def test_bytes_lists_and_dictionaries_are_refused_with_their_value(things: Container, key: str, given: Any) -> None:
+    record = things.insert("Thing", {"name": "kept"})
+    for ask in (lambda: things.insert("Thing", {key: given}), lambda: things.update("Thing", None, {key: given})):
+        with pytest.raises(TypeMismatchError) as caught:
+            ask()
+        value = b"x" if given == [b"x"] else given
+        assert (caught.value.entity, caught.value.key, caught.value.value) == ("Thing", key, value)
+    assert things.read("Thing") == [record]
+
+
+@pytest.mark.parametrize(
     ("key", "given", "code"),
     [
         ("small", "32768", 1610), ("small", -32769, 1620), ("medium", "2147483648", 1610),
