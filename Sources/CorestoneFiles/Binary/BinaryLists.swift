@@ -32,10 +32,11 @@ struct BinaryLists {
                     leaveOut(name, entries, leftOut)
                     continue
                 }
+                let (entity, key) = BinaryLists.parts(of: name)
                 throw CoreError(
                     .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
                     "\(path) has members of the relationship \(name), which the model does not have; open it with the model that "
-                        + "it was written with", key: name, file: path)
+                        + "it was written with", entity: entity, key: key, file: path)
             }
             guard listed.insert(relationship.key).inserted else {
                 throw damaged(relationship, "are there twice")
@@ -55,8 +56,13 @@ struct BinaryLists {
     /// - Parameter name: of the relationship, behind that of its entity.
     private func leaveOut(_ name: String, _ entries: [String: PropertyListValue], _ leftOut: LeftOut) {
         if PackedNumbers(entries[Key.members])?.count == 0 { return }
+        let (entity, key) = BinaryLists.parts(of: name)
+        leftOut.add(entity, key)
+    }
+
+    private static func parts(of name: String) -> (entity: String, key: String?) {
         let parts = name.split(separator: ".", maxSplits: 1).map { String($0) }
-        leftOut.add(parts.first ?? name, parts.count > 1 ? parts[1] : nil)
+        return (parts.first ?? name, parts.count > 1 ? parts[1] : nil)
     }
 
     private func read(_ entries: [String: PropertyListValue], _ relationship: Relationship) throws {

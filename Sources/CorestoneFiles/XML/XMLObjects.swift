@@ -66,8 +66,9 @@ final class XMLObjects {
     private func find(_ type: UnsafePointer<CChar>) throws {
         // Objects of one entity often follow each other.
         if let kind, XMLObjects.isSame(kind.nameBytes, type) { return }
-        let name = String(cString: type)
-        guard let found = names.place(named: name) else {
+        let type = String(cString: type)
+        guard let found = names.place(named: type) else {
+            let name = reader.entityName(ofType: type)
             if let leftOut {
                 leftOut.add(reader.short(name))
                 return kind = nil
@@ -77,9 +78,9 @@ final class XMLObjects {
                     + "with", entity: name)
         }
         (kind, place) = (names.kinds[found], found)
-        if kind?.entity.isAbstract == true {
+        if let entity = kind?.entity, entity.isAbstract {
             throw reader.mismatch(
-                "an object of \(name), and the model's \(name) is abstract", entity: kind?.entity.name)
+                "an object of \(entity.name), and the model's \(entity.name) is abstract", entity: entity.name)
         }
     }
 

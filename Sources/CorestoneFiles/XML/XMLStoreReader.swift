@@ -72,6 +72,12 @@ final class XMLStoreReader {
         return metadata
     }
 
+    /// The name of an entity that the model lacks: as the version hashes in the metadata have it, else as the objects do.
+    func entityName(ofType type: String) -> String {
+        let hashes = metadataValues?[StoreMetadata.Key.hashes]?.dictionary ?? [:]
+        return hashes.keys.first { $0.uppercased() == type } ?? type
+    }
+
     private func lastKey() throws -> Int64 {
         let text = fields[.nextObjectID] ?? ""
         guard let number = Int64(text), number >= 0, number <= XMLFormat.maximumKey else {

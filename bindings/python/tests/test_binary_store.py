@@ -88,6 +88,9 @@ def test_files_that_contradict_themselves_are_refused(whole: bytes, tmp_path: Pa
     def lists_twice(found: Content) -> None:
         found["relationships"].append(members(found, "Thing.friends"))
 
+    def unknown_list(found: Content) -> None:
+        members(found, "Thing.friends")["name"] = "Thing.foes"
+
     def one_sided(found: Content) -> None:
         friends = members(found, "Thing.friends")
         count = numbers(friends["counts"])[-1]
@@ -137,6 +140,7 @@ def test_files_that_contradict_themselves_are_refused(whole: bytes, tmp_path: Pa
         (unknown, "Owner", "nickname", "nickname"),
         (other_type, "Owner", "name", "bytes"),
         (lists_twice, "Thing", "friends", "twice"),
+        (unknown_list, "Thing", "foes", "Thing.foes, which the model does not have"),
         (one_sided, "Thing", "friends", "does not lead back"),
         (doubled, "Thing", "friends", "twice"),
         (owner_twice, "Owner", "likes", "do not belong"),

@@ -185,6 +185,19 @@ def test_another_model_is_told_by_entity_and_property(
 
 
 @pytest.mark.parametrize("type", TYPES)
+def test_an_entity_that_the_model_lacks_is_named_as_the_former_model_has_it(tmp_path: Path, type: str) -> None:
+    path = tmp_path / "store"
+    entities = {"FieldNote": {"text": "string?"}, "Tag": {"name": "string?"}}
+    with Container(Model(entities), path, type=type) as container:
+        container.insert("FieldNote", {"text": "x"})
+    with pytest.raises(ModelMismatchError, match="FieldNote") as caught:
+        Container(Model({"Tag": entities["Tag"]}), path)
+    assert (caught.value.code, caught.value.entity, caught.value.key) == (134100, "FieldNote", None)
+    with Container(Model({"Tag": entities["Tag"]}), path, ignore_versioning=True) as container:
+        assert type == "SQLite" or "FieldNote" in (container.store.read_only_reason or "")
+
+
+@pytest.mark.parametrize("type", TYPES)
 def test_a_read_only_store_refuses_all_that_writes(tmp_path: Path, type: str) -> None:
     path = tmp_path / "store"
     made(path, type)
