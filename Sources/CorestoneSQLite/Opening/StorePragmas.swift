@@ -48,6 +48,7 @@ struct StorePragmas {
     /// - Throws: `.invalidArgument` with key and value for what is not in the list, and for what contradicts another option.
     init(_ options: StoreOptions, path: String) throws {
         var values: [String: String] = [:]
+        var given: [String: (name: String, value: String)] = [:]
         for (name, value) in options.pragmas.sorted(by: { $0.key < $1.key }) {
             let key = name.lowercased()
             guard let rule = StorePragmas.rules.first(where: { $0.name == key })?.rule else {
@@ -62,17 +63,18 @@ struct StorePragmas {
                     "the pragma \(name) of \(path) is \"\(value)\", and can be \(rule.text)", name, value, path)
             }
             values[key] = word
+            given[key] = (name, value)
         }
         self.values = values
-        if options.rollbackJournal, self["journal_mode"] == "wal" {
+        if options.rollbackJournal, self["journal_mode"] == "wal", let (name, value) = given["journal_mode"] {
             throw StorePragmas.refusal(
-                "the options for \(path) ask for a rollback journal, and the pragma journal_mode for \"wal\"; leave one of them out",
-                "journal_mode", "wal", path)
+                "the options for \(path) ask for a rollback journal, and the pragma \(name) for \"\(value)\"; leave one of them out",
+                name, value, path)
         }
-        if options.normalSync, let given = self["synchronous"], given != "1" {
+        if options.normalSync, self["synchronous"] != "1", let (name, value) = given["synchronous"] {
             throw StorePragmas.refusal(
-                "the options for \(path) ask for normal synchronisation, and the pragma synchronous for something else; leave one of "
-                    + "them out", "synchronous", given, path)
+                "the options for \(path) ask for normal synchronisation, and the pragma \(name) for \"\(value)\"; leave one of them out",
+                name, value, path)
         }
     }
 

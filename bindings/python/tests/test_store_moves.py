@@ -793,15 +793,15 @@ def test_two_pragmas_that_contradict_options(notes: Model, tmp_path: Path) -> No
         {"pragmas": {"journal_mode": "truncate"}, "journal": "rollback"},
         {"pragmas": {"synchronous": 1}, "sync": "normal"},
     ]
-    bad: list[tuple[dict[str, Any], str]] = [
-        ({"pragmas": {"journal_mode": "WAL"}, "journal": "rollback"}, "journal_mode"),
-        ({"pragmas": {"synchronous": "full"}, "sync": "normal"}, "synchronous"),
-        ({"pragmas": {"synchronous": "off"}, "sync": "normal"}, "synchronous"),
-    ]
-    for options, key in bad:
-        with pytest.raises(InvalidArgumentError, match="leave one of them out") as caught:
-            Container(notes, path, **options)
-        assert (caught.value.key, caught.value.file) == (key, str(path))
+    bad: list[tuple[str, str, dict[str, str]]] = [
+        ("journal_mode", "WAL", {"journal": "rollback"}), ("Journal_Mode", "wal", {"journal": "rollback"}),
+        ("synchronous", "full", {"sync": "normal"}), ("synchronous", "OFF", {"sync": "normal"}),
+        ("synchronous", "3", {"sync": "normal"}),
+    ]  # fmt: skip
+    for key, value, options in bad:
+        with pytest.raises(InvalidArgumentError, match=f'{key} for "{value}"; leave one of them out') as caught:
+            Container(notes, path, pragmas={key: value}, **options)
+        assert (caught.value.key, caught.value.value, caught.value.file) == (key, value, str(path))
         assert not path.exists()
     for options in good:
         filled(notes, path, "x", **options)
