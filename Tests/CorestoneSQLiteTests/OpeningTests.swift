@@ -418,8 +418,10 @@ final class OpeningTests: StoreTestCase {
         XCTAssertEqual(try files(), ["folder", "link.sqlite", "real"])
         XCTAssertEqual(try FileManager.default.contentsOfDirectory(atPath: path("real")), ["zoo.sqlite"])
         symlink(path("nowhere"), path("dangling.sqlite"))
-        XCTAssertEqual(failure { _ = try open("dangling.sqlite", zoo.model) }.code, 134080)
-        XCTAssertEqual(try files(), ["dangling.sqlite", "folder", "link.sqlite", "real"])
+        try open("dangling.sqlite", zoo.model).close()
+        XCTAssertEqual(try files(), ["dangling.sqlite", "folder", "link.sqlite", "nowhere", "real"])
+        XCTAssertEqual(
+            try FileManager.default.destinationOfSymbolicLink(atPath: path("dangling.sqlite")), path("nowhere"))
     }
 
     func testManyProcessesMakeOneStore() throws {

@@ -10,7 +10,7 @@ package struct StorePlace {
     /// Absolute, so that a later change of the working directory does not matter and no name means anything special
     /// to SQLite.
     package let absolute: String
-    /// The same without symbolic links: SQLite keeps the companions beside the file that they lead to.
+    /// The same without symbolic links, also if their target does not exist yet: SQLite keeps the companions beside it.
     package let path: String
     package let folder: String
     package let state: State
@@ -36,16 +36,12 @@ package struct StorePlace {
             throw StorePlace.failure(.invalidArgument, "the path of a store cannot contain a NUL character", given)
         }
         absolute = given.hasPrefix("/") ? given : try StorePlace.workingDirectory(for: given) + "/" + given
-        let name = absolute.split(separator: "/", omittingEmptySubsequences: false).last.map(String.init) ?? ""
-        guard !name.isEmpty else {
+        guard absolute.utf8.last != UInt8(ascii: "/") else {
             try StorePlace.refuseModel(given)
             throw StorePlace.failure(.invalidArgument, "\(given) names a folder; give the path of a file", given)
         }
-        let parent = String(absolute.dropLast(name.count + 1))
-        let resolved = try StorePlace.withoutLinks(absolute, given)
-        let resolvedFolder = try StorePlace.withoutLinks(parent.isEmpty ? "/" : parent, given) ?? parent
-        path = resolved ?? (resolvedFolder == "/" ? "/" + name : resolvedFolder + "/" + name)
-        folder = resolved.map { StorePlace.folder(of: $0) } ?? resolvedFolder
+        path = try StorePlace.withoutLinks(absolute, given)
+        folder = StorePlace.parts(of: path).folder
 
         var facts = stat()
         if stat(absolute, &facts) == 0 {
@@ -102,8 +98,30 @@ package struct StorePlace {
         throw failure(.notAStore, "\(given) is a model and no store; open the store and give it this model", given)
     }
 
+    /// The path of the file, or of the one that would be made.
+    private static func withoutLinks(_ path: String, _ given: String) throws -> String {
+        var path = path
+        // As many links as Linux follows; `stat` fails for a circle of them.
+        for _ in 0..<40 {
+            if let whole = try real(path, given) { return whole }
+            let (parent, name) = parts(of: path)
+            let folder = try real(parent, given) ?? parent
+            path = (folder == "/" ? "" : folder) + "/" + name
+            guard let goal = try goal(ofLink: path, given) else { break }
+            path = goal.hasPrefix("/") ? goal : folder + "/" + goal
+        }
+        return path
+    }
+
+    /// nil for anything but a symbolic link.
+    private static func goal(ofLink path: String, _ given: String) throws -> String? {
+        var goal = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
+        guard readlink(path, &goal, goal.count - 1) > 0 else { return nil }
+        return try utf8(goal, "\(given) leads to a path", given)
+    }
+
     /// nil for a path that leads nowhere.
-    private static func withoutLinks(_ path: String, _ given: String) throws -> String? {
+    private static func real(_ path: String, _ given: String) throws -> String? {
         guard let text = realpath(path, nil) else { return nil }
         defer { free(text) }
         return try utf8(text, "\(given) leads to a path", given)
@@ -117,9 +135,9 @@ package struct StorePlace {
             given)
     }
 
-    private static func folder(of path: String) -> String {
-        let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
-        return parts.count < 2 ? "/" : parts.joined(separator: "/")
+    private static func parts(of path: String) -> (folder: String, name: Substring) {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return ("/", path[...]) }
+        return (slash == path.startIndex ? "/" : String(path[..<slash]), path[path.utf8.index(after: slash)...])
     }
 
     private static func failure(_ status: Status, _ message: String, _ file: String) -> CoreError {

@@ -661,6 +661,34 @@ def test_a_link_means_what_it_leads_to(notes: Model, tmp_path: Path, type: str) 
 
 
 @pytest.mark.parametrize("type", TYPES)
+def test_a_link_to_what_is_not_there_yet_is_followed(notes: Model, tmp_path: Path, type: str) -> None:
+    (tmp_path / "folder").mkdir()
+    for name, goal in [("inner", "folder/second"), ("link", "inner"), ("whole", tmp_path / "folder" / "third")]:
+        (tmp_path / name).symlink_to(goal)
+    (tmp_path / "folder" / "second").symlink_to("first")
+    filled(notes, tmp_path / "link", "a", type=type)
+    with Coordinator(notes) as coordinator:
+        store = coordinator.add_store(tmp_path / "folder" / "first", type=type)
+        assert texts(coordinator) == ["a"]
+        coordinator.backup(store, tmp_path / "whole")
+        found = coordinator.store_at(tmp_path / "link")
+        assert found is not None
+        assert found.identifier == store.identifier
+    with Container(notes, tmp_path / "folder" / "third", type=type) as copy:
+        assert texts(copy.coordinator) == ["a"]
+    for link in ("inner", "link", "whole", "folder/second"):
+        assert (tmp_path / link).is_symlink()
+    lost, circle = tmp_path / "lost", tmp_path / "circle"
+    lost.symlink_to("none/store")
+    circle.symlink_to("circle")
+    for path, words in [(lost, "there is no folder .*none"), (circle, "cannot look at")]:
+        with pytest.raises(StoreError, match=words) as caught:
+            Coordinator(notes).add_store(path, type=type)
+        assert caught.value.status == Status.STORE_IO
+        assert path.is_symlink()
+
+
+@pytest.mark.parametrize("type", TYPES)
 def test_a_folder_is_no_place_for_a_store(notes: Model, tmp_path: Path, type: str) -> None:
     filled(notes, tmp_path / "store", "a", type=type)
     with Coordinator(notes) as coordinator:
