@@ -185,6 +185,10 @@ def test_predicates_windows_and_columns(zoo: Path) -> None:
     ]  # fmt: skip
     table = run("fetch", zoo, "Fish", "name != ''", "--columns", "name,depth").stdout
     assert table.split() == ["name", "depth", "carp", "-3"]
+    table = run("fetch", zoo, "Fish", "name != ''", "--columns", "depth,name,@entity").stdout
+    assert table.split() == ["depth", "name", "@entity", "-3", "carp", "Fish"]
+    assert run("fetch", zoo, "Bird", "--columns", "@entity").stdout.split() == ["@entity", "Bird", "Bird"]
+    assert "@entity" not in run("fetch", zoo, "Fish").stdout
     assert run("fetch", zoo, "Bird", "name == 'dodo'", "--format", "csv").stdout.count("\n") == 1
 
 

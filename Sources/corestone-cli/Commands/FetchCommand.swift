@@ -120,7 +120,7 @@ struct FetchCommand: Command {
         of fields: [Field], entity: Entity, _ reader: FieldReader, isGuarded: Bool
     ) -> any ObjectPrinter {
         switch format {
-        case .table: TablePrinter(fields, entity: entity, reader)
+        case .table: TablePrinter(isChosen: columns != nil, fields, entity: entity, reader)
         case .json: JSONPrinter(isChosen: columns != nil, fields, reader)
         case .csv: CSVPrinter(fields, reader, isGuarded: isGuarded)
         }

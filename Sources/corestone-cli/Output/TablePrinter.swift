@@ -8,9 +8,10 @@ struct TablePrinter: ObjectPrinter {
     private var table: Table?
     private var count = 0
 
-    init(_ fields: [Field], entity: Entity, _ reader: FieldReader) {
+    /// - Parameter isChosen: whether the fields were asked for by name.
+    init(isChosen: Bool, _ fields: [Field], entity: Entity, _ reader: FieldReader) {
         // The ID names the entity already.
-        self.fields = fields.filter { if case .entity = $0 { false } else { true } }
+        self.fields = isChosen ? fields : fields.filter { if case .entity = $0 { false } else { true } }
         self.entity = entity
         self.reader = reader
     }
