@@ -39,24 +39,10 @@ extension DecimalNumber {
         self = number
     }
 
-    /// The number that the text writes; nil where a decimal cannot hold all of its digits, and for what is no number.
-    init?(exactly text: String) {
-        var copy = text
-        guard let scanned = copy.withUTF8({ DecimalNumber.scan($0) }), !scanned.isCut,
-            let number = DecimalNumber(scanned.digits, exponent: scanned.exponent, isNegative: scanned.isNegative)
-        else { return nil }
-        // Rounding drops digits, what is exact drops zeros only.
-        let dropped = Int(number.exponent) - scanned.exponent
-        guard dropped <= 0 || scanned.digits.droppingDigits(dropped).isExact else { return nil }
-        self = number
-    }
-
     private struct Scanned {
         var digits = WideInteger(0)
         var exponent = 0
         var isNegative = false
-        /// Whether digits that are no zeros were left out.
-        var isCut = false
     }
 
     private static func scan(_ text: UnsafeBufferPointer<UInt8>) -> Scanned? {
@@ -80,9 +66,8 @@ extension DecimalNumber {
                     scanned.digits.multiply(by: 10, adding: UInt64(byte - 0x30))
                     if kept > 0 || byte != 0x30 { kept += 1 }
                     if afterPoint { scanned.exponent -= 1 }
-                } else {
-                    if !afterPoint { scanned.exponent += 1 }
-                    if byte != 0x30 { scanned.isCut = true }
+                } else if !afterPoint {
+                    scanned.exponent += 1
                 }
             } else {
                 break

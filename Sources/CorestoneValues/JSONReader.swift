@@ -1,10 +1,10 @@
 /// A text of JSON (RFC 8259) as values: null, booleans, numbers, strings, arrays, dictionaries. A whole number is an integer, one
-/// of more than 64 bits a decimal, or a double beyond 38 digits.
+/// of more than 64 bits a decimal, or a double beyond 38 digits; a fraction is the nearest double, as in most readers of JSON.
 ///
 /// - Parameters:
 ///   - allowsTwins: whether of members of one name the last counts; else they are refused.
-///   - keepsDigits: whether a fraction is a decimal where no double prints as it, and a decimal holds it; else it is the nearest
-///     double, as most readers of JSON have it.
+///   - keepsDigits: whether a number that no double prints as is a decimal, of 38 digits at most, where the nearest double of
+///     that is the number's own.
 ///   - readsBytes: whether `{"$bytes": "…"}`, with base64, is the bytes.
 /// - Throws: `.invalidArgument` with the offset for what is no JSON, or nested more than 128 deep.
 public func decodeJSON(
@@ -216,8 +216,9 @@ private struct JSONReader {
             if place - leading <= 38, let decimal = try? DecimalNumber(text) { return .decimal(decimal) }
         }
         guard let real = Double(text), real.isFinite else { throw error("has a number that is too large") }
-        // A double holds any 15 digits.
-        if keepsDigits, place - leading > 15, let decimal = DecimalNumber(exactly: text), decimal != DecimalNumber(real)
+        // A double holds any 15 digits. A decimal close to the ends of its range may have fewer than the double.
+        if keepsDigits, place - leading > 15, let decimal = try? DecimalNumber(text), decimal.double == real,
+            decimal != DecimalNumber(real)
         {
             return .decimal(decimal)
         }

@@ -248,18 +248,6 @@ final class DecimalNumberTests: XCTestCase {
         XCTAssertEqual(parts(DecimalNumber(Int64.min)), "-9223372036854775808e0")
     }
 
-    func testExactNumbersAreReadOrNone() {
-        let digits = "12345678901234567890123456789012345678"
-        for text in [
-            "0", "-1.50", digits, digits + "000", "0.000\(digits)", digits + "." + String(repeating: "0", count: 40),
-            "1e-128",
-            "1e164",
-        ] { XCTAssertEqual(DecimalNumber(exactly: text), try DecimalNumber(text), text) }
-        for text in [
-            "", "x", digits + "9", digits + ".1", digits + String(repeating: "0", count: 30) + "1", "5e-129", "1e165",
-        ] { XCTAssertNil(DecimalNumber(exactly: text), text) }
-    }
-
     func testWholeNumbersAtTheirBounds() throws {
         for (text, integer) in [
             ("9223372036854775807", Int64.max), ("-9223372036854775808", .min), ("1e18", 1_000_000_000_000_000_000),

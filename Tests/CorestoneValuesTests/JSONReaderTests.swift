@@ -50,7 +50,14 @@ final class JSONReaderTests: XCTestCase {
             ("0.10000000000000000000", "double 0.1"), ("1.2345678901234567", "double 1.2345678901234567"),
             ("1234567890123456789.5e1", "decimal 12345678901234567895"),
             // More digits than a decimal has.
-            ("1.234567890123456789012345678901234567891", "double 1.2345678901234567"), ("12", "int 12"),
+            ("1.234567890123456789012345678901234567891", "decimal 1.2345678901234567890123456789012345679"),
+            (String(repeating: "1", count: 39), "decimal \(String(repeating: "1", count: 38))0"),
+            ("1\(String(repeating: "0", count: 38))", "double 1e+38"), ("12", "int 12"),
+            // Out of a decimal's range, or at its end, where few digits are left.
+            ("1.2345678901234567890e200", "double 1.2345678901234567e+200"),
+            ("1.2345678901234567890e-120", "double 1.2345678901234567e-120"),
+            // Rounded to 38 digits it would lie between two doubles, and be nearest to the other one.
+            ("9007199254740993.00000000000000000000000001", "double 9007199254740994.0"),
         ]
         for (text, expected) in table {
             XCTAssertEqual(try read(text, keepsDigits: true).exactDescription, expected, text)

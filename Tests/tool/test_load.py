@@ -470,6 +470,26 @@ def test_digits_that_no_double_has(tmp_path: Path) -> None:
     assert got == {(Decimal(each), float(each), each) for each in numbers}
 
 
+@pytest.mark.parametrize(
+    ("number", "kept"),
+    [
+        ("1." + "1" * 38, "1." + "1" * 37),
+        ("1" * 39, "1" * 38 + "0"),
+        ("0." + "9" * 50, "1"),
+        ("-2." + "6" * 40, "-2." + "6" * 36 + "7"),
+    ],
+)
+def test_more_digits_than_a_decimal_has_are_rounded(tmp_path: Path, number: str, kept: str) -> None:
+    spec = {"N": {"price": "decimal?", "size": "double?"}}
+    path, model = store(tmp_path / "one.xml", spec, "XML"), store(tmp_path / "model.sqlite", spec)
+    lines = "".join(f'{{"price": {price}, "size": {number}}}\n' for price in (number, f'"{number}"'))
+    done = run("load", path, "--entity", "N", "--model", model, input=lines)
+    assert (done.returncode, done.stderr) == (0, "")
+    with Container(Model(spec), path, type="XML") as container:
+        got = {(each.price, each.size) for each in container.fetch("N")}
+    assert got == {(Decimal(kept), float(number))}
+
+
 # What a file says, as an attribute holds it
 
 KINDS: dict[str, dict[str, Any]] = {
