@@ -43,7 +43,7 @@ package final class RegularExpression: @unchecked Sendable {
 
     /// Whether the whole text matches. Text that is no UTF-8 does not.
     ///
-    /// - Throws: `Status.predicate` when the pattern needs more work than one match may cost.
+    /// - Throws: `Status.predicate` if the pattern needs more steps or memory than one match may take.
     package func matches(_ text: UnsafeRawBufferPointer) throws -> Bool {
         var status = try withData { run(text, with: $0, options: 0) }
         if status == PCRE2_ERROR_JIT_STACKLIMIT {
@@ -55,7 +55,14 @@ package final class RegularExpression: @unchecked Sendable {
         if status >= 0 { return true }
         switch status {
         case PCRE2_ERROR_NOMATCH: return false
-        case PCRE2_ERROR_MATCHLIMIT, PCRE2_ERROR_HEAPLIMIT:
+        case PCRE2_ERROR_NOMEMORY: throw RegularExpression.noMemory
+        case PCRE2_ERROR_HEAPLIMIT:
+            throw CoreError(
+                .predicate,
+                "the regular expression exceeds the limit of \(RegularExpression.heapLimit >> 10) MB of memory on a text of "
+                    + "\(text.count) bytes; shorten the text, or write repeated alternatives as a set: [ab]* instead of (a|b)*"
+            )
+        case PCRE2_ERROR_MATCHLIMIT:
             throw CoreError(
                 .predicate,
                 "the regular expression exceeds the limit of \(RegularExpression.matchLimit) steps on a text of \(text.count) "
