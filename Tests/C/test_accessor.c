@@ -475,7 +475,6 @@ static void each_property_has_its_kinds(void) {
     cst_function function = NULL;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         for (uint32_t kind = CST_ACCESSOR_GET; kind <= CST_ACCESSOR_MOVE; kind++) {
-            if (cases[i].is_to_many && kind == CST_ACCESSOR_GET_PRIMITIVE) continue;
             bool is_indexed = kind >= CST_ACCESSOR_MEMBER_AT;
             bool is_there = !cases[i].is_to_many ? kind <= CST_ACCESSOR_SET_PRIMITIVE
                             : is_indexed         ? cases[i].is_ordered

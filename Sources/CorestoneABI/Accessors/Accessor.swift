@@ -42,10 +42,10 @@ public func cst_entity_accessor(
 private func accessor(_ kind: AccessorKind, _ property: Property) throws -> any Accessor {
     let known = property.accessors as? AccessorsOfProperty ?? AccessorsOfProperty()
     property.accessors = known
-    // A getter that bypasses what the host hooks onto access is the same function: nothing is hooked onto it.
-    let kind = kind == .getPrimitive ? .get : kind
     if let accessor = known.byKind[kind] { return accessor }
     let signature = try AccessorSignature(kind, property)
+    // A getter that bypasses what the host hooks onto access is the same function: nothing is hooked onto it.
+    if kind == .getPrimitive { return try accessor(.get, property) }
     let isToMany = (property as? Relationship)?.isToMany == true
     let type = signature.arguments.first ?? signature.result
     let ready = isToMany ? nil : ReadyAccessor(kind, type, key: property.key)
