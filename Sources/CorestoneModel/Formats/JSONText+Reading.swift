@@ -21,12 +21,12 @@ private func meaning(of tag: String, _ content: PropertyValue) throws -> Propert
     let text: String? = if case .text(let text) = content { text.string } else { nil }
     let found: PropertyValue?
     switch (tag, content) {
-    case ("$date", _): found = content.number.map { .date($0) }
+    case ("$date", _): found = try seconds(content).map { .date($0) }
     case ("$bytes", _): found = text.flatMap { decodeBase64(Array($0.utf8)) }.map { .bytes(Bytes($0)) }
     case ("$uuid", _): found = text.flatMap { UUIDValue($0) }.map { .uuid($0) }
     case ("$uri", .text(let text)): found = .uri(text)
     case ("$decimal", _): found = try text.map { .decimal(try DecimalNumber($0)) }
-    case ("$real", _): found = text.flatMap { Double($0) }.map { .double($0) }
+    case ("$real", _): found = text.flatMap { JSONText.reals[$0] }.map { .double($0) }
     case ("$set", .array(let values)): found = .set(Set(try values.map(untagged)))
     case ("$dictionary", .dictionary(let entries)): found = .dictionary(try entries.mapValues(untagged))
     case ("$object", .dictionary(let parts)): found = try object(parts)
@@ -38,13 +38,25 @@ private func meaning(of tag: String, _ content: PropertyValue) throws -> Propert
     return found
 }
 
+/// nil unless the content is a number; a boolean is not one.
+private func seconds(_ content: PropertyValue) throws -> Double? {
+    switch try untagged(content) {
+    case .int(let number): Double(number)
+    case .double(let number): number
+    case .decimal(let number): number.double
+    default: nil
+    }
+}
+
 private func object(_ parts: [String: PropertyValue]) throws -> PropertyValue? {
     guard case .text(let name)? = parts["class"], case .dictionary(let fields)? = try parts["fields"].map(untagged)
     else { return nil }
-    var classes: [String]?
-    if case .array(let names)? = parts["classes"] {
-        classes = names.compactMap { if case .text(let name) = $0 { name.string } else { nil } }
-        if classes?.isEmpty == true { classes = nil }
+    guard let list = parts["classes"] else {
+        return .object(ArchivedObject(className: name.string, fields: fields))
     }
-    return .object(ArchivedObject(className: name.string, classes: classes, fields: fields))
+    guard case .array(let names) = list, names.first.map({ $0 == .text(name) }) ?? true else { return nil }
+    let classes = names.compactMap { if case .text(let name) = $0 { name.string } else { nil } }
+    guard classes.count == names.count else { return nil }
+    return .object(
+        ArchivedObject(className: name.string, classes: classes.isEmpty ? nil : classes, fields: fields))
 }

@@ -22,7 +22,11 @@ package struct JSONText {
         case .int(let number): text += String(number)
         case .double(let number):
             // Always with a point or an exponent, so that reals stay reals.
-            if number.isFinite { text += "\(number)" } else { tag("$real") { $0.text.appendJSON("\(number)") } }
+            if number.isFinite {
+                text += "\(number)"
+            } else {
+                tag("$real") { $0.text.appendJSON(JSONText.word(number)) }
+            }
         case .decimal(let number): tag("$decimal") { $0.text.appendJSON(number.description) }
         case .text(let value): text.appendJSON(value.string)
         case .bytes(let bytes): tag("$bytes") { $0.text.appendJSON(base64(bytes.array)) }
@@ -41,6 +45,12 @@ package struct JSONText {
             }
         }
     }
+
+    /// What the tag `$real` stands before.
+    static let reals = ["nan": Double.nan, "inf": .infinity, "-inf": -.infinity]
+
+    /// NaN is one word, whatever its sign and payload.
+    private static func word(_ number: Double) -> String { number.isNaN ? "nan" : number < 0 ? "-inf" : "inf" }
 
     /// Members of a set in an order that is always the same.
     static func ordered(_ values: Set<PropertyValue>) -> [PropertyValue] {

@@ -174,6 +174,11 @@ def _set(members: list[Any]) -> Any:
         return plain
 
 
+def _date(seconds: Any) -> datetime:
+    """NaN and infinities, which JSON has no number for, come with a tag of their own."""
+    return date_from_seconds(_plain(seconds))
+
+
 def _entries_of(entries: dict[str, Any]) -> dict[str, Any]:
     return {name: _plain(value) for name, value in entries.items()}
 
@@ -193,7 +198,7 @@ def _made(description: dict[str, Any]) -> Any:
 
 # What the value of a JSON object with that one key stands for.
 _KINDS: dict[str, Callable[[Any], Any]] = {
-    "$date": date_from_seconds,
+    "$date": _date,
     "$bytes": base64.b64decode,
     "$uuid": UUID,
     "$uri": URL,

@@ -47,6 +47,19 @@ def test_classes_of_values() -> None:
     assert decode_archive(archive(url, named("NSURL"), "https://example.org")) == "https://example.org"
 
 
+@pytest.mark.parametrize("seconds", [float("inf"), float("-inf"), float("nan")])
+def test_a_date_that_is_none_is_told(seconds: float) -> None:
+    with pytest.raises(InvalidArgumentError, match="outside the years 1 to 9999"):
+        decode_archive(archive({"$class": UID(2), "NS.time": seconds}, named("NSDate")))
+
+
+def test_the_classes_of_an_object_begin_with_its_own() -> None:
+    shade = ArchivedObject("Shade", {"tone": 1}, ("Shade", "Tint", "NSObject"))
+    assert decode_archive(encode_archive(shade)) == shade
+    with pytest.raises(InvalidArgumentError, match=r"the tag \$object before"):
+        encode_archive(ArchivedObject("Shade", {}, ("Tint", "NSObject")))
+
+
 def test_containers() -> None:
     assert decode_archive(container("NSMutableArray", 1, "x")) == [1, "x"]
     assert decode_archive(container("NSSet", 1, "x")) == {1, "x"}
