@@ -12,6 +12,7 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
     private let names: RowNames
     private let place: HostPlace
     private let memory: AtomicStore
+    let abilities: StoreAbilities
     let isReadOnly: Bool
     let readOnlyReason: String?
     private let location: Locked<String>
@@ -21,17 +22,19 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
     private let computed = Locked<[(entity: UInt32, primaryKey: Int64)]>([])
 
     /// - Parameters:
+    ///   - abilities: those of the host. Reading, and unique values, are the library's.
     ///   - isNew: there is nothing to load.
     ///   - isNews: the metadata is not what the host said.
     init(
-        _ host: any HostedStore, _ model: Model, _ metadata: StoreMetadata, type: StoreType, path: String, isNew: Bool,
-        readOnlyReason: String?, isNews: Bool
+        _ host: any HostedStore, _ model: Model, _ metadata: StoreMetadata, type: StoreType, path: String,
+        abilities: StoreAbilities, isNew: Bool, readOnlyReason: String?, isNews: Bool
     ) throws {
         self.host = host
         place = HostPlace(type: type, path: path, identifier: metadata.uuid.description)
         calls = HostCalls(place)
         names = RowNames(model, ReferenceTable.of(metadata.uuid.description))
         memory = .inMemory(model, metadata, type: type, path: path)
+        self.abilities = memory.abilities.union(.emptySaves).union(abilities.intersection(.derivedAttributes))
         (isReadOnly, self.readOnlyReason) = (readOnlyReason != nil, readOnlyReason)
         location = Locked(path)
         (said, self.isNews) = (Locked(metadata), Locked(isNews))
@@ -42,7 +45,6 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
     var identifier: String { place.identifier }
     var path: String { location.withLock { $0 } }
     var references: ReferenceTable? { names.table }
-    var abilities: StoreAbilities { memory.abilities.union(.emptySaves) }
     var decidesVersions: Bool { true }
     var postsOwnChanges: Bool { false }
     var lastOwnTransaction: Int64? { nil }

@@ -43,8 +43,8 @@ package final class HostKind: StoreKind {
             if isNews { metadata.setModel(model) }
             if host.isAtomic {
                 return try HostAtomicStore(
-                    store, model, metadata, type: type, path: path, isNew: said == nil, readOnlyReason: reason,
-                    isNews: isNews)
+                    store, model, metadata, type: type, path: path, abilities: host.abilities, isNew: said == nil,
+                    readOnlyReason: reason, isNews: isNews)
             }
             return HostStore(
                 store, model, metadata, type: type, path: path, abilities: host.abilities, readOnlyReason: reason,

@@ -989,7 +989,7 @@ static void what_a_store_cannot_do_is_refused(void) {
             OK(cst_attribute_set_derivation(upper, text("uppercase:(code)"), text_of_size(NULL, 0), E));
         }
         OK(cst_model_freeze(model, E));
-        for (unsigned can = 0; can < 6; can++) {
+        for (unsigned can = 0; can < 8; can++) {
             const bool is_atomic = can >= 4;
             cst_store_callbacks callbacks = noting(is_atomic ? CST_STORE_ATOMIC : CST_STORE_INCREMENTAL);
             cst_coordinator *coordinator = NULL;

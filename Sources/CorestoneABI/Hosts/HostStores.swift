@@ -109,9 +109,7 @@ final class HostStoreType: HostedType, @unchecked Sendable {
         var abilities: StoreAbilities = []
         if table.abilities & UInt32(CST_STORE_PARALLEL_READS) != 0, !isAtomic { abilities.insert(.parallelReads) }
         if table.abilities & UInt32(CST_STORE_UNIQUE_CONSTRAINTS) != 0 { abilities.insert(.uniqueConstraints) }
-        if table.abilities & UInt32(CST_STORE_DERIVED_ATTRIBUTES) != 0, !isAtomic {
-            abilities.insert(.derivedAttributes)
-        }
+        if table.abilities & UInt32(CST_STORE_DERIVED_ATTRIBUTES) != 0 { abilities.insert(.derivedAttributes) }
         return abilities
     }
 

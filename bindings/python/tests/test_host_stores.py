@@ -879,6 +879,37 @@ def test_an_atomic_store_is_loaded_anew_when_it_reports(tmp_path: Path) -> None:
         assert [(each.name, each.age) for each in container.context().fetch("Person")] == [("Ada L.", 4)]
 
 
+def test_an_atomic_store_computes_derived_attributes(tmp_path: Path) -> None:
+    model = Model({"Note": {"name": "string", "upper": "derived string? = uppercase:(name)"}})
+
+    def computed(node: Any) -> AtomicStoreCacheNode:
+        values = {**node.values, "upper": node.values["name"].upper()}
+        return AtomicStoreCacheNode(node.object_id, values, node.version)
+
+    class Computing(PickleStore):
+        derived_attributes = True
+
+        def load(self) -> Iterator[AtomicStoreCacheNode]:
+            return map(computed, super().load())
+
+        def save(self, request: SaveChangesRequest) -> Any:
+            super().save(request)
+            return [computed(node) for node in (*request.inserted_objects, *request.updated_objects)]
+
+    corestone.register_store_type("Computing", Computing)
+    with Container(model, tmp_path / "notes", type="Computing") as container:
+        ctx = container.context()
+        note = ctx.insert("Note", name="ada")
+        ctx.save()
+        assert note.upper == "ADA"
+        note.name = "eve"
+        ctx.save()
+        assert note.upper == "EVE"
+        assert [each.name for each in container.context().fetch("Note", "upper == 'EVE'")] == ["eve"]
+    with Container(model, tmp_path / "notes", type="Computing") as container:
+        assert [each.upper for each in container.fetch("Note")] == ["EVE"]
+
+
 @pytest.mark.parametrize("policy", [MergePolicy.ERROR, MergePolicy.STORE_TRUMP, MergePolicy.OBJECT_TRUMP])
 def test_one_row_that_is_reported_has_all_loaded_anew(policy: MergePolicy) -> None:
     """What others added to an atomic store stays, although no row of the save stands against it."""
