@@ -93,6 +93,10 @@ extension Entity {
         return top
     }
 
+    /// Whether the rows of both are numbered together in a store that is open with the models of both: these may be two instances
+    /// of one model.
+    package func isOfTree(of other: Entity) -> Bool { root === other.root || root.name == other.root.name }
+
     /// The tree does not change any more, and the entities have their indexes.
     func settleRoot() {
         let top = parent?.root ?? self

@@ -163,7 +163,7 @@ private struct EqualityTest {
         values.compactMap { value in
             guard case .object(let object) = value else { return nil }
             let id = (object.original as? ManagedObject)?.objectID ?? (object.original as? ObjectIDReference)?.id
-            guard let id, id.entity.root === root, id.store?.identifier == rows.identifier else { return nil }
+            guard let id, id.store?.identifier == rows.identifier, id.entity.isOfTree(of: root) else { return nil }
             return id.reference
         }
     }

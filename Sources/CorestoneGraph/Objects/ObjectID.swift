@@ -43,8 +43,10 @@ public struct ObjectID: Sendable {
 
 extension ObjectID: Hashable {
     public static func == (a: ObjectID, b: ObjectID) -> Bool {
-        a.reference == b.reference && a.entity.root === b.entity.root
-            && (a.store === b.store || a.store?.identifier == b.store?.identifier)
+        a.reference == b.reference
+            && (a.store === b.store
+                ? a.entity.root === b.entity.root
+                : a.store?.identifier == b.store?.identifier && a.entity.isOfTree(of: b.entity))
     }
 
     public func hash(into hasher: inout Hasher) { hasher.combine(reference) }

@@ -182,8 +182,10 @@ extension StoredRow: ValueObject {
     package func isEqual(to other: any ValueObject) -> Bool {
         if other === self { return true }
         if let row = other as? StoredRow {
-            return primaryKey == row.primaryKey && entity.root === row.entity.root
-                && (source === row.source || source.identifier == row.source.identifier)
+            return primaryKey == row.primaryKey
+                && (source === row.source
+                    ? entity.root === row.entity.root
+                    : source.identifier == row.source.identifier && entity.isOfTree(of: row.entity))
         }
         if let object = other as? ManagedObject { return isRow(of: object.objectID) }
         if let reference = other as? ObjectIDReference { return isRow(of: reference.id) }
@@ -191,7 +193,7 @@ extension StoredRow: ValueObject {
     }
 
     func isRow(of id: ObjectID) -> Bool {
-        primaryKey == id.reference && entity.root === id.entity.root && id.store?.identifier == source.identifier
+        primaryKey == id.reference && id.store?.identifier == source.identifier && entity.isOfTree(of: id.entity)
     }
 
     package func hashIdentity(into hasher: inout Hasher) { hasher.combine(primaryKey) }

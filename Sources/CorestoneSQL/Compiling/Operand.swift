@@ -10,8 +10,8 @@ struct Operand {
         /// 64 bits; a double; either of them, as arithmetic turns out; what is exact in memory only.
         case integer, real, number, decimal
         case text, uri, date, bytes, uuid
-        /// The primary key of an object; the entity is the root of its inheritance tree.
-        case object(ObjectIdentifier)
+        /// The primary key of an object of the tree with that root. A name, for an ID may come from another instance of the model.
+        case object(root: String)
         /// A constant list.
         case list
     }

@@ -92,7 +92,7 @@ extension PredicateCompiler {
         case .attribute(let value): return try column(value)
         case .object(let sql, let entity, let isNullable):
             return Operand(
-                sql: sql, kind: .object(ObjectIdentifier(entity.entity.root)), isNullable: isNullable, entity: entity)
+                sql: sql, kind: .object(root: entity.entity.root.name), isNullable: isNullable, entity: entity)
         case .toMany(let members):
             throw NotExpressible(
                 "\(members.relationship.name) is a collection, which is compared in memory",
@@ -110,8 +110,7 @@ extension PredicateCompiler {
             // Unsaved objects and those of other stores are in no row; no primary key is below 1.
             let key = SQLValue.integer(isHere ? id.reference : -1)
             return Operand(
-                sql: "\(bind: key)", kind: .object(ObjectIdentifier(id.entity.root)), isNullable: false, constant: value
-            )
+                sql: "\(bind: key)", kind: .object(root: id.entity.root.name), isNullable: false, constant: value)
         }
         guard let kind = Operand.Kind(value) else { throw NotExpressible("a dictionary cannot be expressed in SQL") }
         if case .decimal(let number) = value,

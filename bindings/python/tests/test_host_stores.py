@@ -1563,9 +1563,11 @@ def test_each_reference_has_one_uri_and_each_uri_one_reference() -> None:
                 container.store.new_object_id(person, nothing)
 
 
-def test_coordinators_agree_on_the_ids_of_a_store() -> None:
+@pytest.mark.parametrize("is_shared", [True, False])
+def test_coordinators_agree_on_the_ids_of_a_store(is_shared: bool) -> None:
     model = Model(PEOPLE)
-    with Container(model, "here", type=mem()) as one, Container(model, "here", type=mem()) as other:
+    second = model if is_shared else Model(PEOPLE)
+    with Container(model, "here", type=mem()) as one, Container(second, "here", type=mem()) as other:
         ctx = one.context()
         ada = ctx.insert("Person", name="Ada")
         ctx.save()

@@ -446,3 +446,24 @@ def test_a_value_that_was_changed_in_place_is_saved_when_it_is_set_again(tmp_pat
             ctx.save()
             with container.context() as other:
                 assert other.fetch("Note")[0].box == [1, 2, 3], kind
+
+
+@pytest.mark.parametrize("kind", [kind for kind in TYPES if kind != "InMemory"])
+def test_ids_of_two_coordinators_are_equal_when_their_models_are_two_instances(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "books.store"
+    with Container(Model(SPEC), path, type=kind) as one:
+        ctx = one.context()
+        author = ctx.insert("Author", name="Ada", books=[ctx.insert("Book", title="A")])
+        ctx.save()
+        ids = [author.id, *(book.id for book in author.books)]
+        with Container(Model(SPEC), path, type=kind, read_only=True) as other:
+            found = other.context()
+            same = [found.fetch(name)[0].id for name in ("Author", "Book")]
+            # Both have the same key.
+            assert ids == same
+            assert len({*ids, *same}) == 2
+            assert ids[0] != same[1]
+            for text, argument in (("author == %@", ids[0]), ("author IN %@", [ids[0]]), ("SELF == %@", ids[1])):
+                assert titles(found.fetch("Book", text, argument)) == ["A"], text
+                assert [book.title for book in found.fetch("Book") if Predicate(text, argument).evaluate(book)] == ["A"]
+            assert len(found.fetch("Book", "author == %@", ids[1])) == 0
