@@ -31,6 +31,22 @@ final class StoreAbilityTests: XCTestCase {
         XCTAssertNil(try refusal(model, .derivedAttributes))
     }
 
+    func testTheErrorNamesEachAttributeAndConstraint() throws {
+        let model = Model()
+        for name in ["Author", "Thing"] {
+            let entity = try model.addEntity(named: name)
+            try entity.addAttribute(named: "name", type: .string)
+            try entity.addUniqueConstraint(["name"])
+            try entity.addAttribute(named: "copy", type: .string).setDerivation(Derivation(ExpressionText("name")))
+        }
+        let derived = try XCTUnwrap(refusal(model, .uniqueConstraints))
+        XCTAssertEqual([derived.entity, derived.key], ["Author", "copy"])
+        XCTAssertTrue(derived.message.contains("Author.copy, Thing.copy are derived"), derived.message)
+        let unique = try XCTUnwrap(refusal(model, .derivedAttributes))
+        XCTAssertEqual([unique.entity, unique.key], ["Author", "name"])
+        XCTAssertTrue(unique.message.contains("name of Author, name of Thing must be unique"), unique.message)
+    }
+
     func testAStoreThatChecksNothingTakesNoUniqueConstraints() throws {
         let model = Model()
         let thing = try model.addEntity(named: "Thing")
@@ -39,6 +55,7 @@ final class StoreAbilityTests: XCTestCase {
         let error = try XCTUnwrap(refusal(model, .derivedAttributes))
         XCTAssertEqual(error.entity, "Thing")
         XCTAssertEqual(error.key, "code")
+        XCTAssertTrue(error.message.contains("code of Thing must be unique"), error.message)
         XCTAssertNil(try refusal(model, [.derivedAttributes, .uniqueConstraints]))
     }
 }

@@ -632,12 +632,15 @@ def test_derived_attributes_are_for_sqlite_alone(tmp_path: Path) -> None:
     model.entity("Note").attribute("name", "string").attribute(
         "upper", "string", optional=True, derived="uppercase:(name)"
     )
+    model.entity("Tag").attribute("name", "string").attribute(
+        "lower", "string", optional=True, derived="lowercase:(name)"
+    )
     with Container(model, tmp_path / "notes.sqlite") as container:
         container.insert("Note", {"name": "a"})
     for words in (["new.xml"], ["new.binary"], ["new", "--type", "memory"], ["new.sqlite", "--through", "xml"]):
         refused = run("convert", "notes.sqlite", *words, cwd=tmp_path)
         assert (refused.returncode, refused.stdout) == (3, ""), words
-        assert "Note.upper is derived" in refused.stderr, words
+        assert "Note.upper, Tag.lower are derived" in refused.stderr, words
     assert [path.name for path in tmp_path.iterdir()] == ["notes.sqlite"]
     assert "1 object, 2 values: all equal" in told(
         "convert", tmp_path / "notes.sqlite", tmp_path / "b.sqlite", "--check"

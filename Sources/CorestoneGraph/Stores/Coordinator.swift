@@ -97,28 +97,32 @@ public final class Coordinator: @unchecked Sendable {
 
     /// A store that cannot do what the model asks for would lose it silently.
     package func check(_ abilities: StoreAbilities, ofStoreAt path: String) throws {
-        for entity in model.entities {
-            if !abilities.contains(.derivedAttributes),
-                let derived = entity.ownAttributes.first(where: { $0.derivation != nil })
-            {
-                throw unable(
-                    path, entity, derived.name,
-                    "\(entity.name).\(derived.name) is derived, and a store of this type computes no attributes")
-            }
-            if !abilities.contains(.uniqueConstraints), let constraint = entity.uniqueConstraints.first {
-                throw unable(
-                    path, entity, constraint.first,
-                    "\(constraint.joined(separator: ", ")) of \(entity.name) must be unique, and a store of this type does "
-                        + "not check that")
-            }
+        if !abilities.contains(.derivedAttributes) {
+            let derived = model.entities.flatMap { $0.ownAttributes.filter { $0.derivation != nil } }
+            try refuse(
+                derived.map { ($0.entity.name, $0.name, "\($0.entity.name).\($0.name)") }, path,
+                {
+                    "\($0) \(derived.count == 1 ? "is" : "are") derived, and a store of this type computes no attributes"
+                })
+        }
+        if !abilities.contains(.uniqueConstraints) {
+            let constraints = model.entities.flatMap { entity in entity.uniqueConstraints.map { (entity.name, $0) } }
+            try refuse(
+                constraints.map { ($0, $1.first, "\($1.joined(separator: ", ")) of \($0)") }, path,
+                { "\($0) must be unique, and a store of this type does not check that" })
         }
     }
 
-    private func unable(_ path: String, _ entity: Entity, _ key: String?, _ why: String) -> CoreError {
-        CoreError(
+    /// Throws an error that names all parts of the model which a store cannot keep; the first one is its entity and key.
+    private func refuse(
+        _ parts: [(entity: String, key: String?, name: String)], _ path: String, _ reason: (String) -> String
+    ) throws {
+        guard let first = parts.first else { return }
+        let why = reason(parts.map(\.name).joined(separator: ", "))
+        throw CoreError(
             .unsupported, code: .persistentStoreOpen,
-            "\(path) cannot be used with this model: \(why); use a SQLite store, or a model without it",
-            entity: entity.name, key: key, file: path)
+            "\(path) cannot be used with this model: \(why); use a SQLite store, or a model without "
+                + (parts.count == 1 ? "it" : "them"), entity: first.entity, key: first.key, file: path)
     }
 
     /// Closes a store, when those who use it right now are done. Its objects leave every context, each on its own queue, as
