@@ -247,6 +247,24 @@ def test_a_to_many_key_without_any_is_told_once(tmp_path: Path) -> None:
         assert f"write ANY {key}.title == " in lines[0]
 
 
+def test_a_to_many_key_without_any_is_a_collection(ctx: Context) -> None:
+    ctx.insert("Author", name="a", books=[ctx.insert("Book", title="t", rank=7)])
+    for saved in (False, True):
+        if saved:
+            ctx.save()
+        for text, count in (
+            ("books.rank == 7", 0), ("books.title IN {'t'}", 0), ("books.rank != 7", 1), ("7 IN books.rank", 1),
+            ("books.title CONTAINS 't'", 1),
+        ):  # fmt: skip
+            assert len(ctx.fetch("Author", text)) == count, text
+        for text in ("books.rank > 5", "5 < books.rank", "books.rank <= 7", "books.rank BETWEEN {1, 9}"):
+            with pytest.raises(PredicateError, match="cannot be ordered against one value; write ANY"):
+                ctx.fetch("Author", text)
+        for text in ("books.title BEGINSWITH 't'", "books.title LIKE 't'", "books.title MATCHES 't'"):
+            with pytest.raises(PredicateError, match="with something that isn't a string"):
+                ctx.fetch("Author", text)
+
+
 def test_unique_values_may_change_hands_within_a_save(tmp_path: Path) -> None:
     model = Model({"Seat": {"@unique": ["number"], "number": "int32", "name": "string"}})
     for kind in TYPES:
