@@ -273,6 +273,18 @@ def test_why_a_store_may_only_be_read(zoo: Path, tmp_path: Path) -> None:
         assert (f"may only be read: {told['readOnlyReason']}" in table) == (reason is not None)
 
 
+def test_what_a_file_demands_of_a_writer_is_left_to_check(zoo: Path, tmp_path: Path) -> None:
+    path = tmp_path / "zoo.sqlite"
+    shutil.copy(zoo, path)
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TRIGGER mine AFTER INSERT ON ZKEEPER BEGIN SELECT 1; END")
+    connection.commit()
+    connection.close()
+    assert json.loads(run("show", path, "--format", "json").stdout)["store"]["readOnlyReason"] is None
+    assert "may only be read" not in run("show", path).stdout
+    assert "ZKEEPER has the trigger mine" in run("check", path).stdout
+
+
 def test_messages_have_the_code_of_cocoa_behind_them(zoo: Path, tmp_path: Path) -> None:
     (tmp_path / "text").write_text("hello")
     cases: list[tuple[list[str | Path], int]] = [
