@@ -431,6 +431,11 @@ def test_csv_of_several_entities(zoo: Path, tmp_path: Path) -> None:
     done = run("load", tmp_path / "copy.sqlite", table, "--model", zoo, "--keep-going")
     # One has an infinite number, which its attribute does not allow.
     assert 'has no property "' not in done.stderr and "loaded 3 objects" in done.stdout, done.stderr
+    assert done.returncode == 1 and "Bird.wingspan" in done.stderr and NO_NUMBER in done.stderr
+    done = run("convert", zoo, tmp_path / "other.sqlite", "--check")
+    assert done.returncode == 0 and "all equal" in done.stdout, done.stderr
+    found = run("fetch", tmp_path / "other.sqlite", "Bird", "name == 'emu'", "--format", "json").stdout
+    assert json.loads(found)[0]["wingspan"] == "Infinity"
 
 
 def test_files_without_objects(tmp_path: Path) -> None:
