@@ -550,7 +550,7 @@ REFUSED_CELLS = [
     ("f", "1e40", NO_NUMBER), ("f", "NaN", NO_NUMBER), ("r", "NaN", NO_NUMBER), ("r", "Infinity", NO_NUMBER),
     ("r", "-Infinity", NO_NUMBER), ("r", "0X10", "A.r: 0X10 is no decimal number"),
     ("r", "0x10", "A.r: 0x10 is no decimal number"), ("t", "2024-02-30", "expected a day of that month"),
-    ("t", "1e", "is no date"), ("t", "--1.0", "is no date"), ("t", "NaN", "A.t is no date (nan)"),
+    ("t", "1e", "is not a date"), ("t", "--1.0", "is not a date"), ("t", "NaN", "A.t is no date (nan)"),
     ("t", "inf", "A.t is no date (inf)"), ("t", "-Infinity", "A.t is no date (-inf)"), ("x", "AAE", NO_TEXT_FOR),
     ("u", "123", NO_TEXT_FOR), ("w.lat", "east", NO_TEXT_FOR),
 ]  # fmt: skip
@@ -567,7 +567,7 @@ MEMBERS: list[tuple[str, str, Any]] = [
 REFUSED_MEMBERS = [
     ("b", "2", "A.b takes Boolean, not integer (2)"), ("b", "1.0", "takes Boolean, not floating-point number"),
     ("b", '""', NO_TEXT_FOR), ("i", "7.5", "A.i takes Integer 16, not floating-point number (7.5)"),
-    ("i", '"x"', NO_TEXT_FOR), ("r", '"NaN"', NO_NUMBER), ("t", '"1.5"', "is no date"),
+    ("i", '"x"', NO_TEXT_FOR), ("r", '"NaN"', NO_NUMBER), ("t", '"1.5"', "is not a date"),
     ("t", '"NaN"', "A.t is no date (nan)"), ("t", "true", "A.t takes Date, not boolean"),
     ("x", "1", "A.x takes Binary Data, not integer (1)"), ("u", "1", "A.u takes UUID, not integer (1)"),
     ("req", "null", "A.req is required"), ("w", '{"lot": 1}', 'A has no property "w.lot"; did you mean "w.lat"?'),
