@@ -454,3 +454,45 @@ def test_a_key_that_no_store_can_sort_by_is_refused(zoo: Path) -> None:
     refused = run("fetch", zoo, "Keeper", "--sort", "animals.name")
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "cannot sort by animals.name: animals is to-many" in refused.stderr
+
+
+@pytest.fixture
+def misfits(tmp_path: Path) -> Path:
+    """A store with values that their attributes cannot have."""
+    spec = {"N": {"name": "string", "i": "int16?", "l": "int32?", "t": "date?", "u": "uuid?", "d": "decimal?"}}
+    path = tmp_path / "misfits.sqlite"
+    with Container(Model(spec), path) as container:
+        container.insert("N", [{"name": name} for name in "ab"])
+    connection = sqlite3.connect(path)
+    values = "ZI = 99999, ZL = x'00', ZT = 'abc', ZU = x'0011', ZD = 'many'"
+    connection.execute(f"UPDATE ZN SET {values} WHERE ZNAME = 'a'")
+    connection.commit()
+    connection.close()
+    return path
+
+
+@pytest.mark.parametrize("form", ["table", "json", "csv"])
+def test_a_value_of_another_type_is_null_and_told(misfits: Path, form: str) -> None:
+    done = run("fetch", misfits, "N", "--format", form, "--sort", "name")
+    assert done.returncode == 3
+    assert "some values of N.d, N.i, N.l, N.t, N.u cannot be read" in done.stderr
+    assert done.stdout.count("N/p") == 2
+    if form == "json":
+        found = [(row["name"], row["i"], row["t"]) for row in json.loads(done.stdout)]
+        assert found == [("a", None, None), ("b", None, None)]
+
+
+def test_of_other_columns_and_rows_no_value_is_missed(misfits: Path) -> None:
+    for words in (["--columns", "name"], ["name == 'b'"]):
+        done = run("fetch", misfits, "N", *words)
+        assert (done.returncode, done.stderr) == (0, ""), words
+    done = run("fetch", misfits, "N", "--columns", "name,t")
+    assert done.returncode == 3 and "some values of N.t cannot be read" in done.stderr
+
+
+def test_a_dump_with_values_of_another_type_is_not_kept(misfits: Path, tmp_path: Path) -> None:
+    done = run("dump", misfits)
+    assert (done.returncode, len(done.stdout.splitlines())) == (3, 2) and "N.i" in done.stderr
+    done = run("dump", misfits, "-o", tmp_path / "n.jsonl")
+    assert done.returncode == 3 and "a dump would have holes" in done.stderr
+    assert not (tmp_path / "n.jsonl").exists()

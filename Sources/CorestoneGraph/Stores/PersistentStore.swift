@@ -18,6 +18,9 @@ package protocol PersistentStore: StoreReading, Sendable {
     /// Why, and what to do about it, as the end of a sentence; nil when it can be written, or for no special reason.
     var readOnlyReason: String? { get }
 
+    /// Attributes of which a row had a value of another type, so far, that was read as null. Any thread.
+    var attributesReadAsNull: [Attribute] { get }
+
     /// What the options asked for and this store does not do.
     var warnings: [String] { get }
 
@@ -135,6 +138,7 @@ extension PersistentStore {
     package var abilities: StoreAbilities { [] }
     package var modelSource: ModelSource { .given }
     package var readOnlyReason: String? { nil }
+    package var attributesReadAsNull: [Attribute] { [] }
     package var warnings: [String] { [] }
     package var keepsHistory: Bool { false }
     package func requireWritable(_ metadata: StoreMetadata) throws {}

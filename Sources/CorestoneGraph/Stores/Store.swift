@@ -69,6 +69,8 @@ public final class Store: @unchecked Sendable {
     public var readOnlyReason: String? {
         migratedTo.withLock { $0 }.map { "it was migrated to \($0), which takes its place" } ?? backing.readOnlyReason
     }
+    /// Attributes of which a row had a value of another type, so far, that was read as null.
+    package var attributesReadAsNull: [Attribute] { backing.attributesReadAsNull }
     /// The reason of a store that could be written, if that had been asked for.
     package static let isOpenForReading = "open it for writing to save"
     /// Where the coordinator's model comes from.

@@ -54,12 +54,15 @@ final class RowPlan {
     /// For rows whose number says nothing: the place of the fetched entity, -1 when that is abstract.
     let fallback: Int32
     let estimatedRowSize: Int
+    /// Where rows are noted of which a value is read as null.
+    let misfits: MisfitValues
 
     /// `family` are the entities whose rows are to be read, the fetched one first; `keys` those of the properties to read,
     /// nil for all.
     init(schema: StoreSchema, family: [Entity], leading: Int32 = 0, keys: Set<UInt32>? = nil) {
         let table = schema.table(of: family[0])
         self.table = table
+        misfits = schema.misfits
         hasEntityColumn = table.hasSubentities
         firstColumn = leading + (hasEntityColumn ? 3 : 2)
         let slots = family.map { Set($0.properties.map(\.key)) }

@@ -31,33 +31,33 @@ struct RowReader {
         return cursor.finish()
     }
 
-    /// A value of another storage class than the column's is converted as SQLite does. What is no number, or none that the
-    /// attribute can hold, is null: a plausible wrong value would be worse (`StoreCheck` names such rows).
+    /// A value of another storage class than the column's is converted as SQLite does. Anything but a number, or one that
+    /// the attribute cannot hold, is null, and noted: a plausible wrong value would be worse (`StoreCheck` names such rows).
     @inline(__always)
     private mutating func read(_ row: OpaquePointer, _ step: ColumnStep, _ plan: RowPlan) throws {
         let column = step.column
         switch step.kind {
         case .int16:
             let value = sqlite3_column_int64(row, column)
-            if value == 0 && isNoNumber(row, column) { return }
-            guard let value = Int16(exactly: value) else { return }
+            if value == 0 && isNoNumber(row, step, plan) { return }
+            guard let value = Int16(exactly: value) else { return noteMisfit(step, plan) }
             cursor.place(step).storeBytes(of: value, as: Int16.self)
         case .int32:
             let value = sqlite3_column_int64(row, column)
-            if value == 0 && isNoNumber(row, column) { return }
-            guard let value = Int32(exactly: value) else { return }
+            if value == 0 && isNoNumber(row, step, plan) { return }
+            guard let value = Int32(exactly: value) else { return noteMisfit(step, plan) }
             cursor.place(step).storeBytes(of: value, as: Int32.self)
         case .int64:
             let value = sqlite3_column_int64(row, column)
-            if value == 0 && isNoNumber(row, column) { return }
+            if value == 0 && isNoNumber(row, step, plan) { return }
             cursor.place(step).storeBytes(of: value, as: Int64.self)
         case .bool:
             let value = sqlite3_column_int64(row, column)
-            if value == 0 && isNoNumber(row, column) { return }
+            if value == 0 && isNoNumber(row, step, plan) { return }
             cursor.place(step).storeBytes(of: value != 0 ? 1 : 0, as: UInt8.self)
         case .real:
             let value = sqlite3_column_double(row, column)
-            if value == 0 && isNoNumber(row, column) { return }
+            if value == 0 && isNoNumber(row, step, plan) { return }
             cursor.place(step).storeBytes(of: value, as: Double.self)
         case .toOne:
             let target = sqlite3_column_int64(row, column)
@@ -81,33 +81,42 @@ struct RowReader {
             memcpy(target, text, count)
             return
         case .bytes, .external, .uuid, .decimal:
-            return try readRare(row, step)
+            return try readRare(row, step, plan)
         }
         cursor.mark(step.slot)
     }
 
     /// Whether a 0 is what SQLite makes of null, of binary data, or of text that is no number.
     @inline(__always)
-    private func isNoNumber(_ row: OpaquePointer, _ column: Int32) -> Bool {
-        let type = sqlite3_column_type(row, column)
-        return type == SQLITE_NULL || type > SQLITE_FLOAT && !isWrittenZero(row, column)
+    private func isNoNumber(_ row: OpaquePointer, _ step: ColumnStep, _ plan: RowPlan) -> Bool {
+        let type = sqlite3_column_type(row, step.column)
+        return type == SQLITE_NULL || type > SQLITE_FLOAT && isMisfit(row, step, plan)
     }
 
+    /// Of text or binary data whose number is 0 to SQLite: whether that is no number, which is noted.
     @inline(never)
-    private func isWrittenZero(_ row: OpaquePointer, _ column: Int32) -> Bool {
-        guard sqlite3_column_type(row, column) == SQLITE_TEXT, let text = sqlite3_column_text(row, column) else {
+    private func isMisfit(_ row: OpaquePointer, _ step: ColumnStep, _ plan: RowPlan) -> Bool {
+        if sqlite3_column_type(row, step.column) == SQLITE_TEXT, let text = sqlite3_column_text(row, step.column),
+            "0123456789+-. ".utf8.contains(text[0])
+        {
             return false
         }
-        return "0123456789+-. ".utf8.contains(text[0])
+        noteMisfit(step, plan)
+        return true
     }
 
     @inline(never)
-    private mutating func readRare(_ row: OpaquePointer, _ step: ColumnStep) throws {
+    private func noteMisfit(_ step: ColumnStep, _ plan: RowPlan) {
+        plan.misfits.note(entity: Record(cursor.start).header.pointee.entity, slot: step.slot)
+    }
+
+    @inline(never)
+    private mutating func readRare(_ row: OpaquePointer, _ step: ColumnStep, _ plan: RowPlan) throws {
         let type = sqlite3_column_type(row, step.column)
         if type == SQLITE_NULL { return }
         switch step.kind {
-        case .uuid: readUUID(row, step, isText: type == SQLITE_TEXT)
-        case .decimal: readDecimal(row, step, type: type)
+        case .uuid: if !readUUID(row, step, isText: type == SQLITE_TEXT) { noteMisfit(step, plan) }
+        case .decimal: if !readDecimal(row, step, type: type) { noteMisfit(step, plan) }
         default:
             let bytes = sqlite3_column_blob(row, step.column)
             let count = Int(sqlite3_column_bytes(row, step.column))
@@ -131,24 +140,27 @@ struct RowReader {
         try repaired.withUTF8 { try copy(UnsafeRawBufferPointer($0), step) }
     }
 
-    private mutating func readUUID(_ row: OpaquePointer, _ step: ColumnStep, isText: Bool) {
+    /// False for an invalid UUID.
+    private func readUUID(_ row: OpaquePointer, _ step: ColumnStep, isText: Bool) -> Bool {
         if isText {
             guard let text = sqlite3_column_text(row, step.column), let uuid = UUIDValue(String(cString: text)) else {
-                return
+                return false
             }
             let place = cursor.place(step)
             place.storeBytes(of: uuid.high.bigEndian, as: UInt64.self)
             (place + 8).storeBytes(of: uuid.low.bigEndian, as: UInt64.self)
         } else {
             guard let bytes = sqlite3_column_blob(row, step.column), sqlite3_column_bytes(row, step.column) == 16 else {
-                return
+                return false
             }
             memcpy(cursor.place(step), bytes, 16)
         }
         cursor.mark(step.slot)
+        return true
     }
 
-    private func readDecimal(_ row: OpaquePointer, _ step: ColumnStep, type: Int32) {
+    /// False for an invalid decimal.
+    private func readDecimal(_ row: OpaquePointer, _ step: ColumnStep, type: Int32) -> Bool {
         let decimal: DecimalNumber? =
             switch type {
             case SQLITE_INTEGER: DecimalNumber(sqlite3_column_int64(row, step.column))
@@ -156,13 +168,14 @@ struct RowReader {
             case SQLITE_TEXT: sqlite3_column_text(row, step.column).flatMap { try? DecimalNumber(String(cString: $0)) }
             default: nil
             }
-        guard let decimal else { return }
+        guard let decimal else { return false }
         let place = cursor.place(step)
         let words = decimal.words
         place.storeBytes(of: words.0, as: UInt64.self)
         (place + 8).storeBytes(of: words.1, as: UInt64.self)
         (place + 16).storeBytes(of: decimal.aux, as: UInt32.self)
         cursor.mark(step.slot)
+        return true
     }
 
     /// The first byte says where the data is. A file is read when somebody asks for its value.

@@ -4,7 +4,7 @@ import CorestoneSQL
 /// How a model lies in the tables of one store, in Apple's layout: one table per inheritance tree, named and ordered so
 /// that the statements are those that Core Data writes.
 ///
-/// Immutable after `init`. Names come from the model, whose names are identifiers; none is ever quoted.
+/// Immutable after `init`, but for what `misfits` notes. Names come from the model, whose names are identifiers; none is ever quoted.
 final class StoreSchema: @unchecked Sendable {
     let model: Model
     /// By the entity's index in the model: its number in this store (`Z_ENT`).
@@ -25,6 +25,8 @@ final class StoreSchema: @unchecked Sendable {
     private(set) var mappings: [EntityMapping] = []
     /// Those that the store itself computes.
     private(set) var derivedAttributes: [DerivedAttribute] = []
+    /// What readers of the store read as null.
+    let misfits = MisfitValues()
 
     /// `numbers` are those of an existing store; nil numbers the entities as a fresh store does. Of the names that
     /// another framework or a migration may have given a table or a column, one that is in `tables` is taken.

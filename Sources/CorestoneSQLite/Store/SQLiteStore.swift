@@ -16,6 +16,7 @@ final class SQLiteStore: PersistentStore, SQLiteReading, WritableElsewhere {
     let schema: StoreSchema
     /// Why nothing can be written; nil when it can.
     var readOnlyReason: String? { isReadOnly ? readOnlyAtFirst : nil }
+    var attributesReadAsNull: [Attribute] { schema.misfits.attributes(of: schema.model) }
     private let readOnlyAtFirst: String?
     private let mayWrite: Atomic<Bool>
     /// Where it lies: its file, and the folder of values in files of their own, empty for a store in memory.

@@ -87,7 +87,7 @@ struct FetchCommand: Command {
         let context = Context(coordinator: coordinator)
         if options.has("explain") { return try explain(request, in: context, to: output) }
         let cursor = try context.cursor(request, batchSize: 500)
-        let reader = FieldReader(decodesArchives: !options.has("raw"))
+        let reader = FieldReader(coordinator.stores, decodesArchives: !options.has("raw"))
         var printer = printer(
             of: fields, entity: entity, reader, isGuarded: try Formula.isGuarded(options, !output.isPipe))
         let toMany = Set(fields.filter(\.isToMany).map(\.name))

@@ -1,14 +1,18 @@
 import Corestone
 
 /// Reads what objects have for fields, and notes what of it cannot be read: a value whose file is missing, say, as in a store
-/// that was copied without the folder beside it. The rest of the objects is worth printing all the same.
+/// that was copied without the folder beside it, or one of another type than its attribute's. The rest of the objects is still
+/// worth printing.
 final class FieldReader {
     /// Whether archives in transformable attributes are given as what they hold.
     private let decodesArchives: Bool
     /// By entity and property, the first error.
     private var failures: [(property: String, error: CoreError)] = []
+    /// Attributes of which a null was read.
+    private var nulls: Set<ObjectIdentifier> = []
+    private let stores: [Store]
 
-    init(decodesArchives: Bool) { self.decodesArchives = decodesArchives }
+    init(_ stores: [Store], decodesArchives: Bool) { (self.stores, self.decodesArchives) = (stores, decodesArchives) }
 
     func value(of field: Field, in object: ManagedObject) throws -> FieldValue {
         switch field {
@@ -26,11 +30,14 @@ final class FieldReader {
     }
 
     private func attribute(_ name: String, of object: ManagedObject) throws -> FieldValue {
-        guard object.hasProperty(name) else { return .nothing }
+        guard let property = object.objectID.entity.property(named: name) else { return .nothing }
         do {
             let value = try object.committedValue(name)
-            if value.isNull { return .nothing }
-            return .value(decoded(value, object.objectID.entity.property(named: name)) ?? value)
+            if value.isNull {
+                nulls.insert(ObjectIdentifier(property))
+                return .nothing
+            }
+            return .value(decoded(value, property) ?? value)
         } catch let error as CoreError where error.key == name && [.storeIO, .unsupported].contains(error.status) {
             let property = "\(error.entity ?? object.entityName).\(name)"
             if !failures.contains(where: { $0.property == property }) { failures.append((property, error)) }
@@ -39,7 +46,7 @@ final class FieldReader {
     }
 
     /// The plain data in an archive; nil for any other value, and for an archive that holds more than plain data.
-    private func decoded(_ value: PropertyValue, _ property: Property?) -> PropertyValue? {
+    private func decoded(_ value: PropertyValue, _ property: Property) -> PropertyValue? {
         guard decodesArchives, case .bytes(let bytes) = value, (property as? Attribute)?.type == .transformable else {
             return nil
         }
@@ -48,10 +55,14 @@ final class FieldReader {
 
     /// Tells what could not be read.
     func finish() throws {
-        guard let first = failures.first?.error else { return }
-        let list = failures.map(\.property).joined(separator: ", ")
+        let misfits = stores.flatMap(\.attributesReadAsNull).filter { nulls.contains(ObjectIdentifier($0)) }
+        let names = failures.map(\.property) + misfits.map { "\($0.entity.name).\($0.path)" }
+        if names.isEmpty { return }
+        let first = failures.first?.error
+        let reason = first.map { "the first: \($0.message)" } ?? "list them with \(Tool.name) check"
         throw CoreError(
-            first.status, "some values of \(list) cannot be read and are printed as null; the first: \(first.message)",
-            file: first.file)
+            first?.status ?? .storeCorrupt,
+            "some values of \(names.joined(separator: ", ")) cannot be read and are printed as null; \(reason)",
+            file: first?.file ?? stores.first?.path)
     }
 }

@@ -73,7 +73,7 @@ struct DumpCommand: Command {
         for part in plan.parts { total += try context.count(request(part)) }
         // A bar between the lines would help nobody.
         let bar = output.isTerminal && file == nil ? nil : ProgressBar("dumping", .things("objects"))
-        let reader = FieldReader(decodesArchives: false)
+        let reader = FieldReader(coordinator.stores, decodesArchives: false)
         let isGuarded = try Formula.isGuarded(options, file != nil || !output.isPipe)
         var writer = DumpWriter(context: context, reader: reader, bar: bar, total: total)
         Interruption.await()
