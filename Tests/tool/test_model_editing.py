@@ -655,6 +655,30 @@ def test_a_single_model_has_no_versions(tmp_path: Path) -> None:
     assert list(Model.load(model)) == ["A"]
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["remove", "Note"], "Tag.count is derived by count:(notes), which names notes, but Tag has no such property"),
+        (["remove", "Tag.notes"], "correct the derivation, or remove Tag.count too"),
+        (["remove", "Note.rank"], "Tag.total is derived by sum:(notes.rank), which names rank, but Note has no such"),
+        (["set", "Tag.count", "derivationExpression=nots.@count"], "did you mean notes?"),
+        (["set", "Tag.count", "derivationExpression=notes.@count.rank"], "whose operator @count is intermediate"),
+        (["set", "Tag.count", "derivationExpression=count:("], "Tag.count is derived by count:(, which cannot be read"),
+        (["add", "attribute", "Tag.more", "String", "derivationExpression=title"], "which names title, but Tag has no"),
+    ],
+)
+def test_a_derivation_that_names_nothing_is_not_written(notes: Path, words: list[str], message: str) -> None:
+    edit(notes, "add", "attribute", "Tag.count", "Integer 64", "derivationExpression=notes.@count")
+    edit(notes, "add", "attribute", "Tag.total", "Integer 64", "derivationExpression=notes.rank.@sum")
+    before = contents(notes).read_bytes()
+    found = run("model", words[0], notes, *words[1:])
+    assert (found.returncode, found.stdout) == (3, "")
+    assert message in found.stderr
+    assert contents(notes).read_bytes() == before
+    edit(notes, "remove", "Note", "Tag.count", "Tag.total")
+    assert list(Model.load(notes)) == ["Tag"]
+
+
 def test_everything_that_names_a_part_follows_a_new_name(notes: Path) -> None:
     edit(notes, "add", "attribute", "Note.upper", "String", "derivationExpression=uppercase:(title)")
     edit(notes, "add", "attribute", "Tag.count", "Integer 64", "derivationExpression=notes.@count")

@@ -19,8 +19,22 @@ struct EditedModel {
 
     /// Writes the model where it was read from, if it is sound.
     func write(version: String? = nil) throws {
-        try model.copy().freeze()
+        let copy = try model.copy()
+        try copy.freeze()
+        try EditedModel.checkDerivations(of: copy)
         try model.write(to: path, version: version ?? model.versionName, makesCurrent: version != nil)
+    }
+
+    /// What a derivation names may have been removed, or may never have been there: no store could be made of the model.
+    private static func checkDerivations(of model: Model) throws {
+        for attribute in model.entities.flatMap(\.ownAttributes) {
+            guard let obstacle = attribute.derivationObstacle else { continue }
+            let name = "\(attribute.entity.name).\(attribute.name)"
+            throw CoreError(
+                .model, code: .coreData,
+                "\(name) is derived by \(attribute.derivation?.expression.text ?? ""), \(obstacle); correct the derivation, or "
+                    + "remove \(name) too", entity: attribute.entity.name, key: attribute.name)
+        }
     }
 
     /// Makes another version the current one.

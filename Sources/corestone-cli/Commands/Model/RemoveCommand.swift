@@ -14,7 +14,8 @@ struct RemoveCommand: Command {
         options: [NamedModel.version],
         details: [
             "What cannot be without a part goes with it: relationships that lead to an entity, indexes and constraints that "
-                + "name a property. Predicates that name a property stay; model lint finds them."
+                + "name a property. Predicates that name a property stay; model lint finds them. What a derivation names is removed "
+                + "only together with the derived attribute."
         ],
         examples: [
             "corestone model remove Notes.xcdatamodeld Note.subtitle",
