@@ -76,7 +76,7 @@ def test_merging_for_a_store(tmp_path: Path) -> None:
         (["compile", str(PACKAGES), "-o", "a.xcdatamodel"], 2, "ends in .momd or .mom"),
         (["compile", "none.xcdatamodeld"], 3, "none.xcdatamodeld"),
         (["decompile", str(PACKAGES), "-o", "a.mom"], 2, "ends in .xcdatamodeld or .xcdatamodel"),
-        (["decompile", str(PACKAGES), "-o", str(PACKAGES)], 3, "is there already"),
+        (["decompile", str(PACKAGES), "-o", str(PACKAGES)], 3, "already exists"),
         (["merge", str(PACKAGES)], 2, "needs -o"),
         (["merge", str(PACKAGES), "-o", "a.txt"], 2, "is no name of a model"),
         (["merge"], 2, "needs MODEL"),
@@ -102,7 +102,7 @@ def test_a_compiled_model_is_replaced_and_a_source_is_not(tmp_path: Path) -> Non
     assert sorted(path.name for path in (tmp_path / "App.momd").glob("*.mom")) == ["App 2.mom", "App.mom"]
     before = (bundle / "App.xcdatamodel" / "contents").read_bytes()
     refused = run("model", "decompile", tmp_path / "App.momd")
-    assert refused.returncode == 3 and "is there already" in refused.stderr
+    assert refused.returncode == 3 and "already exists" in refused.stderr
     assert (bundle / "App.xcdatamodel" / "contents").read_bytes() == before
     assert not list(tmp_path.glob("*.tmp"))
 
