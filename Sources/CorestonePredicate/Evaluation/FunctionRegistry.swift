@@ -18,9 +18,9 @@ public enum FunctionRegistry {
         withExtendedLifetime(replaced) {}
     }
 
-    /// Takes the function of a name away. An evaluation that has begun to call it ends as it would have.
+    /// Removes the function of a name. A call that has begun ends as it would have; later ones fail.
     ///
-    /// - Returns: whether there was one.
+    /// - Returns: Whether there was one.
     @discardableResult
     public static func unregister(_ name: String) -> Bool {
         let removed = functions.withLock { $0.removeValue(forKey: name) }

@@ -124,6 +124,19 @@ def test_a_function_is_called_once_for_each_receiver_that_is_there(functions: li
     assert caught.value.key == "notde"
 
 
+def test_a_function_that_unregisters_itself_ends_its_call_and_no_other() -> None:
+    @register_function("once")
+    def once(number: int) -> int:
+        unregister_function("once")
+        return number * 2
+
+    with pytest.raises(PredicateError, match="there is no function once for a number"):
+        Expression("FUNCTION(SELF, 'once') + FUNCTION(SELF, 'once')").value(1)
+    register_function("once", once)
+    assert Expression("FUNCTION(SELF, 'once')").value(1) == 2
+    assert not unregister_function("once")
+
+
 def test_a_function_gets_the_objects_of_the_context_as_they_are_now(staff: Context, functions: list[Any]) -> None:
     ada = staff.first("Employee", "name == 'Ada'")
     ada.age = 99
