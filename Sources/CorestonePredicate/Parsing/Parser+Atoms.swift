@@ -24,7 +24,7 @@ extension Parser {
         case .argument(let conversion):
             expression = try arguments.next(for: conversion, at: found.range.lowerBound)
             advance()
-            return .expression(expression, depth: try checked(expression.size.depth + 1))
+            return .expression(expression, depth: try checked(expression.size.depth))
         case .variable(let name): expression = .variable(name)
         case .atKey(let name), .identifier(let name, _): expression = .keyPath(KeyPath(keys: [KeyName(name)]))
         case .keyword, .symbol, .invalid, .end: throw expected("a value or a key")
@@ -92,7 +92,7 @@ extension Parser {
             } while skip(.comma)
             try expect(.rightBrace, " or a comma")
         }
-        if let constants { return .expression(.constant(.array(constants)), depth: try checked(depth + 1)) }
+        if let constants { return .expression(.constant(.array(constants))) }
         return .expression(.aggregate(elements), depth: try checked(depth + 1))
     }
 }
@@ -142,7 +142,7 @@ extension Parser {
     private mutating func expressionList() throws -> (expressions: [Expression], depth: Int) {
         var expressions: [Expression] = []
         var depth = 0
-        if skip(.rightParenthesis) { return (expressions, 1) }
+        if skip(.rightParenthesis) { return (expressions, 0) }
         repeat {
             let element = try expression()
             expressions.append(element.expression)

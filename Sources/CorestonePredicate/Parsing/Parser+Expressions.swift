@@ -77,7 +77,7 @@ extension Parser {
     @inline(never)
     private mutating func computedKey(_ base: Node, _ key: Expression) throws -> Node {
         let (base, baseDepth) = try requireExpression(base)
-        var (key, depth) = (key, 1)
+        var (key, depth) = (key, 0)
         while skip(.leftBracket) {
             let index = try nested { try $0.elementIndex() }
             key = .indexed(key, index.index)
@@ -113,7 +113,7 @@ extension Parser {
             let word = token.kind
             advance()
             advance()
-            return (word == .keyword("FIRST") ? .first : word == .keyword("LAST") ? .last : .size, 1)
+            return (word == .keyword("FIRST") ? .first : word == .keyword("LAST") ? .last : .size, 0)
         }
         let value = try expression()
         try expect(.rightBracket, " after the index")

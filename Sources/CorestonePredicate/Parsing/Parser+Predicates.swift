@@ -81,8 +81,8 @@ extension Parser {
             let left = try node(Level.sets)
             return try comparison(left, quantifier: quantifier)
         }
-        if skip(keyword: "TRUEPREDICATE") { return .predicate(.constant(true), depth: 1) }
-        if skip(keyword: "FALSEPREDICATE") { return .predicate(.constant(false), depth: 1) }
+        if skip(keyword: "TRUEPREDICATE") { return .predicate(.constant(true), depth: 0) }
+        if skip(keyword: "FALSEPREDICATE") { return .predicate(.constant(false), depth: 0) }
         return nil
     }
 

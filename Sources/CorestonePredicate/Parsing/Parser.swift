@@ -5,7 +5,7 @@ import CorestoneValues
 /// A parenthesis may hold either, so the levels hand up a `Node` and decide when an operator follows: nothing is ever read
 /// twice, and hostile nesting costs no more than its length. `PredicateLimits` bounds it.
 struct Parser {
-    /// What was read, and how deep its tree is: long chains make deep trees without nesting.
+    /// What was read, and the operations below each other in it: long chains make deep trees without nesting.
     struct Node {
         enum Content {
             case predicate(Predicate)
@@ -18,7 +18,7 @@ struct Parser {
         static func predicate(_ predicate: Predicate, depth: Int) -> Node {
             Node(content: .predicate(predicate), depth: depth)
         }
-        static func expression(_ expression: Expression, depth: Int = 1) -> Node {
+        static func expression(_ expression: Expression, depth: Int = 0) -> Node {
             Node(content: .expression(expression), depth: depth)
         }
     }

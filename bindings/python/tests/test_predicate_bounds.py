@@ -228,9 +228,10 @@ def test_a_hundred_parentheses_calls_or_lists_within_each_other(opening: str, in
 
 @pytest.mark.parametrize("unit", [" + 1", "[0]", ".$b"])
 def test_a_text_has_four_hundred_operations_below_each_other(unit: str) -> None:
-    assert Expression("a" + unit * 399).format
-    assert Predicate("a" + unit * 398 + " == 1").format
-    assert Predicate("NOT " * 398 + "a == 1").format
+    deepest = Expression("a" + unit * 400)
+    assert Expression("%@", deepest).format == deepest.format
+    assert Predicate("a" + unit * 399 + " == 1").format
+    assert Predicate("NOT " * 399 + "a == 1").format
     for refused in (
         refusal(lambda: Expression("a" + unit * 401)), refusal(lambda: Predicate("a" + unit * 400 + " == 1")),
         refusal(lambda: Predicate("NOT " * 400 + "a == 1")),
