@@ -650,6 +650,28 @@ static void a_key_of_another_entity_is_named(void) {
     company_close(&c);
 }
 
+static void a_to_many_relationship_has_no_column(void) {
+    struct company c = ten_people(check_path("a.sqlite"));
+    cst_results *results = in_batches(&c, c.context, 0);
+    cst_value value;
+    cst_buffer out = {NULL, 0, 0};
+    size_t count = 7;
+    CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_results_get_column(results, c.projects, 0, 1, &value, &count, E));
+    CHECK_TEXT("projects", cst_error_key(check_error()));
+    CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_results_copy_columns(results, 0, 1, 1, &c.projects, &out, E));
+    CHECK_TEXT("projects", cst_error_key(check_error()));
+    for (int i = 0; i < 2; i++) {
+        const char *path = i ? "projects.title" : "projects";
+        CHECK_STATUS(CST_E_TYPE_MISMATCH,
+                     cst_results_get_column_path(results, text(path), 0, 1, &value, &count, E));
+        CHECK_TEXT(path, cst_error_key(check_error()));
+    }
+    CHECK_INT(0, count);
+    cst_buffer_dispose(&out);
+    OK(cst_release(results));
+    company_close(&c);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(by_index);
@@ -664,6 +686,7 @@ int main(int argc, char **argv) {
     RUN(an_object_that_is_held_or_changed_stays_what_it_is);
     RUN(what_any_thread_may_ask_of_a_list);
     RUN(a_key_of_another_entity_is_named);
+    RUN(a_to_many_relationship_has_no_column);
     RUN(deleted_objects_of_results);
     RUN(deleted_objects_of_lazy_results);
     return check_end();
