@@ -22,13 +22,15 @@ public struct ExpressionDescription: Hashable, Sendable {
 
 extension ExpressionDescription {
     /// The value as `resultType` says: numbers are made another kind of number, anything becomes its text; a number without
-    /// its fraction is an integer.
+    /// its fraction is an integer. Text becomes a UUID, a URI or, from hexadecimal digits, binary data.
     ///
     /// - Throws: `Status.typeMismatch` for a value that cannot be made so, with the column's name as key.
     package func typed(_ value: PropertyValue) throws -> PropertyValue {
         if value.isNull { return value }
         switch (resultType, value) {
-        case (.undefined, _), (.integer64, .int), (.boolean, .bool): return value
+        case (.undefined, _), (.integer64, .int), (.boolean, .bool), (.binary, .bytes), (.uuid, .uuid), (.uri, .uri),
+            (.objectID, .object), (.transformable, _), (.composite, _):
+            return value
         case (.integer16, _): if let whole = whole(value), Int16(exactly: whole) != nil { return .int(whole) }
         case (.integer32, _): if let whole = whole(value), Int32(exactly: whole) != nil { return .int(whole) }
         case (.integer64, _): if let whole = whole(value) { return .int(whole) }
@@ -38,7 +40,10 @@ extension ExpressionDescription {
         case (.decimal, _): if let decimal = cast(value, "NSDecimalNumber") { return decimal }
         case (.string, _): if let text = cast(value, "NSString") { return text }
         case (.date, _): if let date = cast(value, "NSDate") { return date }
-        default: return value
+        case (.binary, _): if let bytes = cast(value, "NSData") { return bytes }
+        case (.uuid, _): if let uuid = cast(value, "NSUUID") { return uuid }
+        case (.uri, _): if let uri = cast(value, "NSURL") { return uri }
+        case (.objectID, _): break
         }
         throw CoreError(
             .typeMismatch,

@@ -197,6 +197,7 @@ final class CompiledFieldTests: XCTestCase {
     // MARK: - Columns and derivations
 
     func testWhatAColumnMakesOfAValue() throws {
+        let (uuid, bytes) = (UUIDValue(high: 1, low: 2), PropertyValue.bytes(Bytes([1, 171])))
         let cases: [(AttributeType, PropertyValue, PropertyValue?)] = [
             (.undefined, .double(1.5), .double(1.5)), (.integer16, .double(-1.9), .int(-1)),
             (.integer16, .int(32_767), .int(32_767)),
@@ -208,7 +209,12 @@ final class CompiledFieldTests: XCTestCase {
             (.boolean, .int(0), .bool(false)), (.boolean, .double(2), .bool(true)),
             (.boolean, .bool(true), .bool(true)),
             (.boolean, .string("x"), nil), (.double, .string("x"), nil), (.string, .int(3), .string("3")),
-            (.decimal, .int(3), .decimal(DecimalNumber(Int64(3)))), (.uuid, .int(1), .int(1)), (.date, .null, .null),
+            (.decimal, .int(3), .decimal(DecimalNumber(Int64(3)))), (.date, .null, .null), (.uuid, .null, .null),
+            (.uuid, .uuid(uuid), .uuid(uuid)), (.uuid, .string(uuid.description), .uuid(uuid)),
+            (.uuid, .string("x"), nil), (.uuid, .int(1), nil), (.uri, .uri("a:b"), .uri("a:b")),
+            (.uri, .string("a:b"), .uri("a:b")), (.uri, .uuid(uuid), nil), (.binary, bytes, bytes),
+            (.binary, .string("01AB"), bytes), (.binary, .string("1"), nil), (.binary, .double(1), nil),
+            (.objectID, .int(1), nil), (.transformable, .int(1), .int(1)), (.composite, bytes, bytes),
         ]
         for (type, value, result) in cases {
             let column = ExpressionDescription(name: "c", expression: .key("a"), resultType: type)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -349,6 +350,37 @@ def test_the_type_of_a_column_makes_the_values_that_type(
     with pytest.raises(TypeMismatchError, match=r"the column v is .*, but what it computes is a string") as caught:
         asked("Player", "age == 4", columns=column)
     assert (caught.value.key, caught.value.value) == ("v", "q")
+
+
+UUID = uuid.UUID("01020304-0506-0708-090a-0b0c0d0e0f10")
+
+
+@pytest.mark.parametrize(
+    ("kind", "expression", "expected"),
+    [
+        ("uuid", f"'{UUID}'", UUID), ("uuid", f"CAST('{UUID}', 'NSUUID')", UUID), ("uuid", "key", None),
+        ("uri", "'https://a.example'", "https://a.example"), ("uri", "name", "q"), ("binary", "'01aB'", b"\x01\xab"),
+        ("binary", "CAST('01ab', 'NSData')", b"\x01\xab"), ("binary", "raw", None),
+    ],
+)  # fmt: skip
+def test_the_type_of_a_column_makes_uuids_uris_and_bytes_of_text(
+    asked: Asked, kind: str, expression: str, expected: Any
+) -> None:
+    found = asked("Player", "age == 4", columns=ExpressionDescription("v", expression, kind))
+    assert found == [(expected,)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "expression", "value"),
+    [
+        ("uuid", "age", 4), ("uuid", "name", "q"), ("uri", "left", True), ("uri", "pay", Decimal(4)),
+        ("binary", "name", "q"), ("binary", "age * 0.5", 2.0), ("objectid", "age", 4),
+    ],
+)  # fmt: skip
+def test_a_column_refuses_what_its_type_does_not_take(asked: Asked, kind: str, expression: str, value: Any) -> None:
+    with pytest.raises(TypeMismatchError, match=r"the column v is .*, but its expression returns a") as caught:
+        asked("Player", "age == 4", columns=ExpressionDescription("v", expression, kind))
+    assert (caught.value.key, caught.value.value) == ("v", value)
 
 
 @pytest.mark.parametrize(
