@@ -1002,7 +1002,7 @@ static void a_request_is_used_again(void) {
 
 /* Each single option comes back, and the others keep their initial values. */
 static void an_archive_keeps_every_option(void) {
-    static const int64_t others[] = {3, 4, 5, 2, 0, 0, 0, 0, 1, 1, 1, 0}; /* up to CST_FETCH_ALLOWS_SPLIT */
+    static const int64_t others[] = {3, 4, 5, 2, 0, 0, 0, 0, 1, 1, 1, 0, 1}; /* up to CST_FETCH_ROWS_IN_MEMORY */
     enum { COUNT = sizeof others / sizeof *others };
     cst_model *model = company_model();
     cst_entity *employee = NULL;

@@ -325,6 +325,7 @@ final class ArchivedRequestTests: CompanyFileTestCase {
         request.propertiesToGroupBy = ["department"]
         request.havingPredicate = try Predicate.parse("total > 5", arguments: [])
         (request.nulls, request.allowsSplit) = (.database, false)
+        request.computesRowsInMemory = true
         let bytes = try request.archived()
         XCTAssertEqual(bytes, try request.archived())
         let same = try FetchRequest(archived: bytes)
@@ -335,7 +336,7 @@ final class ArchivedRequestTests: CompanyFileTestCase {
         XCTAssertEqual(same.propertiesToGroupBy, ["department"])
         XCTAssertEqual(same.havingPredicate, request.havingPredicate)
         XCTAssertFalse(same.includesPendingChanges || same.allowsSplit)
-        XCTAssertTrue(same.shouldRefreshRefetchedObjects)
+        XCTAssertTrue(same.shouldRefreshRefetchedObjects && same.computesRowsInMemory)
         XCTAssertEqual(same.nulls, .database)
         XCTAssertEqual(try same.archived(), bytes)
     }

@@ -18,6 +18,7 @@ extension FetchRequest {
         archive.includesPendingChanges = includesPendingChanges
         archive.refreshesRefetched = shouldRefreshRefetchedObjects
         archive.allowsSplit = allowsSplit
+        archive.computesRowsInMemory = computesRowsInMemory
         archive.nulls = Int64(nulls.rawValue)
         return try archive.encoded()
     }
@@ -40,6 +41,7 @@ extension FetchRequest {
         includesPendingChanges = archive.includesPendingChanges
         shouldRefreshRefetchedObjects = archive.refreshesRefetched
         allowsSplit = archive.allowsSplit
+        computesRowsInMemory = archive.computesRowsInMemory
         nulls = UInt32(exactly: archive.nulls).flatMap(NullMeaning.init(rawValue:)) ?? .memory
     }
 }

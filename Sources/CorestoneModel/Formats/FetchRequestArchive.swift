@@ -24,6 +24,7 @@ package struct FetchRequestArchive {
     package var includesPendingChanges = true
     package var refreshesRefetched = false
     package var allowsSplit = true
+    package var computesRowsInMemory = false
     package var nulls: Int64 = 0
 
     private static let className = KeyedArchiver.ClassName("NSFetchRequest", "NSPersistentStoreRequest")
@@ -59,6 +60,7 @@ package struct FetchRequestArchive {
         if !includesPendingChanges { fields["CSTIncludesPendingChanges"] = .bool(false) }
         if refreshesRefetched { fields["CSTShouldRefreshRefetchedObjects"] = .bool(true) }
         if !allowsSplit { fields["CSTAllowsSplit"] = .bool(false) }
+        if computesRowsInMemory { fields["CSTComputesRowsInMemory"] = .bool(true) }
         if nulls != 0 { fields["CSTNulls"] = .integer(nulls) }
         archiver.fill(number, FetchRequestArchive.className, fields)
         return archiver.encoded(root: .uid(number))
@@ -90,6 +92,7 @@ package struct FetchRequestArchive {
         includesPendingChanges = fields["CSTIncludesPendingChanges"]?.flag ?? true
         refreshesRefetched = fields["CSTShouldRefreshRefetchedObjects"]?.flag ?? false
         allowsSplit = fields["CSTAllowsSplit"]?.flag ?? true
+        computesRowsInMemory = fields["CSTComputesRowsInMemory"]?.flag ?? false
         nulls = fields["CSTNulls"]?.integer ?? 0
     }
 }
