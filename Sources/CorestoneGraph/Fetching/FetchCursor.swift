@@ -6,7 +6,8 @@ import CorestoneValues
 ///
 /// What one batch made is freed when nobody holds its objects any more. A cursor reads the state that the store had when
 /// the cursor was made, as far as nothing was saved to it since: rows deleted meanwhile are left out, rows changed
-/// meanwhile come as they are now. On the queue of its context.
+/// meanwhile come as they are now. Where all objects are fetched at once they come as the context has them. On the queue of
+/// its context.
 public final class FetchCursor {
     private let context: Context
     private let wishes: FetchWishes
@@ -149,8 +150,8 @@ extension Context {
     /// A cursor over what a request asks for, in its order.
     ///
     /// The store finds the rows as they are asked for, so that memory does not grow with their number: but for sort keys
-    /// that the store cannot express, several stores, and unsaved changes that concern the request, where all objects are
-    /// fetched at once.
+    /// that the store cannot express, several stores, stores other than SQLite, and unsaved changes that concern the
+    /// request, where all objects are fetched at once.
     ///
     /// - Parameters:
     ///   - request: read during the call only.

@@ -166,3 +166,22 @@ def test_rows_that_change_meanwhile_come_as_they_are_and_once(many: Context, sor
     rest = {person.name: person.age for person in people}
     assert list(rest) == ["0000b" if name == "1002" else name for name in names[20:] if name != "1000"]
     assert rest["1001"] == 49
+
+
+@pytest.mark.parametrize(
+    ("kind", "sort"), [("XML", ()), ("Binary", "number"), ("InMemory", ()), ("InMemory", "number"), ("SQLite", "note")]
+)
+def test_objects_that_are_fetched_at_once_do_not_follow_what_is_saved_elsewhere(
+    tmp_path: Path, kind: str, sort: Any
+) -> None:
+    model = Model({"Item": {"number": "int32", "note": "string? transient"}})
+    with Container(model, tmp_path / "items", type=kind) as container:
+        container.insert("Item", [{"number": number} for number in range(12)])
+        items = iter(container.context().stream("Item", sort=sort, batch=3))
+        seen = [next(items).number for _ in range(3)]
+        with container.context() as writer:
+            gone, changed = writer.fetch("Item", "number IN {6, 9}", sort="number")
+            writer.delete(gone)
+            changed.number = 1000
+            writer.save()
+        assert sorted(seen + [item.number for item in items]) == list(range(12))
