@@ -16,8 +16,14 @@ package final class RegularExpression: @unchecked Sendable {
     /// The kilobytes that the interpreter may remember of one match.
     private static let heapLimit: UInt32 = 65_536
 
-    /// - Throws: `Status.predicate` when the pattern is none.
+    /// - Throws: `Status.predicate` when the pattern cannot be read, or exceeds a limit.
     package init(_ pattern: Text, caseInsensitive: Bool) throws {
+        guard pattern.count <= RegularExpression.maximumLength else {
+            throw CoreError(
+                .predicate,
+                "a regular expression has \(pattern.count) bytes, but \(RegularExpression.maximumLength) is the limit",
+                value: .text(pattern))
+        }
         var number: Int32 = 0
         var offset = 0
         var flags = PCRE2_UTF | PCRE2_UCP | UInt32(PCRE2_DOTALL) | UInt32(PCRE2_MULTILINE) | PCRE2_NEVER_BACKSLASH_C
@@ -100,19 +106,29 @@ package final class RegularExpression: @unchecked Sendable {
         return context
     }()
 
-    /// Lines end as ICU says, patterns are of a sane length and nesting.
+    /// Lines end as ICU says, and groups are nested sanely.
     private nonisolated(unsafe) static let rules: OpaquePointer? = {
         let context = pcre2_compile_context_create_8(nil)
         pcre2_set_newline_8(context, UInt32(PCRE2_NEWLINE_ANY))
-        pcre2_set_max_pattern_length_8(context, maximumLength)
-        pcre2_set_parens_nest_limit_8(context, 100)
+        pcre2_set_parens_nest_limit_8(context, maximumNesting)
         return context
     }()
 
     /// The bytes that a pattern may have.
     private static let maximumLength = 65_536
+    /// The groups within each other that a pattern may have.
+    private static let maximumNesting: UInt32 = 100
 
     private static func reason(_ number: Int32) -> String {
+        switch number {
+        case PCRE2_ERROR_PARENTHESES_NEST_TOO_DEEP: message(number) + " (more than \(maximumNesting) groups)"
+        // The limit is PCRE2's own: offsets within compiled patterns have two bytes.
+        case PCRE2_ERROR_PATTERN_TOO_LARGE: message(number) + " (more than 65536 bytes compiled)"
+        default: message(number)
+        }
+    }
+
+    private static func message(_ number: Int32) -> String {
         var buffer = [UInt8](repeating: 0, count: 256)
         let length = pcre2_get_error_message_8(number, &buffer, buffer.count)
         return String(decoding: buffer.prefix(max(Int(length), 0)), as: UTF8.self)
