@@ -2,6 +2,7 @@ import Foundation
 import XCTest
 
 @testable import CorestoneModel
+@testable import CorestoneValues
 
 /// Files that Apple's framework wrote, and the tools that read them independently of us.
 enum Fixtures {
