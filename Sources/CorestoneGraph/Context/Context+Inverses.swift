@@ -62,8 +62,10 @@ extension Context {
         }
     }
 
-    func settle(_ object: ManagedObject, in keeper: ToManyRelationship, isMember: Bool, isStored: Bool) {
-        if !keeper.settle(object, isMember: isMember, isStored: isStored) { return }
+    func settle(
+        _ object: ManagedObject, in keeper: ToManyRelationship, isMember: Bool, isStored: Bool, isLoading: Bool = false
+    ) {
+        if !keeper.settle(object, isMember: isMember, isStored: isStored, isLoading: isLoading) { return }
         if keeper.hasChanges { keeper.owner.willChangeMembers() } else { keeper.owner.forgetIfUnchanged() }
     }
 }

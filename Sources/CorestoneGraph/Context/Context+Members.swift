@@ -118,12 +118,13 @@ extension Context {
         keeper.didLoad(members)
         // What was deleted here, its delete rules applied, is no member any more.
         for member in members where member.state.contains(.propagated) && relationship.inverse != nil {
-            settle(member, in: keeper, isMember: false, isStored: true)
+            settle(member, in: keeper, isMember: false, isStored: true, isLoading: true)
         }
         // Nor is one that leads elsewhere by now.
         guard let inverse = relationship.settledInverse, !inverse.isToMany else { return }
         for member in members where member.leadsElsewhere(inverse, than: owner) {
-            settle(member, in: keeper, isMember: false, isStored: member.storedTarget(of: inverse) === owner)
+            let isStored = member.storedTarget(of: inverse) === owner
+            settle(member, in: keeper, isMember: false, isStored: isStored, isLoading: true)
         }
     }
 }

@@ -264,9 +264,11 @@ final class ToManyRelationship {
 
     /// Has an object be a member or not as its own side says, which is to-one, and counts as a difference what differs from its row.
     /// No change of the event that runs: the other side is one, or somebody else's.
-    /// - Parameter isStored: whether the object's row leads here.
+    /// - Parameters:
+    ///   - isStored: whether the object's row leads here.
+    ///   - isLoading: whether the members have just come from the store, so that observers have not seen them.
     /// - Returns: whether anything was otherwise.
-    func settle(_ object: ManagedObject, isMember: Bool, isStored: Bool) -> Bool {
+    func settle(_ object: ManagedObject, isMember: Bool, isStored: Bool, isLoading: Bool = false) -> Bool {
         var isOther = false
         if !isFresh {
             let isRemoved = isStored && !isMember && !object.state.contains(.inserted)
@@ -282,8 +284,15 @@ final class ToManyRelationship {
             }
         }
         guard isLoaded, members.contains(object) != isMember else { return isOther }
-        if isObserved { owner.willChangeObserved(slot) }
-        defer { if isObserved { owner.didChangeObserved(slot) } }
+        if isLoading {
+            settleMembers(object, isMember, isStored)
+        } else {
+            owner.replacingMembers(of: self) { settleMembers(object, isMember, isStored) }
+        }
+        return true
+    }
+
+    private func settleMembers(_ object: ManagedObject, _ isMember: Bool, _ isStored: Bool) {
         if !isMember {
             _ = members.remove(object, keepingOrder: relationship.isOrdered)
         } else if isStored && !isFresh {
@@ -293,7 +302,6 @@ final class ToManyRelationship {
             members.append(new: object)
             if relationship.isOrdered { isOrderChanged = true }
         }
-        return true
     }
 
     /// Makes `objects` the members on this side alone, without a word to anybody.

@@ -80,6 +80,12 @@ extension ManagedObject {
         }
     }
 
+    /// Runs what gives a list other members at once; observers are notified of the differences, if the list was read.
+    func replacingMembers(of keeper: ToManyRelationship, _ body: () -> Void) {
+        guard keeper.isLoaded, state.contains(.observed), let observers = context?.observers else { return body() }
+        observers.replacing(Int(keeper.relationship.slot), of: self, body)
+    }
+
     /// Runs an operation that changes both sides of a relationship; observers are told at its end. Costs one look where nobody
     /// observes anything in the context.
     @inline(__always)

@@ -11,6 +11,8 @@ final class ObjectObservers: @unchecked Sendable {
     /// both sides agree.
     private var operations = 0
     private var waiting: [(observer: ObjectObserver, change: ValueChange)] = []
+    /// Where an operation gave objects other values at once.
+    private var replaced: [ObserverLink] = []
     /// How many of those that wait were told.
     private var told = 0
     /// Whether an observer is looking at a relationship that is about to change.
@@ -83,11 +85,36 @@ final class ObjectObservers: @unchecked Sendable {
                     + "the change is done, or observe without the option prior")
         }
         operations += 1
-        defer {
-            operations -= 1
-            if operations == 0 { tellWaiting() }
-        }
+        defer { endOperation() }
         return try body()
+    }
+
+    private func endOperation() {
+        if operations == 1 { compareReplaced() }
+        operations -= 1
+        if operations == 0 { tellWaiting() }
+    }
+
+    /// Runs what gives an object other values at once. They are compared with the former ones when the operation ends that runs: until
+    /// then there may be more to come, and to read members would be too early.
+    /// - Parameter slot: of the property that gets them; nil for all.
+    func replacing<Result>(_ slot: Int? = nil, of object: ManagedObject, _ body: () throws -> Result) rethrows -> Result
+    {
+        for case let link? in links(of: object) where slot.map(link.slots.contains) ?? true {
+            link.observer.willReplace(link)
+            replaced.append(link)
+        }
+        operations += 1
+        defer { endOperation() }
+        return try body()
+    }
+
+    private func compareReplaced() {
+        while !replaced.isEmpty {
+            let links = replaced
+            replaced = []
+            for link in links { link.observer.didChange(link, ifDifferent: true) }
+        }
     }
 
     private func tellWaiting() {

@@ -603,21 +603,35 @@ def test_what_becomes_different_is_told_when_all_is_done(ctx: Any, how: str) -> 
 
 
 @pytest.mark.parametrize("how", ["refresh", "merge"])
-def test_members_that_others_moved_are_told_by_lists_that_were_read(ctx: Any, how: str) -> None:
+@pytest.mark.parametrize("observed", ["lists", "lists and member"])
+@pytest.mark.parametrize(("entity", "key", "members"), [("Person", "home", "people"), ("Stop", "place", "stops")])
+def test_members_that_others_moved_are_told_by_lists_that_were_read(
+    ctx: Any, how: str, observed: str, entity: str, key: str, members: str
+) -> None:
     paris, rome, oslo = (ctx.insert("Place", name=name) for name in ("Paris", "Rome", "Oslo"))
-    ada = ctx.insert("Person", name="Ada", home=paris)
+    ada, eve = (ctx.insert(entity, name=name, **{key: paris}) for name in ("Ada", "Eve"))
     ctx.save()
-    assert [set(place.people) for place in (paris, rome, oslo)] == [{ada}, set(), set()]
+    assert [set(place[members]) for place in (paris, rome, oslo)] == [{ada, eve}, set(), set()]
     other = ctx.container.context()
-    other.get(ada.id).home = other.get(rome.id)
+    for member in (ada, eve):
+        other.get(member.id)[key] = other.get(rome.id)
     other.save()
     heard = Heard()
-    tokens = [place.observe("people", heard) for place in (paris, rome, oslo)]
+    tokens = [place.observe(members, heard) for place in (paris, rome, oslo)]
+    if observed == "lists and member":
+        tokens += [ada.observe(key, heard), eve.observe(key, heard)]
     if how == "refresh":
         ctx.refresh_all()
     else:
-        ctx.merge_changes({"updated": [ada.id, paris.id, rome.id, oslo.id]})
-    assert heard == [("REMOVAL", "people", [ada], None, []), ("INSERTION", "people", None, [ada], [])]
+        ctx.merge_changes({"updated": [ada, eve, paris, rome, oslo]})
+    told = {change[0]: change for change in heard if change[1] == members}
+    assert (set(told["REMOVAL"][2]), set(told["INSERTION"][3])) == ({ada, eve}, {ada, eve})
+    expected = ["INSERTION", "REMOVAL"] + ["SETTING"] * 2 * (observed == "lists and member")
+    assert sorted(change[0] for change in heard) == expected
+    assert [change[2:4] for change in heard if change[0] == "SETTING"] == [(paris, rome)] * expected.count("SETTING")
+    assert [set(place[members]) for place in (paris, rome, oslo)] == [set(), {ada, eve}, set()]
+    ctx.refresh_all()
+    assert len(heard) == len(expected)
     del tokens
 
 
