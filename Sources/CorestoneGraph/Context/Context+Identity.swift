@@ -255,7 +255,10 @@ extension Context {
         guard concerned else { return }
         let gone = Set(deleted.map(ObjectIdentifier.init))
         for object in everyObject {
-            for keeper in object.toManyRelationships { keeper?.forget { gone.contains(ObjectIdentifier($0)) } }
+            for case let keeper? in object.toManyRelationships {
+                let forget = { keeper.forget { gone.contains(ObjectIdentifier($0)) } }
+                if whereverTheyAre { object.replacingMembers(of: keeper, forget) } else { forget() }
+            }
             object.letGoOfTargets(withChanges: whereverTheyAre) { gone.contains($0) }
         }
     }

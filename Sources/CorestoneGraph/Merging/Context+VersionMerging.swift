@@ -9,15 +9,17 @@ extension Context {
         if let row {
             if object.isDeleted {
                 // A deletion stands whatever became of the row, unless all changes are given up.
-                object.rebase(on: row, keepingOrder: true)
-                if type == .rollback { try revive(object) } else { try deleteAgain(object) }
+                try object.replacingValues {
+                    object.rebase(on: row, keepingOrder: true)
+                    if type == .rollback { try revive(object) } else { try deleteAgain(object) }
+                }
             } else {
                 try object.replacingValues { try mergeValues(of: object, with: row, as: type) }
             }
         } else if object.isDeleted {
             vanished.insert(ObjectIdentifier(object))
         } else if type == .overwrite || type == .objectTrump && object.hasChanges {
-            try insertAgain(object)
+            try object.replacingValues { try insertAgain(object) }
         } else {
             try vanish(object)
         }
@@ -67,7 +69,7 @@ extension Context {
         }
         if let stored { applyDeleteRulesAgain(to: stored) }
         if inverse.isToMany {
-            for partner in [former, stored] { if let partner { try partner.reread(inverse) } }
+            for partner in [former, stored] { partner?.reread(inverse) }
             return
         }
         for partner in [former, stored] {
@@ -184,7 +186,9 @@ extension Context {
     private func vanish(_ object: ManagedObject) throws {
         let partners = try object.partners()
         try object.dropAllChanges()
-        for partner in partners { for keeper in partner.toManyRelationships { keeper?.reload() } }
+        for partner in partners {
+            for case let keeper? in partner.toManyRelationships { partner.rereadMembers(of: keeper) }
+        }
         object.state.insert([.deleted, .propagated])
         vanished.insert(ObjectIdentifier(object))
         noteDeleted(object)
@@ -357,7 +361,8 @@ extension ManagedObject {
     }
 
     /// Reads the members again when next asked, if they were read.
-    fileprivate func reread(_ relationship: Relationship) throws {
-        toMany(ordinal: Int(entity.layout.slots[Int(relationship.slot)].ordinal))?.reload()
+    fileprivate func reread(_ relationship: Relationship) {
+        let keeper = toMany(ordinal: Int(entity.layout.slots[Int(relationship.slot)].ordinal))
+        if let keeper { rereadMembers(of: keeper) }
     }
 }

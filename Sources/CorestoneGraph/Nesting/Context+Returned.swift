@@ -132,7 +132,7 @@ extension Context {
                 if parent == nil, owner.state.contains(.observed), !owner.hasChanges {
                     observed.append(owner)
                 } else {
-                    keeper.reload()
+                    owner.rereadMembers(of: keeper)
                     tellRefreshed(owner)
                 }
             }

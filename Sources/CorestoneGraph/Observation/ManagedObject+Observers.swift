@@ -86,6 +86,9 @@ extension ManagedObject {
         observers.replacing(Int(keeper.relationship.slot), of: self, body)
     }
 
+    /// Has the members of a list read again when next asked; those of an observed list at the end of the operation that runs.
+    func rereadMembers(of keeper: ToManyRelationship) { replacingMembers(of: keeper) { keeper.reload() } }
+
     /// Runs an operation that changes both sides of a relationship; observers are told at its end. Costs one look where nobody
     /// observes anything in the context.
     @inline(__always)

@@ -602,7 +602,7 @@ def test_what_becomes_different_is_told_when_all_is_done(ctx: Any, how: str) -> 
     del tokens
 
 
-@pytest.mark.parametrize("how", ["refresh", "merge"])
+@pytest.mark.parametrize("how", ["refresh", "merge", "STORE_TRUMP", "OBJECT_TRUMP", "ROLLBACK"])
 @pytest.mark.parametrize("observed", ["lists", "lists and member"])
 @pytest.mark.parametrize(("entity", "key", "members"), [("Person", "home", "people"), ("Stop", "place", "stops")])
 def test_members_that_others_moved_are_told_by_lists_that_were_read(
@@ -622,8 +622,11 @@ def test_members_that_others_moved_are_told_by_lists_that_were_read(
         tokens += [ada.observe(key, heard), eve.observe(key, heard)]
     if how == "refresh":
         ctx.refresh_all()
-    else:
+    elif how == "merge":
         ctx.merge_changes({"updated": [ada, eve, paris, rome, oslo]})
+    else:
+        ada.name, eve.name = "A", "E"
+        ctx.save(merge_policy=getattr(corestone.MergePolicy, how))
     told = {change[0]: change for change in heard if change[1] == members}
     assert (set(told["REMOVAL"][2]), set(told["INSERTION"][3])) == ({ada, eve}, {ada, eve})
     expected = ["INSERTION", "REMOVAL"] + ["SETTING"] * 2 * (observed == "lists and member")
@@ -633,6 +636,36 @@ def test_members_that_others_moved_are_told_by_lists_that_were_read(
     ctx.refresh_all()
     assert len(heard) == len(expected)
     del tokens
+
+
+def test_lists_are_told_of_members_that_a_merge_brings_and_takes(ctx: Any) -> None:
+    paris = ctx.insert("Place", name="Paris")
+    ada, eve = (ctx.insert("Person", name=name, home=paris) for name in ("Ada", "Eve"))
+    ctx.save()
+    assert set(paris.people) == {ada, eve}
+    other = ctx.container.context()
+    new = other.insert("Person", name="New", home=other.get(paris.id))
+    other.delete(other.get(eve.id))
+    other.save()
+    heard = Heard()
+    with paris.observe("people", heard):
+        # The merge refreshes only owners without changes.
+        paris.name = "PARIS"
+        ctx.merge_changes({"inserted": [new.id]})
+        new = ctx.get(new.id)
+        assert heard.take() == [("REPLACEMENT", "people", [eve], [new], [])]
+        ctx.merge_changes({"deleted": [eve.id]})
+        assert heard.take() == []
+        assert set(paris.people) == {ada, new}
+        ada.age = 2
+        other.delete(other.get(ada.id))
+        other.save()
+        ctx.save(merge_policy=corestone.MergePolicy.STORE_TRUMP)
+        assert heard.take() == [("REMOVAL", "people", [ada], None, [])]
+        other.delete(other.get(new.id))
+        other.save()
+        ctx.merge_changes({"deleted": [new.id]})
+        assert heard.take() == [("REMOVAL", "people", [new], None, [])]
 
 
 def selects(lines: list[str], table: str) -> int:
