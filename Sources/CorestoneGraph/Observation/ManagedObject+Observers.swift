@@ -52,10 +52,7 @@ extension ManagedObject {
     /// Runs what gives the object other values at once, not by setting them: observers hear of those that differ.
     func replacingValues<Result>(_ body: () throws -> Result) rethrows -> Result {
         guard state.contains(.observed), let observers = context?.observers else { return try body() }
-        let links = observers.links(of: self)
-        for case let link? in links { link.observer.willReplace(link) }
-        defer { for case let link? in links { link.observer.didChange(link, ifDifferent: true) } }
-        return try body()
+        return try observers.replacing(of: self, body)
     }
 
     /// The same for what reads the newest row, on both sides of relationships. A row that is gone is no change to tell of; of

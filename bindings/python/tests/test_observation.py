@@ -234,6 +234,40 @@ def test_a_rollback_tells_of_deleted_objects_that_come_back(ctx: Any) -> None:
     assert heard == [([], [ada]), ([ada], [])]
 
 
+@pytest.mark.parametrize("how", ["leave", "delete"])
+@pytest.mark.parametrize("ordered", ["ordered", ""])
+@pytest.mark.parametrize("inverse", ["to-one", "to-many"])
+def test_members_of_an_observed_list_come_back_by_a_rollback(
+    tmp_path: Path, ordered: str, inverse: str, how: str
+) -> None:
+    model = Model(
+        {
+            "Team": {"members": f"to-many {ordered} Player inverse team"},
+            "Player": {"name": "string", "team": f"{inverse} Team? inverse members"},
+        }
+    )
+    with Container(model, tmp_path / "teams.sqlite", unsaved="discard") as container:
+        context = container.context()
+        first, *others = players = [context.insert("Player", name=name) for name in "abc"]
+        team = context.insert("Team", members=players)
+        context.save()
+        before = list(team.members)
+        heard = Heard()
+        with team.observe("members", heard):
+            if how == "leave":
+                team.members = [first]
+            else:
+                for player in others:
+                    context.delete(player)
+                context.process_pending_changes()
+            heard.clear()
+            context.rollback()
+            [(kind, _, old, new, _)] = heard
+            assert (kind, old, set(new)) == ("INSERTION", None, set(others))
+        assert (list(team.members) if ordered else set(team.members)) == (before if ordered else set(before))
+        assert not context.has_changes
+
+
 def test_a_deleted_object_that_nobody_held(ctx: Any) -> None:
     ctx.insert("Person", name="Ada")
     ctx.save()
