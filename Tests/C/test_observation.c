@@ -162,6 +162,59 @@ static void tokens_end_on_any_thread_and_outlive_their_context(void) {
     CHECK_INT(2, h.ended);
 }
 
+enum end { CLOSED, RELEASED, RESET, DELETED, CANCELLED };
+
+static void hear_nothing(void *userdata, cst_context *context, uint32_t notification, const cst_changes *changes) {
+    (void)userdata, (void)context, (void)notification, (void)changes;
+}
+
+static void hear_fetch(void *userdata, cst_context *context, const cst_difference *difference) {
+    (void)userdata, (void)context, (void)difference;
+}
+
+/* What observes an object ends when that leaves its context, everything else with the context, though the host keeps the tokens. */
+static void userdata_is_freed_when_nothing_more_is_told(enum end how) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_context *own = company_context(&c, CST_QUEUE_CALLER);
+    cst_object *ada = company_employee(&c, own, "Ada", 1);
+    save(own);
+    struct hearing h[3] = {{.calls = 0}};
+    cst_observation *tokens[3] = {0};
+    cst_fetch_request *request = NULL;
+    OK(cst_fetch_request_new(c.employee, &request, E));
+    OK(cst_object_observe(ada, text("name"), 0, hear, &h[0], ended, &tokens[0], E));
+    OK(cst_context_observe(own, CST_NOTIFICATION_DID_SAVE, hear_nothing, &h[1], ended, &tokens[1], E));
+    OK(cst_context_observe_fetch(own, request, (cst_string){NULL, 0}, 0, NULL, hear_fetch, &h[2], ended, &tokens[2],
+                                 E));
+    OK(cst_release(request));
+    if (how == CLOSED) OK(cst_context_close(own, CST_UNSAVED_REFUSE, E));
+    if (how == RESET) OK(cst_context_reset(own, E));
+    if (how == DELETED) {
+        OK(cst_context_delete(own, ada, E));
+        save(own);
+    }
+    for (int i = 0; how == CANCELLED && i < 3; i++)
+        OK(cst_observation_cancel(tokens[i], E));
+    CHECK_INT(how != RELEASED, h[0].ended);
+    CHECK_INT(how == CLOSED || how == CANCELLED, h[1].ended);
+    CHECK_INT(how == CLOSED || how == CANCELLED, h[2].ended);
+    OK(cst_release(ada));
+    OK(cst_release(own));
+    for (int i = 0; i < 3; i++) {
+        CHECK_INT(1, h[i].ended);
+        OK(cst_observation_cancel(tokens[i], E));
+        OK(cst_release(tokens[i]));
+        CHECK_INT(1, h[i].ended);
+    }
+    company_close(&c);
+}
+
+static void userdata_is_freed_when_the_context_is_closed(void) { userdata_is_freed_when_nothing_more_is_told(CLOSED); }
+static void userdata_is_freed_when_the_context_ends(void) { userdata_is_freed_when_nothing_more_is_told(RELEASED); }
+static void userdata_is_freed_after_a_reset(void) { userdata_is_freed_when_nothing_more_is_told(RESET); }
+static void userdata_is_freed_when_the_object_is_deleted(void) { userdata_is_freed_when_nothing_more_is_told(DELETED); }
+static void userdata_is_freed_when_it_is_cancelled(void) { userdata_is_freed_when_nothing_more_is_told(CANCELLED); }
+
 struct notes {
     char lines[512];
     cst_object_id *deleted;
@@ -311,5 +364,10 @@ int main(int argc, char **argv) {
     RUN(notifications_of_a_save);
     RUN(every_notification_has_its_lists);
     RUN(members_that_come_and_go);
+    RUN(userdata_is_freed_when_the_context_is_closed);
+    RUN(userdata_is_freed_when_the_context_ends);
+    RUN(userdata_is_freed_after_a_reset);
+    RUN(userdata_is_freed_when_the_object_is_deleted);
+    RUN(userdata_is_freed_when_it_is_cancelled);
     return check_end();
 }

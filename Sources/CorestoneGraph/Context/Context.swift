@@ -222,8 +222,7 @@ public final class Context: @unchecked Sendable {
         forgetAll()
         (parent?.children ?? coordinator.contexts).remove(inbox)
         if parent == nil, automaticallyMergesChangesFromParent { coordinator.followers.remove(inbox) }
-        listeners.end()
-        tracking.end()
+        endListening()
         if automaticallyMergesRemoteChanges { coordinator.remote.remove(inbox, in: coordinator) }
         observers?.end()
         endUndo()

@@ -16,6 +16,12 @@ extension Context {
         if hears(kind) { keepingHold { listeners.tell(kind, (self, changes())) } }
     }
 
+    /// The context ends, and has nothing more to tell.
+    func endListening() {
+        listeners.end()
+        tracking.end()
+    }
+
     /// Whether anybody listens for `kind`.
     func hears(_ kind: ContextNotification) -> Bool { listeners.hears(kind) }
 }

@@ -19,10 +19,12 @@ final class Listeners<Kind: RawRepresentable<UInt32> & Sendable, News>: Sendable
         return Observation(listener)
     }
 
-    /// The subject ends.
+    /// The subject ends, and posts nothing afterwards.
     func end() {
         if kinds.load(ordering: .relaxed) == 0 { return }
-        for listener in all.withLock({ $0 }) { listener.end() }
+        var former: [Listener<Kind, News>] = []
+        change { swap(&former, &$0) }
+        for listener in former { listener.end() }
     }
 
     fileprivate func remove(_ listener: Listener<Kind, News>) { change { $0.removeAll { $0 === listener } } }
@@ -51,7 +53,8 @@ private final class Listener<Kind: RawRepresentable<UInt32> & Sendable, News>: O
     private let list: Listeners<Kind, News>
     private let state: ObserverState
     private let ended: (@Sendable () -> Void)?
-    private let handler: (News) -> Void
+    /// nil after its last call.
+    private let handler: Locked<((News) -> Void)?>
 
     init(
         _ kind: Kind, _ list: Listeners<Kind, News>, _ state: ObserverState, _ ended: (@Sendable () -> Void)?,
@@ -61,13 +64,20 @@ private final class Listener<Kind: RawRepresentable<UInt32> & Sendable, News>: O
         self.list = list
         self.state = state
         self.ended = ended
-        self.handler = handler
+        self.handler = Locked(handler)
     }
 
-    /// Lets go of nothing: the token is the host's. It is told no more, since nobody is left to tell.
-    func end() { if !state.isCancelled { ended?() } }
+    /// The token belongs to the host and stays; only the handler is released.
+    func end() {
+        if !state.isCancelled { ended?() }
+        handler.letGo()
+    }
 
-    func tell(_ news: News) { state.tell { handler(news) } }
+    func tell(_ news: News) { if let handler = handler.withLock({ $0 }) { state.tell { handler(news) } } }
 
-    func cancel() { if state.cancel() { list.remove(self) } }
+    func cancel() {
+        guard state.cancel() else { return }
+        list.remove(self)
+        handler.letGo()
+    }
 }

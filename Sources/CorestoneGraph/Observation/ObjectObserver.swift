@@ -6,7 +6,8 @@ import CorestoneValues
 final class ObjectObserver: Observer, @unchecked Sendable {
     private let keyPath: String
     private let options: ObservationOptions
-    private let handler: (ManagedObject, ValueChange) -> Void
+    /// nil once the observation ended.
+    private var handler: ((ManagedObject, ValueChange) -> Void)?
     private let state = ObserverState()
     private let list: ObjectObservers
     /// The first is at the observed object; empty once the observation ended.
@@ -51,9 +52,13 @@ final class ObjectObserver: Observer, @unchecked Sendable {
         }
     }
 
-    /// Lets go of the objects from a place of the path on.
+    /// Lets go of the objects from a place of the path on; with the first the observation ends.
     func cut(from position: Int) {
         while links.count > position { list.remove(links.removeLast()) }
+        if position > 0 { return }
+        let former = handler
+        handler = nil
+        withExtendedLifetime(former) {}
     }
 
     /// The path behind a link.
@@ -146,7 +151,7 @@ final class ObjectObserver: Observer, @unchecked Sendable {
     }
 
     func tell(_ change: ValueChange) {
-        guard let root = links.first?.object else { return }
+        guard let root = links.first?.object, let handler else { return }
         state.tell { handler(root, change) }
     }
 

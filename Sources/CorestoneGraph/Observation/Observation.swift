@@ -11,7 +11,7 @@ public final class Observation: Sendable {
 
     deinit { observer.cancel() }
 
-    /// Ends the observation. May be called again, and from within the observer.
+    /// Ends the observation, and releases its handler. May be called again, and from within the observer.
     public func cancel() { observer.cancel() }
 }
 
@@ -40,6 +40,17 @@ class ObserverState: @unchecked Sendable {
         depth += 1
         body()
         depth -= 1
+    }
+}
+
+extension Locked {
+    /// Releases a handler, outside of the lock: its end may run code of the host.
+    func letGo<Handler>() where Value == Handler? {
+        let former = withLock { value in
+            defer { value = nil }
+            return value
+        }
+        withExtendedLifetime(former) {}
     }
 }
 

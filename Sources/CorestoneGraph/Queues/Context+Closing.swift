@@ -80,6 +80,7 @@ extension Context {
                 if isShared { return unsaved == .discard ? try context.rollback() : () }
                 try context.reset()
                 context.letGoOfHost()
+                context.endListening()
                 context.inbox.refuse()
                 context.hasEnded = true
             }

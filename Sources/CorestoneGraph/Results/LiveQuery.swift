@@ -7,17 +7,20 @@ final class LiveQuery: ResultsClient, Observer, @unchecked Sendable {
     typealias Handler = (Context, ResultsDifference, [ManagedObject]) -> Void
 
     private let state = ObserverState()
-    private let handler: Handler
+    /// nil after its last call.
+    private let handler: Locked<Handler?>
     private let ended: (@Sendable () -> Void)?
     /// Set before anybody else knows the query.
     private var tracker: ResultsTracker?
 
-    init(_ handler: @escaping Handler, ended: (@Sendable () -> Void)?) { (self.handler, self.ended) = (handler, ended) }
+    init(_ handler: @escaping Handler, ended: (@Sendable () -> Void)?) {
+        (self.handler, self.ended) = (Locked(handler), ended)
+    }
 
     func begin(_ tracker: ResultsTracker) throws {
         self.tracker = tracker
         try tracker.fetch()
-        tracker.begin(ended: ended)
+        tracker.begin(ended: { [weak self] in self?.end() })
         try tracker.telling { try tellAll(tracker, isReset: false) }
     }
 
@@ -28,8 +31,14 @@ final class LiveQuery: ResultsClient, Observer, @unchecked Sendable {
     }
 
     private func tell(_ difference: ResultsDifference, _ objects: [ManagedObject]) {
-        guard let tracker, !state.isCancelled else { return }
+        guard let tracker, !state.isCancelled, let handler = handler.withLock({ $0 }) else { return }
         handler(tracker.context, difference, objects)
+    }
+
+    /// The context ends.
+    private func end() {
+        ended?()
+        handler.letGo()
     }
 
     var hearsRenames: Bool { true }
@@ -52,11 +61,15 @@ final class LiveQuery: ResultsClient, Observer, @unchecked Sendable {
         tell(ResultsDifference(inserting: ResultsSnapshot(), isReset: true, error: failure), [])
         if state.cancel() {
             tracker.cancel()
-            ended?()
+            end()
         }
     }
 
-    func cancel() { if state.cancel() { tracker?.cancel() } }
+    func cancel() {
+        guard state.cancel() else { return }
+        tracker?.cancel()
+        handler.letGo()
+    }
 }
 
 extension Context {
