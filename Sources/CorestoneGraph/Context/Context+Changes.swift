@@ -192,6 +192,7 @@ extension Context {
             } else {
                 try target.writeTarget(nil, inverse)
             }
+            if object.state.contains(.inserted) { target.forgetIfAsStored(inverse) }
         }
     }
 
