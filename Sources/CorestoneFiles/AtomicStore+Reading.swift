@@ -1,6 +1,7 @@
 import CorestoneGraph
 import CorestoneModel
 import CorestonePredicate
+import CorestoneSQL
 import CorestoneValues
 
 extension AtomicStore {
@@ -38,6 +39,10 @@ extension AtomicStore {
         return FetchExplanation.Share(
             path: path, sql: "", bindings: [], steps: steps, indexes: query.candidates?.index.map { [$0] } ?? [],
             remainder: query.remainder)
+    }
+
+    package func check(_ request: StoreRowsRequest) throws {
+        _ = try FetchCompiler(schema: schema, storeIdentifier: identifier).compile(request)
     }
 
     package func rowSource(of store: Store) -> (any RowSource)? { NodeRows(nodes, identifier, store) }

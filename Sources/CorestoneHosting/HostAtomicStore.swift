@@ -121,6 +121,7 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
     }
     func explain(_ fetch: StoreFetch) throws -> FetchExplanation.Share? { try reading().explain(fetch) }
     func rows(_ request: StoreRowsRequest) throws -> StoreRows? { try reading().rows(request) }
+    func check(_ request: StoreRowsRequest) throws { try reading().check(request) }
     func explain(_ request: StoreRowsRequest) throws -> FetchExplanation.Share? { try reading().explain(request) }
     func rowSource(of store: Store) -> (any RowSource)? { memory.rowSource(of: store) }
     func rows(of root: Entity, primaryKeys: [Int64]) throws -> RowBatch {

@@ -71,8 +71,18 @@ extension Context {
         return try shape.map { try fetch.completed(rows, $0) }
     }
 
+    /// Finds the mistakes that a store finds in columns before it reads a row, where rows are computed in memory.
+    private func check(_ fetch: DictionaryFetch, _ candidates: FetchRequest) throws {
+        let columns = StoreRowsRequest(
+            fetch: StoreFetch(entity: candidates.entity, includesSubentities: candidates.includesSubentities),
+            columns: fetch.columns, isGrouped: fetch.isGrouped, keys: fetch.keys, having: fetch.having,
+            isDistinct: false, isShare: false, reference: { _, _ in .null })
+        for store in try stores(for: candidates) { try reading(store) { try $0.check(columns) } }
+    }
+
     /// What is computed of the rows that stores find; nil where it takes the objects.
     private func readRows(_ fetch: DictionaryFetch, _ candidates: FetchRequest) throws -> FetchedRows? {
+        try check(fetch, candidates)
         if hasUnsavedBeneath { return nil }
         let stores = try stores(for: candidates)
         guard let store = stores.first else { return nil }

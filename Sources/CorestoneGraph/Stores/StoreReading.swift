@@ -20,6 +20,9 @@ package protocol StoreReading: AnyObject {
     /// Reads columns instead of objects; nil where they have to be computed of objects.
     func rows(_ request: StoreRowsRequest) throws -> StoreRows?
 
+    /// Finds mistakes in the columns that `rows` would find, where it is not asked.
+    func check(_ request: StoreRowsRequest) throws
+
     /// How the store would answer that; nil when it would not.
     func explain(_ request: StoreRowsRequest) throws -> FetchExplanation.Share?
 
@@ -54,6 +57,7 @@ extension StoreReading {
     package func explain(_ fetch: StoreFetch) throws -> FetchExplanation.Share? { nil }
 
     package func rows(_ request: StoreRowsRequest) throws -> StoreRows? { nil }
+    package func check(_ request: StoreRowsRequest) throws {}
     package func explain(_ request: StoreRowsRequest) throws -> FetchExplanation.Share? { nil }
     package func rowSource(of store: Store) -> (any RowSource)? { nil }
 

@@ -24,6 +24,8 @@ extension SQLiteReading {
         }
     }
 
+    func check(_ request: StoreRowsRequest) throws { _ = try compiler.compile(request) }
+
     /// Nobody else uses the statement meanwhile, so its values may be looked at in place.
     private func rows(
         _ compiled: CompiledRows, _ request: StoreRowsRequest, _ file: OpenFile, _ purpose: String

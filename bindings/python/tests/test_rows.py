@@ -24,6 +24,7 @@ from corestone import (
     ModelError,
     ObjectID,
     Predicate,
+    PredicateError,
     TypeMismatchError,
     log,
 )
@@ -259,6 +260,17 @@ def test_the_least_and_the_greatest_of_what_has_no_sum_over_nothing(asked: Asked
     for key in ("name", "born", "raw"):
         columns = {name: f"{name}:({key})" for name in ("count", "min", "max", "mode")}
         assert asked("Player", "age < 0", columns=columns) == [(0, None, None, None)]
+
+
+@pytest.mark.parametrize("column", ["sum:(name)", "average:(born)", "median:(name)", "stddev:(name)", "name + 1"])
+@pytest.mark.parametrize("group_by", [None, "left"])
+def test_a_column_of_a_wrong_kind_is_an_error_though_no_row_comes(
+    asked: Asked, column: str, group_by: str | None
+) -> None:
+    if column == "name + 1" and group_by:
+        column = "sum:(name + 1)"
+    with pytest.raises(PredicateError, match="takes numbers, not a "):
+        asked("Player", "age < 0", columns={"v": column}, group_by=group_by)
 
 
 def test_kinds_of_sums_and_averages(asked: Asked) -> None:
