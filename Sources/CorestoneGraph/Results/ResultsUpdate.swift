@@ -152,12 +152,9 @@ extension ResultsTracker {
                 nextOld += 1
             }
         }
-        // All is right if each row that came is where its section is.
-        for (place, row) in came {
-            let name = sections.names[sections.section(of: place)]
-            if name != row.section { throw outOfOrder(row, after: place > 0 ? list[place - 1].section : name) }
-        }
-        return sections
+        // All is right if each row that came is where its section is. Else the error names what stands wrongly, which may be another.
+        let isRight = came.allSatisfy { place, row in sections.names[sections.section(of: place)] == row.section }
+        return isRight ? sections : try SectionTable(of: list.all)
     }
 
     // MARK: Candidates

@@ -72,7 +72,7 @@ struct SectionTable: Sendable {
 }
 
 /// An object's section was left before it comes.
-func outOfOrder(_ row: ResultsRow, after name: SectionName) -> CoreError {
+private func outOfOrder(_ row: ResultsRow, after name: SectionName) -> CoreError {
     CoreError(
         .invalidArgument, code: .coreData,
         "\(row.id.entity.name) \(row.id.uri) is in section \"\(row.section.text)\", but stands after objects of section "

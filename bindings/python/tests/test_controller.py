@@ -433,6 +433,18 @@ def test_sections_out_of_order_end_the_results_until_they_are_fetched_again(cont
     ]
 
 
+def test_the_object_that_stands_out_of_order_is_named_whichever_was_changed(context: Context) -> None:
+    steps = Steps()
+    controller, items = sectioned(context, "aabbc", delegate=steps)
+    items[0].name = "b"
+    [(what, error, _)] = steps.of_event(context)
+    with pytest.raises(InvalidArgumentError) as caught:
+        controller.perform_fetch()
+    for each in (error, caught.value):
+        assert (what, each.code, each.object_uri) == ("reset", 134060, items[2].id.uri)
+        assert f'Item {items[2].id.uri} is in section "b", but stands after objects of section "a"' in str(each)
+
+
 def test_a_fetch_that_fails_leaves_the_results_as_they_were(context: Context) -> None:
     steps = Steps()
     controller, items = sectioned(context, "aab", delegate=steps)
