@@ -238,7 +238,7 @@ final class XMLReadingTests: XCTestCase {
     func testEntitiesAndPropertiesThatTheModelLacks() throws {
         for (objects, entity, key, words) in [
             (thing("", "z1", "THINGS"), "THINGS", nil, "an object of THINGS, which the model does not have"),
-            (thing("", "z1", "FORM"), "Form", nil, "an object of FORM, and the model's FORM is abstract"),
+            (thing("", "z1", "FORM"), "Form", nil, "an object of Form, and the model's Form is abstract"),
             (attribute("nothing", "string", "x"), "Thing", "nothing", "Thing has no property \"nothing\" in the model"),
             (attribute("owner", "string", "x"), "Thing", "owner", "Thing.owner is a relationship in the model"),
             (

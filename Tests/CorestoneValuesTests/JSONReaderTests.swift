@@ -57,7 +57,7 @@ final class JSONReaderTests: XCTestCase {
             ("1.2345678901234567890e200", "double 1.2345678901234567e+200"),
             ("1.2345678901234567890e-120", "double 1.2345678901234567e-120"),
             // Rounded to 38 digits it would lie between two doubles, and be nearest to the other one.
-            ("9007199254740993.00000000000000000000000001", "double 9007199254740994.0"),
+            ("9007199254740993.00000000000000000000000001", "double 9.007199254740994e+15"),
         ]
         for (text, expected) in table {
             XCTAssertEqual(try read(text, keepsDigits: true).exactDescription, expected, text)

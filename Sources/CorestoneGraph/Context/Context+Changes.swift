@@ -192,7 +192,6 @@ extension Context {
             } else {
                 try target.writeTarget(nil, inverse)
             }
-            if object.state.contains(.inserted) { target.forgetIfAsStored(inverse) }
         }
     }
 

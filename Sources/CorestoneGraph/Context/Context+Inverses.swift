@@ -78,19 +78,9 @@ extension ManagedObject {
     /// Leads to a target on this side alone; where the row does, that is no change.
     fileprivate func lead(to target: ManagedObject?, _ relationship: Relationship) throws {
         try writeTarget(target, relationship)
-        forgetIfAsStored(relationship)
-    }
-
-    /// Drops a change that leaves a relationship as the object's row has it: after the target or member of it was deleted unsaved.
-    func forgetIfAsStored(_ relationship: Relationship) {
-        if state.contains(.inserted) { return }
         let slot = Int(relationship.slot)
-        if relationship.isToMany {
-            toMany(ordinal: Int(entity.layout.slots[slot].ordinal))?.settleOrder()
-        } else {
-            guard let overlay, isStored(overlay[slot], slot) else { return }
-            overlay.clear(slot)
-        }
+        guard let overlay, !state.contains(.inserted), isStored(overlay[slot], slot) else { return }
+        overlay.clear(slot)
         forgetIfUnchanged()
     }
 

@@ -9,15 +9,8 @@ extension Context {
     /// Both are changes of the event that runs, and undone with the deletion.
     func letGoOneSided(of ending: [ManagedObject]) throws {
         try forEachOneSidedReference(
-            to: ending,
-            target: { holder, relationship in
-                try holder.writeTarget(nil, relationship)
-                holder.forgetIfAsStored(relationship)
-            },
-            member: { holder, keeper, member in
-                keeper.drop(member)
-                holder.forgetIfAsStored(keeper.relationship)
-            })
+            to: ending, target: { holder, relationship in try holder.writeTarget(nil, relationship) },
+            member: { _, keeper, member in keeper.drop(member) })
     }
 
     /// Has what leads to an unsaved object lead to another one, which stands for it from now on.
