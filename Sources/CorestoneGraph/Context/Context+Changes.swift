@@ -292,8 +292,8 @@ extension Context {
         let restored = (updated + deleted.filter { !$0.state.contains(.listedUpdated) }).filter {
             $0.context === self && !gone.contains(ObjectIdentifier($0))
         }
-        for object in restored {
-            object.replacingValues {
+        replacingValues(of: restored) {
+            for object in restored {
                 object.dropChanges()
                 object.state.subtract([.deleted, .propagated])
             }

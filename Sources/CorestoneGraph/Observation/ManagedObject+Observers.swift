@@ -52,7 +52,7 @@ extension ManagedObject {
     /// Runs what gives the object other values at once, not by setting them: observers hear of those that differ.
     func replacingValues<Result>(_ body: () throws -> Result) rethrows -> Result {
         guard state.contains(.observed), let observers = context?.observers else { return try body() }
-        return try observers.replacing(of: self, body)
+        return try observers.replacing(of: [self], body)
     }
 
     /// The same for what reads the newest row, on both sides of relationships. A row that is gone is no change to tell of; of
@@ -80,7 +80,7 @@ extension ManagedObject {
     /// Runs what gives a list other members at once; observers are notified of the differences, if the list was read.
     func replacingMembers(of keeper: ToManyRelationship, _ body: () -> Void) {
         guard keeper.isLoaded, state.contains(.observed), let observers = context?.observers else { return body() }
-        observers.replacing(Int(keeper.relationship.slot), of: self, body)
+        observers.replacing(Int(keeper.relationship.slot), of: [self], body)
     }
 
     /// Has the members of a list read again when next asked; those of an observed list at the end of the operation that runs.
@@ -117,6 +117,12 @@ extension Context {
     func together<Result>(_ body: () throws -> Result) throws -> Result {
         guard let observers else { return try body() }
         return try observers.together(body)
+    }
+
+    /// Runs what gives objects other values at once: the former value at the end of a path is the one before all of them.
+    func replacingValues<Result>(of objects: [ManagedObject], _ body: () throws -> Result) rethrows -> Result {
+        guard let observers else { return try body() }
+        return try observers.replacing(of: objects.filter { $0.state.contains(.observed) }, body)
     }
 
     func ownObservers() -> ObjectObservers {

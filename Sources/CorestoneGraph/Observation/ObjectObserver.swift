@@ -125,21 +125,25 @@ final class ObjectObserver: Observer, @unchecked Sendable {
                 list.tell(change, of: link.object, to: self)
             }
         case .value(let old):
-            if let rest = rest(behind: link) { relink(behind: link, rest) }
+            let rest = rest(behind: link), isElsewhere = rest.map { relink(behind: link, $0) } ?? true
+            // Behind a target that stays, another link of the path compares what differs.
+            if ifDifferent, !isElsewhere { return }
             let new = (try? root.value(forKeyPath: keyPath)) ?? .null
             if ifDifferent, new == old { return }
             list.tell(ValueChange(.setting, keyPath, old: old, new: new), of: link.object, to: self)
         }
     }
 
-    private func relink(behind link: ObserverLink, _ rest: Substring) {
-        guard let relationship = link.object.entity.properties[link.slot] as? Relationship,
-            let target = try? link.object.target(of: relationship)
-        else { return cut(from: link.position + 1) }
-        if links.count > link.position + 1, links[link.position + 1].object === target { return }
+    /// - Returns: whether the path leads elsewhere now.
+    private func relink(behind link: ObserverLink, _ rest: Substring) -> Bool {
+        let relationship = link.object.entity.properties[link.slot] as? Relationship
+        let target = relationship.flatMap { try? link.object.target(of: $0) }
+        let former = links.count > link.position + 1 ? links[link.position + 1].object : nil
+        if former === target { return false }
         cut(from: link.position + 1)
         // Where the new target has no such property, the path ends at it.
-        try? self.link(target, rest)
+        if let target { try? self.link(target, rest) }
+        return true
     }
 
     private func isLinked(_ link: ObserverLink) -> Bool { link.position < links.count && links[link.position] === link }

@@ -95,12 +95,13 @@ final class ObjectObservers: @unchecked Sendable {
         if operations == 0 { tellWaiting() }
     }
 
-    /// Runs what gives an object other values at once. They are compared with the former ones when the operation ends that runs: until
+    /// Runs what gives objects other values at once. They are compared with the former ones when the operation ends that runs: until
     /// then there may be more to come, and to read members would be too early.
     /// - Parameter slot: of the property that gets them; nil for all.
-    func replacing<Result>(_ slot: Int? = nil, of object: ManagedObject, _ body: () throws -> Result) rethrows -> Result
-    {
-        for case let link? in links(of: object) where slot.map(link.slots.contains) ?? true {
+    func replacing<Result>(
+        _ slot: Int? = nil, of objects: [ManagedObject], _ body: () throws -> Result
+    ) rethrows -> Result {
+        for case let link? in objects.flatMap(links(of:)) where slot.map(link.slots.contains) ?? true {
             link.observer.willReplace(link)
             replaced.append(link)
         }
@@ -111,7 +112,8 @@ final class ObjectObservers: @unchecked Sendable {
 
     private func compareReplaced() {
         while !replaced.isEmpty {
-            let links = replaced
+            // From the beginning of each path: where it leads elsewhere, its former links are no longer part of it.
+            let links = replaced.sorted { $0.position < $1.position }
             replaced = []
             for link in links { link.observer.didChange(link, ifDifferent: true) }
         }

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import gc
+import random
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import corestone
-from corestone import Container, ContextNotification, Model, ValueChangeKind, log
+from corestone import Container, Context, ContextNotification, Model, ValueChangeKind, log
 
 
 @pytest.fixture
@@ -882,3 +883,122 @@ def test_a_merge_has_ids_and_as_refreshed_what_was_read_here(ctx: Any) -> None:
     assert set(told.refreshed_ids) == {read.id, mine.id}
     assert (told.inserted, told.updated, told.refreshed) == ([], [], [])
     assert unread.is_fault
+
+
+def names(found: Any) -> list[str]:
+    return [each.name for each in found]
+
+
+def test_a_rollback_notifies_observers_of_a_path_once(ctx: Any) -> None:
+    paris, rome = ctx.insert("Place", name="Paris"), ctx.insert("Place", name="Rome")
+    ada, bob = ctx.insert("Person", name="Ada", home=paris), ctx.insert("Person", name="Bob", home=paris)
+    ctx.save()
+    heard = Heard()
+    with ada.observe("home.name", heard), ada.observe("home.people", heard):
+        ada.name, paris.name = "Eve", "PARIS"
+        heard.clear()
+        ctx.rollback()
+        assert heard.take() == [("SETTING", "home.name", "PARIS", "Paris", [])]
+        rome.name, paris.name, ada.home = "ROME", "PARIS", rome
+        ctx.delete(bob)
+        ctx.process_pending_changes()
+        heard.clear()
+        ctx.rollback()
+        assert [each[:3] for each in heard.take()] == [
+            ("SETTING", "home.name", "ROME"),
+            ("SETTING", "home.people", [ada]),
+        ]
+
+
+RUN_MODEL = {
+    "P": {"name": "string", "s": "to-many S inverse p", "o": "to-many ordered S inverse q", "m": "to-many S inverse l"},
+    "S": {
+        "name": "string",
+        "p": "to-one P? inverse s",
+        "q": "to-one P? inverse o",
+        "l": "to-many P inverse m",
+    },
+}
+
+
+def ids_of(saved: Any) -> dict[str, Any]:
+    return {
+        "inserted": list(saved.inserted_ids), "updated": list(saved.updated_ids), "deleted": list(saved.deleted_ids)
+    }  # fmt: skip
+
+
+class Run:
+    """Random changes, then those of another context and what takes changes back; with observers of lists or without."""
+
+    def __init__(self, container: Container, seed: int, observed: bool) -> None:
+        self.random = random.Random(seed)
+        self.container, self.ctx = container, container.context()
+        owners = [self.ctx.insert("P", name=name) for name in "PQ"]
+        for name in "abcd":
+            self.ctx.insert("S", name=name, p=self.one(owners), q=self.one(owners), l=self.some(owners))
+        self.ctx.save()
+        self.ctx.undo_manager = corestone.UndoManager()
+        self.tokens = [
+            owner.observe(key, lambda *_: None) for owner in owners for key in "som" if self.is_chosen(owner[key])
+        ]
+        if not observed:
+            self.tokens.clear()
+
+    def is_chosen(self, members: Any) -> bool:
+        # Those that are not chosen wait to be read, with observers and without.
+        return self.random.random() < 0.6 and len(members) >= 0
+
+    def one(self, objects: Any) -> Any:
+        return self.random.choice([*objects, None])
+
+    def some(self, objects: Any) -> list[Any]:
+        return self.random.sample(objects, self.random.randint(0, len(objects)))
+
+    def change(self, ctx: Context) -> None:
+        owners = sorted(ctx.fetch("P"), key=lambda each: str(each.name))
+        members = sorted(ctx.fetch("S"), key=lambda each: str(each.name))
+        owner, member, key = self.one(owners), self.one(members), self.random.choice("pqlsom-+")
+        if key == "+":
+            ctx.insert("S", name=f"n{self.random.random()}", p=owner, q=owner)
+        elif key == "-" and member:
+            ctx.delete(member)
+        elif key in "pq" and member:
+            member[key] = owner
+        elif key == "l" and member:
+            member.l = self.some(owners)
+        elif key in "som" and owner:
+            owner[key] = self.some(members)
+
+    def end(self, how: str) -> None:
+        if how == "merge":
+            other, changes = self.container.context(), []
+            with other.observe("did_save", lambda _, saved: changes.append(ids_of(saved))):
+                self.change(other)
+                other.save()
+            for saved in changes:
+                self.ctx.merge_changes(saved)
+        else:
+            getattr(self.ctx, how)()
+
+    def result(self) -> Any:
+        found: list[Any] = [self.ctx.has_persistent_changes]
+        for item in sorted(self.ctx.fetch("P"), key=lambda each: str(each.name)):
+            found += [item.name, sorted(names(item.s)), names(item.o), sorted(names(item.m))]
+        for item in sorted(self.ctx.fetch("S"), key=lambda each: str(each.name)):
+            found += [item.name, item.p and item.p.name, item.q and item.q.name, sorted(names(item.l))]
+        return found
+
+
+@pytest.mark.parametrize("ends", ["rollback", "undo", "merge undo", "merge undo redo", "merge rollback"])
+def test_random_changes_end_the_same_with_observers_and_without(ends: str) -> None:
+    for seed in range(8):
+        results = []
+        for observed in (False, True):
+            with Container(Model(RUN_MODEL), "/dev/null", type="InMemory", unsaved="discard") as container:
+                run = Run(container, seed, observed)
+                for _ in range(3):
+                    run.change(run.ctx)
+                for how in ends.split():
+                    run.end(how)
+                results.append(run.result())
+        assert results[0] == results[1], seed
