@@ -83,17 +83,19 @@ extension Context {
         let (seen, left) = try mergeDeletions(ids.deleted)
         if !leftOut.isEmpty { for id in ids.inserted { registered(with: id).map { noteRowBack(of: $0) } } }
         let back = try takeInReturned(named: ids, left)
-        mergedIn =
+        var inserted =
             back
             + ids.inserted.compactMap { try? object(with: $0) }.filter { object in
                 if object.isDeleted { leaveOut(object) }
                 return !object.isDeleted && !back.contains { $0 === object }
             }
         // One that was deleted since is no longer there.
-        let missing = try loadRows(of: mergedIn)
-        if !missing.isEmpty { mergedIn.removeAll { $0.record == nil } }
-        try enterLists(mergedIn)
-        noteMerged(inserted: mergedIn, deleted: seen)
+        let missing = try loadRows(of: inserted)
+        if !missing.isEmpty { inserted.removeAll { $0.record == nil } }
+        if holds.isNone { mergedIn = [] }
+        mergedIn += inserted
+        try enterLists(inserted)
+        noteMerged(inserted: inserted, deleted: seen)
         return refreshed
     }
 

@@ -60,6 +60,7 @@ extension Context {
             letGo()
             if queueType == .privateQueue { queue?.release() }
         }
+        defer { forgetMerged() }
         try processPendingChanges()
     }
 

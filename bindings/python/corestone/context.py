@@ -1162,9 +1162,9 @@ class Context:
     def merge_changes(self, changes: nesting.Changes) -> None:
         """Takes over what another context saved: objects, or their IDs, by `inserted`, `updated` and `deleted`.
 
-        Objects that were read are read anew, their own changes on top; inserted ones come in and are registered until
-        the next merge; deleted ones are deleted, can still be read until the next save, and are no change of this
-        context.
+        Objects that were read are read anew, their own changes on top; inserted ones come in and are retained until the
+        perform ends, or outside a perform until the next merge; deleted ones are deleted, can still be read until the
+        next save, and are no change of this context.
         """
         nesting.merge(self, changes)
 

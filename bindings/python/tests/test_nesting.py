@@ -169,6 +169,44 @@ def test_merging_what_another_context_saved(container: Container) -> None:
         second.merge_changes({"updated": [ada.id.uri]})
 
 
+@pytest.mark.parametrize("kind", ["confined", "private"])
+def test_what_a_merge_brings_in_stays_until_the_perform_ends(container: Container, kind: str) -> None:
+    first = container.context()
+    second = container.context() if kind == "confined" else container.background_context()
+    new = first.insert("Person", name="Eve")
+    first.save()
+    new_id = new.id
+
+    def merge() -> None:
+        second.merge_changes({"inserted": [new_id]})
+        second.merge_changes({})
+        gc.collect()
+        assert second.registered(new_id) is not None
+
+    def is_known() -> bool:
+        gc.collect()
+        return second.registered(new_id) is not None
+
+    second.perform_and_wait(merge)
+    assert not second.perform_and_wait(is_known)
+    with second.perform():
+        merge()
+    assert not second.perform_and_wait(is_known)
+
+
+def test_what_a_merge_brings_in_stays_until_the_next_one_outside_a_perform(container: Container) -> None:
+    first, second = container.context(), container.context()
+    new_id = first.insert("Person", name="Eve").id
+    first.save()
+    new_id = first.fetch("Person")[0].id
+    second.merge_changes({"inserted": [new_id]})
+    gc.collect()
+    assert second.registered(new_id) is not None
+    second.merge_changes({})
+    gc.collect()
+    assert second.registered(new_id) is None
+
+
 def test_a_fault_that_others_deleted_leaves_when_that_is_merged(container: Container) -> None:
     first, second = container.context(), container.context()
     ada = first.insert("Person", name="Ada")
