@@ -125,32 +125,32 @@ extension Context {
         applyDeleteRulesAgain(to: object)
     }
 
-    /// Takes back a deletion, with the references to the object that its delete rules cleared.
+    /// Takes back a deletion, with what was changed before it and the references to the object that its delete rules cleared.
     private func revive(_ object: ManagedObject) throws {
         object.state.subtract([.deleted, .propagated, .propagatesAgain])
         undecidedDeletions.removeAll { $0 === object }
-        for relationship in object.entity.relationships {
-            guard let inverse = relationship.inverse else { continue }
-            for target in try formerTargets(of: relationship, object) where !target.isDeleted {
-                if !inverse.isToMany {
-                    try target.unlessGhost { try target.takeBackTarget(of: inverse) }
-                } else if try target.isInserted || target.toMany(inverse).lost(object) {
-                    try target.toMany(inverse).take(object)
-                }
-                target.forgetIfUnchanged()
-            }
+        let relationships = object.entity.relationships.filter { $0.inverse != nil }
+        let former = try relationships.map { try targets(of: $0, object) }
+        object.dropChanges()
+        // Where no row tells, the store may lead it elsewhere by now.
+        for keeper in object.toManyRelationships { keeper?.reload() }
+        for (relationship, former) in zip(relationships, former) {
+            var all = ObjectList(former)
+            for target in try targets(of: relationship, object) { _ = all.append(target) }
+            for target in all.objects where !target.isDeleted { try takeBack(object, at: target, relationship) }
         }
     }
 
-    /// Whom a deleted object led to when it was deleted; and where no row tells, whom the store leads it to by now.
-    private func formerTargets(of relationship: Relationship, _ object: ManagedObject) throws -> [ManagedObject] {
-        let known = try targets(of: relationship, object)
-        guard relationship.isToMany, relationship.inverse?.isToMany == true else { return known }
-        try object.toMany(relationship).reload()
-        return known
-            + (try targets(of: relationship, object)).filter { target in
-                !known.contains { $0 === target }
-            }
+    /// Has the other side of a relationship lead to an object again that was deleted, if it did.
+    private func takeBack(_ object: ManagedObject, at target: ManagedObject, _ relationship: Relationship) throws {
+        guard let inverse = relationship.inverse else { return }
+        if !inverse.isToMany {
+            try target.unlessGhost { try target.takeBackTarget(of: inverse) }
+        } else {
+            let keeper = try target.toMany(inverse)
+            if target.isInserted || keeper.lost(object) { keeper.takingBack { keeper.take(object) } }
+        }
+        target.forgetIfUnchanged()
     }
 
     // MARK: A reference that a new object got

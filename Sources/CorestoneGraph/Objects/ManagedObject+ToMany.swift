@@ -221,9 +221,16 @@ extension ManagedObject {
                 for member in keeper.addedMembers + removed { try member.takeBackTarget(of: inverse) }
             } else {
                 for member in keeper.addedMembers { try detach(member, relationship, keeper) }
-                for member in removed { try attach(member, relationship, keeper) { keeper.take(member) } }
+                for member in removed { try takeBack(member, relationship, keeper) }
             }
         }
+    }
+
+    private func takeBack(
+        _ member: ManagedObject, _ relationship: Relationship, _ keeper: ToManyRelationship
+    ) throws {
+        guard let inverse = relationship.settledInverse else { return _ = keeper.take(member) }
+        try member.toMany(inverse).takingBack { try attach(member, relationship, keeper) { keeper.take(member) } }
     }
 
     /// Sets a to-one relationship to the target that it was last fetched or saved with.
@@ -233,9 +240,16 @@ extension ManagedObject {
         if case .object(let reference as ObjectIDReference) = try committedValue(slot: Int(relationship.slot)) {
             saved = try context.object(with: reference.id)
         }
-        guard let saved, try saved.unlessGhost({ try setTarget(saved, of: relationship) }) != nil else {
+        guard let saved, try saved.unlessGhost({ try comeBack(to: saved, relationship) }) != nil else {
             return try setTarget(nil, of: relationship)
         }
         if saved.isDeleted { context.takenBackDeletions.append(saved) }
+    }
+
+    private func comeBack(to target: ManagedObject, _ relationship: Relationship) throws {
+        guard let inverse = relationship.settledInverse, inverse.isOrdered else {
+            return try setTarget(target, of: relationship)
+        }
+        try target.toMany(inverse).takingBack { try setTarget(target, of: relationship) }
     }
 }

@@ -248,6 +248,20 @@ final class ToManyRelationship {
     /// Room for members that are about to come.
     func reserve(_ more: Int) { if members.isEmpty { members.reserve(more) } }
 
+    /// Runs `enter`, which makes an object a member again that was taken out here. In order it stands where the store has it, unless the
+    /// members were put in another order.
+    func takingBack(_ enter: () throws -> Void) rethrows {
+        guard relationship.isOrdered, !isFresh else { return try enter() }
+        if isObserved { owner.willChangeObserved(slot) }
+        defer { if isObserved { owner.didChangeObserved(slot) } }
+        let hasOwnOrder = isOrderChanged && !isSavedOrder
+        try enter()
+        if hasOwnOrder { return }
+        isOrderChanged = false
+        if let savedOrder = differences?.savedOrder { members = members.ordered(like: savedOrder) } else { reload() }
+        isOrderChanged = !addedMembers.isEmpty
+    }
+
     /// Ends an object's membership.
     func drop(_ object: ManagedObject) {
         if isInDoubt { try? load() }
@@ -380,6 +394,12 @@ final class ToManyRelationship {
         if !isLoaded && keptOrder.isEmpty || differences?.savedOrder?.elementsEqual(members.objects, by: ===) == true {
             isOrderChanged = false
         }
+    }
+
+    /// Whether the members are in the order that a read gives them: the store's, and behind it those that were added.
+    private var isSavedOrder: Bool {
+        guard isLoaded, let saved = differences?.savedOrder else { return false }
+        return (saved + addedMembers).filter { members.contains($0) }.elementsEqual(members.objects, by: ===)
     }
 
     private func announce() {

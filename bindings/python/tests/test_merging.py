@@ -781,3 +781,81 @@ def test_a_row_that_is_inserted_again_gets_a_version_far_above(tmp_path: Path) -
         tag.note = "again"
         ctx.save(merge_policy=MergePolicyType.OVERWRITE)
         assert 1 << 16 < version(path) <= 1 << 24
+
+
+LISTS: dict[str, dict[str, Any]] = {
+    "Box": {"label": "string?", "items": "to-many ordered Item inverse box"},
+    "Item": {"name": "string?", "box": "to-one Box? inverse items"},
+}
+
+
+@pytest.fixture
+def listed(tmp_path: Path) -> Any:
+    """A box of the items a, b and c, an empty one, and a context that had another one rename a since."""
+    with Container(Model(LISTS), tmp_path / "l.sqlite", unsaved="discard") as container:
+        ctx, other = container.context(), container.context()
+        items = [ctx.insert("Item", name=name) for name in "abc"]
+        box, empty = ctx.insert("Box", label="1", items=items), ctx.insert("Box", label="2")
+        ctx.save()
+        other.get(items[0].id).name = "A"
+        other.save()
+        yield container, ctx, box, empty, items
+
+
+def in_box(container: Container, box: Any) -> list[str]:
+    """The names in a box, which are the same here and in the store."""
+    here = [item.name for item in box.items]
+    assert [item.name for item in container.context().get(box.id).items] == here
+    return here
+
+
+@pytest.mark.parametrize(
+    "how", ["delete", "process", "move", "move and delete", "insert and delete", "observe and delete"]
+)
+def test_what_a_rollback_policy_takes_back_keeps_its_place(listed: Any, how: str) -> None:
+    container, ctx, box, empty, items = listed
+    token = box.observe("items", lambda _, change: None) if how.startswith("observe") else None
+    if how.startswith("move"):
+        items[0].box = empty
+    if how.startswith("insert"):
+        ctx.insert("Item", name="new", box=box)
+    if how != "move":
+        ctx.delete(items[0])
+    if how == "process":
+        ctx.process_pending_changes()
+    ctx.save(merge_policy=MergePolicy.ROLLBACK)
+    assert in_box(container, box) == (["A", "b", "c", "new"] if how.startswith("insert") else ["A", "b", "c"])
+    assert in_box(container, empty) == []
+    del token
+
+
+def test_a_deletion_that_a_rollback_policy_takes_back_stands_behind_an_order_that_was_made(listed: Any) -> None:
+    container, ctx, box, _, items = listed
+    ctx.delete(items[0])
+    ctx.process_pending_changes()
+    box.items = [items[2], items[1]]
+    ctx.save(merge_policy=MergePolicy.ROLLBACK)
+    assert in_box(container, box) == ["c", "b", "A"]
+
+
+def test_a_rollback_policy_drops_what_was_changed_before_a_deletion(listed: Any) -> None:
+    container, ctx, box, _, items = listed
+    items[0].name = "mine"
+    ctx.delete(items[0])
+    told: list[Any] = []
+    with items[0].observe("name", lambda _, change: told.append((change.old, change.new))):
+        ctx.save(merge_policy=MergePolicy.ROLLBACK)
+    assert told == [("mine", "A")]
+    assert not ctx.has_changes
+    assert in_box(container, box) == ["A", "b", "c"]
+
+
+def test_a_refresh_without_changes_keeps_the_place_in_a_list(listed: Any) -> None:
+    container, ctx, box, _, items = listed
+    items[1].box = None
+    items[0].box = None
+    for item in items[:2]:
+        ctx.refresh(item, merge=False)
+    assert not ctx.has_persistent_changes
+    ctx.save()
+    assert in_box(container, box) == ["A", "b", "c"]
