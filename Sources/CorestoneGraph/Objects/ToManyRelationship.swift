@@ -46,6 +46,15 @@ final class ToManyRelationship {
         init(order: [ManagedObject]?) { self.order = order }
     }
 
+    /// What an event changed in members.
+    struct Changes {
+        let added, removed: [ManagedObject]
+        /// The former order, where it is known.
+        let order: [ManagedObject]?
+        /// Whether the members were the store's before.
+        let wereStored: Bool
+    }
+
     init(owner: ManagedObject, relationship: Relationship) {
         self.owner = owner
         self.relationship = relationship
@@ -309,6 +318,7 @@ final class ToManyRelationship {
     private func settleMembers(_ object: ManagedObject, _ isMember: Bool, _ isStored: Bool) {
         if !isMember {
             _ = members.remove(object, keepingOrder: relationship.isOrdered)
+            settleOrder()
         } else if isStored && !isFresh {
             // The store knows its place.
             reload()
@@ -383,17 +393,25 @@ final class ToManyRelationship {
 
     /// Puts the members in a former order; those that it does not know stay behind.
     func restore(order: [ManagedObject]) {
+        loadKeptOrder()
         if !isLoaded { return }
         let former = members.ordered(like: order).objects
         if !former.elementsEqual(members.objects, by: ===) { arrange(former) }
     }
 
-    /// Finds out whether the order is the store's again.
+    /// Puts the members in the store's order, with those that were added behind it.
+    func restoreSavedOrder() {
+        loadKeptOrder()
+        if let savedOrder = differences?.savedOrder { restore(order: savedOrder) }
+    }
+
+    /// An order that waits for members to be read again is a change, which another order takes back.
+    private func loadKeptOrder() { if !keptOrder.isEmpty { try? load() } }
+
+    /// Finds out whether the order is the store's again, of those members that the store has.
     func settleOrder() {
-        guard isOrderChanged, !isFresh, differences?.isEmpty ?? true else { return }
-        if !isLoaded && keptOrder.isEmpty || differences?.savedOrder?.elementsEqual(members.objects, by: ===) == true {
-            isOrderChanged = false
-        }
+        guard isOrderChanged, !isFresh, differences?.added.isEmpty ?? true else { return }
+        if !isLoaded && keptOrder.isEmpty || isSavedOrder { isOrderChanged = false }
     }
 
     /// Whether the members are in the order that a read gives them: the store's, and behind it those that were added.
@@ -425,14 +443,14 @@ final class ToManyRelationship {
     }
 
     /// What the event that runs changed; nil for nothing. Of an object that it inserted, nothing is known.
-    func changesOfEvent() -> (added: [ManagedObject], removed: [ManagedObject], order: [ManagedObject]?)? {
+    func changesOfEvent() -> Changes? {
         guard let differences, differences.areOfEvent || differences.log != nil else { return nil }
         let log = differences.log
         let (added, removed) = (log?.added ?? differences.added, log?.removed ?? differences.removed)
         let order = log == nil ? differences.savedOrder : log?.order
         let isMoved = order.map { !$0.elementsEqual(members.objects, by: ===) } ?? false
         if added.isEmpty && removed.isEmpty && !isMoved { return nil }
-        return (added.objects, removed.objects, order)
+        return Changes(added: added.objects, removed: removed.objects, order: order, wereStored: log == nil)
     }
 
     /// The members when the event began; nil when it changed none.

@@ -164,10 +164,7 @@ private struct EventChanges {
         }
         for keeper in object.toManyRelationships {
             guard let keeper, let changes = keeper.changesOfEvent() else { continue }
-            members.append(
-                ChangedMembers(
-                    relationship: keeper.relationship, added: changes.added, removed: changes.removed,
-                    order: changes.order))
+            members.append(ChangedMembers(relationship: keeper.relationship, changes: changes))
         }
     }
 }

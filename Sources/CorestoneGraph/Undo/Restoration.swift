@@ -39,7 +39,7 @@ struct Restoration {
         bringBack()
         restoreValues(isExact: isExact)
         let leaving = markLeaving()
-        restoreMembers()
+        restoreMembers(isExact: isExact)
         try settleInverses()
         var failure = takeAway(leaving)
         var next = 0
@@ -235,19 +235,26 @@ struct Restoration {
         }
     }
 
-    private func restoreMembers() {
+    private func restoreMembers(isExact: Bool) {
         var next = 0
         for change in record.changes {
             let members = record.members[next..<Int(change.membersEnd)]
             next = Int(change.membersEnd)
             if members.isEmpty || !isToRestore(change) { continue }
-            for members in members { restore(members, of: change.object) }
+            for members in members {
+                guard let keeper = try? change.object.toMany(members.relationship) else { continue }
+                restore(members.changes, of: keeper)
+                if isExact, members.changes.wereStored {
+                    keeper.restoreSavedOrder()
+                } else if let order = members.changes.order {
+                    keeper.restore(order: order)
+                }
+            }
         }
     }
 
-    private func restore(_ change: ChangedMembers, of object: ManagedObject) {
-        guard let keeper = try? object.toMany(change.relationship) else { return }
-        let inverse = change.relationship.settledInverse
+    private func restore(_ change: ToManyRelationship.Changes, of keeper: ToManyRelationship) {
+        let (object, inverse) = (keeper.owner, keeper.relationship.settledInverse)
         // Others may have saved the same pairs meanwhile, of which only the members tell.
         if inverse?.isToMany == true { try? keeper.load() }
         /// Whether a member's own side says so; where that is to-many, one that is not undone agrees with what this one is now.
@@ -270,7 +277,6 @@ struct Restoration {
             if let inverse, !inverse.isToMany, isStored(member, inverse, in: keeper) { continue }
             enter(member, keeper)
         }
-        if let order = change.order { keeper.restore(order: order) }
     }
 
     /// Whether the store has the member there, and nobody says otherwise: then its coming back is no difference, and it is to go
@@ -287,7 +293,9 @@ struct Restoration {
 
     // Called from several places, and large when inlined.
     @inline(never)
-    private func enter(_ member: ManagedObject, _ keeper: ToManyRelationship) { keeper.take(member) }
+    private func enter(_ member: ManagedObject, _ keeper: ToManyRelationship) {
+        if keeper.lost(member) { keeper.takingBack { keeper.take(member) } } else { keeper.take(member) }
+    }
     @inline(never)
     private func leave(_ member: ManagedObject, _ keeper: ToManyRelationship) { keeper.drop(member) }
 

@@ -128,10 +128,7 @@ struct ChangedValue {
 struct ChangedMembers {
     /// Kept by the model.
     unowned(unsafe) let relationship: Relationship
-    let added: [ManagedObject]
-    let removed: [ManagedObject]
-    /// The former order, where it is known.
-    let order: [ManagedObject]?
+    let changes: ToManyRelationship.Changes
 }
 
 /// All that an object was.

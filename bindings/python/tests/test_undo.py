@@ -643,3 +643,75 @@ def test_a_removed_store_takes_the_steps_of_contexts_that_had_its_objects(tmp_pa
     ctx.rollback()
     assert [store.identifier for store in coordinator.stores] == [first.identifier]
     coordinator.close(unsaved="discard")
+
+
+@pytest.fixture
+def shelf(ctx: Any) -> Any:
+    """A shelf with the books a and b, and a book c on none; the list was read, and nothing is to undo."""
+    shelf = ctx.insert("Shelf", name="A", books=[ctx.insert("Book", title=title) for title in "ab"])
+    ctx.insert("Book", title="c")
+    ctx.save()
+    ctx.undo_manager = UndoManager()
+    assert titles(shelf) == ["a", "b"]
+    return shelf
+
+
+def titles(shelf: Any) -> list[str]:
+    return [book.title for book in shelf.books]
+
+
+def book(ctx: Any, title: str) -> Any:
+    return ctx.fetch("Book", "title == %@", title)[0]
+
+
+def put(ctx: Any, shelf: Any, order: str) -> None:
+    """Another context puts books on the shelf, which this one merges."""
+    with ctx.coordinator.context() as other:
+        changes: list[Any] = []
+        with other.observe("did_save", lambda _, saved: changes.append(saved)):
+            other.get(shelf.id).books = [book(other, title) for title in order]
+            other.save()
+        for saved in changes:
+            ctx.merge_changes(saved)
+
+
+@pytest.mark.parametrize("looks", [False, True])
+def test_an_undo_after_a_merge_has_the_order_of_the_store(ctx: Any, shelf: Any, looks: bool) -> None:
+    put(ctx, shelf, "")
+    assert titles(shelf) == []
+    ctx.delete(book(ctx, "c"))
+    ctx.insert("Book", title="n", shelf=shelf)
+    ctx.process_pending_changes()
+    put(ctx, shelf, "ca")
+    if looks:
+        assert titles(shelf) == ["n", "a"]
+    ctx.undo()
+    assert titles(shelf) == ["c", "a"]
+    assert not ctx.has_persistent_changes
+
+
+@pytest.mark.parametrize("looks", [False, True])
+def test_undo_and_redo_of_an_order_after_a_merge(ctx: Any, shelf: Any, looks: bool) -> None:
+    shelf.books = [book(ctx, "b"), book(ctx, "a")]
+    ctx.process_pending_changes()
+    put(ctx, shelf, "cab")
+    if looks:
+        assert titles(shelf) == ["b", "a", "c"]
+    ctx.undo()
+    assert titles(shelf) == ["c", "a", "b"]
+    assert not ctx.has_persistent_changes
+    ctx.redo()
+    assert titles(shelf) == ["b", "a", "c"]
+
+
+@pytest.mark.parametrize("looks", [False, True])
+def test_a_book_that_others_moved_comes_back_to_its_place(ctx: Any, shelf: Any, looks: bool) -> None:
+    a = book(ctx, "a")
+    a.shelf = None
+    ctx.process_pending_changes()
+    put(ctx, shelf, "cab")
+    if looks:
+        assert titles(shelf) == ["c", "b"]
+    ctx.undo()
+    assert titles(shelf) == ["c", "a", "b"]
+    assert not ctx.has_persistent_changes
