@@ -75,9 +75,9 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_lifecycle(cst_entity *entity
                                                               cst_error **error);
 
 /* Suspends change tracking of attributes until cst_context_enable_tracking was called equally often. An object does
- * not count as changed by such changes, and they cannot be undone. A save writes the values if another change makes it
- * save the object; a refresh drops them. Changes of relationships are tracked nevertheless, because both ends must
- * agree. */
+ * not count as changed by such changes, and undo does not take them back unless the same event changed the object
+ * before. A save writes the values if another change makes it save the object; a refresh drops them. Changes of
+ * relationships are tracked nevertheless, because both ends must agree. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_disable_tracking(cst_context *context, cst_error **error);
 
 /* Resumes change tracking. Returns CST_UNCHANGED if it was not suspended. */

@@ -130,9 +130,11 @@ private struct EventChanges {
                 contents =
                     context.undoRecorder?.contents[ObjectIdentifier(object)]
                     ?? object.contentsAtEventStart(entry, assigned: context.assignedStores)
-            } else if first == (values.count, members.count) {
+            } else if values[first.0...].allSatisfy(\.isSame), first.1 == members.count {
                 // One that was clean counts as changed all the same, and is clean again after the undo.
-                if entry?.state.contains(.updated) ?? false || object.state.contains(.inserted) { return }
+                if entry?.state.contains(.updated) ?? false || object.state.contains(.inserted) {
+                    return values.removeSubrange(first.0...)
+                }
                 isNothing = true
             }
         }
@@ -154,12 +156,13 @@ private struct EventChanges {
                 if !isChanged && former == nil { continue }
                 let old = former ?? object.storedValue(slot)
                 let new = isChanged ? overlay?[slot] ?? .null : object.storedValue(slot)
-                if old == new { continue }
+                let wasStored = former == nil && object.record != nil
+                if old == new, !wasStored || object.entity.layout.slots[slot].role == .transient { continue }
                 var target: ManagedObject?
                 if case .object(let object as ManagedObject) = new { target = object }
                 values.append(
                     ChangedValue(
-                        slot: slot, old: old, wasStored: former == nil && object.record != nil, newTarget: target))
+                        slot: slot, old: old, wasStored: wasStored, isSame: old == new, newTarget: target))
             }
         }
         for keeper in object.toManyRelationships {

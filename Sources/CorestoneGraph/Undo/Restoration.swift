@@ -134,31 +134,13 @@ struct Restoration {
             if change.contents == nil { awakening.append((object, .undoUpdate)) }
             for value in values {
                 let isOfRow = isExact && value.wasStored && object.record != nil
+                if value.isSame, !isOfRow || object.isAsStored(value.slot) { continue }
                 let old = isOfRow ? object.storedValue(value.slot) : value.old
                 if object.entity.layout.slots[value.slot].role == .toOne {
                     restoreTarget(old, value, of: object)
                 } else {
                     object.write(old, value.slot)
                 }
-            }
-            if isExact, !change.wasUpdated { giveUpSame(object, values) }
-        }
-    }
-
-    /// A value that the event set to what it was is no change, and was none before: others have saved another one since.
-    private mutating func giveUpSame(_ object: ManagedObject, _ restored: ArraySlice<ChangedValue>) {
-        guard let overlay = object.overlay, object.record != nil else { return }
-        for slot in 0..<Int(object.entity.slotCount)
-        where overlay.isChanged(slot) && !restored.contains(where: { $0.slot == slot }) {
-            let role = object.entity.layout.slots[slot].role
-            if role == .transient || role == .composite || object.isStored(overlay[slot], slot) { continue }
-            let stored = object.storedValue(slot)
-            if role == .toOne {
-                let current = try? object.target(of: object.entity.relationship(slot))
-                let value = ChangedValue(slot: slot, old: stored, wasStored: true, newTarget: current)
-                restoreTarget(stored, value, of: object)
-            } else {
-                object.write(stored, slot)
             }
         }
     }
@@ -370,6 +352,12 @@ extension ManagedObject {
         }
         if !areMembersChanged { state.remove(.membersChanged) }
         if !isChanged && !areMembersChanged { state.subtract([.updated, .touched]) }
+    }
+
+    /// Whether a property has the value of the object's row.
+    fileprivate func isAsStored(_ slot: Int) -> Bool {
+        guard let overlay, overlay.isChanged(slot) else { return true }
+        return isStored(overlay[slot], slot)
     }
 
     /// Whether the object's row has a value.

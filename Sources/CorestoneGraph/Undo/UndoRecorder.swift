@@ -115,13 +115,16 @@ struct ChangedValue {
     /// Whether the old value was that of the object's row, which a merge may have renewed since.
     let wasStored: Bool
     let old: PropertyValue
+    /// Whether the event set the old value, which is a change only where a merge has renewed the row since.
+    let isSame: Bool
     /// The target that the event put in the old one's place.
     let newTarget: ManagedObject?
 
     var slot: Int { Int(number) }
 
-    init(slot: Int, old: PropertyValue, wasStored: Bool, newTarget: ManagedObject?) {
-        (number, self.old, self.wasStored, self.newTarget) = (UInt32(slot), old, wasStored, newTarget)
+    init(slot: Int, old: PropertyValue, wasStored: Bool, isSame: Bool, newTarget: ManagedObject?) {
+        (number, self.old, self.wasStored, self.isSame) = (UInt32(slot), old, wasStored, isSame)
+        self.newTarget = newTarget
     }
 }
 

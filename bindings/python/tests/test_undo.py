@@ -15,6 +15,7 @@ from corestone import (
     Container,
     Coordinator,
     InvalidArgumentError,
+    ManagedObject,
     Model,
     ObjectGoneError,
     UndoManager,
@@ -715,3 +716,72 @@ def test_a_book_that_others_moved_comes_back_to_its_place(ctx: Any, shelf: Any, 
     ctx.undo()
     assert titles(shelf) == ["c", "a", "b"]
     assert not ctx.has_persistent_changes
+
+
+@pytest.mark.parametrize("how", ["untracked", "primitive", "hook"])
+@pytest.mark.parametrize("ends", [True, False])
+def test_an_undo_leaves_what_was_set_without_tracking_before(tmp_path: Path, how: str, ends: bool) -> None:
+    model = Model({"Thing": {"name": "string", "note": "string?"}})
+    if how == "hook":
+
+        class Thing(ManagedObject, entity="Thing"):
+            note: Any
+
+            def awake_from_fetch(self) -> None:
+                self.note = "quiet"
+
+        model.bind(Thing)
+    with Container(model, tmp_path / "a.sqlite", unsaved="discard") as container:
+        ctx = container.context()
+        thing = ctx.insert("Thing", name="a", note="n")
+        ctx.save()
+        ctx.undo_manager = UndoManager()
+        if how == "untracked":
+            with ctx.without_tracking():
+                thing.note = "quiet"
+        elif how == "primitive":
+            thing.set_primitive("note", "quiet")
+        else:
+            ctx.refresh(thing, merge=False)
+            assert thing.note == "quiet"
+        if ends:
+            ctx.process_pending_changes()
+            assert not ctx.undo_manager.can_undo
+        thing.name = "b"
+        ctx.process_pending_changes()
+        ctx.undo()
+        assert (thing.name, thing.note, thing.has_changes) == ("a", "quiet", False)
+        ctx.redo()
+        assert (thing.name, thing.note) == ("b", "quiet")
+
+
+def test_an_undo_takes_what_was_set_without_tracking_after_a_change_of_the_same_event(ctx: Any) -> None:
+    made = ctx.insert("Book", title="a", pages=1)
+    ctx.save()
+    ctx.undo_manager = UndoManager()
+    for ends, pages in ((False, 1), (True, 2)):
+        made.title = "b"
+        if ends:
+            ctx.process_pending_changes()
+        with ctx.without_tracking():
+            made.pages = 2
+        ctx.undo()
+        assert (made.title, made.pages) == ("a", pages)
+
+
+def test_a_value_that_was_set_to_what_it_was_becomes_what_others_saved(ctx: Any) -> None:
+    made = ctx.insert("Book", title="a", pages=1)
+    ctx.save()
+    ctx.undo_manager = UndoManager()
+    made.title, made.pages = "b", 1
+    ctx.process_pending_changes()
+    with ctx.coordinator.context() as other:
+        other.get(made.id).pages = 5
+        other.save()
+    ctx.merge_changes({"updated": [made.id]})
+    assert made.pages == 1
+    ctx.undo()
+    assert (made.title, made.pages, ctx.has_persistent_changes) == ("a", 5, False)
+    made.title = "a"
+    ctx.process_pending_changes()
+    assert not ctx.undo_manager.can_undo
