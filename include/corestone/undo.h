@@ -44,8 +44,8 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_redo(cst_context *context, cst_er
 /* Undoes the newest step, which can be redone afterwards. All attributes and relationships of its objects, on both
  * sides, return to their former values; inserted objects go and deleted ones come back, with the handles that the host
  * has. An open group closes first. Returns CST_UNCHANGED if there is nothing to undo. Fails while nested groups are
- * open and within an undo or redo. CST_E_WRONG_THREAD, and CST_E_OBJECT_GONE for a store that was removed, change
- * nothing; if an action of the host fails, the rest of the step remains to be undone. */
+ * open and within an undo or redo. CST_E_WRONG_THREAD changes nothing; if an action of the host fails, the rest of the
+ * step remains to be undone. A context that had objects of a store that was removed has no steps any more. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_undo_manager_undo(cst_undo_manager *manager, cst_error **error);
 
 /* Undoes the group that was closed last: the one at the end of the open group if there is one, otherwise the newest
