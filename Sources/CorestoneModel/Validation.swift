@@ -64,8 +64,8 @@ extension AttributeType {
 }
 
 extension Attribute {
-    /// Sets the least and the greatest value of a number or a date, or length of a string in characters, instead of those
-    /// set before. nil is no bound.
+    /// Sets the least and the greatest value of a number or a date, or length of a string in UTF-16 code units, instead of
+    /// those set before. nil is no bound.
     /// - Throws: `.model` for another type of attribute, and for bounds that no value meets.
     public func setBounds(least: PropertyValue?, greatest: PropertyValue?) throws {
         try change {

@@ -58,7 +58,8 @@ typedef void (*cst_function)(void);
 /* Stores the C function of a kind (CST_ACCESSOR_…) for a property, inherited ones included. There is one function for
  * a property and a kind, so a second call returns the same. It takes objects of the entity that declares the property
  * and of all entities that inherit from that one. Freezes the model. Returns CST_NOT_FOUND if there is no such
- * property; fails with CST_E_INVALID_ARGUMENT if the kind does not suit the property. */
+ * property; fails with CST_E_INVALID_ARGUMENT if the kind does not suit the property, and with CST_E_TYPE_MISMATCH for a
+ * composite attribute, which has no accessors. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_accessor(const cst_entity *entity, cst_string property, uint32_t kind,
                                                          cst_function *out_function, cst_error **error);
 

@@ -40,8 +40,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_attribute_convert(const cst_attribute *
                                                            cst_value *out_value CST_OWNED, cst_error **error);
 
 /* Sets the least and the greatest value that passes validation, and replaces former bounds. For a string they are the
- * least and the greatest length in characters, as integers. NULL means no bound. Fails with CST_E_MODEL for an attribute
- * that is not a number, a date or a string. */
+ * least and the greatest length in UTF-16 code units, as integers. NULL means no bound. Fails with CST_E_MODEL for an
+ * attribute that is not a number, a date or a string. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_bounds(cst_attribute *attribute, const cst_value *least,
                                                               const cst_value *greatest, cst_error **error);
 
