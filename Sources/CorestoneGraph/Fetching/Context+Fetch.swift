@@ -306,7 +306,7 @@ extension Context {
     /// What the store has, less what was changed or deleted here, plus what matches here; then order and window, as if all
     /// were saved.
     private func fetchMerged(_ request: FetchRequest, with pending: PendingChanges) throws -> [ManagedObject] {
-        var stored: [(store: Store, objects: [ManagedObject])] = []
+        var found: [ManagedObject] = []
         let rows = FoundRows(request)
         for store in try stores(for: request) {
             // Each changed or deleted object takes at most one place away from the store's window.
@@ -322,35 +322,14 @@ extension Context {
                     && (pending.decidedBeneath.isEmpty || pending.decidedBeneath[ObjectIdentifier(object)] == nil)
             }
             rows.add(objects, outcome.batch, of: store, in: self, except: pending.decidedBeneath)
-            stored.append((store, try filtered(unchanged, outcome.remainder, request, rows)))
+            found += try filtered(unchanged, outcome.remainder, request, rows)
         }
         // A ghost is among the updated objects once it was let go of, but not among those that can be found.
         try loadRows(of: pending.updated)
         let updated = pending.updated.filter { $0.record != nil }
         let predicate = request.effectivePredicate
-        let changed = try (updated + pending.inserted).filter { try matches($0, predicate, request) }
-        let found =
-            request.sortDescriptors.isEmpty ? placed(changed, among: stored) : stored.flatMap(\.objects) + changed
+        for object in updated + pending.inserted where try matches(object, predicate, request) { found.append(object) }
         return try select(found, request, isSorted: false, rows)
-    }
-
-    /// Changed objects by primary key among those that the stores gave, and behind them those that were never saved. The place of a
-    /// changed one depends on the rows before it alone: so the windows of several fetches fit together, whatever order a store has.
-    private func placed(
-        _ changed: [ManagedObject], among stored: [(store: Store, objects: [ManagedObject])]
-    ) -> [ManagedObject] {
-        var rest = changed.map { (object: $0, tie: FetchTie($0)) }.sorted { $0.tie < $1.tie }
-        var found: [ManagedObject] = []
-        for (store, objects) in stored {
-            var own = rest.filter { $0.tie.isSaved && $0.object.store === store }.map(\.object)[...]
-            rest.removeAll { $0.tie.isSaved && $0.object.store === store }
-            for object in objects {
-                while let next = own.first, next.primaryKey < object.primaryKey { found.append(own.removeFirst()) }
-                found.append(object)
-            }
-            found += own
-        }
-        return found + rest.map(\.object)
     }
 
     /// The objects that satisfy what the store left of the predicate.

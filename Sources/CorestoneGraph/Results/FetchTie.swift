@@ -14,9 +14,6 @@ struct FetchTie: Comparable, Sendable {
         store = object.store?.number ?? 0
     }
 
-    /// Whether the store has the object.
-    var isSaved: Bool { rank == 0 }
-
     static func < (a: FetchTie, b: FetchTie) -> Bool {
         (a.rank, a.number, a.store) < (b.rank, b.number, b.store)
     }

@@ -165,31 +165,6 @@ def test_equal_objects_come_by_key_and_unsaved_ones_last(people: tuple[Context, 
     assert names("-team.name") == "Bob - Ada Cyd"
 
 
-def test_changed_objects_stay_where_they_are_without_an_order(people: tuple[Context, str]) -> None:
-    context, _ = people
-    if context.inserted:
-        context.save()
-
-    def names(condition: str | None = None, limit: int | None = None, offset: int = 0) -> str:
-        found = context.fetch("Person", condition, limit=limit, offset=offset)
-        return " ".join(each.name or "-" for each in found)
-
-    _, bob, cyd, _ = context.fetch("Person")
-    cyd.age, bob.score = 50, 2.0
-    context.insert("Person", name="New", age=40, score=2.0)
-    assert names() == "Ada Bob Cyd - New"
-    assert [names(limit=2, offset=offset) for offset in (0, 2, 4)] == ["Ada Bob", "Cyd -", "New"]
-    # One that the store finds no more, and one that it does not find yet.
-    assert names("age > 35") == "Ada Cyd New"
-    assert names("age < 10") == "-"
-    assert names("score > 1") == "Ada Bob New"
-    assert [names("score > 1", limit=1, offset=offset) for offset in range(3)] == ["Ada", "Bob", "New"]
-    context.delete(bob)
-    assert [names(limit=2, offset=offset) for offset in (0, 2)] == ["Ada Cyd", "- New"]
-    child = context.child()
-    assert [each.name for each in child.fetch("Person")] == ["Ada", "Cyd", None, "New"]
-
-
 def test_an_order_along_members_is_refused_and_one_by_their_number_is_not(people: tuple[Context, str]) -> None:
     context, _ = people
     for entity, key in (("Person", "team.members"), ("Team", "members.age"), ("Team", "members")):
