@@ -693,8 +693,7 @@ static void a_to_many_relationship_has_no_column(void) {
     CHECK_TEXT("projects", cst_error_key(check_error()));
     for (int i = 0; i < 2; i++) {
         const char *path = i ? "projects.title" : "projects";
-        CHECK_STATUS(CST_E_TYPE_MISMATCH,
-                     cst_results_get_column_path(results, text(path), 0, 1, &value, &count, E));
+        CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_results_get_column_path(results, text(path), 0, 1, &value, &count, E));
         CHECK_TEXT(path, cst_error_key(check_error()));
     }
     CHECK_INT(0, count);

@@ -231,7 +231,9 @@ final class ArchivedValueTests: XCTestCase {
             JSONText(try decodeArchive(foreign)).text,
             #"[{"$object": {"class": "UIColor", "fields": {"UIRed": 1.0}}}]"#)
         let numbered = try archive(NSDictionary(object: "a", forKey: NSNumber(value: 1)))
-        XCTAssertThrowsError(try decodeArchive(numbered)) { XCTAssert("\($0)".contains("a number, not a string"), "\($0)") }
+        XCTAssertThrowsError(try decodeArchive(numbered)) {
+            XCTAssert("\($0)".contains("a number, not a string"), "\($0)")
+        }
     }
 
     func testDamagedArchives() throws {

@@ -216,7 +216,9 @@ final class SourceModelTests: XCTestCase {
             .joined() + "</composite>"
         let recursive = message(
             "<entity name='E'><attribute name='a' attributeType='Composite' composite='C'/></entity>" + types)
-        XCTAssertTrue(recursive.contains("16 levels deep, which is the limit") || recursive.contains("more than 100000 elements"), recursive)
+        XCTAssertTrue(
+            recursive.contains("16 levels deep, which is the limit") || recursive.contains("more than 100000 elements"),
+            recursive)
     }
 
     /// A hundred thousand entities are read, linked and frozen in linear time.

@@ -99,7 +99,9 @@ final class CompositeTests: StoreTestCase {
         check(.validation, "location.address.number", "70000 is too large") {
             try object.setValue(.int(70000), forKeyPath: "location.address.number")
         }
-        check(.typeMismatch, "location", "takes Composite, not string") { try object.setValue(.string("x"), forKey: "location") }
+        check(.typeMismatch, "location", "takes Composite, not string") {
+            try object.setValue(.string("x"), forKey: "location")
+        }
         check(.invalidArgument, "location.longitude", "Place has no property") {
             _ = try object.value(forKeyPath: "location.longitude")
         }

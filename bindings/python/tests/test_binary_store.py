@@ -374,7 +374,7 @@ def part(found: Content, name: str) -> dict[str, Any]:
         ("Owner.things", "members", packed([3, 9]), "Owner", "things", "of 1 have 9, which is not there"),
         ("Owner.pals", "members", packed([2, 2]), "Owner", "pals", "of 1 have 2, whose pals does not lead back"),
         ("Owner.pals", "members", packed([7, 1]), "Owner", "pals", "of 1 have 7, which is not there"),
-        ("Owner.likes", "name", "Owner.hates", None, "Owner.hates", "the relationship Owner.hates"),
+        ("Owner.likes", "name", "Owner.hates", "Owner", "hates", "the relationship Owner.hates"),
         ("Thing", "name", "Nothing", "Nothing", None, "objects of Nothing, which the model does not have"),
         ("Thing.code", "type", "uri", "Thing", "code", "objects of Thing with code of type uri"),
         ("Thing.code", "type", "bytes", "Thing", "code", "objects of Thing with code of type bytes"),

@@ -167,7 +167,7 @@ def test_a_request_as_a_value(staff: Context) -> None:
     staff.first("Employee", "name == 'Ada'").age = 50
     assert counted.value(0) == 4
     assert staff.count("Employee", Predicate("SELF IN %@", alone)) == 4
-    with pytest.raises(PredicateError, match="FETCH has no context to fetch in") as caught:
+    with pytest.raises(PredicateError, match="FETCH has no context; pass one") as caught:
         Predicate("SELF IN %@", alone).evaluate(staff.first("Employee"))
     assert caught.value.code == 0
     staff.rollback()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import inspect
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -223,7 +224,13 @@ def test_a_call_that_fails_is_made_once(fresh: Context) -> None:
         return False
 
     fresh.inaccessible_fault_handler = refuse
-    for read in (lambda: fault.name, lambda: fault.age, lambda: fault.department, lambda: fault.get("name", "age")):
+    reads: list[Callable[[], Any]] = [
+        lambda: fault.name,
+        lambda: fault.age,
+        lambda: fault.department,
+        lambda: fault.get("name", "age"),
+    ]
+    for read in reads:
         asked.clear()
         with pytest.raises(ObjectGoneError):
             read()

@@ -57,9 +57,9 @@ def composite(count: int) -> str:
     ("made", "most", "words"),
     [
         (nested, 64, "more than 64 nested elements"),
-        (wide, 4_095, "has 4096 properties; 4095 is the most"),
-        (lineage, 128, "has more than 127 entities above it"),
-        (composite, 15, "is nested 16 deep, which is the most"),
+        (wide, 4_095, "has 4096 properties; the limit is 4095"),
+        (lineage, 128, "has more than 127 superentities"),
+        (composite, 15, "is nested 16 levels deep, which is the limit"),
     ],
 )
 def test_a_model_at_a_limit_is_read_and_one_beyond_is_refused(

@@ -359,7 +359,7 @@ def test_the_type_of_a_column_makes_the_values_that_type(
     if text is not None:
         assert asked("Player", "age == 4", columns=column) == [(text,)]
         return
-    with pytest.raises(TypeMismatchError, match=r"the column v is .*, but what it computes is a string") as caught:
+    with pytest.raises(TypeMismatchError, match=r"the column v is .*, but its expression returns a string") as caught:
         asked("Player", "age == 4", columns=column)
     assert (caught.value.key, caught.value.value) == ("v", "q")
 

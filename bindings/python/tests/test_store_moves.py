@@ -663,7 +663,7 @@ def test_a_link_means_what_it_leads_to(notes: Model, tmp_path: Path, type: str) 
 @pytest.mark.parametrize("type", TYPES)
 def test_a_link_to_what_is_not_there_yet_is_followed(notes: Model, tmp_path: Path, type: str) -> None:
     (tmp_path / "folder").mkdir()
-    for name, goal in [("inner", "folder/second"), ("link", "inner"), ("whole", tmp_path / "folder" / "third")]:
+    for name, goal in [("inner", "folder/second"), ("link", "inner"), ("whole", str(tmp_path / "folder" / "third"))]:
         (tmp_path / name).symlink_to(goal)
     (tmp_path / "folder" / "second").symlink_to("first")
     filled(notes, tmp_path / "link", "a", type=type)
@@ -821,7 +821,7 @@ def test_two_pragmas_that_contradict_options(notes: Model, tmp_path: Path) -> No
         {"pragmas": {"journal_mode": "truncate"}, "journal": "rollback"},
         {"pragmas": {"synchronous": 1}, "sync": "normal"},
     ]
-    bad: list[tuple[str, str, dict[str, str]]] = [
+    bad: list[tuple[str, str, dict[str, Any]]] = [
         ("journal_mode", "WAL", {"journal": "rollback"}), ("Journal_Mode", "wal", {"journal": "rollback"}),
         ("synchronous", "full", {"sync": "normal"}), ("synchronous", "OFF", {"sync": "normal"}),
         ("synchronous", "3", {"sync": "normal"}),
