@@ -17,7 +17,7 @@ from project import BUILD, ROOT
 
 SNIPPETS = ROOT / "scripts" / "snippets"
 BLOCK = re.compile(r"(?<!-->\n)^```(c|python)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-PAGES_WITHOUT_EXAMPLES = {"README.md", "messages.md"}
+PAGES_WITHOUT_EXAMPLES = {"README.md", "functions.md", "messages.md"}
 FUNCTION = re.compile(r"^static .*?^}\n", re.DOTALL | re.MULTILINE)
 
 
