@@ -141,16 +141,6 @@ struct BinaryFormat: AtomicFormat {
         return metadata
     }
 
-    /// For what the model has otherwise than the file.
-    static func mismatch(
-        _ path: String, _ what: String, entity: String, key: String, value: PropertyValue? = nil
-    ) -> CoreError {
-        CoreError(
-            .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
-            "\(path) was written with another model: \(what); open it with that model", entity: entity, key: key,
-            value: value, file: path)
-    }
-
     static func damaged(_ path: String, _ what: String, entity: String? = nil, key: String? = nil) -> CoreError {
         CoreError(
             .storeCorrupt, code: .persistentStoreOpen,

@@ -166,7 +166,7 @@ struct BinaryLists {
     }
 
     private func mismatch(_ relationship: Relationship, _ what: String) -> CoreError {
-        BinaryFormat.mismatch(
+        CoreError.ofAnotherModel(
             path, described(relationship, what), entity: relationship.entity.name, key: relationship.name)
     }
 

@@ -143,7 +143,7 @@ extension BinaryTable {
             let isToMany = kind[Key.isToMany] == .bool(true)
             func mismatch(_ what: String) -> CoreError {
                 let declaring = relationship.entity.name
-                return BinaryFormat.mismatch(
+                return CoreError.ofAnotherModel(
                     path, "\(declaring).\(relationship.name) \(what)", entity: declaring, key: relationship.name)
             }
             if isToMany != relationship.isToMany {
@@ -195,7 +195,7 @@ extension BinaryTable {
             return BinaryFormat.damaged(
                 path, "\(entity.name).\(name) of the object \(key) leads nowhere", entity: entity.name, key: name)
         }
-        return BinaryFormat.mismatch(
+        return CoreError.ofAnotherModel(
             path, "\(entity.name).\(name) of the object \(key) leads to an object of \(target.name)",
             entity: entity.name, key: name)
     }
@@ -204,7 +204,7 @@ extension BinaryTable {
     private func tooLarge(_ value: Int64, _ filling: Filling, _ key: Int64) -> CoreError {
         let property = entity.properties[filling.slot]
         let type = (property as? Attribute)?.type.displayName ?? ""
-        return BinaryFormat.mismatch(
+        return CoreError.ofAnotherModel(
             path, "\(entity.name).\(property.path) of the object \(key) is \(value), which is too large for \(type)",
             entity: entity.name, key: property.path, value: .int(value))
     }

@@ -1,4 +1,5 @@
 import CorestoneModel
+import CorestoneValues
 
 /// How the whole of an atomic store is written down in a file.
 protocol AtomicFormat: Sendable {
@@ -34,4 +35,18 @@ protocol AtomicFormat: Sendable {
 extension AtomicFormat {
     func nodes(_ model: Model) -> Nodes { Nodes(model) }
     func requireWritable(_ metadata: StoreMetadata) throws {}
+}
+
+extension CoreError {
+    /// The error of a file that another model wrote.
+    ///
+    /// - Parameter difference: where the models differ, as a part of the message.
+    static func ofAnotherModel(
+        _ path: String, _ difference: String, entity: String?, key: String? = nil, value: PropertyValue? = nil
+    ) -> CoreError {
+        CoreError(
+            .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
+            "\(path) was written with another model: \(difference); open it with that model", entity: entity, key: key,
+            value: value, file: path)
+    }
 }

@@ -106,10 +106,7 @@ final class StoreFile: @unchecked Sendable {
     }
 
     private func mismatch(_ difference: String, entity: String?) -> CoreError {
-        CoreError(
-            .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
-            "\(place.given) was written with another model: \(difference); open it with that model", entity: entity,
-            file: place.given)
+        .ofAnotherModel(place.given, difference, entity: entity)
     }
 
     /// Has a file that was written with another model be one of this one's, where it may be written and nothing is lost.
