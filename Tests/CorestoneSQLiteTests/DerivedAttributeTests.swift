@@ -8,34 +8,13 @@ import XCTest
 
 final class DerivedAttributeTests: StoreTestCase {
     private func model() throws -> Model {
-        let model = Model()
-        let person = try model.addEntity(named: "Person")
-        let writer = try model.addEntity(named: "Writer")
-        let book = try model.addEntity(named: "Book")
-        let tag = try model.addEntity(named: "Tag")
-        try writer.setParent(person)
-        try person.addAttribute(named: "name", type: .string)
-        try book.addAttribute(named: "title", type: .string)
-        try book.addAttribute(named: "pages", type: .integer32)
-        try tag.addAttribute(named: "weight", type: .double)
-        let books = try writer.addRelationship(named: "books", destination: book, isToMany: true)
-        try books.setInverse(book.addRelationship(named: "author", destination: writer))
-        let tags = try book.addRelationship(named: "tags", destination: tag, isToMany: true)
-        try tags.setInverse(tag.addRelationship(named: "books", destination: book, isToMany: true))
-        func derive(_ entity: Entity, _ name: String, _ type: AttributeType, _ expression: String) throws {
-            try entity.addAttribute(named: name, type: type).setDerivation(Derivation(ExpressionText(expression)))
-        }
-        try derive(writer, "bookCount", .integer16, "books.@count")
-        try derive(writer, "pageCount", .integer32, "books.pages.@sum")
-        try derive(book, "tagCount", .integer16, "tags.@count")
-        try derive(book, "tagWeight", .double, "tags.weight.@sum")
-        try derive(book, "authorName", .string, "author.name")
-        try derive(person, "searchName", .string, "canonical:(name)")
-        try derive(book, "loudTitle", .string, "uppercase:(title)")
-        try derive(book, "quietTitle", .string, "lowercase:(title)")
-        try derive(book, "changed", .date, "now()")
-        try model.freeze()
-        return model
+        let books = try BookModel(weight: .double)
+        try books.book.addAttribute(named: "title", type: .string)
+        try books.derive(books.person, "searchName", .string, "canonical:(name)")
+        try books.derive(books.book, "loudTitle", .string, "uppercase:(title)")
+        try books.derive(books.book, "quietTitle", .string, "lowercase:(title)")
+        try books.model.freeze()
+        return books.model
     }
 
     /// What each derived attribute should be, against what the objects of `context` and those of a fresh one say.

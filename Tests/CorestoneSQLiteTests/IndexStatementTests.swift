@@ -141,29 +141,9 @@ final class IndexStatementTests: StoreTestCase {
 
     /// What computes a derived attribute of rows that are there already, run against what the triggers had computed.
     func testDerivedAttributesAreFilledAsTriggersDo() throws {
-        let model = Model()
-        let person = try model.addEntity(named: "Person")
-        let writer = try model.addEntity(named: "Writer")
-        let book = try model.addEntity(named: "Book")
-        let tag = try model.addEntity(named: "Tag")
-        try writer.setParent(person)
-        try person.addAttribute(named: "name", type: .string)
-        try book.addAttribute(named: "pages", type: .integer32)
-        try tag.addAttribute(named: "weight", type: .integer32)
-        let books = try writer.addRelationship(named: "books", destination: book, isToMany: true)
-        try books.setInverse(book.addRelationship(named: "author", destination: writer))
-        let tags = try book.addRelationship(named: "tags", destination: tag, isToMany: true)
-        try tags.setInverse(tag.addRelationship(named: "books", destination: book, isToMany: true))
-        func derive(_ entity: Entity, _ name: String, _ type: AttributeType, _ expression: String) throws {
-            try entity.addAttribute(named: name, type: type).setDerivation(Derivation(ExpressionText(expression)))
-        }
-        try derive(writer, "bookCount", .integer16, "books.@count")
-        try derive(writer, "pageCount", .integer32, "books.pages.@sum")
-        try derive(book, "tagCount", .integer16, "tags.@count")
-        try derive(book, "tagWeight", .integer32, "tags.weight.@sum")
-        try derive(book, "authorName", .string, "author.name")
-        try derive(book, "pagesAgain", .integer32, "pages")
-        try derive(book, "changed", .date, "now()")
+        let books = try BookModel(weight: .integer32)
+        let (model, person, writer, book, tag) = (books.model, books.person, books.writer, books.book, books.tag)
+        try books.derive(book, "pagesAgain", .integer32, "pages")
         try model.freeze()
         let store = try open("a.sqlite", model)
         var rows = Rows()
