@@ -75,7 +75,7 @@ public final class Context: @unchecked Sendable {
     let children = ContextFollowers()
     /// IDs that became permanent and of which the contexts above were not told yet.
     var renamed: [Renaming] = []
-    /// Objects that the last merge brought, or all merges of a perform, which nobody else holds yet.
+    /// Objects that the last merge brought, or all merges of a perform: retained here until they are used.
     var mergedIn: [ManagedObject] = []
     /// Objects whose rows others deleted, kept until the next save.
     var deletedElsewhere: [ManagedObject] = []
