@@ -126,7 +126,7 @@ private struct ModelDiagram {
             lines += entity.children.map { "  \(parent) -> \(node($0)):title [\(head)]" }
             return
         }
-        let fork = "\"\(entity.name) heirs\""
+        let fork = "\"\(entity.name) subentities\""
         lines.append("  \(fork) [shape=point, width=0.02, color=\"\(Paint.line)\"]")
         lines.append("  \(parent) -> \(fork) [headclip=false, weight=10, \(head)]")
         lines += entity.children.map { "  \(fork) -> \(node($0)):title [tailclip=false, dir=none, \(style)]" }

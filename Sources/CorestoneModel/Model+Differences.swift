@@ -35,11 +35,10 @@ extension Entity {
         if isAbstract != other.isAbstract {
             add(nil, "is \(abstract(isAbstract)) in the store and \(abstract(other.isAbstract)) in the model")
         }
+        func superentity(_ name: String?) -> String { name.map { "the superentity \($0)" } ?? "no superentity" }
         let (parent, wantedParent) = (self.parent?.name, other.parent?.name)
         if parent != wantedParent {
-            add(
-                nil,
-                "inherits from \(parent ?? "nothing") in the store and from \(wantedParent ?? "nothing") in the model")
+            add(nil, "has \(superentity(parent)) in the store and \(superentity(wantedParent)) in the model")
         }
         // With the same parent, what the parents differ in is told there.
         let (mine, theirs) = (
@@ -59,7 +58,7 @@ extension Entity {
             add(nil, "has \(stored) in the store and \(wanted) in the model")
         }
         if versionHashModifier != other.versionHashModifier {
-            add(nil, "has another version hash modifier in the store than in the model")
+            add(nil, "has different version hash modifiers in the store and in the model")
         }
         return found
     }
@@ -67,7 +66,7 @@ extension Entity {
     private func constraintDifference(from other: Entity) -> (String, String)? {
         func constraints(_ list: [[String]]) -> [String] { sortedByBytes(list.map { $0.joined(separator: ", ") }) }
         func text(_ list: [String]) -> String {
-            list.isEmpty ? "no unique constraint" : "unique (\(list.joined(separator: "), ("))" + ")"
+            list.isEmpty ? "no unique constraint" : "the unique constraints (\(list.joined(separator: "), ("))" + ")"
         }
         let (stored, wanted) = (constraints(uniqueConstraints), constraints(other.uniqueConstraints))
         return stored == wanted ? nil : (text(stored), text(wanted))
@@ -103,13 +102,13 @@ extension Property {
                 ? "is a relationship" : "is \(attribute?.derivation == nil ? "an" : "a derived") attribute",
             attribute.map { "is \($0.type.displayName)" } ?? "",
             attribute?.derivation.map { "is derived as \($0.expression.text)" } ?? "",
-            relationship.map { "leads to \($0.destination.name)" } ?? "",
+            relationship.map { "has the destination \($0.destination.name)" } ?? "",
             "has \(relationship?.inverse.map { "the inverse \($0.name)" } ?? "no inverse")",
             relationship.map { $0.isToMany ? "is to-many with \($0.bound)" : "is to-one" } ?? "",
             "has at least \(relationship?.minimumCount ?? 0) members",
             isOptional ? "is optional" : "is required",
             relationship?.isOrdered == true ? "is ordered" : "is not ordered",
-            attribute?.allowsExternalStorage == true ? "may be stored in files" : "is not stored in files",
+            attribute?.allowsExternalStorage == true ? "allows external storage" : "does not allow external storage",
             attribute?.preservesValueInHistory == true
                 ? "is preserved in the history" : "is not preserved in the history",
             "has \(modifier ?? "no version hash modifier")",

@@ -52,9 +52,9 @@ final class DiagramTests: XCTestCase {
         let lines = lines(model)
         let heads = lines.filter { $0.contains("arrowtail=onormal") }
         XCTAssertEqual(heads.count, 1)
-        XCTAssertTrue(heads[0].hasPrefix("\"Item\":title -> \"Item heirs\" ["))
+        XCTAssertTrue(heads[0].hasPrefix("\"Item\":title -> \"Item subentities\" ["))
         for child in ["note", "Photo"] {
-            XCTAssertTrue(lines.contains { $0.hasPrefix("\"Item heirs\" -> \"\(child)\":title [") }, child)
+            XCTAssertTrue(lines.contains { $0.hasPrefix("\"Item subentities\" -> \"\(child)\":title [") }, child)
         }
         XCTAssertEqual(lines.filter { $0.contains(">abstract<") }.count, model.entities.filter(\.isAbstract).count)
         let fetches = model.entities.reduce(0) { $0 + $1.ownFetchedProperties.count }

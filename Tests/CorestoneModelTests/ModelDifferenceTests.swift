@@ -55,7 +55,7 @@ final class ModelDifferenceTests: XCTestCase {
         XCTAssertEqual(try texts(plain, Model()).count, 3)
         XCTAssertEqual(
             try texts(plain, try model { base, _, _ in try base.addUniqueConstraint(["name"]) }),
-            ["Base has no unique constraint in the store and unique (name) in the model"])
+            ["Base has no unique constraint in the store and the unique constraints (name) in the model"])
         XCTAssertEqual(
             try texts(try model { base, _, _ in try base.setAbstract(true) }, plain),
             ["Base is abstract in the store and not abstract in the model"])
@@ -92,7 +92,7 @@ final class ModelDifferenceTests: XCTestCase {
             ("E.a is Binary Data in the store and String in the model", { try $0.attribute.setType(.string) }),
             ("E.a is optional in the store and required in the model", { try $0.attribute.setOptional(false) }),
             (
-                "E.a is not stored in files in the store and may be stored in files in the model",
+                "E.a does not allow external storage in the store and allows external storage in the model",
                 { try $0.attribute.setAllowsExternalStorage(true) }
             ),
             (
@@ -104,7 +104,10 @@ final class ModelDifferenceTests: XCTestCase {
                 { try $0.attribute.setVersionHashModifier("m") }
             ),
             ("E.a is in the store only", { try $0.attribute.setTransient(true) }),
-            ("E.r leads to F in the store and to E in the model", { try $0.relationship.setDestination($0.entity) }),
+            (
+                "E.r has the destination F in the store and the destination E in the model",
+                { try $0.relationship.setDestination($0.entity) }
+            ),
             (
                 "E.r has no inverse in the store and the inverse back in the model",
                 { try $0.relationship.setInverse(try XCTUnwrap($0.relationship.destination.ownRelationships.first)) }
@@ -119,15 +122,15 @@ final class ModelDifferenceTests: XCTestCase {
             ),
             ("E.r is not ordered in the store and ordered in the model", { try $0.relationship.setOrdered(true) }),
             (
-                "E inherits from nothing in the store and from F in the model",
+                "E has no superentity in the store and the superentity F in the model",
                 { try $0.entity.setParent(try $0.entity.model.requireEntity(named: "F")) }
             ),
             (
-                "E has another version hash modifier in the store than in the model",
+                "E has different version hash modifiers in the store and in the model",
                 { try $0.entity.setVersionHashModifier("m") }
             ),
             (
-                "E has no unique constraint in the store and unique (a), (r, a) in the model",
+                "E has no unique constraint in the store and the unique constraints (a), (r, a) in the model",
                 {
                     try $0.entity.addUniqueConstraint(["r", "a"])
                     try $0.entity.addUniqueConstraint(["a"])

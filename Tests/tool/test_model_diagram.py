@@ -21,7 +21,7 @@ def test_the_model_of_a_store(zoo: Path) -> None:
     drawn = run("model", "diagram", zoo)
     assert (drawn.returncode, drawn.stderr) == (0, "")
     assert drawn.stdout.count("arrowtail=onormal") == 1
-    assert '"Animal heirs" -> "Bird":title' in drawn.stdout
+    assert '"Animal subentities" -> "Bird":title' in drawn.stdout
 
 
 def test_pictures(tmp_path: Path) -> None:
