@@ -98,7 +98,9 @@ public enum ArchivableClasses {
 
     static func isNot(_ className: String, _ object: Any) -> CoreError {
         CoreError(
-            .typeMismatch, "a \(type(of: object)) is not an instance of the type registered for the class \(className)")
+            .typeMismatch,
+            "an object of type \(type(of: object)) is not an instance of the type registered for the class \"\(className)\""
+        )
     }
 }
 
@@ -107,7 +109,9 @@ extension ArchivableClasses {
     /// - Throws: `.typeMismatch` for an object of a class that is not registered.
     static func archived(_ value: Any, depth: Int = 0) throws -> PropertyValue {
         guard depth <= PropertyListLimits().depth else {
-            throw CoreError(.unsupported, "the value is nested more than \(PropertyListLimits().depth) deep")
+            throw CoreError(
+                .unsupported,
+                "the value is nested more than \(PropertyListLimits().depth) levels deep, which is the limit")
         }
         func within(_ value: PropertyValue) throws -> PropertyValue { try archived(value, depth: depth + 1) }
         switch value as? PropertyValue {
@@ -125,8 +129,8 @@ extension ArchivableClasses {
         guard let known = of(value) else {
             throw CoreError(
                 .typeMismatch,
-                "the transformer takes plain data (a PropertyValue) and objects of registered classes, not a "
-                    + "\(type(of: value)); register its class with ArchivableClasses, or give the attribute a transformer"
+                "the transformer takes a PropertyValue or an object of a registered class, not a value of type "
+                    + "\(type(of: value)); register the class with ArchivableClasses, or set another transformer"
             )
         }
         let fields = try asked(known) { try known.fields(of: value) }
@@ -162,7 +166,7 @@ extension ArchivableClasses {
     /// What a host's function throws, with the class that it is about.
     private static func asked<Result>(_ known: any ArchivableClass, _ body: () throws -> Result) throws -> Result {
         do { return try body() } catch let error as CoreError { throw error } catch {
-            throw CoreError(.callback, "the functions of the class \(known.className) failed: \(error)")
+            throw CoreError(.callback, "a function registered for the class \"\(known.className)\" failed: \(error)")
         }
     }
 }

@@ -44,7 +44,8 @@ extension Attribute {
 
     private func unreadable(_ value: PropertyValue) -> CoreError {
         CoreError(
-            .typeMismatch, "\(entity.name).\(path) is \(type.displayName), but the given text is not a valid value",
+            .typeMismatch,
+            "\(entity.name).\(path) takes \(type.displayName), but the text cannot be converted to this type",
             entity: entity.name, key: path, value: value)
     }
 }

@@ -43,19 +43,28 @@ extension Attribute {
         let tooLarge = number > range.upperBound
         throw CoreError(
             .validation, code: tooLarge ? .validationNumberTooLarge : .validationNumberTooSmall,
-            "\(entityName).\(path) is \(type.displayName): \(number) is too \(tooLarge ? "large" : "small"); "
-                + "the range is \(range.lowerBound) to \(range.upperBound)", entity: entityName, key: path,
+            "\(entityName).\(path) is \(type.displayName): \(number) is too \(tooLarge ? "large" : "small") "
+                + "for the range \(range.lowerBound) to \(range.upperBound)", entity: entityName, key: path,
             value: .int(number))
     }
 
     private func mismatch(_ value: PropertyValue, _ entityName: String) -> CoreError {
         CoreError(
-            .typeMismatch, "\(entityName).\(path) takes \(type.displayName), not \(value.kindName)",
+            .typeMismatch, "\(entityName).\(path) takes \(type.displayName), not \(value.kindPhrase)",
             entity: entityName, key: path, value: value)
     }
 }
 
 extension PropertyValue {
+    /// The kind of value with its article, for messages: "a string".
+    package var kindPhrase: String {
+        switch self {
+        case .null, .bytes: kindName
+        case .int, .object: "an \(kindName)"
+        default: "a \(kindName)"
+        }
+    }
+
     /// The kind of value, for messages.
     public var kindName: String {
         switch self {

@@ -92,19 +92,22 @@ public final class Attribute: Property, @unchecked Sendable {
 
     func check() throws {
         guard isTransient || type != .undefined && type != .objectID else {
-            let what = type == .undefined ? "no type" : "the type Object ID"
             throw modelError(
-                "\(entity.name).\(name) has \(what), which is valid for a transient attribute only",
+                "\(entity.name).\(name) has the type \(type.displayName), which only a transient attribute can have; "
+                    + "set another type, or make it transient",
                 entity: entity.name,
                 key: name)
         }
         guard isTransient || !ignoresChanges else {
             throw modelError(
-                "\(entity.name).\(name) is not transient, so its changes cannot be ignored",
+                "\(entity.name).\(name) ignores changes but is not transient; make it transient, or track its changes",
                 entity: entity.name, key: name)
         }
         guard (type == .composite) == !elements.isEmpty else {
-            let what = elements.isEmpty ? "is composite but has no elements" : "has elements but is not composite"
+            let what =
+                elements.isEmpty
+                ? "is composite but does not have elements; add an element"
+                : "has elements but is not composite; set its type to Composite, or remove the elements"
             throw modelError("\(entity.name).\(path) \(what)", entity: entity.name, key: path)
         }
         if composite != nil, derivation != nil {
@@ -123,12 +126,14 @@ public final class Attribute: Property, @unchecked Sendable {
             guard self.type == .composite, nesting < Attribute.maximumNesting else {
                 let why =
                     self.type == .composite
-                    ? "is nested \(Attribute.maximumNesting) levels deep, which is the limit" : "is not composite"
+                    ? "is nested \(Attribute.maximumNesting) levels deep, which is the limit"
+                    : "is not composite and cannot have elements"
                 throw modelError("\(entity.name).\(path) \(why)", entity: entity.name, key: path)
             }
             guard !elements.contains(where: { $0.name == name }) else {
                 throw modelError(
-                    "\(entity.name).\(path) already has an element \(name)", entity: entity.name, key: path)
+                    "\(entity.name).\(path) already has an element \"\(name)\"; choose another name",
+                    entity: entity.name, key: path)
             }
             let element = Attribute(name: name, type: type, entity: entity)
             element.isOptional = isOptional
@@ -143,7 +148,7 @@ public final class Attribute: Property, @unchecked Sendable {
     public func removeElement(named name: String) throws {
         try change {
             guard let place = elements.firstIndex(where: { $0.name == name }) else {
-                throw modelError("\(entity.name).\(path) has no element \(name)", entity: entity.name, key: path)
+                throw modelError("\(entity.name).\(path) has no element \"\(name)\"", entity: entity.name, key: path)
             }
             entity.model.bury([elements.remove(at: place)])
         }

@@ -31,8 +31,8 @@ public struct Derivation: Hashable, Sendable {
             guard let place = path.keys.firstIndex(where: \.isOperator), place < path.keys.count - 1 else { continue }
             var keys = path.keys
             keys.append(keys.remove(at: place))
-            return "whose operator \(path.keys[place].text) is intermediate: an operator is the last component, as in "
-                + keys.map(\.text).joined(separator: ".")
+            let moved = keys.map(\.text).joined(separator: ".")
+            return "whose operator \(path.keys[place].text) must be the last component of its key path, as in \(moved)"
         }
         return nil
     }
@@ -73,8 +73,8 @@ extension Attribute {
             guard let current = owner else { return nil }
             guard let property = current.anyProperty(named: key.text) else {
                 let near = nearestName(to: key.text, among: current.properties.map(\.name))
-                return "which names \(key.text), but \(current.name) has no such property"
-                    + (near.map { "; did you mean \($0)?" } ?? "")
+                return "which refers to the unknown property \"\(key.text)\" of \(current.name)"
+                    + (near.map { " (did you mean \"\($0)\"?)" } ?? "")
             }
             owner = (property as? Relationship)?.destination
         }

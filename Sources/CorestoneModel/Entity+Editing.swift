@@ -27,7 +27,7 @@ extension Entity {
         if let property = ownByName[name] { return property }
         let hint: String
         if let inherited = anyProperty(named: name) {
-            hint = " of its own; \(inherited.entity.name) declares it"
+            hint = " of its own; use \(inherited.entity.name).\(name)"
         } else {
             hint = nearestName(to: name, among: Array(ownByName.keys)).map { "; did you mean \"\($0)\"?" } ?? ""
         }
@@ -41,8 +41,8 @@ extension Entity {
         try property.edit {
             guard ownByName[property.name] === property else {
                 throw modelError(
-                    "\(property.entity.name).\(property.name) is not declared by \(name)", entity: name,
-                    key: property.name)
+                    "\(property.entity.name).\(property.name) is not declared by \(name); remove it from "
+                        + property.entity.name, entity: name, key: property.name)
             }
             (property as? Relationship)?.letGoOfInverse()
             forget(property)

@@ -4,7 +4,8 @@ extension Entity {
     func checkHierarchy() throws {
         try checkInheritance()
         for constraint in uniqueConstraints where constraint.isEmpty {
-            throw modelError("a unique constraint of \(name) names no attribute", entity: name)
+            throw modelError(
+                "a unique constraint of \(name) is empty; add an attribute to it, or remove it", entity: name)
         }
     }
 
@@ -15,7 +16,8 @@ extension Entity {
         propertiesByName = [:]
         guard properties.count < 1 << Entity.slotBits else {
             throw modelError(
-                "\(name) has \(properties.count) properties; the limit is \(1 << Entity.slotBits - 1)", entity: name)
+                "\(name) has \(properties.count) properties, but the limit is \(1 << Entity.slotBits - 1)", entity: name
+            )
         }
         for (slot, property) in properties.enumerated() where slot >= inherited.count {
             // The parent's are these.
@@ -58,14 +60,14 @@ extension Entity {
 
     private func check(_ index: FetchIndex) throws {
         if index.isOfProgram, let fault = spatialFault(index, property: { propertiesByName[$0] }) {
-            throw modelError("\(fault.text): use a binary index", entity: name, key: fault.key)
+            throw modelError("\(fault.text); use a binary index", entity: name, key: fault.key)
         }
         for element in index.elements where element.expression == nil {
             // Apple's own models index to-many relationships; no store makes such an index.
             if let relationship = propertiesByName[element.property] as? Relationship, relationship.isToMany {
                 continue
             }
-            try checkReference(element.property, in: "the index \(index.name)")
+            try checkReference(element.property, in: "the index \"\(index.name)\"")
         }
     }
 
@@ -84,22 +86,23 @@ extension Entity {
     /// - Parameter property: gives the property of a name.
     func spatialFault(_ index: FetchIndex, property: (String) -> Property?) -> (text: String, key: String)? {
         guard index.isRTree else { return nil }
-        let shown = "the R-tree index \(index.name) of \(name)"
+        let shown = "the R-tree index \"\(index.name)\" of \(name)"
         guard (1...5).contains(index.elements.count) else {
-            return ("\(shown) has \(index.elements.count) elements; an R-tree has one to five", index.name)
+            return ("\(shown) has \(index.elements.count) elements instead of 1 to 5", index.name)
         }
         for element in index.elements {
             if let expression = element.expression {
                 return (
-                    "\(shown) is over \(expression.text), which is computed; an R-tree holds attributes", index.name
+                    "\(shown) contains the expression \(expression.text), but takes attributes only",
+                    index.name
                 )
             }
             guard let property = property(element.property), !property.isTransient, !property.isSpatial else {
                 continue
             }
-            let type = (property as? Attribute)?.type.displayName ?? "a relationship"
+            let type = (property as? Attribute)?.type.displayName ?? "relationship"
             return (
-                "\(shown) is over \(name).\(element.property), which is \(type); an R-tree holds numbers, Booleans and dates",
+                "\(shown) contains \(name).\(element.property) (\(type)), but takes numbers, Booleans and dates only",
                 element.property
             )
         }
@@ -108,26 +111,25 @@ extension Entity {
 
     private func repeated(_ property: String) -> CoreError {
         modelError(
-            "\(name).\(property) repeats a property that \(name) inherits; remove one of them", entity: name,
+            "\(name).\(property) has the name of an inherited property; rename or remove it", entity: name,
             key: property)
     }
 
     private func checkReference(_ name: String, in what: String) throws {
         guard let property = propertiesByName[name] else {
             throw modelError(
-                "\(what) of \(self.name) names \"\(name)\", which is not a property of it", entity: self.name, key: name
-            )
+                "\(what) of \(self.name) refers to the unknown property \"\(name)\"", entity: self.name, key: name)
         }
         if let composite = property as? Attribute, composite.type == .composite {
             let paths = composite.leaves.map(\.path).joined(separator: ", ")
             throw modelError(
-                "\(what) of \(self.name) names \"\(name)\", which is composite; name elements of it: \(paths)",
+                "\(what) of \(self.name) contains the composite attribute \"\(name)\"; use its elements: \(paths)",
                 entity: self.name, key: name)
         }
         guard !property.isTransient, (property as? Relationship)?.isToMany != true else {
             throw modelError(
-                "\(what) of \(self.name) names \"\(name)\", which has no column: it is transient or to-many",
-                entity: self.name, key: name)
+                "\(what) of \(self.name) contains \"\(name)\", which does not have a column because it is transient or "
+                    + "to-many", entity: self.name, key: name)
         }
     }
 }

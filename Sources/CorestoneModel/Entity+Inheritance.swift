@@ -65,6 +65,7 @@ extension Entity {
     func checkInheritance() throws { if lineageCount > Entity.maximumInheritance { throw tooDeep() } }
 
     func tooDeep() -> CoreError {
-        modelError("\(name) has more than \(Entity.maximumInheritance - 1) superentities", entity: name)
+        modelError(
+            "\(name) has more than \(Entity.maximumInheritance - 1) superentities, which is the limit", entity: name)
     }
 }

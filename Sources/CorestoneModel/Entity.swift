@@ -149,7 +149,8 @@ extension Entity {
             }
             guard newParent.lineageCount < Entity.maximumInheritance else { throw tooDeep() }
             guard !newParent.isKind(of: self) else {
-                throw modelError("\(name) cannot inherit from \(newParent.name), which inherits from it", entity: name)
+                throw modelError(
+                    "\(name) cannot inherit from \(newParent.name): the inheritance would be circular", entity: name)
             }
             leaveParent()
             parent = newParent
@@ -231,7 +232,7 @@ extension Entity {
         try change {
             guard !indexes.contains(where: { $0.name == index.name }) else {
                 throw modelError(
-                    "\(name) already has an index \(index.name); choose another name", entity: name,
+                    "\(name) already has an index \"\(index.name)\"; choose another name", entity: name,
                     key: index.name)
             }
             if index.isRTree { try checkName(index.name, of: "an R-tree index", in: name) }
@@ -246,16 +247,16 @@ extension Entity {
         try change {
             guard (1...1000).contains(index.name.utf8.count), index.name.utf8.allSatisfy({ $0 >= 32 }) else {
                 throw modelError(
-                    "\"\(index.name.prefix(60))\" cannot name an index of \(name): use up to 1,000 bytes of printable text",
-                    entity: name, key: String(index.name.prefix(60)))
+                    "\"\(index.name.prefix(60))\" is not a valid name for an index of \(name); use 1 to 1,000 bytes of "
+                        + "printable text", entity: name, key: String(index.name.prefix(60)))
             }
             guard index.elements.allSatisfy({ ($0.collation == .rTree) == index.isRTree }) else {
                 throw modelError(
-                    "the index \(index.name) of \(name) mixes R-tree elements with others; make two indexes",
+                    "the index \"\(index.name)\" of \(name) mixes R-tree and binary elements; create two indexes",
                     entity: name)
             }
             try index.partialPredicate?.requireNoObject(
-                "the index \(index.name) of \(name)", entity: name, key: index.name)
+                "the index \"\(index.name)\" of \(name)", entity: name, key: index.name)
             indexes.append(index)
         }
     }
@@ -271,14 +272,15 @@ extension Entity {
     func checkFreeName(_ name: String) throws {
         try checkName(name, of: "a property", in: self.name)
         guard ownByName[name] == nil else {
-            throw modelError("\(self.name) already has a property \(name)", entity: self.name, key: name)
+            throw modelError(
+                "\(self.name) already has a property \"\(name)\"; choose another name", entity: self.name, key: name)
         }
     }
 
     func checkDestination(_ destination: Entity, of relationship: String) throws {
         guard destination.model === model, !destination.isRemoved else {
             throw modelError(
-                "\(destination.name), the destination of \(name).\(relationship), does not belong to this model",
+                "\(destination.name), the destination of \(name).\(relationship), does not belong to the model of \(name)",
                 entity: name, key: relationship)
         }
     }

@@ -47,7 +47,7 @@ extension ExpressionDescription {
         }
         throw CoreError(
             .typeMismatch,
-            "the column \(name) is \(resultType.displayName), but its expression returns a \(value.kindName)",
+            "the column \"\(name)\" has the type \(resultType.displayName), but its expression returns \(value.kindPhrase)",
             key: name,
             value: value)
     }

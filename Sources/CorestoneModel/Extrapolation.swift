@@ -16,7 +16,7 @@ extension Model {
     public var extrapolations: [Extrapolation] {
         let requests = sortedByBytes(fetchRequestTemplates.keys).flatMap { name in
             fetchRequestTemplates[name].map { template in
-                template.extrapolations("the fetch request template \(name)").map {
+                template.extrapolations("the fetch request template \"\(name)\"").map {
                     Extrapolation(entity: template.entityName, property: nil, text: $0)
                 }
             } ?? []
@@ -31,26 +31,30 @@ extension Entity {
         func note(_ property: Property?, _ text: String) {
             found.append(Extrapolation(entity: name, property: property?.name, text: text))
         }
-        if !name.isASCII { note(nil, "its name is not ASCII: hash and table name are not confirmed") }
+        if !name.isASCII {
+            note(nil, "the version hash and the table name of an entity with a non-ASCII name are not confirmed")
+        }
         for attribute in ownAttributes where !attribute.isTransient {
             for text in attribute.extrapolations { note(attribute, text) }
         }
-        for relationship in ownRelationships where !relationship.name.isASCII {
-            note(relationship, "its name is not ASCII: hash and column name are not confirmed")
-        }
+        for relationship in ownRelationships where !relationship.name.isASCII { note(relationship, nonASCIIName) }
         for index in indexes where index.isRTree {
-            note(nil, "the R-tree index \(index.name): no store of Apple's made from such a model is known")
+            note(
+                nil,
+                "the R-tree index \"\(index.name)\" is not confirmed by a store of Apple's framework")
         }
         for index in indexes {
             let doubts = (index.partialPredicate?.predicate?.archiveDoubts ?? []).union(
                 index.elements.compactMap { $0.expression?.expression }.flatMap(\.archiveDoubts))
-            if let text = archiveDoubt(doubts) { note(nil, "the index \(index.name): \(text)") }
+            if let text = archiveDoubt(doubts) { note(nil, "the index \"\(index.name)\": \(text)") }
         }
         for property in ownProperties + ownFetchedProperties {
             let rules = property.validationRules.compactMap(\.predicate.predicate)
-            if let text = archiveDoubt(Set(rules.flatMap(\.archiveDoubts))) { note(property, "a condition: \(text)") }
+            if let text = archiveDoubt(Set(rules.flatMap(\.archiveDoubts))) {
+                note(property, "a validation predicate: \(text)")
+            }
             guard let fetched = property as? FetchedProperty else { continue }
-            for text in fetched.fetchRequest.extrapolations("its request") { note(property, text) }
+            for text in fetched.fetchRequest.extrapolations("its fetch request") { note(property, text) }
         }
         return found
     }
@@ -59,21 +63,24 @@ extension Entity {
 extension Attribute {
     fileprivate var extrapolations: [String] {
         var found: [String] = []
-        if !name.isASCII { found.append("its name is not ASCII: hash and column name are not confirmed") }
+        if !name.isASCII { found.append(nonASCIIName) }
         if type == .composite {
-            found.append("a composite attribute: its hash and the names of its columns are not confirmed")
+            found.append("the version hash and the column names of a composite attribute are not confirmed")
         }
         if allowsExternalStorage && preservesValueInHistory {
-            found.append("kept in files and preserved in history: the hash of both together is not confirmed")
+            found.append(
+                "the version hash of an attribute with external storage and history preservation is not confirmed")
         }
         if allowsCloudEncryption {
-            found.append("encrypted in the cloud: that its hash ignores it, and how it is compiled, is not confirmed")
+            found.append(
+                "the version hash and the compiled form of an attribute with cloud encryption are not confirmed")
         }
         if isStoredInExternalRecord {
-            found.append("stored in an external record: how it is compiled is not confirmed")
+            found.append("the compiled form of an attribute in an external record is not confirmed")
         }
         if let derivation, !derivation.isConfirmed {
-            found.append("derived by \(derivation.expression.text): its hash and its triggers are not confirmed")
+            found.append(
+                "the version hash and the triggers of the derivation \(derivation.expression.text) are not confirmed")
         }
         return found
     }
@@ -85,17 +92,18 @@ extension FetchRequestTemplate {
         if let text = archiveDoubt(predicate?.predicate?.archiveDoubts ?? []) { found.append("\(what): \(text)") }
         if FetchRequestTemplate.archivedFlags.contains(where: { self[keyPath: $0.value] != $0.isUsual }) {
             found.append(
-                "\(what): how a compiled model leaves out subentities or property values, or asks for distinct results or "
-                    + "whole objects, is not known; Apple's framework reads the usual request")
+                "\(what): the compiled form of its options is not confirmed, so Apple's framework uses the defaults")
         }
         return found
     }
 }
 
+private let nonASCIIName = "the version hash and the column name of a property with a non-ASCII name are not confirmed"
+
 /// What is not confirmed of a compiled model with these expressions.
 private func archiveDoubt(_ expressions: Set<String>) -> String? {
     guard !expressions.isEmpty else { return nil }
-    return "how a compiled model holds \(sortedByBytes(expressions).joined(separator: ", ")) is not confirmed"
+    return "the compiled form of \(sortedByBytes(expressions).joined(separator: ", ")) is not confirmed"
 }
 
 extension Predicate {
@@ -128,10 +136,10 @@ extension Expression {
         case .cast: "CAST"
         case .setOperation(let operation, _, _): operation.rawValue
         case .indexed: "an index in brackets"
-        case .dynamicKey, .computedKey: "a key that is computed"
+        case .dynamicKey, .computedKey: "a computed key"
         case .assignment: "an assignment"
         case .anyKey: "ANYKEY"
-        case .constant(.set), .constant(.dictionary): "a set or dictionary as a constant"
+        case .constant(.set), .constant(.dictionary): "a constant set or dictionary"
         default: nil
         }
     }

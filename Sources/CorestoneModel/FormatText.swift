@@ -81,9 +81,8 @@ extension PredicateText {
         }
         guard let found else { return }
         throw modelError(
-            "\(what) compares with \(found.excerpt), a managed object, which a model cannot hold; use a $variable, and "
-                + "bind it to the object when the request is used, or compare an attribute", entity: entity, key: key,
-            value: found)
+            "\(what) refers to the managed object \(found.excerpt), which a model cannot store; use a $variable, or "
+                + "compare an attribute", entity: entity, key: key, value: found)
     }
 }
 

@@ -62,8 +62,8 @@ extension Model {
             return
         }
         throw bundle.failure(
-            "contains a version \(version.name) whose entity \(different) has another hash than VersionInfo.plist records; "
-                + "recompile the model", .model)
+            "contains the version \"\(version.name)\", in which the entity \(different) does not match its hash in "
+                + "VersionInfo.plist; recompile the model", .model)
     }
 
     /// The versions of the model that a bundle holds, by name; a model without versions is its own only one.
@@ -86,12 +86,12 @@ extension Model {
     }
 
     private static func noModel(_ folder: ModelFile) -> CoreError {
-        folder.failure("does not contain a model: neither contents nor versions", .model)
+        folder.failure("does not contain a model: it has neither a contents file nor versions", .model)
     }
 
     private static func refuse(_ version: String?, of file: ModelFile) throws {
         guard let version, version != file.stem else { return }
-        throw file.failure("contains one model and no version \"\(version)\"; omit the version", .invalidArgument)
+        throw file.failure("does not have versions; omit the version \"\(version)\"", .invalidArgument)
     }
 
     /// A file by what it begins with.
@@ -103,7 +103,8 @@ extension Model {
             let plain = file.folder.child(file.stem + ".mom")
             guard file.path.hasSuffix(".omo"), plain.exists else {
                 throw file.failure(
-                    "is an optimised model, which needs the .mom file beside it, but there is none", .model)
+                    "is an optimised model, which cannot be read without the .mom file next to it; add the .mom file",
+                    .model)
             }
             file = plain
             bytes = try plain.bytes()
@@ -124,13 +125,15 @@ extension Model {
     }
 
     private func read(_ bytes: [UInt8], asDraft: Bool = false) throws {
-        if let kind = Model.foreignKind(bytes) { throw CoreError(.invalidArgument, code: .coreData, "this \(kind)") }
+        if let kind = Model.foreignKind(bytes) {
+            throw CoreError(.invalidArgument, code: .coreData, "the data \(kind)")
+        }
         if bytes.starts(with: "bplist".utf8) { return try read(archive: try KeyedArchiveReader(bytes)) }
         if XMLParser.mayRead(bytes) { return try SourceModelReader(into: self, asDraft: asDraft).read(bytes) }
         let expanded: [UInt8]
         do { expanded = try inflateRaw(bytes, limit: Model.maximumFileSize) } catch let error as CoreError {
             throw archiveError(
-                "this is not XML, a property list or the cached model of a store: \(error.message)")
+                "the data is not XML, a property list or the cached model of a store: \(error.message)")
         }
         try read(archive: try KeyedArchiveReader(expanded))
     }
@@ -138,7 +141,7 @@ extension Model {
     /// What a file is that is no model, with what to do about it.
     private static func foreignKind(_ bytes: [UInt8]) -> String? {
         if bytes.starts(with: "SQLite format 3\0".utf8) {
-            return "is a store, not a model; open it as a store, which carries its model"
+            return "is a store, not a model; open it as a store to read its model"
         }
         let head = String(decoding: bytes.prefix(600), as: UTF8.self)
         if strstr(head, "<!DOCTYPE database") != nil || strstr(head, "<database>") != nil {

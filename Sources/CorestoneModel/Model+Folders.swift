@@ -28,7 +28,7 @@ extension Model {
             chosen[file.stem] = (kind, file)
         }
         guard !chosen.isEmpty else {
-            throw folder.failure("does not contain a model: no .momd, .mom, .xcdatamodeld or .xcdatamodel", .model)
+            throw folder.failure("does not contain a model (.momd, .mom, .xcdatamodeld or .xcdatamodel)", .model)
         }
         return sortedByBytes(chosen.keys).compactMap { chosen[$0]?.file }
     }

@@ -37,8 +37,8 @@ extension Model {
         guard missing.isEmpty else {
             throw CoreError(
                 .modelMismatch, code: .migrationMissingSourceModel,
-                "none of the \(models.count) models has the version of \(missing.joined(separator: ", ")) that the store was written with; "
-                    + "add that model", entity: missing[0])
+                "none of the \(models.count) models has the store's version of \(missing.joined(separator: ", ")); add the "
+                    + "model with which the store was written", entity: missing[0])
         }
         // All at once: an entity of one model may lead to one that only another model has as the store does.
         try ModelCopier(merged).add(models.flatMap { chosen[ObjectIdentifier($0)] ?? [] })
@@ -62,7 +62,7 @@ extension Model {
         for (name, template) in model.fetchRequestTemplates {
             if let known = fetchRequestTemplates[name], known != template {
                 throw modelError(
-                    "two models to merge have different fetch requests named \(name); rename one",
+                    "two models to merge have different fetch requests named \"\(name)\"; rename one of them",
                     entity: template.entityName
                 )
             }
@@ -91,8 +91,8 @@ extension Entity {
         for key in sortedByBytes(Set(mine.keys).union(theirs.keys)) {
             let (one, two) = (mine[key] ?? .null, theirs[key] ?? .null)
             if one == two { continue }
-            return "two models to merge have different entities \(name): \(key) is \(one.phrase) in one and "
-                + "\(two.phrase) in the other; rename one of them, or make them the same"
+            return
+                "two models to merge have different entities \(name): \(key) is \(one.phrase) or \(two.phrase); rename one"
         }
         return nil
     }

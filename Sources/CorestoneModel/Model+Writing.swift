@@ -23,7 +23,7 @@ extension Model {
         let kind = try ModelKind(named)
         if !kind.isBundle, let version, version != named.stem {
             throw named.failure(
-                "contains one model and no version \"\(version)\"; omit the version", .invalidArgument)
+                "does not have versions; omit the version \"\(version)\"", .invalidArgument)
         }
         let bytes = try kind.isSource ? source(isLossy: isLossy) : compiledFile()
         let file = try named.withoutLinks()
@@ -79,10 +79,10 @@ extension Model {
         let kind = try ModelKind(named)
         let file = try named.withoutLinks()
         if kind.isSource, file.exists {
-            throw file.failure("already exists; write versions into it one by one, or remove it", .invalidArgument)
+            throw file.failure("already exists; write each version separately, or remove it first", .invalidArgument)
         }
         guard !file.contains(ModelFile(path)) else {
-            throw file.failure("holds \(path), which would be replaced; choose another folder", .invalidArgument)
+            throw file.failure("contains \(path), which would be replaced; choose another folder", .invalidArgument)
         }
         func read(_ version: ModelVersion) throws -> Model {
             let model = try Model(contentsOf: version.path)
@@ -91,7 +91,8 @@ extension Model {
         }
         let versions = try Model.versions(of: path)
         guard let current = versions.first(where: \.isCurrent) else {
-            throw ModelFile(path).failure("does not specify the current version", .invalidArgument)
+            throw ModelFile(path).failure(
+                "does not specify the current version; set the current version first", .invalidArgument)
         }
         guard kind.isBundle else {
             return try current.naming { try read(current).write(to: target, isLossy: isLossy) }
@@ -123,7 +124,7 @@ extension ModelVersion {
     fileprivate func naming<Result>(_ body: () throws -> Result) throws -> Result {
         do { return try body() } catch let error as CoreError where error.file == nil {
             throw CoreError(
-                error.status, "the version \(name) in \(path): \(error.message)", domain: error.domain,
+                error.status, "the version \"\(name)\" in \(path): \(error.message)", domain: error.domain,
                 customCode: error.code, entity: error.entity, key: error.key, value: error.value,
                 predicate: error.predicate, children: error.children, file: path, offset: error.offset)
         }
@@ -139,7 +140,7 @@ enum ModelKind: String {
 
     init(_ file: ModelFile) throws {
         guard !file.path.utf8.contains(0) else {
-            throw CoreError(.invalidArgument, "a path must not contain NUL")
+            throw CoreError(.invalidArgument, "a path must not contain a NUL byte")
         }
         let kind = file.name.lastIndex(of: ".").flatMap { ModelKind(rawValue: String(file.name[$0...].dropFirst())) }
         guard let kind else {

@@ -64,7 +64,8 @@ public final class Model: @unchecked Sendable {
     public func addEntity(named name: String) throws -> Entity {
         try change {
             guard entities.count < Model.maximumEntities else {
-                throw modelError("the model has more than \(Model.maximumEntities) entities", entity: name)
+                throw modelError(
+                    "the model has more than \(Model.maximumEntities) entities, which is the limit", entity: name)
             }
             try checkFreeName(name)
             let entity = Entity(name: name, model: self)
@@ -77,7 +78,7 @@ public final class Model: @unchecked Sendable {
     func checkFreeName(_ name: String) throws {
         try checkName(name, of: "an entity", in: nil)
         guard entitiesByName[name] == nil else {
-            throw modelError("the model already has an entity \(name); choose another name", entity: name)
+            throw modelError("the model already has an entity \"\(name)\"; choose another name", entity: name)
         }
     }
 
@@ -88,7 +89,7 @@ public final class Model: @unchecked Sendable {
     public func setFetchRequestTemplate(_ template: FetchRequestTemplate?, forName name: String) throws {
         try change {
             try template?.predicate?.requireNoObject(
-                "the fetch request template \(name)", entity: template?.entityName, key: name)
+                "the fetch request template \"\(name)\"", entity: template?.entityName, key: name)
             fetchRequestTemplates[name] = template
         }
     }
@@ -99,8 +100,8 @@ public final class Model: @unchecked Sendable {
         try change {
             guard configuration.name != ModelConfiguration.defaultName else {
                 throw modelError(
-                    "\"\(ModelConfiguration.defaultName)\" is the name of the whole model; give "
-                        + "the configuration another name")
+                    "\"\(ModelConfiguration.defaultName)\" is the name of the configuration with all entities; "
+                        + "choose another name")
             }
         }
         try keepConfiguration(configuration)
@@ -204,7 +205,9 @@ public final class Model: @unchecked Sendable {
     func countProperty(of entity: Entity) throws {
         propertyCount += 1
         guard propertyCount <= Model.maximumProperties else {
-            throw modelError("the model has more than \(Model.maximumProperties) properties", entity: entity.name)
+            throw modelError(
+                "the model has more than \(Model.maximumProperties) properties, which is the limit", entity: entity.name
+            )
         }
     }
 
@@ -231,8 +234,8 @@ public final class Model: @unchecked Sendable {
         visit(roots, inherited: 0)
         guard slots <= Model.maximumSlots else {
             throw modelError(
-                "the entities have \(slots) properties in total, including inherited ones; "
-                    + "the limit is \(Model.maximumSlots)")
+                "the entities have \(slots) properties in total, including inherited ones, "
+                    + "but the limit is \(Model.maximumSlots)")
         }
     }
 
@@ -268,7 +271,7 @@ public final class Model: @unchecked Sendable {
     func change<Result>(_ body: () throws -> Result) throws -> Result {
         if let firstError { throw firstError }
         guard !isFrozen else {
-            throw modelError("the model is in use and cannot change; change a copy of it")
+            throw modelError("the model is frozen and cannot be changed; change a copy of it")
         }
         do { return try body() } catch {
             firstError = (error as? CoreError)?.withoutObjects
@@ -319,7 +322,7 @@ package func isIdentifier(_ name: String) -> Bool {
 func checkName(_ name: String, of what: String, in entity: String?) throws {
     guard isIdentifier(name) else {
         throw modelError(
-            "\"\(name)\" cannot name \(what): use letters, digits and underscores, no digit first", entity: entity,
-            key: name)
+            "\"\(name)\" is not a valid name for \(what); use letters, digits and underscores, without a leading digit",
+            entity: entity, key: name)
     }
 }

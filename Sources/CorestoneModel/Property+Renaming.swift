@@ -37,8 +37,8 @@ extension Property {
         try checkName(newName, of: "an element", in: entity.name)
         guard !composite.elements.contains(where: { $0.name == newName }) else {
             throw modelError(
-                "\(entity.name).\(composite.path) already has an element \(newName)", entity: entity.name,
-                key: composite.path)
+                "\(entity.name).\(composite.path) already has an element \"\(newName)\"; choose another name",
+                entity: entity.name, key: composite.path)
         }
         PropertyRenaming(self, newName).followEverywhere()
         let former = path

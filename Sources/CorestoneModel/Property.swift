@@ -96,7 +96,8 @@ public class Property: @unchecked Sendable {
         }
     }
     private func require(_ predicate: PredicateText) throws {
-        try predicate.requireNoObject("a condition of \(entity.name).\(path)", entity: entity.name, key: path)
+        try predicate.requireNoObject(
+            "a validation predicate of \(entity.name).\(path)", entity: entity.name, key: path)
     }
     func replaceRules(of codes: [CocoaCode], by rules: [ValidationRule]) {
         let former = codes.map { ValidationRule.Warning.code(Int64($0.rawValue)) }

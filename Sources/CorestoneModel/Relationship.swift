@@ -118,13 +118,14 @@ public final class Relationship: Property, @unchecked Sendable {
         guard let inverse else { return }
         guard inverse.destination.isKind(of: entity) || entity.isKind(of: inverse.destination) else {
             throw modelError(
-                "\(entity.name).\(name) has the inverse \(inverse.entity.name).\(inverse.name), which leads to "
-                    + "\(inverse.destination.name) instead of \(entity.name)", entity: entity.name, key: name)
+                "\(entity.name).\(name) has the inverse \(inverse.entity.name).\(inverse.name), but the destination of the "
+                    + "inverse is \(inverse.destination.name) instead of \(entity.name)", entity: entity.name, key: name
+            )
         }
         guard leads(to: inverse.entity) else {
             throw modelError(
-                "\(entity.name).\(name) leads to \(destination.name), but its inverse \(inverse.name) belongs to "
-                    + "\(inverse.entity.name)", entity: entity.name, key: name)
+                "\(entity.name).\(name) has the destination \(destination.name), but its inverse \"\(inverse.name)\" "
+                    + "belongs to \(inverse.entity.name)", entity: entity.name, key: name)
         }
     }
 }

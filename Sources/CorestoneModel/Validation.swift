@@ -71,15 +71,15 @@ extension Attribute {
         try change {
             guard let codes = type.boundCodes else {
                 throw modelError(
-                    "\(entity.name).\(name) is \(type.displayName), which has no minimum or maximum; only numbers, dates "
-                        + "and strings (their lengths) do", entity: entity.name, key: name)
+                    "\(entity.name).\(name) is \(type.displayName), but only numbers, dates and strings (by length) can have "
+                        + "a minimum or maximum", entity: entity.name, key: name)
             }
             let bounds = try [(least, true), (greatest, false)].compactMap { value, isLeast in
                 try value.map { (value: try acceptBound($0), isLeast: isLeast) }
             }
             if bounds.count == 2, let order = bounds[0].value.ordered(against: bounds[1].value), order > 0 {
                 throw modelError(
-                    "\(entity.name).\(name): the minimum is above the maximum", entity: entity.name, key: name)
+                    "the minimum of \(entity.name).\(name) is greater than its maximum", entity: entity.name, key: name)
             }
             replaceRules(
                 of: [codes.least, codes.greatest],
@@ -105,7 +105,7 @@ extension Attribute {
         guard type == .string else { return try accept(value) }
         guard case .int(let length) = value, length >= 0 else {
             throw modelError(
-                "\(entity.name).\(name) is a string: its bounds are lengths, whole numbers from 0",
+                "\(entity.name).\(name) is a string, so its bounds are lengths and must be integers from 0",
                 entity: entity.name, key: name)
         }
         return value
@@ -117,8 +117,8 @@ extension Attribute {
         try change {
             guard type == .string else {
                 throw modelError(
-                    "\(entity.name).\(name) is \(type.displayName); only a string has a pattern", entity: entity.name,
-                    key: name)
+                    "\(entity.name).\(name) is \(type.displayName), but only a string can have a pattern",
+                    entity: entity.name, key: name)
             }
             let rule = pattern.map { ValidationRule.pattern($0) }
             // Evaluated once, so that a pattern that is none is refused here and not at the first save.

@@ -76,7 +76,7 @@ struct JSONTransformer: PlainDataTransformer {
     func bytes(for value: Any) throws -> Bytes {
         guard let value = value as? PropertyValue else {
             throw CoreError(
-                .typeMismatch, "the transformer takes plain data (a PropertyValue), not a \(type(of: value))")
+                .typeMismatch, "the transformer takes a PropertyValue, not a value of type \(type(of: value))")
         }
         try requireJSON(value)
         return Bytes(Array(JSONText(plain: value).text.utf8))
@@ -90,7 +90,7 @@ struct JSONTransformer: PlainDataTransformer {
         case .double(let number) where number.isFinite: break
         case .array(let values): try values.forEach(requireJSON)
         case .dictionary(let entries): try entries.values.forEach(requireJSON)
-        default: throw CoreError(.typeMismatch, "JSON cannot represent a \(value.kindName)")
+        default: throw CoreError(.typeMismatch, "JSON cannot represent \(value.kindPhrase)")
         }
     }
 }
@@ -101,7 +101,8 @@ private struct FunctionTransformer<Value>: ValueTransformer {
 
     func bytes(for value: Any) throws -> Bytes {
         guard let value = value as? Value else {
-            throw CoreError(.typeMismatch, "the transformer takes a \(Value.self), not a \(type(of: value))")
+            throw CoreError(
+                .typeMismatch, "the transformer takes a value of type \(Value.self), not \(type(of: value))")
         }
         return try transform(value)
     }

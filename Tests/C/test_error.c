@@ -66,7 +66,8 @@ static void a_message_is_no_command_and_no_line_of_a_log(void) {
     cst_entity *entity = NULL;
     OK(cst_model_new(&model, E));
     CHECK_STATUS(CST_E_MODEL, cst_model_add_entity(model, text("a\nb\x1b[2J\xc2\x9b\x7f"), &entity, E));
-    CHECK_TEXT("\"a⏎b␛[2J\\u{9B}␡\" cannot name an entity: use letters, digits and underscores, no digit first",
+    CHECK_TEXT("\"a⏎b␛[2J\\u{9B}␡\" is not a valid name for an entity; use letters, digits and underscores, without a "
+               "leading digit",
                cst_error_message(check_error()));
     CHECK_TEXT("a\nb\x1b[2J\xc2\x9b\x7f", cst_error_key(check_error()));
     OK(cst_release(model));

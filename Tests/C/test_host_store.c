@@ -522,7 +522,7 @@ static void nonsense_is_refused(void) {
     const struct {
         enum keeper_mischief mischief;
         const char *words;
-    } rows[] = {{KEEPER_WRONG_TYPE, "Employee.number takes Integer 64, not string"},
+    } rows[] = {{KEEPER_WRONG_TYPE, "Employee.number takes Integer 64, not a string"},
                 {KEEPER_WRONG_ENTITY, "does not inherit from"},
                 {KEEPER_NULL_REFERENCE, "is null; give an integer"},
                 {KEEPER_REENTERS, "callback of its own"},

@@ -241,7 +241,7 @@ static void a_model_refuses_conditions_that_make_no_sense(void) {
 
     begin(&r);
     CHECK_STATUS(CST_E_MODEL, cst_attribute_set_bounds(r.process_id, &two, &one, E));
-    CHECK_CONTAINS("minimum is above the maximum", cst_error_message(check_error()));
+    CHECK_CONTAINS("is greater than its maximum", cst_error_message(check_error()));
     cst_release(r.model);
 
     begin(&r);

@@ -76,8 +76,8 @@ final class ArchivableClassTests: XCTestCase {
         XCTAssertEqual(error?.status, .typeMismatch)
         XCTAssertEqual(
             error?.message,
-            "the transformer takes plain data (a PropertyValue) and objects of registered classes, not a Colour; "
-                + "register its class with ArchivableClasses, or give the attribute a transformer")
+            "the transformer takes a PropertyValue or an object of a registered class, not a value of type Colour; "
+                + "register the class with ArchivableClasses, or set another transformer")
     }
 
     func testATypeUnderASecondNameIsArchivedUnderThat() throws {
@@ -137,7 +137,7 @@ final class ArchivableClassTests: XCTestCase {
             object: { _ in throw CoreError(.validation, "no such colour") })
         let writing = failure { _ = try archived(Colour()) }
         XCTAssertEqual(writing?.status, .callback)
-        XCTAssertEqual(writing?.message, "the functions of the class ModelColour failed: Failure()")
+        XCTAssertEqual(writing?.message, "a function registered for the class \"ModelColour\" failed: Failure()")
         XCTAssertEqual(failure { _ = try restored(object("ModelColour", [:])) }?.message, "no such colour")
     }
 
@@ -148,7 +148,7 @@ final class ArchivableClassTests: XCTestCase {
         XCTAssertNoThrow(try ArchivableClasses.archived(nested(128)))
         let error = failure { _ = try ArchivableClasses.archived(nested(129)) }
         XCTAssertEqual(error?.status, .unsupported)
-        XCTAssertEqual(error?.message, "the value is nested more than 128 deep")
+        XCTAssertEqual(error?.message, "the value is nested more than 128 levels deep, which is the limit")
     }
 
     // MARK: - The class that a model names
@@ -236,12 +236,12 @@ final class ArchivableClassTests: XCTestCase {
             for value in [wrong, .array([wrong]), .dictionary(["k": .array([wrong])])] {
                 let error = failure { _ = try transformer.bytes(for: value) }
                 XCTAssertEqual(error?.status, .typeMismatch)
-                XCTAssertEqual(error?.message, "JSON cannot represent a \(wrong.kindName)")
+                XCTAssertEqual(error?.message, "JSON cannot represent \(wrong.kindPhrase)")
             }
         }
         XCTAssertEqual(
             failure { _ = try transformer.bytes(for: "text") }?.message,
-            "the transformer takes plain data (a PropertyValue), not a String")
+            "the transformer takes a PropertyValue, not a value of type String")
     }
 
     func testAFunctionHidesTheBuiltInTransformerOfItsName() throws {
@@ -257,7 +257,7 @@ final class ArchivableClassTests: XCTestCase {
         XCTAssertEqual(try transformer.value(for: Bytes([2, 0x62])) as? String, "b")
         let error = failure { _ = try transformer.bytes(for: 3) }
         XCTAssertEqual(error?.status, .typeMismatch)
-        XCTAssertEqual(error?.message, "the transformer takes a String, not a Int")
+        XCTAssertEqual(error?.message, "the transformer takes a value of type String, not Int")
         XCTAssertTrue(ValueTransformers.unregister("JSON"))
         XCTAssertFalse(ValueTransformers.unregister("JSON"))
         XCTAssertEqual(

@@ -79,7 +79,7 @@ final class ArchiveWritingTests: XCTestCase {
         }
         XCTAssertThrowsError(try decodeArchive(bomb)) { XCTAssert("\($0)".contains("1000000 values"), "\($0)") }
         let deep = (0..<200).reduce(PropertyValue.int(1)) { inner, _ in .array([inner]) }
-        XCTAssertThrowsError(try encodeArchive(deep)) { XCTAssert("\($0)".contains("128 deep"), "\($0)") }
+        XCTAssertThrowsError(try encodeArchive(deep)) { XCTAssert("\($0)".contains("128 levels deep"), "\($0)") }
     }
 
     func testEveryTagOfJSON() throws {

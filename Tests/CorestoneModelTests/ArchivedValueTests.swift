@@ -95,8 +95,8 @@ final class ArchivedValueTests: XCTestCase {
             XCTAssertThrowsError(try value(name, fields), name) {
                 XCTAssertEqual(
                     ($0 as? CoreError)?.message,
-                    "the archive holds an object of class \(name), whose content is unknown; decode its bytes where "
-                        + "its classes are known")
+                    "the archive contains an object of class \"\(name)\" with unknown content; decode its bytes in the "
+                        + "application")
             }
         }
     }
@@ -146,7 +146,7 @@ final class ArchivedValueTests: XCTestCase {
         }
         XCTAssertThrowsError(try decodeArchive(odd)) {
             XCTAssertEqual(($0 as? CoreError)?.status, .storeCorrupt)
-            XCTAssertEqual(($0 as? CoreError)?.message, "a dictionary in the archive has 2 keys and 1 values")
+            XCTAssertEqual(($0 as? CoreError)?.message, "a dictionary in the archive has 2 keys but 1 values")
         }
     }
 
@@ -184,16 +184,17 @@ final class ArchivedValueTests: XCTestCase {
                 return (error as? CoreError)?.message ?? ""
             }
         }
-        let remedy = "; decode its bytes where its classes are known"
+        let remedy = "; decode its bytes in the application"
         XCTAssertEqual(
             message(try archive(NSDictionary(object: "a", forKey: NSNumber(value: 1)))),
-            "the archive holds a dictionary with a key that is a number, not a string\(remedy)")
+            "the archive contains a dictionary with a number as a key instead of a string\(remedy)")
         XCTAssertEqual(
             message(try archive(NSDictionary(object: "a", forKey: NSDate()))),
-            "the archive holds a dictionary with a key that is of class NSDate, not a string\(remedy)")
+            "the archive contains a dictionary with an object of class \"NSDate\" as a key instead of a string\(remedy)"
+        )
         XCTAssertEqual(
             message(try archive(NSURL(string: "b", relativeTo: URL(string: "https://example.org/a"))!)),
-            "the archive holds an object of class NSURL, whose content is unknown\(remedy)")
+            "the archive contains an object of class \"NSURL\" with unknown content\(remedy)")
         let noNumber = KeyedArchiver().archive { archiver in
             archiver.add(
                 .init("NSDecimalNumber"),
@@ -204,13 +205,13 @@ final class ArchivedValueTests: XCTestCase {
         }
         XCTAssertEqual(
             message(noNumber),
-            "the archive holds an object of class NSDecimalNumber, whose content is unknown\(remedy)")
+            "the archive contains an object of class \"NSDecimalNumber\" with unknown content\(remedy)")
         XCTAssertEqual(
             message([4, 11] + Array("streamtyped".utf8) + [0x81, 0xe8, 3]),
-            "the archive is a typed stream of NSArchiver, which keyed archives have replaced\(remedy)")
+            "the archive is a typed stream of NSArchiver, not a keyed archive\(remedy)")
         XCTAssertEqual(
             message(KeyedArchiver().archive { $0.add(.array([])) }),
-            "the archive holds a value without a class\(remedy)")
+            "the archive contains a value without a class\(remedy)")
     }
 
     func testSharedTextIsBounded() throws {
@@ -232,7 +233,7 @@ final class ArchivedValueTests: XCTestCase {
             #"[{"$object": {"class": "UIColor", "fields": {"UIRed": 1.0}}}]"#)
         let numbered = try archive(NSDictionary(object: "a", forKey: NSNumber(value: 1)))
         XCTAssertThrowsError(try decodeArchive(numbered)) {
-            XCTAssert("\($0)".contains("a number, not a string"), "\($0)")
+            XCTAssert("\($0)".contains("a number as a key instead of a string"), "\($0)")
         }
     }
 

@@ -61,7 +61,7 @@ final class AttributeValueTests: XCTestCase {
                     XCTAssertEqual([error?.entity, error?.key], ["E", "a"])
                     XCTAssertEqual(error?.value, value)
                     XCTAssertEqual(
-                        error?.message, "E.a takes \(type.displayName), not \(value.kindName)", "\(type) \(value)")
+                        error?.message, "E.a takes \(type.displayName), not \(value.kindPhrase)", "\(type) \(value)")
                 }
             }
             withExtendedLifetime(model) {}
@@ -114,7 +114,7 @@ final class AttributeValueTests: XCTestCase {
                     XCTAssertEqual([error?.entity, error?.key], ["E", "a"])
                     XCTAssertEqual(
                         error?.message,
-                        "E.a is \(type.displayName): \(number) is too \(word); the range is \(least) to \(greatest)")
+                        "E.a is \(type.displayName): \(number) is too \(word) for the range \(least) to \(greatest)")
                 }
             }
             withExtendedLifetime(model) {}
@@ -125,8 +125,8 @@ final class AttributeValueTests: XCTestCase {
         let (model, attribute) = try attribute(.integer16)
         let child = try model.addEntity(named: "Child")
         for (value, message) in [
-            (PropertyValue.string("x"), "Child.a takes Integer 16, not string"),
-            (.int(70_000), "Child.a is Integer 16: 70000 is too large; the range is -32768 to 32767"),
+            (PropertyValue.string("x"), "Child.a takes Integer 16, not a string"),
+            (.int(70_000), "Child.a is Integer 16: 70000 is too large for the range -32768 to 32767"),
         ] {
             let error = failure { _ = try attribute.accept(value, for: child) }
             XCTAssertEqual(error?.entity, "Child")
@@ -159,7 +159,7 @@ final class AttributeValueTests: XCTestCase {
         XCTAssertEqual(unknown?.message, "E.a has no element \"X\"; did you mean \"x\"?")
         let deep = failure { _ = try place.accept(.dictionary(["more": .dictionary(["word": .int(1)])])) }
         XCTAssertEqual([deep?.entity, deep?.key], ["E", "a.more.word"])
-        XCTAssertEqual(deep?.message, "E.a.more.word takes String, not integer (1)")
+        XCTAssertEqual(deep?.message, "E.a.more.word takes String, not an integer (1)")
         withExtendedLifetime(model) {}
     }
 
@@ -203,12 +203,12 @@ final class AttributeValueTests: XCTestCase {
     func testNamesOfElements() throws {
         let (model, place) = try place()
         let error = failure { try model.edit { _ = try place.addElement(named: "x", type: .date) } }
-        XCTAssertEqual(error?.message, "E.a already has an element x")
+        XCTAssertEqual(error?.message, "E.a already has an element \"x\"; choose another name")
         XCTAssertEqual([error?.entity, error?.key], ["E", "a"])
         let missing = failure { try model.edit { try place.removeElement(named: "y") } }
-        XCTAssertEqual(missing?.message, "E.a has no element y")
+        XCTAssertEqual(missing?.message, "E.a has no element \"y\"")
         let twin = failure { try place.elements[0].rename(to: "more") }
-        XCTAssertEqual(twin?.message, "E.a already has an element more")
+        XCTAssertEqual(twin?.message, "E.a already has an element \"more\"; choose another name")
         try place.elements[0].rename(to: "y")
         XCTAssertEqual(place.leaves[0].path, "a.y")
         try place.rename(to: "b")
@@ -263,7 +263,8 @@ final class AttributeValueTests: XCTestCase {
             XCTAssertEqual(error?.status, .typeMismatch, "\(type)")
             XCTAssertEqual([error?.entity, error?.key], ["E", "a"])
             XCTAssertEqual(error?.value, .string(text))
-            XCTAssertEqual(error?.message, "E.a is \(type.displayName), but the given text is not a valid value")
+            XCTAssertEqual(
+                error?.message, "E.a takes \(type.displayName), but the text cannot be converted to this type")
             withExtendedLifetime(model) {}
         }
         let (model, small) = try attribute(.integer16)
@@ -337,14 +338,14 @@ final class AttributeValueTests: XCTestCase {
             XCTAssertEqual([error?.entity, error?.key], ["E", "a"])
             XCTAssertEqual(
                 error?.message,
-                "E.a is \(type.displayName), which has no minimum or maximum; only numbers, dates and strings (their "
-                    + "lengths) do")
+                "E.a is \(type.displayName), but only numbers, dates and strings (by length) can have a minimum or "
+                    + "maximum")
             withExtendedLifetime(model) {}
         }
         let (first, number) = try attribute(.integer16)
         XCTAssertEqual(
             failure { try number.setBounds(least: .int(5), greatest: .int(4)) }?.message,
-            "E.a: the minimum is above the maximum")
+            "the minimum of E.a is greater than its maximum")
         XCTAssertEqual(number.validationRules, [])
         let (second, text) = try attribute(.string)
         try text.setBounds(least: .int(0), greatest: nil)
@@ -352,7 +353,7 @@ final class AttributeValueTests: XCTestCase {
             let (model, text) = try attribute(.string)
             XCTAssertEqual(
                 failure { try text.setBounds(least: nil, greatest: bound) }?.message,
-                "E.a is a string: its bounds are lengths, whole numbers from 0")
+                "E.a is a string, so its bounds are lengths and must be integers from 0")
             withExtendedLifetime(model) {}
         }
         withExtendedLifetime((first, second)) {}
@@ -370,7 +371,7 @@ final class AttributeValueTests: XCTestCase {
         let (other, number) = try attribute(.integer16)
         let error = failure { try number.setPattern("a") }
         XCTAssertEqual(error?.status, .model)
-        XCTAssertEqual(error?.message, "E.a is Integer 16; only a string has a pattern")
+        XCTAssertEqual(error?.message, "E.a is Integer 16, but only a string can have a pattern")
         withExtendedLifetime((model, other)) {}
     }
 }

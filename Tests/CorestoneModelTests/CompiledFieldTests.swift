@@ -228,7 +228,8 @@ final class CompiledFieldTests: XCTestCase {
                     XCTAssertEqual(error?.value, value)
                     XCTAssertEqual(
                         error?.message,
-                        "the column c is \(type.displayName), but its expression returns a \(value.kindName)")
+                        "the column \"c\" has the type \(type.displayName), but its expression returns "
+                            + value.kindPhrase)
                 }
             }
         }
@@ -246,11 +247,11 @@ final class CompiledFieldTests: XCTestCase {
         try model.freeze()
         for (text, filter, obstacle) in [
             ("name", nil, nil), ("items.name", nil, nil), ("items.@count", nil, nil), ("items", "name != nil", nil),
-            ("nmae", nil, "which names nmae, but E has no such property; did you mean name?"),
-            ("items.zzzzzz", nil, "which names zzzzzz, but Base has no such property"),
+            ("nmae", nil, "which refers to the unknown property \"nmae\" of E (did you mean \"name\"?)"),
+            ("items.zzzzzz", nil, "which refers to the unknown property \"zzzzzz\" of Base"),
             (
                 "items.@sum.name", nil,
-                "whose operator @sum is intermediate: an operator is the last component, as in items.name.@sum"
+                "whose operator @sum must be the last component of its key path, as in items.name.@sum"
             ),
         ] as [(String, String?, String?)] {
             let copy = try model.copy()

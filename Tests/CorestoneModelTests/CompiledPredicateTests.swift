@@ -101,7 +101,7 @@ final class CompiledPredicateTests: XCTestCase {
         let read = try Model(compiledModel: compiledModel(model))
         XCTAssertEqual(read.fetchRequestTemplates["t"], request)
         XCTAssertTrue(
-            model.extrapolations.contains { $0.text.hasPrefix("the fetch request template t: how a compiled") })
+            model.extrapolations.contains { $0.text.hasPrefix("the fetch request template \"t\": the compiled form") })
     }
 
     /// An index over an expression stays one, so that a compiled model can be used.
@@ -124,7 +124,7 @@ final class CompiledPredicateTests: XCTestCase {
         XCTAssertEqual(indexes.map { $0.partialPredicate?.text }, Array(repeating: "name[FIRST] != nil", count: 2))
         XCTAssertEqual(
             model.extrapolations.map(\.text).first,
-            "the index e0: how a compiled model holds TERNARY, an index in brackets is not confirmed")
+            "the index \"e0\": the compiled form of TERNARY, an index in brackets is not confirmed")
     }
 
     // MARK: - What cannot be compiled
@@ -146,7 +146,7 @@ final class CompiledPredicateTests: XCTestCase {
         XCTAssertEqual(unreadable.key, "t")
         XCTAssertEqual(unreadable.predicate, "name ==")
         XCTAssertTrue(
-            unreadable.message.hasPrefix("the fetch request template t cannot be compiled"), unreadable.message)
+            unreadable.message.hasPrefix("the fetch request template \"t\" cannot be compiled"), unreadable.message)
         let rule = try XCTUnwrap(
             try refusal { model in
                 try model.entity(named: "Person")?.ownAttributes[0].addValidation(
@@ -154,7 +154,8 @@ final class CompiledPredicateTests: XCTestCase {
             })
         XCTAssertEqual(rule.status, .model)
         XCTAssertEqual(rule.key, "name")
-        XCTAssertTrue(rule.message.hasPrefix("a condition of Person.name cannot be compiled"), rule.message)
+        XCTAssertTrue(
+            rule.message.hasPrefix("a validation predicate of Person.name cannot be compiled"), rule.message)
         let long = PropertyValue.array((0..<20_000).map { .int($0) })
         let list = try XCTUnwrap(
             try refusal {

@@ -84,7 +84,8 @@ final class FetchRequestArchiveTests: XCTestCase {
                     XCTAssertThrowsError(try read()) {
                         XCTAssertEqual(($0 as? CoreError)?.status, .storeCorrupt)
                         XCTAssertEqual(
-                            ($0 as? CoreError)?.message, "the request in it has more than 1000 columns")
+                            ($0 as? CoreError)?.message,
+                            "the archived fetch request has more than 1000 columns, which is the limit")
                     }
                 }
             }
@@ -94,7 +95,7 @@ final class FetchRequestArchiveTests: XCTestCase {
     func testWhatIsNoRequest() throws {
         XCTAssertThrowsError(try FetchRequestArchive(try encodeArchive(.int(1)))) {
             XCTAssertEqual(($0 as? CoreError)?.status, .storeCorrupt)
-            XCTAssertEqual(($0 as? CoreError)?.message, "its root is not a fetch request")
+            XCTAssertEqual(($0 as? CoreError)?.message, "the root of the archive is not a fetch request")
         }
         XCTAssertThrowsError(try FetchRequestArchive([])) {
             XCTAssertEqual(($0 as? CoreError)?.status, .storeCorrupt)

@@ -222,7 +222,7 @@ final class ForeignArchiveTests: XCTestCase {
                         )
                     ]
                 }
-            }, "E.r leads to nothing, which is not an entity of the model")
+            }, "E.r does not have a destination")
         XCTAssertEqual(
             message {
                 _ = try compiled { archiver in
@@ -230,7 +230,7 @@ final class ForeignArchiveTests: XCTestCase {
                         KeyedArchiver.ClassName("NSEntityDescription"), ["NSEntityName": archiver.string("Gone")])
                     return [("E", ["NSSuperentity": gone])]
                 }
-            }, "E inherits from Gone, which is not an entity of the model")
+            }, "E inherits from \"Gone\", which is not an entity of the model")
         XCTAssertEqual(
             message { _ = try Model(compiledModel: try encodeArchive(.int(1))) },
             "the keyed archive does not contain a managed object model")

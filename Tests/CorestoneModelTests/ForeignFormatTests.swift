@@ -52,7 +52,7 @@ final class ForeignFormatTests: XCTestCase {
             let message = (error as? CoreError)?.message ?? ""
             XCTAssertEqual((error as? CoreError)?.status, .predicateSyntax)
             XCTAssert(message.contains("<archived XYFooBPredicate"), message)
-            XCTAssert(message.contains("of an unknown class"), message)
+            XCTAssert(message.contains("it contains the unknown class"), message)
         }
     }
 
@@ -62,6 +62,6 @@ final class ForeignFormatTests: XCTestCase {
         XCTAssertEqual(findings.count, 3, "\(findings)")
         let losses = model.sourceLosses.joined(separator: "; ")
         XCTAssert(losses.contains("the predicate <archived XYFooBPredicate"), losses)
-        XCTAssert(losses.contains("the archived index byName of Person"), losses)
+        XCTAssert(losses.contains("the archived index \"byName\" of Person"), losses)
     }
 }

@@ -47,7 +47,7 @@ final class HostileArchiveTests: XCTestCase {
                         ["NSEntityName": archiver.string(name), "NSSuperentity": .uid(parent)])
                 }
                 return [("A", .uid(a)), ("B", .uid(b))]
-            }, "B cannot inherit from A, which inherits from it")
+            }, "B cannot inherit from A: the inheritance would be circular")
     }
 
     func testObjectsThatContainThemselves() {
@@ -98,7 +98,7 @@ final class HostileArchiveTests: XCTestCase {
                     ClassName("NSFetchIndexDescription"),
                     ["NSIndexName": archiver.string("i"), "NSPartialIndexPredicate": predicate])
                 return [("A", entity(archiver, "A", ["NSFetchIndexDescriptions": archiver.array([index])]))]
-            }, "a predicate in it has more than 10000 parts")
+            }, "an archived predicate has more than 10000 parts, which is the limit")
     }
 
     func testPredicatesInACircleAreBounded() {
@@ -116,7 +116,7 @@ final class HostileArchiveTests: XCTestCase {
                         "NSValidationWarnings": archiver.array([archiver.string("w")]),
                     ])
                 return [("A", entity(archiver, "A", ["NSProperties": archiver.dictionary([attribute])]))]
-            }, "a predicate in it is nested more than 700 deep")
+            }, "an archived predicate is nested more than 700 levels deep, which is the limit")
     }
 
     /// A hundred entities that share a list of four thousand properties.
@@ -126,7 +126,7 @@ final class HostileArchiveTests: XCTestCase {
             let properties = archiver.dictionary((0..<4000).map { ("a\($0)", attribute) })
             return (0..<100).map { ("E\($0)", entity(archiver, "E\($0)", ["NSProperties": properties])) }
         }
-        XCTAssertEqual(message, "the model has more than 250000 properties")
+        XCTAssertEqual(message, "the model has more than 250000 properties, which is the limit")
     }
 
     func testAModelThatExpandsWithoutEndIsRefused() throws {

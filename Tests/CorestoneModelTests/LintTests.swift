@@ -124,7 +124,9 @@ final class LintTests: XCTestCase {
         let built = try model.copy()
         try built.requireEntity(named: "A").addIndex(
             FetchIndex(name: "own", elements: [.init(property: "name", collation: .rTree)]))
-        XCTAssertThrowsError(try built.freeze()) { XCTAssert("\($0)".contains("own of A is over A.name"), "\($0)") }
+        XCTAssertThrowsError(try built.freeze()) {
+            XCTAssert("\($0)".contains("the R-tree index \"own\" of A contains A.name"), "\($0)")
+        }
     }
 
     func testRequests() throws {
@@ -189,9 +191,9 @@ final class LintTests: XCTestCase {
             [
                 LintFinding(
                     rule: .requiredWithoutDefault, severity: .note, entity: "A", key: "needed",
-                    message: "A.needed is required and has no default value",
+                    message: "A.needed is required but does not have a default value",
                     remedy:
-                        "give it a default, or make it optional: a migration has no value for existing rows")
+                        "set a default value, or make it optional: a migration needs a value for existing rows")
             ])
     }
 
@@ -255,9 +257,9 @@ final class LintTests: XCTestCase {
         XCTAssertEqual(
             model.lint().map(\.message),
             [
-                "the fetch request t names A.passing, which is transient and cannot be evaluated by a store",
-                "the fetch request t names nmae, but there is no nmae",
-                "the fetch request t names c, but there is no c",
+                "the fetch request \"t\" uses A.passing, which is transient and not stored",
+                "the fetch request \"t\" uses the key path \"nmae\" with the unknown property \"nmae\"",
+                "the fetch request \"t\" uses the key path \"c\" with the unknown property \"c\"",
             ])
         XCTAssertEqual(model.lint().map(\.entity), ["A", "A", "A"])
     }

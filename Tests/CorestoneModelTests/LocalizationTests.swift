@@ -104,7 +104,7 @@ final class LocalizationTests: FolderTestCase {
         for (text, line) in [("\n\nk = \"\\ud83dx\";", 3), ("a = b;\nk = ;", 2), ("k", 1)] {
             XCTAssertThrowsError(try decodeStringsFile(Array(text.utf8)), text) {
                 XCTAssertEqual(($0 as? CoreError)?.status, .storeCorrupt)
-                XCTAssertEqual(($0 as? CoreError)?.message.hasSuffix("in line \(line)"), true, "\($0)")
+                XCTAssertEqual(($0 as? CoreError)?.message.hasSuffix("(in line \(line))"), true, "\($0)")
             }
         }
         XCTAssertEqual(

@@ -30,16 +30,18 @@ final class ModelDraftTests: FolderTestCase {
         XCTAssertEqual(
             model.draftProblems.map(\.message),
             [
-                "A.tensor has the unknown attribute type \"Tensor\"", "A already has a property fine",
-                "the fetched property A.empty has no fetch request",
-                "\"1\" cannot name an entity: use letters, digits and underscores, no digit first",
-                "A inherits from Gone, which is not an entity of the model; add it, or let A inherit from another one",
-                "A.lost leads to Gone, which is not an entity of the model",
-                "A.open leads to nothing, which is not an entity of the model",
-                "A.place has the composite type Nowhere, which the model does not define",
-                "B.fine repeats a property that B inherits; remove one of them",
-                "A.untyped has no type, which is valid for a transient attribute only",
-                "the index i of A names \"missing\", which is not a property of it",
+                "A.tensor has the unknown attribute type \"Tensor\"",
+                "A already has a property \"fine\"; choose another name",
+                "the fetched property A.empty does not have a fetch request",
+                "\"1\" is not a valid name for an entity; use letters, digits and underscores, without a leading digit",
+                "A inherits from \"Gone\", which is not an entity of the model; add the entity, or set another parent",
+                "A.lost has the destination \"Gone\", which is not an entity of the model",
+                "A.open does not have a destination",
+                "A.place has the composite type \"Nowhere\", which is not defined in the model",
+                "B.fine has the name of an inherited property; rename or remove it",
+                "A.untyped has the type Undefined, which only a transient attribute can have; set another type, or make it "
+                    + "transient",
+                "the index \"i\" of A refers to the unknown property \"missing\"",
             ])
         XCTAssertTrue(model.isFrozen)
         let (a, b) = (try model.requireEntity(named: "A"), try model.requireEntity(named: "B"))
@@ -83,8 +85,8 @@ final class ModelDraftTests: FolderTestCase {
         XCTAssertEqual(try draft(text(1000)).draftProblems.count, 1000)
         XCTAssertEqual(
             message(.model) { _ = try draft(text(1001)) },
-            "\(path("contents")) cannot be read as a model: A1000 inherits from Gone, which is not an entity of the model; add "
-                + "it, or let A1000 inherit from another one")
+            "\(path("contents")) cannot be read as a model: A1000 inherits from \"Gone\", which is not an entity of the model; "
+                + "add the entity, or set another parent")
     }
 
     // MARK: - Paths

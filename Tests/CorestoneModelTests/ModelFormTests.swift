@@ -455,7 +455,10 @@ final class ModelFormTests: XCTestCase {
         }
         XCTAssertEqual(
             model.sourceLosses,
-            ["the order of the fetch request t", "the prefetched relationships of the fetch request t"])
+            [
+                "the sort descriptors of the fetch request \"t\"",
+                "the prefetched relationships of the fetch request \"t\"",
+            ])
     }
 
     func testFlagsOfFetchedProperties() throws {

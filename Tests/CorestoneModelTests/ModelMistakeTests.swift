@@ -42,19 +42,20 @@ final class ModelMistakeTests: XCTestCase {
             XCTAssertFalse(isIdentifier(name), name)
         }
         check(
-            "\"1a\" cannot name a property: use letters, digits and underscores, no digit first", key: "1a"
+            "\"1a\" is not a valid name for a property; use letters, digits and underscores, without a leading digit",
+            key: "1a"
         ) { try $1.addAttribute(named: "1a", type: .string) }
         check(
-            "\"b c\" cannot name an entity: use letters, digits and underscores, no digit first", entity: nil,
-            key: "b c"
+            "\"b c\" is not a valid name for an entity; use letters, digits and underscores, without a leading digit",
+            entity: nil, key: "b c"
         ) { model, _ in try model.addEntity(named: "b c") }
-        check("the model already has an entity E; choose another name") { model, _ in
+        check("the model already has an entity \"E\"; choose another name") { model, _ in
             try model.addEntity(named: "E")
         }
         for add: (Entity) throws -> Void in [
             { try $0.addAttribute(named: "a", type: .date) }, { try $0.addRelationship(named: "a", destination: $0) },
             { try $0.addFetchedProperty(named: "a", fetchRequest: FetchRequestTemplate(entityName: "E")) },
-        ] { check("E already has a property a", key: "a") { try add($1) } }
+        ] { check("E already has a property \"a\"; choose another name", key: "a") { try add($1) } }
     }
 
     func testRelationshipsThatCannotBe() {
@@ -69,7 +70,7 @@ final class ModelMistakeTests: XCTestCase {
                 .setCounts(minimum: 0, maximum: 1)
         }
         let other = Model()
-        check("F, the destination of E.r, does not belong to this model", key: "r") {
+        check("F, the destination of E.r, does not belong to the model of E", key: "r") {
             try $1.addRelationship(named: "r", destination: try other.addEntity(named: "F"))
         }
         check("F.s does not belong to the model of E.r", key: "r") {
@@ -78,13 +79,15 @@ final class ModelMistakeTests: XCTestCase {
             try $1.addRelationship(named: "r", destination: $1).setInverse(stranger)
         }
         check("F does not belong to the model of E") { try $1.setParent(try other.requireEntity(named: "F")) }
-        check("E cannot inherit from E, which inherits from it") { try $1.setParent($1) }
-        check("E.r has the inverse F.s, which leads to F instead of E", key: "r") { model, entity in
+        check("E cannot inherit from E: the inheritance would be circular") { try $1.setParent($1) }
+        check(
+            "E.r has the inverse F.s, but the destination of the inverse is F instead of E", key: "r"
+        ) { model, entity in
             let f = try model.addEntity(named: "F")
             let back = try f.addRelationship(named: "s", destination: f)
             try entity.addRelationship(named: "r", destination: f).setInverse(back)
         }
-        check("E.r leads to E, but its inverse s belongs to F", key: "r") { model, entity in
+        check("E.r has the destination E, but its inverse \"s\" belongs to F", key: "r") { model, entity in
             let f = try model.addEntity(named: "F")
             let back = try f.addRelationship(named: "s", destination: entity)
             try entity.addRelationship(named: "r", destination: entity).setInverse(back)
@@ -126,32 +129,34 @@ final class ModelMistakeTests: XCTestCase {
         func add(_ elements: [FetchIndex.Element], _ name: String = "i") -> (Model, Entity) throws -> Void {
             { try $1.addIndex(FetchIndex(name: name, elements: elements)) }
         }
-        check("the index i of E names \"b\", which is not a property of it", key: "b", add([.init(property: "b")]))
+        check("the index \"i\" of E refers to the unknown property \"b\"", key: "b", add([.init(property: "b")]))
         check(
-            "the index i of E names \"t\", which has no column: it is transient or to-many", key: "t"
+            "the index \"i\" of E contains \"t\", which does not have a column because it is transient or to-many",
+            key: "t"
         ) {
             try $1.addAttribute(named: "t", type: .string, isTransient: true)
             try $1.addIndex(FetchIndex(name: "i", elements: [.init(property: "a"), .init(property: "t")]))
         }
         check(
-            "the index i of E names \"place\", which is composite; name elements of it: place.x, place.y", key: "place"
+            "the index \"i\" of E contains the composite attribute \"place\"; use its elements: place.x, place.y",
+            key: "place"
         ) {
             let place = try $1.addAttribute(named: "place", type: .composite)
             for name in ["x", "y"] { try place.addElement(named: name, type: .double) }
             try $1.addIndex(FetchIndex(name: "i", elements: [.init(property: "place")]))
         }
         check(
-            "the index i of E mixes R-tree elements with others; make two indexes",
+            "the index \"i\" of E mixes R-tree and binary elements; create two indexes",
             add([.init(property: "a"), .init(property: "a", collation: .rTree)]))
-        check("E already has an index i; choose another name", key: "i") {
+        check("E already has an index \"i\"; choose another name", key: "i") {
             for _ in 0..<2 { try $1.addIndex(FetchIndex(name: "i", elements: [.init(property: "a")])) }
         }
         check(
-            "\"a b\" cannot name an R-tree index: use letters, digits and underscores, no digit first", key: "a b",
-            add([.init(property: "a", collation: .rTree)], "a b"))
+            "\"a b\" is not a valid name for an R-tree index; use letters, digits and underscores, without a leading digit",
+            key: "a b", add([.init(property: "a", collation: .rTree)], "a b"))
         check(
-            "the R-tree index i of E is over E.a, which is String; an R-tree holds numbers, Booleans and dates: use a "
-                + "binary index", key: "a", add([.init(property: "a", collation: .rTree)]))
+            "the R-tree index \"i\" of E contains E.a (String), but takes numbers, Booleans and dates only; use a binary "
+                + "index", key: "a", add([.init(property: "a", collation: .rTree)]))
         for (name, isRefused) in [
             ("", true), (String(repeating: "x", count: 1000), false), (String(repeating: "x", count: 1001), true),
             ("a\u{1F}", true), ("a b", false),
@@ -161,12 +166,17 @@ final class ModelMistakeTests: XCTestCase {
     }
 
     func testConstraintsThatCannotBe() {
-        check("a unique constraint of E names no attribute") { try $1.addUniqueConstraint([]) }
-        check("a unique constraint of E names \"b\", which is not a property of it", key: "b") {
+        check("a unique constraint of E is empty; add an attribute to it, or remove it") {
+            try $1.addUniqueConstraint([])
+        }
+        check("a unique constraint of E refers to the unknown property \"b\"", key: "b") {
             try $1.addUniqueConstraint(["a"])
             try $1.addUniqueConstraint(["a", "b"])
         }
-        check("a unique constraint of E names \"r\", which has no column: it is transient or to-many", key: "r") {
+        check(
+            "a unique constraint of E contains \"r\", which does not have a column because it is transient or to-many",
+            key: "r"
+        ) {
             try $1.addRelationship(named: "r", destination: $1, isToMany: true)
             try $1.addUniqueConstraint(["r"])
         }
@@ -178,10 +188,11 @@ final class ModelMistakeTests: XCTestCase {
     }
 
     func testAttributesThatCannotBe() {
-        check("E.u has no type, which is valid for a transient attribute only", key: "u") {
+        let advice = "which only a transient attribute can have; set another type, or make it transient"
+        check("E.u has the type Undefined, \(advice)", key: "u") {
             try $1.addAttribute(named: "u", type: .undefined)
         }
-        check("E.o has the type Object ID, which is valid for a transient attribute only", key: "o") {
+        check("E.o has the type Object ID, \(advice)", key: "o") {
             try $1.addAttribute(named: "o", type: .objectID)
         }
         XCTAssertNil(
@@ -190,17 +201,19 @@ final class ModelMistakeTests: XCTestCase {
                 try $1.addAttribute(named: "o", type: .objectID, isTransient: true).setIgnoresChanges(true)
             })
         check(
-            "E.s is not transient, so its changes cannot be ignored", key: "s"
+            "E.s ignores changes but is not transient; make it transient, or track its changes", key: "s"
         ) { try $1.addAttribute(named: "s", type: .string).setIgnoresChanges(true) }
         check("E.p.x is an element of a composite attribute and cannot be derived", key: "p.x") {
             let element = try $1.addAttribute(named: "p", type: .composite).addElement(named: "x", type: .string)
             try element.setDerivation(Derivation(ExpressionText("a")))
         }
-        check("E.p.q is composite but has no elements", key: "p.q") {
+        check("E.p.q is composite but does not have elements; add an element", key: "p.q") {
             try $1.addAttribute(named: "p", type: .composite).addElement(named: "q", type: .composite)
         }
         for kind in 0..<3 {
-            check("Child.a repeats a property that Child inherits; remove one of them", entity: "Child", key: "a") {
+            check(
+                "Child.a has the name of an inherited property; rename or remove it", entity: "Child", key: "a"
+            ) {
                 let child = try $0.addEntity(named: "Child")
                 try child.setParent($1)
                 switch kind {
@@ -215,7 +228,7 @@ final class ModelMistakeTests: XCTestCase {
 
     func testTheNameOfTheWholeModelIsNoConfigurations() {
         check(
-            "\"Default\" is the name of the whole model; give the configuration another name",
+            "\"Default\" is the name of the configuration with all entities; choose another name",
             entity: nil
         ) { model, _ in try model.setConfiguration(ModelConfiguration(name: "Default", entityNames: ["E"])) }
     }
@@ -242,7 +255,7 @@ final class ModelMistakeTests: XCTestCase {
             ),
             (
                 failure { _ = try child.requireOwnProperty(named: "salary") },
-                "Manager has no property \"salary\" of its own; Person declares it", "Manager", "salary"
+                "Manager has no property \"salary\" of its own; use Person.salary", "Manager", "salary"
             ),
             (
                 failure { _ = try child.requireOwnProperty(named: "bonsu") },
@@ -264,7 +277,7 @@ final class ModelMistakeTests: XCTestCase {
         let entity = try model.addEntity(named: "E")
         XCTAssertNotNil(failure { try model.addEntity(named: "1") })
         let first = failure { try entity.setAbstract(true) }
-        XCTAssertEqual(first?.message.hasPrefix("\"1\" cannot name an entity"), true)
+        XCTAssertEqual(first?.message.hasPrefix("\"1\" is not a valid name for an entity"), true)
         XCTAssertFalse(entity.isAbstract)
         model.remember(CoreError(.invalidArgument, "later"))
         XCTAssertEqual(failure { try model.freeze() }?.message, first?.message)
@@ -281,12 +294,13 @@ final class ModelMistakeTests: XCTestCase {
         let attribute = try entity.addAttribute(named: "a", type: .string)
         try entity.addAttribute(named: "b", type: .string)
         try model.addEntity(named: "F")
-        XCTAssertEqual(failure { try attribute.rename(to: "b") }?.message, "E already has a property b")
+        XCTAssertEqual(
+            failure { try attribute.rename(to: "b") }?.message, "E already has a property \"b\"; choose another name")
         XCTAssertEqual(failure { try entity.rename(to: "F") }?.status, .model)
         XCTAssertEqual(failure { try entity.rename(to: "1") }?.status, .model)
         XCTAssertEqual(
-            failure { try model.requireEntity(named: "F").remove(attribute) }?.message, "E.a is not declared by F"
-        )
+            failure { try model.requireEntity(named: "F").remove(attribute) }?.message,
+            "E.a is not declared by F; remove it from E")
         let stranger = try Model().copy()
         XCTAssertEqual(
             failure { try stranger.remove(entity) }?.message, "E belongs to another model")
@@ -313,7 +327,7 @@ final class ModelMistakeTests: XCTestCase {
             { try attribute.setUserInfo("x", forKey: "k") }, { try fetched.setOptional(false) },
         ] {
             XCTAssertEqual(
-                failure(change)?.message, "the model is in use and cannot change; change a copy of it")
+                failure(change)?.message, "the model is frozen and cannot be changed; change a copy of it")
         }
         XCTAssertEqual(fetched.userInfoChanges, 0)
         try fetched.setUserInfo("x", forKey: "k")

@@ -63,13 +63,15 @@ final class ModelNounTests: XCTestCase {
             } catch { return (error as? CoreError)?.message }
         }
         XCTAssertEqual(
-            message { try $0.addAttribute(named: "a", type: .composite) }, "E.a is composite but has no elements")
+            message { try $0.addAttribute(named: "a", type: .composite) },
+            "E.a is composite but does not have elements; add an element")
         XCTAssertEqual(
             message { try $0.addAttribute(named: "a", type: .string).addElement(named: "b", type: .string) },
-            "E.a is not composite")
+            "E.a is not composite and cannot have elements")
         XCTAssertEqual(
             message { try $0.addAttribute(named: "a", type: .objectID) },
-            "E.a has the type Object ID, which is valid for a transient attribute only")
+            "E.a has the type Object ID, which only a transient attribute can have; set another type, or make it transient"
+        )
         XCTAssertEqual(
             message { entity in
                 var attribute = try entity.addAttribute(named: "a", type: .composite)
@@ -106,7 +108,7 @@ final class ModelNounTests: XCTestCase {
             XCTAssertEqual(try chain(Entity.maximumInheritance, topDown: topDown).entities.count, 128)
             XCTAssertThrowsError(try chain(20_000, topDown: topDown)) {
                 let message = ($0 as? CoreError)?.message ?? ""
-                XCTAssertTrue(message.hasSuffix("has more than 127 superentities"), message)
+                XCTAssertTrue(message.hasSuffix("has more than 127 superentities, which is the limit"), message)
             }
         }
     }
@@ -132,7 +134,7 @@ final class ModelNounTests: XCTestCase {
         XCTAssertThrowsError(try model.freeze()) {
             XCTAssertEqual(
                 ($0 as? CoreError)?.message,
-                "the entities have 4004000 properties in total, including inherited ones; the limit is 4000000")
+                "the entities have 4004000 properties in total, including inherited ones, but the limit is 4000000")
         }
     }
 

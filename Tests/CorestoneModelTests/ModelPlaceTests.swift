@@ -50,7 +50,7 @@ final class ModelPlaceTests: FolderTestCase {
         }
         XCTAssertEqual(
             message(.invalidArgument) { _ = try ModelKind(ModelFile("a\0.mom")) },
-            "a path must not contain NUL")
+            "a path must not contain a NUL byte")
     }
 
     // MARK: - Versions
@@ -75,7 +75,7 @@ final class ModelPlaceTests: FolderTestCase {
         XCTAssertEqual(try currents(), [], "neither is called like the bundle")
         XCTAssertEqual(
             message(.invalidArgument) { _ = try Model(contentsOf: path(bundle)) },
-            "\(path(bundle)) does not specify the current version; it has One, Two")
+            "\(path(bundle)) does not specify the current version; choose one of: \"One\", \"Two\"")
         XCTAssertEqual(try entities(bundle, "Two"), ["Two"])
         try source("A", "\(bundle)/A.xcdatamodel")
         XCTAssertEqual(try currents(), ["A"], "called like the bundle")
@@ -88,7 +88,7 @@ final class ModelPlaceTests: FolderTestCase {
         XCTAssertEqual(try currents(), [])
         XCTAssertEqual(
             message(.invalidArgument) { _ = try Model(contentsOf: path(bundle)) },
-            "\(path(bundle)) has no version \"Gone\"; it has A, One, Two")
+            "\(path(bundle)) has no version \"Gone\"; choose one of: \"A\", \"One\", \"Two\"")
         try put("not a list", "\(bundle)/.xccurrentversion")
         XCTAssertTrue(
             message(.model) { _ = try Model(contentsOf: path(bundle)) }.hasPrefix("\(path(bundle))/.xccurrentversion"))
@@ -109,7 +109,7 @@ final class ModelPlaceTests: FolderTestCase {
             } else {
                 XCTAssertEqual(
                     message(.invalidArgument) { _ = try Model(contentsOf: file, version: name) },
-                    "\(file) contains one model and no version \"B\"; omit the version")
+                    "\(file) does not have versions; omit the version \"B\"")
             }
         }
         let only = try Model.versions(of: path("A.xcdatamodeld/A.xcdatamodel"))
@@ -119,7 +119,7 @@ final class ModelPlaceTests: FolderTestCase {
             message(.storeIO) { _ = try Model.versions(of: path("none")) }, "\(path("none")) does not exist")
         XCTAssertEqual(
             message(.model) { _ = try Model.versions(of: folder.path + "/") },
-            "\(folder.path) does not contain a model: neither contents nor versions")
+            "\(folder.path) does not contain a model: it has neither a contents file nor versions")
     }
 
     func testTheArchiveOfOlderEditorsLiesInElements() throws {
@@ -164,8 +164,8 @@ final class ModelPlaceTests: FolderTestCase {
             }
             XCTAssertEqual(
                 message(.model) { _ = try Model(contentsOf: path("A.momd")) },
-                "\(path("A.momd")) contains a version A whose entity F has another hash than VersionInfo.plist records; "
-                    + "recompile the model")
+                "\(path("A.momd")) contains the version \"A\", in which the entity F does not match its hash in "
+                    + "VersionInfo.plist; recompile the model")
         }
     }
 
@@ -173,11 +173,12 @@ final class ModelPlaceTests: FolderTestCase {
         try put("momv2$ and more", "A.omo")
         XCTAssertEqual(
             message(.model) { _ = try Model(contentsOf: path("A.omo")) },
-            "\(path("A.omo")) is an optimised model, which needs the .mom file beside it, but there is none")
+            "\(path("A.omo")) is an optimised model, which cannot be read without the .mom file next to it; add the .mom "
+                + "file")
         try model("E").write(to: path("A.mom"))
         XCTAssertEqual(try entities("A.omo"), ["E"])
         try put("momv2$ and more", "A.bin")
-        XCTAssertTrue(message(.model) { _ = try Model(contentsOf: path("A.bin")) }.contains("there is none"))
+        XCTAssertTrue(message(.model) { _ = try Model(contentsOf: path("A.bin")) }.contains("add the .mom file"))
     }
 
     func testBytesOfEveryKind() throws {
@@ -189,18 +190,18 @@ final class ModelPlaceTests: FolderTestCase {
             XCTAssertEqual(try Model(data: bytes).entities.map(\.name), ["E"])
         }
         for (text, words) in [
-            ("", "this is empty"), ("SQLite format 3\0", "this is a store, not a model"),
+            ("", "the data is empty"), ("SQLite format 3\0", "the data is a store, not a model"),
             (
                 "<?xml version='1.0'?><!DOCTYPE database SYSTEM 'x'><database/>",
-                "this is an XML store or a mapping model"
+                "the data is an XML store or a mapping model"
             ),
-            ("<database>", "this is an XML store or a mapping model"),
+            ("<database>", "the data is an XML store or a mapping model"),
         ] {
             XCTAssertTrue(message(.invalidArgument) { _ = try Model(data: Array(text.utf8)) }.hasPrefix(words), text)
         }
         XCTAssertTrue(
             message(.storeCorrupt) { _ = try Model(data: Array("text".utf8)) }.hasPrefix(
-                "this is not XML, a property list or the cached model of a store: "))
+                "the data is not XML, a property list or the cached model of a store: "))
     }
 
     // MARK: - Converting
@@ -220,18 +221,18 @@ final class ModelPlaceTests: FolderTestCase {
         try model("E").write(to: path("B.xcdatamodel"))
         XCTAssertEqual(
             message(.invalidArgument) { try Model.convert(path("A.xcdatamodeld"), to: path("B.xcdatamodel")) },
-            "\(path("B.xcdatamodel")) already exists; write versions into it one by one, or remove it")
+            "\(path("B.xcdatamodel")) already exists; write each version separately, or remove it first")
         try files.createDirectory(atPath: path("C.momd"), withIntermediateDirectories: true)
         try files.moveItem(atPath: path("B.xcdatamodel"), toPath: path("C.momd/B.xcdatamodel"))
         let inner = path("C.momd/B.xcdatamodel")
         XCTAssertEqual(
             message(.invalidArgument) { try Model.convert(inner, to: path("C.momd")) },
-            "\(path("C.momd")) holds \(inner), which would be replaced; choose another folder")
+            "\(path("C.momd")) contains \(inner), which would be replaced; choose another folder")
         try source("E", "D.xcdatamodeld/One.xcdatamodel")
         try source("E", "D.xcdatamodeld/Two.xcdatamodel")
         XCTAssertEqual(
             message(.invalidArgument) { try Model.convert(path("D.xcdatamodeld"), to: path("D.momd")) },
-            "\(path("D.xcdatamodeld")) does not specify the current version")
+            "\(path("D.xcdatamodeld")) does not specify the current version; set the current version first")
         try current("Two", "D.xcdatamodeld")
         try put("<model><entity name='1'/></model>", "D.xcdatamodeld/Two.xcdatamodel/contents")
         for target in ["D.momd", "D.mom"] {
@@ -260,7 +261,7 @@ final class ModelPlaceTests: FolderTestCase {
         XCTAssertEqual(try names("C.xcdatamodeld"), [".xccurrentversion", "C.xcdatamodel"])
         XCTAssertEqual(
             message(.invalidArgument) { try model("E").write(to: path("D.mom"), version: "B") },
-            "\(path("D.mom")) contains one model and no version \"B\"; omit the version")
+            "\(path("D.mom")) does not have versions; omit the version \"B\"")
         try model("E").write(to: path("D.mom"), version: "D")
         XCTAssertEqual(try entities("D.mom"), ["E"])
     }

@@ -199,25 +199,25 @@ final class ModelSummaryTests: XCTestCase {
             entityName: "E", predicate: PredicateText("SUBQUERY(r, $x, $x.a == 1).@count > 0"))
         request.includesSubentities = false
         try entity.addFetchedProperty(named: "f", fetchRequest: request)
-        let flags =
-            "how a compiled model leaves out subentities or property values, or asks for distinct results or whole "
-            + "objects, is not known; Apple's framework reads the usual request"
+        let flags = "the compiled form of its options is not confirmed, so Apple's framework uses the defaults"
+        let named = "the version hash and the column name of a property with a non-ASCII name are not confirmed"
         let texts = entity.model.extrapolations.map { "\($0.property ?? "-"): \($0.text)" }
         XCTAssertEqual(
             texts,
             [
-                "größe: its name is not ASCII: hash and column name are not confirmed",
-                "place: a composite attribute: its hash and the names of its columns are not confirmed",
-                "file: kept in files and preserved in history: the hash of both together is not confirmed",
-                "secret: encrypted in the cloud: that its hash ignores it, and how it is compiled, is not confirmed",
-                "record: stored in an external record: how it is compiled is not confirmed",
-                "long: derived by r.a.b: its hash and its triggers are not confirmed",
-                "sum: derived by sum:(r.a): its hash and its triggers are not confirmed",
-                "filtered: derived by count:(r): its hash and its triggers are not confirmed",
-                "ähnlich: its name is not ASCII: hash and column name are not confirmed",
-                "-: the R-tree index box: no store of Apple's made from such a model is known",
-                "ruled: a condition: how a compiled model holds CAST, TERNARY is not confirmed",
-                "f: its request: how a compiled model holds SUBQUERY is not confirmed", "f: its request: " + flags,
+                "größe: \(named)",
+                "place: the version hash and the column names of a composite attribute are not confirmed",
+                "file: the version hash of an attribute with external storage and history preservation is not confirmed",
+                "secret: the version hash and the compiled form of an attribute with cloud encryption are not confirmed",
+                "record: the compiled form of an attribute in an external record is not confirmed",
+                "long: the version hash and the triggers of the derivation r.a.b are not confirmed",
+                "sum: the version hash and the triggers of the derivation sum:(r.a) are not confirmed",
+                "filtered: the version hash and the triggers of the derivation count:(r) are not confirmed",
+                "ähnlich: \(named)",
+                "-: the R-tree index \"box\" is not confirmed by a store of Apple's framework",
+                "ruled: a validation predicate: the compiled form of CAST, TERNARY is not confirmed",
+                "f: its fetch request: the compiled form of SUBQUERY is not confirmed",
+                "f: its fetch request: " + flags,
             ])
         XCTAssertEqual(Set(entity.model.extrapolations.map(\.entity)), ["E"])
         let other = try self.entity()
@@ -225,8 +225,8 @@ final class ModelSummaryTests: XCTestCase {
         XCTAssertEqual(
             other.model.extrapolations.map(\.text),
             [
-                "the fetch request template t: how a compiled model holds SUBQUERY is not confirmed",
-                "the fetch request template t: " + flags,
+                "the fetch request template \"t\": the compiled form of SUBQUERY is not confirmed",
+                "the fetch request template \"t\": " + flags,
             ])
     }
 }

@@ -166,7 +166,7 @@ final class PropertyListTests: XCTestCase {
         XCTAssertThrowsError(try decodePropertyList(three, limits: limits)) {
             XCTAssertEqual(
                 ($0 as? CoreError)?.message.hasSuffix(
-                    "it has \(three.count) bytes; the limit is \(limits.size)"),
+                    "it has \(three.count) bytes, but the limit is \(limits.size)"),
                 true)
         }
     }

@@ -40,7 +40,7 @@ final class SourceLayoutTests: XCTestCase {
         for identifier in ["", "2", "1"] { try model.addVersionIdentifier(identifier) }
         XCTAssertTrue(try lines(model)[1].contains(" userDefinedModelVersionIdentifier=\"2,1\""))
         try model.addVersionIdentifier("a,b")
-        XCTAssertEqual(model.sourceLosses, ["the version identifier \"a,b\", which has a comma"])
+        XCTAssertEqual(model.sourceLosses, ["the version identifier \"a,b\", which contains a comma"])
     }
 
     func testEveryWordOfEveryElementInItsOrder() throws {
@@ -203,7 +203,8 @@ final class SourceLayoutTests: XCTestCase {
         }
         XCTAssertThrowsError(try escapedXML("a\u{1F}")) {
             XCTAssertEqual(
-                ($0 as? CoreError)?.message, "XML cannot hold the character U+1F of \"a␟\"; remove it")
+                ($0 as? CoreError)?.message, "\"a␟\" contains the character U+1F, which XML cannot represent; remove it"
+            )
         }
         XCTAssertEqual(try escapedXML(" \u{20}\u{FFFD}🎉"), " \u{20}\u{FFFD}🎉")
     }
@@ -394,16 +395,16 @@ final class SourceLayoutTests: XCTestCase {
         XCTAssertEqual(
             model.sourceLosses,
             [
-                "the condition SELF >= 2 of E.count", "the condition SELF >= 3 of E.count",
-                "that E.count allows NaN", "the default value of E.size",
-                "the filter of the derived attribute E.derived", "the condition @count > 1 of E.r",
-                "the greatest count -1 of E.r", "the order of E.f",
+                "the validation predicate SELF >= 2 of E.count", "the validation predicate SELF >= 3 of E.count",
+                "the permission for NaN values of E.count", "the default value of E.size",
+                "the filter of the derived attribute E.derived", "the validation predicate @count > 1 of E.r",
+                "the maximum count -1 of E.r", "the sort descriptors of E.f",
             ])
         XCTAssertThrowsError(try model.source()) {
             XCTAssertEqual(
                 ($0 as? CoreError)?.message,
-                "a source model cannot express the condition SELF >= 2 of E.count, nor 7 other things; remove it, "
-                    + "or request a source without it")
+                "a source model cannot represent the validation predicate SELF >= 2 of E.count and 7 other elements; "
+                    + "remove them, or request a lossy source")
         }
     }
 }

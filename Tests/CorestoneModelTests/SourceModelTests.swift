@@ -59,7 +59,7 @@ final class SourceModelTests: XCTestCase {
         for type in ["String", "UUID", "Binary", "URI"] {
             let found = try faults(type)
             XCTAssertEqual(found.count, 1, type)
-            XCTAssert(found.allSatisfy { $0.contains("byAt of Place is over Place.at, which is \(type)") }, "\(found)")
+            XCTAssert(found.allSatisfy { $0.contains("\"byAt\" of Place contains Place.at (\(type))") }, "\(found)")
         }
     }
 
@@ -173,23 +173,23 @@ final class SourceModelTests: XCTestCase {
     }
 
     func testMistakesAreNamed() {
-        XCTAssertEqual(message("<entity/>"), "the source model has a <entity> without the attribute name")
+        XCTAssertEqual(message("<entity/>"), "the source model has a <entity> without the attribute \"name\"")
         XCTAssertEqual(
             message("<entity name='A' parentEntity='B'/>"),
-            "A inherits from B, which is not an entity of the model; add it, or let A inherit from another one")
+            "A inherits from \"B\", which is not an entity of the model; add the entity, or set another parent")
         XCTAssertEqual(
             message("<entity name='A'><relationship name='r' destinationEntity='B'/></entity>"),
-            "A.r leads to B, which is not an entity of the model")
+            "A.r has the destination \"B\", which is not an entity of the model")
         XCTAssertEqual(
             message("<entity name='A'><attribute name='a' attributeType='Tensor'/></entity>"),
             "A.a has the unknown attribute type \"Tensor\"")
         XCTAssertEqual(
             message("<entity name='A'><attribute name='a' attributeType='Composite' composite='C'/></entity>"),
-            "A.a has the composite type C, which the model does not define")
+            "A.a has the composite type \"C\", which is not defined in the model")
         XCTAssertEqual(
             message("<entity name='A' parentEntity='B'/><entity name='B' parentEntity='A'/>"),
-            "B cannot inherit from A, which inherits from it")
-        XCTAssertTrue(message("<entity name='A; DROP TABLE'/>").contains("cannot name an entity"))
+            "B cannot inherit from A: the inheritance would be circular")
+        XCTAssertTrue(message("<entity name='A; DROP TABLE'/>").contains("is not a valid name for an entity"))
         XCTAssertTrue(message("<entity name='A'>").contains("mismatched tag"))
     }
 
@@ -202,14 +202,14 @@ final class SourceModelTests: XCTestCase {
         }
         var bomb = "<?xml version='1.0'?><!DOCTYPE model [<!ENTITY a0 'lol'>"
         for level in 1..<30 { bomb += "<!ENTITY a\(level) '&a\(level - 1);&a\(level - 1);'>" }
-        XCTAssertTrue(refused(bomb + "]><model name='&a29;'/>").contains("an entity declaration"))
+        XCTAssertTrue(refused(bomb + "]><model name='&a29;'/>").contains("entity declarations are not allowed"))
         XCTAssertTrue(
             refused("<!DOCTYPE model [<!ENTITY x SYSTEM 'file:///etc/passwd'>]><model name='&x;'/>")
-                .contains("an entity declaration"))
+                .contains("entity declarations are not allowed"))
         let deep = String(repeating: "<a>", count: 100_000)
         XCTAssertTrue(refused("<model>" + deep).contains("more than 64 nested elements"))
         XCTAssertTrue(
-            refused("<!-- " + String(repeating: "x", count: 65 << 20) + " --><model/>").contains("is the most"))
+            refused("<!-- " + String(repeating: "x", count: 65 << 20) + " --><model/>").contains("but the limit is"))
         let types =
             "<composite name='C'>"
             + (0..<9).map { "<attribute name='a\($0)' attributeType='Composite' composite='C'/>" }
@@ -269,7 +269,7 @@ final class SourceModelTests: XCTestCase {
         XCTAssertEqual(try Model.versions(of: bundle).map(\.isCurrent), [false, true])
         XCTAssertThrowsError(try Model(contentsOf: bundle, version: "App 3")) {
             let error = $0 as? CoreError
-            XCTAssertEqual(error?.message, "\(bundle) has no version \"App 3\"; it has App, App 2")
+            XCTAssertEqual(error?.message, "\(bundle) has no version \"App 3\"; choose one of: \"App\", \"App 2\"")
             XCTAssertEqual(error?.file, bundle)
         }
         let single = bundle + "/App 2.xcdatamodel"
@@ -290,13 +290,13 @@ final class SourceModelTests: XCTestCase {
         try write("SQLite format 3\0 and more", folder + "/a.sqlite")
         XCTAssertEqual(
             message(folder + "/a.sqlite").0,
-            "\(folder)/a.sqlite cannot be read as a model: this is a store, not a model; open it as a store, which "
-                + "carries its model")
+            "\(folder)/a.sqlite cannot be read as a model: the data is a store, not a model; open it as a store to read "
+                + "its model")
         try write("hello", folder + "/a.txt")
         XCTAssertEqual(message(folder + "/a.txt").1, .model)
         XCTAssertTrue(message(folder + "/a.txt").0.hasPrefix("\(folder)/a.txt cannot be read as a model: "))
         try write("", folder + "/empty")
-        XCTAssertTrue(message(folder + "/empty").0.hasSuffix(": this is empty"))
+        XCTAssertTrue(message(folder + "/empty").0.hasSuffix(": the data is empty"))
         XCTAssertEqual(message(folder + "/none").1, .storeIO)
         XCTAssertEqual(message(folder).1, .model)
         XCTAssertEqual(mkfifo(folder + "/pipe", 0o600), 0)

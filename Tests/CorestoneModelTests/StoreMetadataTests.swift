@@ -85,7 +85,8 @@ final class StoreMetadataTests: XCTestCase {
                 XCTAssertEqual([error?.key, error?.file], [key, "f"])
                 XCTAssertEqual(
                     error?.message,
-                    "\(key) of f cannot be set: it identifies the kind of store; leave it out or unchanged")
+                    "\(key) of f must not change: it identifies the type of the store; omit it, or pass its current value"
+                )
             }
         }
         XCTAssertTrue(StoreMetadata.isGuaranteed("NSStoreUUID"))
@@ -102,8 +103,8 @@ final class StoreMetadataTests: XCTestCase {
                 XCTAssertEqual(($0 as? CoreError)?.key, "NSStoreUUID")
                 XCTAssertEqual(
                     ($0 as? CoreError)?.message,
-                    "NSStoreUUID of f cannot be set: it is \(metadata.uuid), which is a part of the object IDs; "
-                        + "leave it out or unchanged")
+                    "NSStoreUUID of f must not change: it is \(metadata.uuid), which is part of the store's object IDs; "
+                        + "omit it, or pass its current value")
             }
         }
     }

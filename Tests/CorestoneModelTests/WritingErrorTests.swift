@@ -21,7 +21,7 @@ final class WritingErrorTests: FolderTestCase {
         try unfinished.write(to: path("m.xcdatamodeld"), version: "v3")
         try files.removeItem(atPath: path("m.xcdatamodeld/v2.xcdatamodel"))
         let refused = message(.model) { try Model.convert(path("m.xcdatamodeld"), to: path("m.momd")) }
-        XCTAssert(refused.contains("version v3") && refused.contains(path("m.xcdatamodeld")), refused)
+        XCTAssert(refused.contains("version \"v3\"") && refused.contains(path("m.xcdatamodeld")), refused)
     }
 
     func testConvertingReplacesModelsAlone() throws {

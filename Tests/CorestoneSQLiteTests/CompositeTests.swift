@@ -93,13 +93,13 @@ final class CompositeTests: StoreTestCase {
         check(.invalidArgument, "location.lattitude", "did you mean \"latitude\"?") {
             try object.setValue(.dictionary(["lattitude": .double(1)]), forKey: "location")
         }
-        check(.typeMismatch, "location.latitude", "Place.location.latitude takes Double, not string") {
+        check(.typeMismatch, "location.latitude", "Place.location.latitude takes Double, not a string") {
             try object.setValue(.dictionary(["latitude": .string("x")]), forKey: "location")
         }
         check(.validation, "location.address.number", "70000 is too large") {
             try object.setValue(.int(70000), forKeyPath: "location.address.number")
         }
-        check(.typeMismatch, "location", "takes Composite, not string") {
+        check(.typeMismatch, "location", "takes Composite, not a string") {
             try object.setValue(.string("x"), forKey: "location")
         }
         check(.invalidArgument, "location.longitude", "Place has no property") {

@@ -122,7 +122,7 @@ final class TransformedTests: StoreTestCase {
         check(.callback, "the transformer Colour cannot transform") {
             try object.setTransformedValue(Colour(red: 1, green: 0, blue: 0), key: payload)
         }
-        check(.typeMismatch, "takes a Colour") { try object.setTransformedValue("text", key: payload) }
+        check(.typeMismatch, "takes a value of type Colour") { try object.setTransformedValue("text", key: payload) }
         try object.setValue(.bytes(Bytes([1])), forKey: "payload")
         check(.callback, "cannot reverse") { _ = try object.transformedValue(key: payload) }
         XCTAssert(ValueTransformers.unregister("Colour"))

@@ -66,12 +66,14 @@ def test_s166_an_intermediate_operator_is_refused(tmp_path: Path, store_type: st
     if is_there:
         with Coordinator(model("articles.wordCount.@sum")) as coordinator:
             coordinator.add_store(place, type=store_type)
-    with pytest.raises(CorestoneError, match=r"Author\.sum .*intermediate.*articles\.wordCount\.@sum") as raised:
+    with pytest.raises(
+        CorestoneError, match=r"Author\.sum .*must be the last component.*articles\.wordCount\.@sum"
+    ) as raised:
         Coordinator(model("articles.@sum.wordCount")).add_store(place, type=store_type)
     assert (raised.value.code, raised.value.entity, raised.value.key) == (134080, "Author", "sum")
     assert place.exists() == is_there
     findings = model("articles.@sum.wordCount").lint()
-    assert any("intermediate" in str(finding) for finding in findings)
+    assert any("must be the last component" in str(finding) for finding in findings)
 
 
 @derives

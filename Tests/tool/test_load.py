@@ -526,7 +526,7 @@ def taken(kinds: Path, folder: Path, text: str, key: str, *words: str) -> tuple[
     return (row[key] if key != "w" else (row["w.lat"], row["w.town"])), done.stderr
 
 
-NO_TEXT_FOR = "but the given text is not a valid value"
+NO_TEXT_FOR = "but the text cannot be converted to this type"
 NO_NUMBER = "which is no number that every store can keep"
 ID = "12345678-1234-5678-1234-567812345678"
 CELLS: list[tuple[str, str, Any]] = [
@@ -544,7 +544,7 @@ CELLS: list[tuple[str, str, Any]] = [
     ("w.lat", "1.5", Decimal("1.5")), ("w.town", "x", "x"),
 ]  # fmt: skip
 REFUSED_CELLS = [
-    ("b", "maybe", f'A.b is Boolean, {NO_TEXT_FOR} (the value is "maybe")'), ("b", '""', NO_TEXT_FOR),
+    ("b", "maybe", f'A.b takes Boolean, {NO_TEXT_FOR} (the value is "maybe")'), ("b", '""', NO_TEXT_FOR),
     ("b", "2", NO_TEXT_FOR), ("i", "32768", "32768 is too large"), ("i", "1.0", NO_TEXT_FOR),
     ("i", " 5", NO_TEXT_FOR), ("l", "9223372036854775808", NO_TEXT_FOR), ("d", "abc", NO_TEXT_FOR),
     ("f", "1e40", NO_NUMBER), ("f", "NaN", NO_NUMBER), ("r", "NaN", NO_NUMBER), ("r", "Infinity", NO_NUMBER),
@@ -565,11 +565,11 @@ MEMBERS: list[tuple[str, str, Any]] = [
     ("w", "null", (None, None)), ("w.town", '"x"', "x"),
 ]  # fmt: skip
 REFUSED_MEMBERS = [
-    ("b", "2", "A.b takes Boolean, not integer (2)"), ("b", "1.0", "takes Boolean, not floating-point number"),
-    ("b", '""', NO_TEXT_FOR), ("i", "7.5", "A.i takes Integer 16, not floating-point number (7.5)"),
+    ("b", "2", "A.b takes Boolean, not an integer (2)"), ("b", "1.0", "takes Boolean, not a floating-point number"),
+    ("b", '""', NO_TEXT_FOR), ("i", "7.5", "A.i takes Integer 16, not a floating-point number (7.5)"),
     ("i", '"x"', NO_TEXT_FOR), ("r", '"NaN"', NO_NUMBER), ("t", '"1.5"', "is not a date"),
-    ("t", '"NaN"', "A.t is no date (nan)"), ("t", "true", "A.t takes Date, not boolean"),
-    ("x", "1", "A.x takes Binary Data, not integer (1)"), ("u", "1", "A.u takes UUID, not integer (1)"),
+    ("t", '"NaN"', "A.t is no date (nan)"), ("t", "true", "A.t takes Date, not a boolean"),
+    ("x", "1", "A.x takes Binary Data, not an integer (1)"), ("u", "1", "A.u takes UUID, not an integer (1)"),
     ("req", "null", "A.req is required"), ("w", '{"lot": 1}', 'A has no property "w.lot"; did you mean "w.lat"?'),
 ]  # fmt: skip
 

@@ -215,8 +215,8 @@ def test_every_kind(notes: Path) -> None:
         (["new", "{notes}"], "is there already"),
         (["new", "Notes.model"], "ends in .xcdatamodeld or .xcdatamodel"),
         (["add", "{notes}", "entty", "A"], 'did you mean "entity"'),
-        (["add", "{notes}", "entity", "Note"], "the model already has an entity Note"),
-        (["add", "{notes}", "entity", "1a"], "cannot name an entity"),
+        (["add", "{notes}", "entity", "Note"], 'the model already has an entity "Note"'),
+        (["add", "{notes}", "entity", "1a"], "is not a valid name for an entity"),
         (["add", "{notes}", "attribute", "Note", "String"], "write Note.PROPERTY"),
         (["add", "{notes}", "attribute", "Nte.a", "String"], 'did you mean "Note"'),
         (["add", "{notes}", "attribute", "Note.a", "Strng"], 'did you mean "String"'),
@@ -240,7 +240,7 @@ def test_every_kind(notes: Path) -> None:
         (["remove", "{notes}", "version:Nots"], 'did you mean "Notes"'),
         (["remove", "{notes}", "version:Notes", "Note"], "by themselves"),
         (["add", "{notes}", "attribute", "Note.p", "Composite", "latitude"], "NAME:TYPE"),
-        (["rename", "{notes}", "Note", "Tag"], "the model already has an entity Tag"),
+        (["rename", "{notes}", "Note", "Tag"], 'the model already has an entity "Tag"'),
         (["set", "{notes}/Notes.xcdatamodel/contents", "Note", "isAbstract=YES"], "is no source model"),
     ],
 )
@@ -426,7 +426,11 @@ def test_several_keys_at_once_and_one_that_is_wrong(every_part: Path) -> None:
     before = contents(every_part).read_bytes()
     for words, code, message in (
         (["Note.rank", "optional=NO", "minValueString=x"], 2, 'minValueString of Note.rank is Integer 16, not "x"'),
-        (["Note.rank", "minValueString=5", "maxValueString=4"], 3, "the minimum is above the maximum"),
+        (
+            ["Note.rank", "minValueString=5", "maxValueString=4"],
+            3,
+            "the minimum of Note.rank is greater than its maximum",
+        ),
         (["Note.title", "minValueString=x"], 2, 'minValueString of Note.title is Integer 64, not "x"'),
         (["Note.tags", "minCount=-1"], 2, 'minCount is a whole number, not "-1"'),
         (["Note.tags", "inverseName=none"], 2, 'Tag has no property "none"'),
@@ -589,11 +593,11 @@ def test_what_is_added_is_what_the_options_say(every_part: Path, words: list[str
         (["configuration", "Local", "Note"], 2, "model set configuration:Local changes it"),
         (["entity", "E", "x"], 2, '"x" is one word too many: entity NAME'),
         (["index", "Note.i"], 2, "model add needs more words: index ENTITY.NAME KEY…"),
-        (["attribute", "Note.title", "String"], 3, "Note already has a property title"),
+        (["attribute", "Note.title", "String"], 3, 'Note already has a property "title"'),
         (["version", "N"], 2, 'there is a version "N" already'),
         (["version", "V", "extra"], 2, '"extra" is one word too many: version NAME'),
         (["relationship", "Tag.q", "Note", "--inverse", "title"], 2, "Note.title is no relationship"),
-        (["attribute", "Note.c", "Composite"], 3, "Note.c is composite but has no elements"),
+        (["attribute", "Note.c", "Composite"], 3, "Note.c is composite but does not have elements"),
         (["fetched", "Note.f", "Note", "TRUEPREDICATE", "again"], 2, '"again" is one word too many'),
         (["constraint", "Note"], 2, "model add needs more words: constraint ENTITY ATTRIBUTE…"),
     ],
@@ -658,13 +662,25 @@ def test_a_single_model_has_no_versions(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["remove", "Note"], "Tag.count is derived by count:(notes), which names notes, but Tag has no such property"),
+        (
+            ["remove", "Note"],
+            'Tag.count is derived by count:(notes), which refers to the unknown property "notes" of Tag',
+        ),
         (["remove", "Tag.notes"], "correct the derivation, or remove Tag.count too"),
-        (["remove", "Note.rank"], "Tag.total is derived by sum:(notes.rank), which names rank, but Note has no such"),
-        (["set", "Tag.count", "derivationExpression=nots.@count"], "did you mean notes?"),
-        (["set", "Tag.count", "derivationExpression=notes.@count.rank"], "whose operator @count is intermediate"),
+        (
+            ["remove", "Note.rank"],
+            'Tag.total is derived by sum:(notes.rank), which refers to the unknown property "rank" of Note',
+        ),
+        (["set", "Tag.count", "derivationExpression=nots.@count"], 'did you mean "notes"?'),
+        (
+            ["set", "Tag.count", "derivationExpression=notes.@count.rank"],
+            "whose operator @count must be the last component",
+        ),
         (["set", "Tag.count", "derivationExpression=count:("], "Tag.count is derived by count:(, which cannot be read"),
-        (["add", "attribute", "Tag.more", "String", "derivationExpression=title"], "which names title, but Tag has no"),
+        (
+            ["add", "attribute", "Tag.more", "String", "derivationExpression=title"],
+            'refers to the unknown property "title"',
+        ),
     ],
 )
 def test_a_derivation_that_names_nothing_is_not_written(notes: Path, words: list[str], message: str) -> None:

@@ -96,7 +96,7 @@ def test_metadata_is_set_and_removed(store: Path) -> None:
     ("words", "code", "message"),
     [
         (["--set", "NSStoreUUID=x"], 3, "NSStoreUUID"),
-        (["--set", "NSStoreType=XML"], 3, "identifies the kind of store"),
+        (["--set", "NSStoreType=XML"], 3, "identifies the type of the store"),
         (["--remove", "NSStoreModelVersionHashes"], 2, "tells what the store is"),
         (["--remove", "ownr"], 2, 'no entry "ownr"'),
         (["--set", "owner"], 2, "KEY=VALUE"),

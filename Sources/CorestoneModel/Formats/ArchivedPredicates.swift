@@ -52,10 +52,13 @@ package struct ArchivedPredicates {
     mutating func spend(_ depth: Int) throws {
         count += 1
         guard depth < ArchivedPredicates.maximumDepth else {
-            throw archiveError("a predicate in it is nested more than \(ArchivedPredicates.maximumDepth) deep")
+            throw archiveError(
+                "an archived predicate is nested more than \(ArchivedPredicates.maximumDepth) levels deep, which is the limit"
+            )
         }
         guard count <= ArchivedPredicates.maximumCount else {
-            throw archiveError("a predicate in it has more than \(ArchivedPredicates.maximumCount) parts")
+            throw archiveError(
+                "an archived predicate has more than \(ArchivedPredicates.maximumCount) parts, which is the limit")
         }
     }
 

@@ -13,7 +13,9 @@ extension KeyedArchiver {
     /// - Throws: as `encodeArchive`.
     func plainData(_ value: PropertyValue, depth: Int = 0) throws -> PropertyListValue {
         guard depth <= PropertyListLimits().depth else {
-            throw CoreError(.unsupported, "the value is nested more than \(PropertyListLimits().depth) deep")
+            throw CoreError(
+                .unsupported,
+                "the value is nested more than \(PropertyListLimits().depth) levels deep, which is the limit")
         }
         switch value {
         case .null: return add(ClassName("NSNull"), [:])

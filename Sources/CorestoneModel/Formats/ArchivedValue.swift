@@ -11,7 +11,7 @@ import CorestoneValues
 ///   attribute's own transformer reads.
 public func decodeArchive(_ bytes: [UInt8]) throws -> PropertyValue {
     if bytes.starts(with: ArchiveDecoder.typedStream) {
-        throw ArchiveDecoder.unsupported("is a typed stream of NSArchiver, which keyed archives have replaced")
+        throw ArchiveDecoder.unsupported("is a typed stream of NSArchiver, not a keyed archive")
     }
     var decoder = ArchiveDecoder(
         reader: try KeyedArchiveReader(bytes, limits: ArchiveDecoder.limits), size: bytes.count)
@@ -38,7 +38,7 @@ private struct ArchiveDecoder {
     static let typedStream = Array("\u{4}\u{b}streamtyped".utf8)
 
     static func unsupported(_ what: String) -> CoreError {
-        CoreError(.unsupported, "the archive \(what); decode its bytes where its classes are known")
+        CoreError(.unsupported, "the archive \(what); decode its bytes in the application")
     }
 
     init(reader: KeyedArchiveReader, size: Int) {
@@ -55,11 +55,12 @@ private struct ArchiveDecoder {
         // Deeper than this is a circle, too.
         guard depth <= ArchiveDecoder.limits.depth else {
             throw archiveError(
-                "the archive is nested more than \(ArchiveDecoder.limits.depth) deep, or contains a cycle")
+                "the archive is nested more than \(ArchiveDecoder.limits.depth) levels deep, or contains a cycle")
         }
         count -= 1
         guard count >= 0 else {
-            throw archiveError("the archive holds more than \(ArchiveDecoder.limits.count) values")
+            throw archiveError(
+                "the archive contains more than \(ArchiveDecoder.limits.count) values, which is the limit")
         }
         switch reader.className(reference) {
         case "NSArray", "NSMutableArray", "NSOrderedSet", "NSMutableOrderedSet":
@@ -75,10 +76,10 @@ private struct ArchiveDecoder {
         _ reference: PropertyListValue, _ className: String?, depth: Int
     ) throws -> PropertyValue {
         guard let value = reader.value(reference) else {
-            guard let className else { throw ArchiveDecoder.unsupported("holds a value without a class") }
+            guard let className else { throw ArchiveDecoder.unsupported("contains a value without a class") }
             guard !KeyedArchiveReader.valueClasses.contains(className) else {
                 throw ArchiveDecoder.unsupported(
-                    "holds an object of class \(className), whose content is unknown")
+                    "contains an object of class \"\(className)\" with unknown content")
             }
             return .object(try object(reference, className, depth: depth))
         }
@@ -109,7 +110,7 @@ private struct ArchiveDecoder {
     private mutating func spend(_ bytes: Int) throws {
         size -= bytes
         guard size >= 0 else {
-            throw archiveError("the archive is too large, because it refers to the same text and data many times")
+            throw archiveError("the archive is too large when expanded: it refers to the same text and data too often")
         }
     }
 
@@ -121,13 +122,13 @@ private struct ArchiveDecoder {
         let keys = reader.members(reference, "NS.keys", "NS.key.")
         let values = reader.members(reference, "NS.objects", "NS.object.")
         guard keys.count == values.count else {
-            throw archiveError("a dictionary in the archive has \(keys.count) keys and \(values.count) values")
+            throw archiveError("a dictionary in the archive has \(keys.count) keys but \(values.count) values")
         }
         var entries: [String: PropertyValue] = [:]
         for (key, value) in zip(keys, values) {
             guard let name = reader.string(key) else {
-                let kind = reader.className(key).map { "is of class \($0)" } ?? "is a number"
-                throw ArchiveDecoder.unsupported("holds a dictionary with a key that \(kind), not a string")
+                let kind = reader.className(key).map { "an object of class \"\($0)\"" } ?? "a number"
+                throw ArchiveDecoder.unsupported("contains a dictionary with \(kind) as a key instead of a string")
             }
             try spend(name.utf8.count)
             entries[name] = try decode(value, depth: depth + 1)

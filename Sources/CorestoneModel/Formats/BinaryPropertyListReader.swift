@@ -42,7 +42,7 @@ private struct BinaryPropertyListReader {
         // A writer that does not know that two values are the same may well have them share a place.
         allowance = 4 * min(bytes.count, Int.max / 4)
         guard bytes.count <= limits.size else {
-            throw corrupt("it has \(bytes.count) bytes; the limit is \(limits.size)", at: 0)
+            throw corrupt("it has \(bytes.count) bytes, but the limit is \(limits.size)", at: 0)
         }
         guard bytes.count >= 40, bytes.starts(with: (limits.isStrict ? "bplist00" : "bplist0").utf8) else {
             throw corrupt("it does not begin with \"bplist00\", or is shorter than 40 bytes", at: 0)
@@ -54,15 +54,18 @@ private struct BinaryPropertyListReader {
         offsetSize = Int(bytes[trailer + 6])
         referenceSize = Int(bytes[trailer + 7])
         guard 1...8 ~= offsetSize, 1...8 ~= referenceSize else {
-            throw corrupt("offsets of \(offsetSize) and references of \(referenceSize) bytes", at: trailer + 6)
+            throw corrupt(
+                "offsets of \(offsetSize) bytes and references of \(referenceSize) bytes, but both must have 1 to 8",
+                at: trailer + 6)
         }
         let (count, top, table) = (word(8), word(16), word(24))
         guard table >= 8, table < UInt64(trailer), count > 0, count <= (UInt64(trailer) - table) / UInt64(offsetSize)
         else {
-            throw corrupt("a table of \(count) offsets at \(table), which does not fit", at: trailer + 8)
+            throw corrupt("the table of \(count) offsets at byte \(table) does not fit into the data", at: trailer + 8)
         }
         guard top < count, count <= UInt64(limits.count), count <= table - 8 else {
-            throw corrupt("\(count) objects with number \(top) on top", at: trailer + 16)
+            throw corrupt(
+                "the object count \(count) or the root object number \(top) is out of range", at: trailer + 16)
         }
         tableStart = Int(table)
         self.top = Int(top)
@@ -85,7 +88,8 @@ private struct BinaryPropertyListReader {
         }
         let offset = number(at: tableStart + index * offsetSize, offsetSize)
         guard offset >= 8, offset < UInt64(tableStart) else {
-            throw corrupt("object \(index) is at \(offset), outside the objects", at: tableStart + index * offsetSize)
+            throw corrupt(
+                "object \(index) is at byte \(offset), outside the object data", at: tableStart + index * offsetSize)
         }
         states[index] = .underway
         let known = try readObject(at: Int(offset), depth: depth)
@@ -96,10 +100,10 @@ private struct BinaryPropertyListReader {
     /// The bytes of an object's content, which must end before the table of offsets.
     private mutating func content(_ start: Int, _ count: UInt64, unit: Int) throws -> Range<Int> {
         guard start <= tableStart, count <= UInt64((tableStart - start) / unit) else {
-            throw corrupt("\(count) elements, more than there are bytes", at: start)
+            throw corrupt("\(count) elements do not fit into the remaining bytes", at: start)
         }
         allowance -= Int(count) * unit
-        guard allowance >= 0 else { throw corrupt("an object that overlaps others", at: start) }
+        guard allowance >= 0 else { throw corrupt("an object overlaps other objects", at: start) }
         return start..<(start + Int(count) * unit)
     }
 
@@ -108,7 +112,7 @@ private struct BinaryPropertyListReader {
         let small = bytes[offset] & 15
         guard small == 15 else { return (UInt64(small), offset + 1) }
         guard offset + 1 < tableStart, bytes[offset + 1] & 0xF0 == 0x10, bytes[offset + 1] & 15 <= 3 else {
-            throw corrupt("a count that is not an integer", at: offset + 1)
+            throw corrupt("the count of elements is not an integer", at: offset + 1)
         }
         let size = 1 << Int(bytes[offset + 1] & 15)
         let range = try content(offset + 2, UInt64(size), unit: 1)
@@ -138,7 +142,7 @@ private struct BinaryPropertyListReader {
             let range = try content(offset + 1, 16, unit: 1)
             let (high, low) = (number(at: range.lowerBound, 8), number(at: range.lowerBound + 8, 8))
             if high == 0 { return low > UInt64(Int64.max) ? .unsigned(low) : .integer(Int64(low)) }
-            guard high == .max, low > UInt64(Int64.max) else { throw corrupt("an integer beyond 64 bits", at: offset) }
+            guard high == .max, low > UInt64(Int64.max) else { throw corrupt("an integer exceeds 64 bits", at: offset) }
             return .integer(Int64(bitPattern: low))
         case 0x22:
             let range = try content(offset + 1, 4, unit: 1)
@@ -152,13 +156,15 @@ private struct BinaryPropertyListReader {
             return .data(Array(bytes[try content(start, count, unit: 1)]))
         case 0x50...0x5F, 0x70...0x7F:
             // 0x7_ is text in UTF-8, which newer writers use; ASCII is part of it. Few readers know it.
-            if limits.isStrict, marker >= 0x70 { throw corrupt("the marker of a newer version", at: offset) }
+            if limits.isStrict, marker >= 0x70 {
+                throw corrupt("the marker requires a newer version of the format", at: offset)
+            }
             let (count, start) = try length(at: offset)
             let range = try content(start, count, unit: 1)
             try bytes.withUnsafeBytes { bytes in
                 let text = UnsafeRawBufferPointer(rebasing: bytes[range])
                 if limits.isStrict, text.contains(where: { $0 > 0x7F }) {
-                    throw corrupt("text in an invalid encoding", at: offset)
+                    throw corrupt("a string has an invalid encoding", at: offset)
                 }
             }
             return .string(String(decoding: bytes[range], as: UTF8.self))
@@ -170,16 +176,16 @@ private struct BinaryPropertyListReader {
             }
             let text = String(decoding: units, as: UTF16.self)
             if limits.isStrict, !text.utf16.elementsEqual(units) {
-                throw corrupt("text in an invalid encoding", at: offset)
+                throw corrupt("a string has an invalid encoding", at: offset)
             }
             return .string(text)
         case 0x80...0x87:
             let range = try content(offset + 1, UInt64(marker & 15) + 1, unit: 1)
             guard let number = UInt32(exactly: number(at: range.lowerBound, range.count)) else {
-                throw corrupt("a reference beyond 32 bits", at: offset)
+                throw corrupt("a reference exceeds 32 bits", at: offset)
             }
             return .uid(number)
-        default: throw corrupt("the unknown marker 0x\(String(marker, radix: 16))", at: offset)
+        default: throw corrupt("unknown marker 0x\(String(marker, radix: 16))", at: offset)
         }
     }
 
@@ -188,7 +194,7 @@ private struct BinaryPropertyListReader {
     private func reference(at offset: Int) throws -> Int {
         let reference = number(at: offset, referenceSize)
         guard reference < UInt64(states.count) else {
-            throw corrupt("a reference to object \(reference) of \(states.count)", at: offset)
+            throw corrupt("a reference to object \(reference) is out of range (\(states.count) objects)", at: offset)
         }
         return Int(reference)
     }
@@ -219,10 +225,10 @@ private struct BinaryPropertyListReader {
         var (weight, height) = (1, 0)
         for place in stride(from: range.lowerBound, to: range.lowerBound + half, by: referenceSize) {
             let key = try read(try reference(at: place), depth: depth + 1)
-            guard case .string(let name) = key.value else { throw corrupt("a key that is not a string", at: place) }
+            guard case .string(let name) = key.value else { throw corrupt("a key is not a string", at: place) }
             let known = try read(try reference(at: place + half), depth: depth + 1)
             if entries.updateValue(known.value, forKey: name) != nil, limits.isStrict {
-                throw corrupt("the key \(name) twice", at: place)
+                throw corrupt("duplicate key \"\(name)\"", at: place)
             }
             (weight, height) = (weight + 1 + known.weight, max(height, known.height))
             guard weight <= limits.count else { throw tooMany(at: offset) }
@@ -239,6 +245,6 @@ private struct BinaryPropertyListReader {
 private func corrupt(_ what: String, at offset: Int) -> CoreError {
     CoreError(
         .storeCorrupt, code: .persistentStoreOpen,
-        "the binary property list cannot be read: at byte \(offset), \(what)",
+        "cannot read the binary property list at byte \(offset): \(what)",
         offset: offset)
 }

@@ -63,22 +63,23 @@ final class BundleDraft {
     }
 
     private func check(_ name: String, _ fileName: String) throws {
-        func refusal(_ why: String) -> CoreError { target.failure("cannot have \(why)", .invalidArgument) }
+        func refusal(_ why: String) -> CoreError { target.failure("cannot contain \(why)", .invalidArgument) }
         if name.isEmpty { throw refusal("a version without a name") }
-        if name.utf8.contains(0) { throw refusal("a version whose name contains NUL: the name is used for a file") }
+        if name.utf8.contains(0) { throw refusal("a version with a NUL byte in its name") }
         if name.utf8.first == UInt8(ascii: ".") || name.utf8.contains(UInt8(ascii: "/")) {
             throw refusal(
-                "a version \"\(name)\": the name is used for a file, so it must not contain a slash or begin with a dot"
+                "the version \"\(name)\": the name of a version is a file name, and must not contain a slash or begin "
+                    + "with a dot"
             )
         }
         let most = BundleDraft.maximumNameSize
         guard fileName.utf8.count <= most else {
-            throw refusal("a version \"\(name.prefix(40))…\": a file's name has at most \(most) bytes")
+            throw refusal("the version \"\(name.prefix(40))…\": the limit for a file name is \(most) bytes")
         }
         if let twin = names.first(where: { $0 == name }), !twin.isSpelt(like: name) {
             throw refusal(
-                "a version \"\(name)\" besides one whose name differs in Unicode normalization only; use the spelling "
-                    + "of the list of versions")
+                "the version \"\(name)\": an existing version has the same name in another Unicode normalisation form; "
+                    + "use the existing name")
         }
     }
 

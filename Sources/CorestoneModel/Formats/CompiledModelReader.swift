@@ -75,7 +75,9 @@ final class CompiledModelReader {
     func spend(_ amount: Int) throws {
         count += amount
         guard count <= CompiledModelReader.maximumCount else {
-            throw archiveError("the model has more than \(CompiledModelReader.maximumCount) entities and properties")
+            throw archiveError(
+                "the model has more than \(CompiledModelReader.maximumCount) entities and properties, which is the limit"
+            )
         }
     }
 
@@ -97,7 +99,7 @@ final class CompiledModelReader {
     /// The entity of a name that another part of the archive mentions.
     func required(_ name: String, _ what: String, _ entity: Entity, key: String? = nil) throws -> Entity {
         if let found = model.entity(named: name) { return found }
-        throw modelError("\(what) \(name), which is not an entity of the model", entity: entity.name, key: key)
+        throw modelError("\(what) \"\(name)\", which is not an entity of the model", entity: entity.name, key: key)
     }
 
     func userInfo(_ fields: Fields) throws -> [(String, String)] {
@@ -177,7 +179,10 @@ final class CompiledModelReader {
         let target =
             archive.string(fields["_NSDestinationEntityName"])
             ?? archive.string(archive.fields(fields["NSDestinationEntity"])?["NSEntityName"])
-        let destination = try required(target ?? "nothing", "\(entity.name).\(name) leads to", entity, key: name)
+        guard let target else {
+            throw modelError("\(entity.name).\(name) does not have a destination", entity: entity.name, key: name)
+        }
+        let destination = try required(target, "\(entity.name).\(name) has the destination", entity, key: name)
         let maximum = fields["NSMaxCount"]?.integer ?? 0
         let minimum = max(fields["NSMinCount"]?.integer ?? 0, 0)
         let relationship = try entity.addRelationship(

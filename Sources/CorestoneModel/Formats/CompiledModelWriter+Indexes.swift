@@ -5,7 +5,7 @@ extension CompiledModelWriter {
     func indexes(of entity: Entity, _ byName: [String: Property]) throws -> [String: PropertyListValue] {
         let descriptions = try entity.indexes.map { index in
             let number = archiver.reserve()
-            let what = "the index \(index.name) of \(entity.name)"
+            let what = "the index \"\(index.name)\" of \(entity.name)"
             let elements = try index.elements.map { element in
                 var fields: [String: PropertyListValue] = [
                     "NSPropertyName": archiver.string(element.property),

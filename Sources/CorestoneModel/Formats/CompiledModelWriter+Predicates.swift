@@ -32,7 +32,7 @@ extension CompiledModelWriter {
         } catch let error as CoreError {
             throw CoreError(
                 .model, code: .coreData,
-                "\(what) cannot be compiled, which .mom files and stores need: \(error.message); change or remove it",
+                "\(what) cannot be compiled for a .mom file or a store: \(error.message)",
                 entity: entity, key: key, predicate: text.text)
         }
     }

@@ -57,7 +57,7 @@ extension CompiledModelWriter {
         for rule in property.validationRules {
             predicates.append(
                 try predicate(
-                    rule.predicate, "a condition of \(entity.name).\(property.path)", of: entity.name,
+                    rule.predicate, "a validation predicate of \(entity.name).\(property.path)", of: entity.name,
                     key: property.path))
             switch rule.warning {
             case .code(let code): warnings.append(archiver.add(.integer(code)))

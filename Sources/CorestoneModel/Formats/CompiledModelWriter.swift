@@ -87,7 +87,10 @@ final class CompiledModelWriter {
         return archiver.dictionary(
             try sortedByBytes(model.fetchRequestTemplates.keys).compactMap { name in
                 try model.fetchRequestTemplates[name].map {
-                    (name, try fetchRequest($0, "the fetch request template \(name)", of: $0.entityName, key: name))
+                    (
+                        name,
+                        try fetchRequest($0, "the fetch request template \"\(name)\"", of: $0.entityName, key: name)
+                    )
                 }
             }, isMutable: true)
     }

@@ -58,7 +58,8 @@ struct EditorModelReader {
     private mutating func spend(_ amount: Int) throws {
         count += amount
         guard count <= EditorModelReader.maximumCount else {
-            throw archiveError("the model has more than \(EditorModelReader.maximumCount) objects")
+            throw archiveError(
+                "the model has more than \(EditorModelReader.maximumCount) objects, which is the limit")
         }
     }
 

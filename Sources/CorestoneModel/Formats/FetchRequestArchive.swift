@@ -70,13 +70,15 @@ package struct FetchRequestArchive {
     package init(_ bytes: [UInt8]) throws {
         let archive = try KeyedArchiveReader(bytes)
         guard let fields = archive.rootFields, archive.className(archive.root) == "NSFetchRequest" else {
-            throw archiveError("its root is not a fetch request")
+            throw archiveError("the root of the archive is not a fetch request")
         }
         template = try archive.template(fields, entityName: archive.string(fields["CSTEntityName"]) ?? "")
         let values = archive.elements(fields["NSValuesToFetch"])
         groupBy = archive.names(fields["NSValuesToGroupBy"])
         guard values.count <= FetchRequestArchive.mostColumns, groupBy.count <= FetchRequestArchive.mostColumns else {
-            throw archiveError("the request in it has more than \(FetchRequestArchive.mostColumns) columns")
+            throw archiveError(
+                "the archived fetch request has more than \(FetchRequestArchive.mostColumns) columns, which is the limit"
+            )
         }
         columns = try values.compactMap { reference in
             if let name = archive.string(reference) { return Column(name: name) }

@@ -10,7 +10,9 @@ struct FolderDraft {
 
     /// - Throws: `.storeIO` when there can be no folder, or something else is there.
     init(replacing target: ModelFile) throws {
-        guard !target.exists || target.isFolder else { throw target.failure("is a file instead of a folder") }
+        guard !target.exists || target.isFolder else {
+            throw target.failure("is a file, not a folder; remove it, or choose another path")
+        }
         self.target = target
         file = target.draft
         // It gets the permissions of the former one in the end; until then nobody else looks into it.
@@ -18,7 +20,7 @@ struct FolderDraft {
     }
 
     private static func make(_ folder: ModelFile, _ mode: mode_t = 0o777) throws {
-        guard mkdir(folder.path, mode) == 0 else { throw folder.systemFailure("cannot be made") }
+        guard mkdir(folder.path, mode) == 0 else { throw folder.systemFailure("cannot be created") }
     }
 
     /// Brings in what the folder to be replaced holds, as further names of the same files.
@@ -45,7 +47,7 @@ struct FolderDraft {
             } else if linkat(AT_FDCWD, old.path, AT_FDCWD, new.path, 0) != 0 {
                 // A file system without further names, or another file system.
                 if let goal = old.linkGoal {
-                    guard symlink(goal, new.path) == 0 else { throw new.systemFailure("cannot be made") }
+                    guard symlink(goal, new.path) == 0 else { throw new.systemFailure("cannot be created") }
                 } else {
                     try new.create(try old.bytes(), old.permissions)
                 }
@@ -103,7 +105,7 @@ struct FolderDraft {
                 former.remove()
             }
         } else {
-            guard rename(file.path, target.path) == 0 else { throw target.systemFailure("cannot be made") }
+            guard rename(file.path, target.path) == 0 else { throw target.systemFailure("cannot be created") }
         }
         try target.folder.synchronize()
         discard()

@@ -29,7 +29,8 @@ final class ForeignFormat: Hashable, Sendable {
         let root = reference.mapReferences(place)
         while objects.count < waiting.count {
             guard waiting.count <= ForeignFormat.maximumCount else {
-                throw archiveError("a predicate in it has more than \(ForeignFormat.maximumCount) objects")
+                throw archiveError(
+                    "an archived predicate has more than \(ForeignFormat.maximumCount) objects, which is the limit")
             }
             objects.append(waiting[objects.count].mapReferences(place))
         }
@@ -39,7 +40,7 @@ final class ForeignFormat: Hashable, Sendable {
         text = "<archived \(name) \(digest.map { String($0, radix: 16) }.joined(separator: "-"))>"
     }
 
-    func required() -> CoreError { CoreError(.predicateSyntax, "\(text) cannot be read here: \(reason)") }
+    func required() -> CoreError { CoreError(.predicateSyntax, "\(text) is not supported: \(reason)") }
 
     static func == (a: ForeignFormat, b: ForeignFormat) -> Bool { a.root == b.root && a.objects == b.objects }
     func hash(into hasher: inout Hasher) { hasher.combine(text) }
@@ -85,7 +86,7 @@ extension KeyedArchiveReader {
         guard let reference, object(reference) != nil else { return nil }
         let (meaning, misfit) = try read(reference, self)
         if let meaning { return FormatText(meaning) }
-        let what = misfit.map { "\($0) is of an unknown class" } ?? "a part of it has an unknown form"
+        let what = misfit.map { "it contains the unknown class \"\($0)\"" } ?? "it contains a part in an unknown form"
         return FormatText(try ForeignFormat(reference, in: self, reason: what))
     }
 }

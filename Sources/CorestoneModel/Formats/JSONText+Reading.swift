@@ -33,7 +33,7 @@ private func meaning(of tag: String, _ content: PropertyValue) throws -> Propert
     default: found = nil
     }
     guard let found else {
-        throw CoreError(.invalidArgument, "the JSON has the tag \(tag) before a value of another type")
+        throw CoreError(.invalidArgument, "the tag \"\(tag)\" in the JSON is unknown or has a value of the wrong type")
     }
     return found
 }

@@ -40,13 +40,14 @@ extension KeyedArchiver {
             return try builtIn(.elementAt, [self.expression(base), self.index(index)])
         case .message(let receiver, let selector, let arguments):
             guard case .constant(.text(let name)) = selector else {
-                throw unarchivable("\(selector) as a selector; write the selector as a string", in: expression)
+                throw unarchivable(
+                    "the selector \(selector) is not a constant; write the selector as a string", in: expression)
             }
             return try call(
                 name.string, of: self.expression(receiver), arguments.map { try self.expression($0) },
                 className: ["NSFunctionExpression"])
         case .block:
-            throw CoreError(.unsupported, "\(expression) is application code, which cannot be archived")
+            throw CoreError(.unsupported, "\(expression) cannot be archived: it is application code")
         case .subquery, .ternary, .setOperation, .assignment, .anyKey, .fetch: return try composed(expression)
         }
     }
@@ -82,7 +83,8 @@ extension KeyedArchiver {
                 ])
         case .fetch(let request, let context, let countOnly):
             guard let flag = countOnly.constantValue?.flag else {
-                throw unarchivable("\(countOnly) as whether to count; write YES or NO", in: expression)
+                throw unarchivable(
+                    "the last argument of FETCH is \(countOnly), not a constant; write YES or NO", in: expression)
             }
             return add(
                 "NSFetchRequestExpression", .fetchRequest,
@@ -95,7 +97,7 @@ extension KeyedArchiver {
     }
 
     private func unarchivable(_ what: String, in expression: Expression) -> CoreError {
-        CoreError(.unsupported, "\(expression) has \(what)")
+        CoreError(.unsupported, "\(expression) cannot be archived: \(what)")
     }
 
     private func specifier(_ path: KeyPath) -> PropertyListValue {

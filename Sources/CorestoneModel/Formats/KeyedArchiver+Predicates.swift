@@ -25,7 +25,7 @@ extension KeyedArchiver {
                     "NSPredicateOperator": self.operator(of: comparison),
                 ])
         case .block:
-            throw CoreError(.unsupported, "\(predicate) is application code, which cannot be archived")
+            throw CoreError(.unsupported, "\(predicate) cannot be archived: it is application code")
         }
     }
 

@@ -81,7 +81,8 @@ final class KeyedArchiver {
         guard parts <= ArchivedPredicates.maximumCount else {
             throw CoreError(
                 .unsupported,
-                "it has more than \(ArchivedPredicates.maximumCount) parts; write a $variable for a long list")
+                "a predicate or expression has more than \(ArchivedPredicates.maximumCount) parts, which is the limit; "
+                    + "use a $variable for a long list")
         }
     }
 

@@ -94,10 +94,11 @@ struct ModelBundle {
         } else if let current = versions.first(where: \.isCurrent) {
             return current
         }
-        let all = names.joined(separator: ", ")
+        guard !names.isEmpty else { throw folder.failure("does not contain any versions", .invalidArgument) }
+        let all = names.map { "\"\($0)\"" }.joined(separator: ", ")
         let missing = (name ?? current).map { "has no version \"\($0)\"" }
         let what = missing ?? "does not specify the current version"
-        throw folder.failure("\(what); it has \(all.isEmpty ? "none" : all)", .invalidArgument)
+        throw folder.failure("\(what); choose one of: \(all)", .invalidArgument)
     }
 }
 

@@ -29,11 +29,12 @@ public func inflateRaw(_ bytes: [UInt8], limit: Int = 64 << 20) throws -> [UInt8
     case Z_STREAM_END where output.count <= limit: return output
     case Z_MEM_ERROR: throw outOfMemory()
     case Z_OK, Z_BUF_ERROR, Z_STREAM_END:
-        let why = output.count > limit ? "would expand to more than \(limit) bytes" : "ends early"
+        let why =
+            output.count > limit ? "would expand to more than \(limit) bytes, which is the limit" : "is truncated"
         throw CoreError(.storeCorrupt, code: .persistentStoreOpen, "the compressed model in the store \(why)")
     default:
         throw CoreError(
-            .storeCorrupt, code: .persistentStoreOpen, "the model in the store is not compressed by DEFLATE")
+            .storeCorrupt, code: .persistentStoreOpen, "the model in the store is not compressed with DEFLATE")
     }
 }
 
@@ -71,5 +72,5 @@ private func pump(
 }
 
 private func outOfMemory() -> CoreError {
-    CoreError(.noMemory, "there is not enough memory to compress or expand the model")
+    CoreError(.noMemory, "out of memory: cannot compress or decompress the model")
 }

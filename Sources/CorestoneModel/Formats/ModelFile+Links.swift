@@ -24,7 +24,7 @@ extension ModelFile {
             guard let goal = file.linkGoal else { return file }
             file = ModelFile(goal.hasPrefix("/") ? goal : file.folder.child(goal).path, shownAs: shown)
         }
-        throw failure("leads through more than \(ModelFile.maximumLinks) symbolic links")
+        throw failure("follows a chain of more than \(ModelFile.maximumLinks) symbolic links, which is the limit")
     }
 
     /// As many as Linux follows.

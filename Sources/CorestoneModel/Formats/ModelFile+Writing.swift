@@ -59,7 +59,7 @@ extension ModelFile {
     ) throws {
         let mode: mode_t = permissions == nil ? 0o666 : 0o600
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
-        guard descriptor >= 0 else { throw systemFailure("cannot be made") }
+        guard descriptor >= 0 else { throw systemFailure("cannot be created") }
         defer { close(descriptor) }
         try bytes.withUnsafeBytes { buffer in
             var place = 0

@@ -57,7 +57,7 @@ package struct ModelFile {
             }
             if name != "." && name != ".." { names.append(name) }
             guard names.count <= ModelFile.maximumEntries else {
-                throw failure("holds more than \(ModelFile.maximumEntries) files")
+                throw failure("contains more than \(ModelFile.maximumEntries) files, which is the limit")
             }
         }
         return sortedByBytes(names)
@@ -76,13 +76,13 @@ package struct ModelFile {
             throw failure("is not a regular file")
         }
         guard facts.st_size <= limit else {
-            throw failure("has \(facts.st_size) bytes; the limit for a model is \(limit)")
+            throw failure("has \(facts.st_size) bytes, but the limit for a model is \(limit)")
         }
         let size = Int(facts.st_size)
         if hasHoles(descriptor, size: size, over: holes) {
             throw failure(
-                "is sparse: of its \(size) bytes more are holes than the store's value_limit (\(holes)) allows; raise it if you trust "
-                    + "the file", key: "value_limit", value: .int(Int64(holes)))
+                "is a sparse file of \(size) bytes with holes beyond the store's value_limit of \(holes) bytes; raise "
+                    + "value_limit if the file is trusted", key: "value_limit", value: .int(Int64(holes)))
         }
         try MemoryRoom.require(size, to: "read \(path)", file: path)
         var (count, errorNumber) = (0, Int32(0))

@@ -33,7 +33,7 @@ extension SourceElement {
 
     func required(_ name: String) throws -> String {
         if let text = attributes[name] { return text }
-        throw modelError("the source model has a <\(self.name)> without the attribute \(name)")
+        throw modelError("the source model has a <\(self.name)> without the attribute \"\(name)\"")
     }
 
     /// The entries of a `<userInfo>`.

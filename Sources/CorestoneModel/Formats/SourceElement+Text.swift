@@ -46,8 +46,8 @@ func escapedXML(_ text: String, isAttribute: Bool = false) throws -> String {
         case "\n", "\t": escaped.unicodeScalars.append(scalar)
         case "\u{0}"..."\u{1F}", "\u{FFFE}", "\u{FFFF}":
             throw modelError(
-                "XML cannot hold the character U+\(String(scalar.value, radix: 16, uppercase: true)) of "
-                    + "\"\(text.prefix(40))\"; remove it")
+                "\"\(text.prefix(40))\" contains the character U+"
+                    + "\(String(scalar.value, radix: 16, uppercase: true)), which XML cannot represent; remove it")
         default: escaped.unicodeScalars.append(scalar)
         }
     }

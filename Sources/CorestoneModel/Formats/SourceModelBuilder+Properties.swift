@@ -61,8 +61,8 @@ extension SourceModelBuilder {
     func addElements(to attribute: Attribute, of type: String) throws {
         guard let composite = composites[type] else {
             throw modelError(
-                "\(attribute.entity.name).\(attribute.path) has the composite type \(type), which the model does not define",
-                entity: attribute.entity.name, key: attribute.path)
+                "\(attribute.entity.name).\(attribute.path) has the composite type \"\(type)\", which is not defined in "
+                    + "the model", entity: attribute.entity.name, key: attribute.path)
         }
         usedComposites.insert(type)
         let first = compositeAttributes.count
@@ -71,7 +71,7 @@ extension SourceModelBuilder {
             guard compositeElementCount <= SourceModelBuilder.maximumCompositeElements else {
                 throw modelError(
                     "composite attributes have more than \(SourceModelBuilder.maximumCompositeElements) elements "
-                        + "in total", entity: attribute.entity.name, key: attribute.path)
+                        + "in total, which is the limit", entity: attribute.entity.name, key: attribute.path)
             }
             let child = try attribute.addElement(
                 named: try element.required("name"), type: try element.attributeType(of: attribute.entity))
@@ -119,11 +119,10 @@ extension SourceModelBuilder {
         let target = element.take("destinationEntity")
         let found = target.flatMap { model.entity(named: $0) }
         if found == nil {
-            try note(
-                modelError(
-                    "\(entity.name).\(name) leads to \(target ?? "nothing"), which is not an entity of the model",
-                    entity: entity.name,
-                    key: name))
+            let what =
+                target.map { "has the destination \"\($0)\", which is not an entity of the model" }
+                ?? "does not have a destination"
+            try note(modelError("\(entity.name).\(name) \(what)", entity: entity.name, key: name))
         }
         let destination = found ?? entity
         let maximum = element.takeCount("maxCount")
@@ -147,7 +146,8 @@ extension SourceModelBuilder {
         let name = try element.required("name")
         guard let place = element.elements.firstIndex(where: { $0.name == "fetchRequest" }) else {
             throw modelError(
-                "the fetched property \(entity.name).\(name) has no fetch request", entity: entity.name, key: name)
+                "the fetched property \(entity.name).\(name) does not have a fetch request", entity: entity.name,
+                key: name)
         }
         let request = FetchRequestTemplate(element.elements[place])
         if element.elements[place].isPlainRequestOfProperty { element.elements.remove(at: place) }

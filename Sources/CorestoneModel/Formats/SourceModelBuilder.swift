@@ -93,8 +93,8 @@ final class SourceModelBuilder {
             try attempt {
                 guard let parent = model.entity(named: parent) else {
                     throw modelError(
-                        "\(child.name) inherits from \(parent), which is not an entity of the model; add it, or let \(child.name) "
-                            + "inherit from another one", entity: child.name)
+                        "\(child.name) inherits from \"\(parent)\", which is not an entity of the model; add the entity, "
+                            + "or set another parent", entity: child.name)
                 }
                 try child.setParent(parent)
                 child.sourceForm.spellings["parentEntity"] = nil

@@ -50,7 +50,7 @@ final class SourceModelReader: XMLHandler {
         if hasModel {
             open.append(SourceElement(name: name, attributes: values))
         } else {
-            guard name == "model" else { throw parser.corrupt("<\(name)> instead of <model>") }
+            guard name == "model" else { throw parser.corrupt("the root element is <\(name)> instead of <model>") }
             hasModel = true
             try builder.begin(values)
         }

@@ -6,11 +6,11 @@ extension Model {
     /// has a file of its own.
     public var sourceLosses: [String] {
         let requests = sortedByBytes(fetchRequestTemplates.keys).flatMap { name in
-            (fetchRequestTemplates[name]?.sourceLosses ?? []).map { "\($0) of the fetch request \(name)" }
+            (fetchRequestTemplates[name]?.sourceLosses ?? []).map { "\($0) of the fetch request \"\(name)\"" }
         }
         let identifiers = versionIdentifiers.filter { $0.utf8.contains(UInt8(ascii: ",")) }
         return entities.flatMap(\.sourceLosses) + requests
-            + identifiers.map { "the version identifier \"\($0)\", which has a comma" }
+            + identifiers.map { "the version identifier \"\($0)\", which contains a comma" }
     }
 }
 
@@ -20,12 +20,14 @@ extension Entity {
         for attribute in ownAttributes { attribute.addSourceLosses(&losses) }
         for relationship in ownRelationships {
             let place = "\(name).\(relationship.name)"
-            losses += relationship.validationRules.map { "the condition \($0.predicate.text) of \(place)" }
+            losses += relationship.validationRules.map { "the validation predicate \($0.predicate.text) of \(place)" }
             if Int32(bitPattern: relationship.maximumCount) < 0 {
-                losses.append("the greatest count \(Int32(bitPattern: relationship.maximumCount)) of \(place)")
+                losses.append("the maximum count \(Int32(bitPattern: relationship.maximumCount)) of \(place)")
             }
         }
-        for index in indexes where index.isForeign { losses.append("the archived index \(index.name) of \(name)") }
+        for index in indexes where index.isForeign {
+            losses.append("the archived index \"\(index.name)\" of \(name)")
+        }
         for property in ownFetchedProperties {
             losses += property.fetchRequest.sourceLosses.map { "\($0) of \(name).\(property.name)" }
         }
@@ -40,7 +42,7 @@ extension Attribute {
         for rule in validationRules {
             // Of two rules of one kind only one has a place.
             guard let name = rule.sourceAttribute(of: type)?.name, words.insert(name).inserted else {
-                losses.append("the condition \(rule.predicate.text) of \(place)")
+                losses.append("the validation predicate \(rule.predicate.text) of \(place)")
                 continue
             }
         }
@@ -49,14 +51,15 @@ extension Attribute {
         }
         if derivation?.expression.foreign != nil { losses.append("the archived derivation of \(place)") }
         if derivation?.filter != nil { losses.append("the filter of the derived attribute \(place)") }
-        if allowsNaN { losses.append("that \(place) allows NaN") }
+        if allowsNaN { losses.append("the permission for NaN values of \(place)") }
         for element in elements { element.addSourceLosses(&losses) }
     }
 }
 
 extension FetchRequestTemplate {
     fileprivate var sourceLosses: [String] {
-        (predicate?.foreign.map { ["the predicate \($0.text)"] } ?? []) + (sortDescriptors.isEmpty ? [] : ["the order"])
+        (predicate?.foreign.map { ["the predicate \($0.text)"] } ?? [])
+            + (sortDescriptors.isEmpty ? [] : ["the sort descriptors"])
             + (relationshipKeyPathsForPrefetching.isEmpty ? [] : ["the prefetched relationships"])
     }
 }

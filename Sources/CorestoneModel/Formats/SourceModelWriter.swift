@@ -16,8 +16,9 @@ extension Model {
         if !isLossy, let first = sourceLosses.first {
             let count = sourceLosses.count
             throw modelError(
-                "a source model cannot express \(first)\(count > 1 ? ", nor \(count - 1) other things" : ""); remove "
-                    + "it, or request a source without it")
+                "a source model cannot represent \(first)"
+                    + (count > 1 ? " and \(count - 1) other elements; remove them" : "; remove it")
+                    + ", or request a lossy source")
         }
         var text = SourceText()
         try text.add(SourceModelWriter(self).model)

@@ -27,11 +27,11 @@ extension StoreMetadata {
         result.values = entries
         result.values[Key.uuid] = nil
         if let given = entries[Key.uuid], given.string.flatMap({ UUIDValue($0) }) != uuid {
-            throw StoreMetadata.refusal(Key.uuid, "is \(uuid), which is a part of the object IDs", file)
+            throw StoreMetadata.refusal(Key.uuid, "is \(uuid), which is part of the store's object IDs", file)
         }
         for key in StoreMetadata.guaranteed {
             if let given = entries[key], given != values[key] {
-                throw StoreMetadata.refusal(key, "identifies the kind of store", file)
+                throw StoreMetadata.refusal(key, "identifies the type of the store", file)
             }
             result.values[key] = values[key]
         }
@@ -41,7 +41,7 @@ extension StoreMetadata {
     private static func refusal(_ key: String, _ why: String, _ file: String) -> CoreError {
         CoreError(
             .invalidArgument, code: .persistentStoreOperation,
-            "\(key) of \(file) cannot be set: it \(why); leave it out or unchanged", key: key, file: file)
+            "\(key) of \(file) must not change: it \(why); omit it, or pass its current value", key: key, file: file)
     }
 
     /// Reads a property list that a host gave.

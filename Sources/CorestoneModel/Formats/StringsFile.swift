@@ -6,7 +6,7 @@ import CorestoneValues
 /// - Throws: `.storeCorrupt` with what is wrong and at which byte, or for more than a limit allows.
 public func decodeStringsFile(_ bytes: [UInt8]) throws -> [String: String] {
     guard bytes.count <= StringsReader.maximumSize else {
-        throw stringsError("has \(bytes.count) bytes; the limit is \(StringsReader.maximumSize)", at: 0)
+        throw stringsError("has \(bytes.count) bytes, but the limit is \(StringsReader.maximumSize)", at: 0)
     }
     if bytes.starts(with: "bplist".utf8) || looksLikeXML(bytes) {
         guard case .dictionary(let entries) = try decodeAnyPropertyList(bytes) else {
@@ -32,7 +32,7 @@ private func decodeText(_ bytes: [UInt8]) throws -> [Unicode.Scalar] {
     let isBig = bytes.starts(with: [0xFE, 0xFF]) || bytes.count > 1 && bytes[0] == 0 && bytes[1] != 0
     let isLittle = bytes.starts(with: [0xFF, 0xFE]) || bytes.count > 1 && bytes[0] != 0 && bytes[1] == 0
     if isBig || isLittle {
-        guard bytes.count % 2 == 0 else { throw stringsError("ends within a character of UTF-16", at: bytes.count) }
+        guard bytes.count % 2 == 0 else { throw stringsError("ends within a UTF-16 character", at: bytes.count) }
         var units = stride(from: 0, to: bytes.count, by: 2).map { place -> UInt16 in
             let (high, low) = isBig ? (bytes[place], bytes[place + 1]) : (bytes[place + 1], bytes[place])
             return UInt16(high) << 8 | UInt16(low)
@@ -42,7 +42,7 @@ private func decodeText(_ bytes: [UInt8]) throws -> [Unicode.Scalar] {
     }
     let text = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
     if let bad = Array(text).withUnsafeBytes({ firstInvalidUTF8($0) }) {
-        throw stringsError("is neither UTF-8 nor UTF-16 at byte \(bad)", at: bad)
+        throw stringsError("is neither valid UTF-8 nor UTF-16 (at byte \(bad))", at: bad)
     }
     return Array(String(decoding: text, as: UTF8.self).unicodeScalars)
 }
@@ -71,7 +71,7 @@ private struct StringsReader {
                 value = try string()
                 try skip()
             }
-            guard next == ";" else { throw failure("is missing a semicolon after \"\(key.prefix(40))\"") }
+            guard next == ";" else { throw failure("does not have a semicolon after \"\(key.prefix(40))\"") }
             place += 1
             entries[key] = value
         }
@@ -82,7 +82,7 @@ private struct StringsReader {
 
     private func failure(_ what: String) -> CoreError {
         let line = scalars[..<min(place, scalars.count)].reduce(1) { $1 == "\n" ? $0 + 1 : $0 }
-        return stringsError("\(what), in line \(line)", at: place)
+        return stringsError("\(what) (in line \(line))", at: place)
     }
 
     /// White space and comments.

@@ -49,10 +49,10 @@ package final class XMLParser {
     /// - Throws: `.storeCorrupt` with what is wrong and at which byte, or the handler's error.
     package func parse(_ bytes: [UInt8]) throws {
         guard bytes.count <= maximumSize else {
-            throw corrupt("it has \(bytes.count) bytes; \(maximumSize) is the most that is read")
+            throw corrupt("it has \(bytes.count) bytes, but the limit is \(maximumSize)")
         }
         guard let parser = XML_ParserCreate(nil) else {
-            throw CoreError(.noMemory, "there is not enough memory to read the \(what)")
+            throw CoreError(.noMemory, "out of memory: cannot read the \(what)")
         }
         self.parser = parser
         defer {
@@ -65,7 +65,9 @@ package final class XMLParser {
             { data, name in XMLParser.from(data)?.end(name) })
         XML_SetCharacterDataHandler(parser) { data, text, count in XMLParser.from(data)?.text(text, count) }
         XML_SetEntityDeclHandler(parser) { data, _, _, _, _, _, _, _, _ in
-            XMLParser.from(data)?.run { throw $0.corrupt("an entity declaration, which could expand without limit") }
+            XMLParser.from(data)?.run {
+                throw $0.corrupt("entity declarations are not allowed, because they can expand without limit")
+            }
         }
         let status = bytes.withUnsafeBytes { raw in
             XML_Parse(parser, raw.bindMemory(to: CChar.self).baseAddress, Int32(raw.count), 1)
@@ -88,7 +90,7 @@ package final class XMLParser {
         let offset = parser.map { Int(XML_GetCurrentByteIndex($0)) } ?? 0
         return CoreError(
             .storeCorrupt, code: .persistentStoreOpen,
-            "the \(self.what) cannot be read: at byte \(offset), \(what)", offset: offset)
+            "cannot read the \(self.what) at byte \(offset): \(what)", offset: offset)
     }
 
     private static func from(_ data: UnsafeMutableRawPointer?) -> XMLParser? {

@@ -41,14 +41,14 @@ private final class XMLPropertyListReader: XMLHandler {
 
     func read(_ bytes: [UInt8]) throws -> PropertyListValue {
         try parser.parse(bytes)
-        guard let top else { throw parser.corrupt("no value") }
+        guard let top else { throw parser.corrupt("it does not contain a value") }
         return top
     }
 
     // MARK: - Elements
 
     func start(_ name: String, _ attributes: XMLAttributes) throws {
-        if let leaf { throw parser.corrupt("<\(name)> within <\(leaf)>") }
+        if let leaf { throw parser.corrupt("<\(name)> is not allowed within <\(leaf)>") }
         switch name {
         case "plist":
             if count > 0 || !containers.isEmpty { throw parser.corrupt("a second <plist>") }
@@ -60,7 +60,7 @@ private final class XMLPropertyListReader: XMLHandler {
         case "key", "string", "integer", "real", "true", "false", "date", "data":
             leaf = name
             characters = []
-        default: throw parser.corrupt("the unknown element <\(name)>")
+        default: throw parser.corrupt("unknown element <\(name)>")
         }
     }
 
@@ -72,14 +72,14 @@ private final class XMLPropertyListReader: XMLHandler {
             if name == "key" { return try take(key: String(decoding: characters, as: UTF8.self)) }
             guard let value = value(of: name) else {
                 let start = String(decoding: characters.prefix(40), as: UTF8.self)
-                throw parser.corrupt("<\(name)> holds \"\(start)\"")
+                throw parser.corrupt("<\(name)> has the invalid content \"\(start)\"")
             }
             try take(value)
         } else if name != "plist", let container = containers.popLast() {
             switch container {
             case .array(let values): try take(.array(values))
             case .dictionary(let entries, nil): try take(reference(entries) ?? .dictionary(entries))
-            case .dictionary(_, let key?): throw parser.corrupt("the key \"\(key)\" without a value")
+            case .dictionary(_, let key?): throw parser.corrupt("the key \"\(key)\" does not have a value")
             }
         }
     }
@@ -92,7 +92,7 @@ private final class XMLPropertyListReader: XMLHandler {
 
     private func take(key: String) throws {
         guard case .dictionary(let entries, nil)? = containers.popLast() else {
-            throw parser.corrupt("the unexpected key \"\(key)\"")
+            throw parser.corrupt("unexpected key \"\(key)\"")
         }
         containers.append(.dictionary(entries, key: key))
     }

@@ -21,8 +21,8 @@ package func encodeXMLStoreMetadata(_ values: [String: PropertyListValue]) throw
         }
         throw CoreError(
             .invalidArgument, code: .persistentStoreSave,
-            "the metadata cannot have \"\(key ?? "")\" in an XML store: \(error.message); leave it out, or use a value that "
-                + "an XML property list can hold", key: key)
+            "the metadata key \"\(key ?? "")\" cannot be saved in an XML store: \(error.message); remove it, or set "
+                + "another value", key: key)
     }
     writer.line("</plist>", -1)
     return writer.bytes
@@ -42,7 +42,7 @@ private struct XMLPropertyListWriter {
 
     mutating func add(_ value: PropertyListValue, depth: Int) throws {
         switch value {
-        case .null: throw CoreError(.invalidArgument, "an XML property list cannot hold null")
+        case .null: throw CoreError(.invalidArgument, "an XML property list cannot represent null")
         case .bool(let flag): line(empty("\(flag)"), depth)
         case .integer(let number): line("<integer>\(number)</integer>", depth)
         case .unsigned(let number): line("<integer>\(number)</integer>", depth)
@@ -50,7 +50,9 @@ private struct XMLPropertyListWriter {
         case .date(let seconds):
             // The format has no fractions of a second.
             guard let text = ReferenceDate.text(seconds.rounded(.down)) else {
-                throw CoreError(.invalidArgument, "an XML property list cannot hold a date of \(seconds) seconds")
+                throw CoreError(
+                    .invalidArgument, "an XML property list cannot represent a date \(seconds) seconds after 2001-01-01"
+                )
             }
             line("<date>\(text)</date>", depth)
         case .string(let text): line("<string>\(try escapedXML(text))</string>", depth)

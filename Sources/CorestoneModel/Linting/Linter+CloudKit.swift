@@ -7,13 +7,13 @@ extension Linter {
             if !attribute.isOptional, attribute.defaultValue.isNull, attribute.derivation == nil {
                 add(
                     .cloudKitRequired, entity, attribute.name,
-                    "\(shown) is required and has no default value, which CloudKit refuses",
-                    "make it optional, or give it a default")
+                    "\(shown) is required but does not have a default value, which CloudKit does not support",
+                    "make it optional, or set a default value")
             }
             if attribute.type == .undefined || attribute.type == .objectID {
                 add(
-                    .cloudKitType, entity, attribute.name, "\(shown) has a type that CloudKit has no field for",
-                    "give it a type, or make it transient")
+                    .cloudKitType, entity, attribute.name, "\(shown) has a type that CloudKit does not support",
+                    "set another type, or make it transient")
             }
         }
         for relationship in entity.ownRelationships where !relationship.isTransient {
@@ -21,29 +21,30 @@ extension Linter {
         }
         if !entity.uniqueConstraints.isEmpty {
             add(
-                .cloudKitUnique, entity, nil, "\(entity.name) has unique constraints, which CloudKit refuses",
-                "remove them, and find duplicates after each import")
+                .cloudKitUnique, entity, nil, "\(entity.name) has unique constraints, which CloudKit does not support",
+                "remove them, and merge duplicates after each import")
         }
     }
 
     private mutating func look(at relationship: Relationship, _ entity: Entity) {
         let shown = "\(entity.name).\(relationship.name)"
         if !relationship.isOptional || relationship.inverse == nil {
+            let fault = relationship.isOptional ? "does not have an inverse" : "is required"
             add(
                 .cloudKitRelationship, entity, relationship.name,
-                "\(shown) is \(relationship.isOptional ? "without inverse" : "required"), which CloudKit refuses",
-                "make it optional and give it an inverse")
+                "\(shown) \(fault), which CloudKit does not support",
+                "make it optional, and set an inverse")
         }
         if relationship.isOrdered {
             add(
-                .cloudKitOrdered, entity, relationship.name, "\(shown) is ordered, which CloudKit refuses",
-                "keep the order in an attribute of the members")
+                .cloudKitOrdered, entity, relationship.name, "\(shown) is ordered, which CloudKit does not support",
+                "store the order in an attribute of the members")
         }
         if relationship.deleteRule == .deny {
             add(
                 .cloudKitDeny, entity, relationship.name,
-                "\(shown) denies deletion, which CloudKit refuses: deletions on other devices are applied regardless",
-                "set it to Nullify or Cascade")
+                "\(shown) has the delete rule Deny, which CloudKit does not support",
+                "set the delete rule to Nullify or Cascade")
         }
     }
 }

@@ -7,11 +7,12 @@ extension Linter {
         let isStored = !attribute.isTransient && attribute.derivation == nil
         if !attribute.isOptional, isStored, attribute.defaultValue.isNull, attribute.type != .composite {
             add(
-                .requiredWithoutDefault, entity, attribute.name, "\(shown) is required and has no default value",
-                "give it a default, or make it optional: a migration has no value for existing rows")
+                .requiredWithoutDefault, entity, attribute.name,
+                "\(shown) is required but does not have a default value",
+                "set a default value, or make it optional: a migration needs a value for existing rows")
         }
         for rule in attribute.validationRules where rule.predicate.predicate == nil {
-            addUnreadable(rule.predicate, entity, attribute.name, "a condition on \(shown)")
+            addUnreadable(rule.predicate, entity, attribute.name, "a validation predicate of \(shown)")
         }
         guard let derivation = attribute.derivation else { return }
         guard let expression = derivation.expression.expression else {
@@ -22,12 +23,13 @@ extension Linter {
         if let obstacle = derivation.intermediateOperator {
             return add(
                 .unsupportedDerivation, entity, attribute.name,
-                "\(shown) is derived by \(derivation.expression.text), \(obstacle)", "put the operator last")
+                "\(shown) is derived by \(derivation.expression.text), \(obstacle)",
+                "move the operator to the end of the key path")
         }
         if !attribute.canBeDerived(by: expression) || derivation.filter != nil {
             add(
                 .unsupportedDerivation, entity, attribute.name,
-                "\(shown) is derived by \(derivation.expression.text), which no store computes",
+                "\(shown) is derived by \(derivation.expression.text), which stores cannot compute",
                 "use a key path, count:(), sum:(), canonical:(), uppercase:(), lowercase:() or now()")
         }
         for path in expression.keyPaths {
@@ -40,34 +42,34 @@ extension Linter {
         let shown = "\(entity.name).\(name)"
         if relationship.deleteRule == .noAction {
             add(
-                .noAction, entity, name, "\(shown) has the delete rule No Action, which leaves references to nothing",
-                "set it to Nullify, Cascade or Deny")
+                .noAction, entity, name, "\(shown) has the delete rule No Action, which leaves dangling references",
+                "set the delete rule to Nullify, Cascade or Deny")
         }
         for rule in relationship.validationRules {
             look(
-                at: rule.predicate, of: relationship.destination, entity, name, "a condition on \(shown)",
+                at: rule.predicate, of: relationship.destination, entity, name, "a validation predicate of \(shown)",
                 isCollection: relationship.isToMany)
         }
         guard let inverse = relationship.inverse else {
             return add(
                 .noInverse, entity, name,
-                "\(shown) has no inverse: the other side is not maintained, and a deletion must search the table",
-                "add a relationship from \(relationship.destination.name) back, and make the two each other's inverse")
+                "\(shown) does not have an inverse: the other side is not updated, and a deletion searches the table",
+                "add a relationship from \(relationship.destination.name) to \(entity.name), and set it as the inverse")
         }
         let fits =
             inverse.inverse === relationship && relationship.leads(to: inverse.entity) && inverse.leads(to: entity)
         if !fits {
             add(
                 .inverseMismatch, entity, name,
-                "the inverse of \(shown), \(inverse.entity.name).\(inverse.name), does not lead back to it",
-                "make the two each other's inverse, each leading to the other's entity")
+                "\(shown) and its inverse, \(inverse.entity.name).\(inverse.name), do not refer to each other",
+                "set each as the inverse of the other, with the other's entity as its destination")
         }
         let bothCascade = relationship.deleteRule == .cascade && inverse.deleteRule == .cascade
         if bothCascade, inverse === relationship || (entity.name, name) < (inverse.entity.name, inverse.name) {
             add(
                 .cascadeBothWays, entity, name,
                 "\(shown) and its inverse both cascade: deleting one object deletes every connected object",
-                "set the rule on the side of the owned objects to Nullify")
+                "set the delete rule on the side of the owned objects to Nullify")
         }
     }
 
@@ -77,13 +79,13 @@ extension Linter {
         let known: Set<String> = ["FETCH_SOURCE", "FETCHED_PROPERTY"]
         for variable in fetched.fetchRequest.predicate?.predicate?.freeVariables ?? [] where !known.contains(variable) {
             add(
-                .unknownVariable, entity, fetched.name, "\(shown) names $\(variable), which has no value",
+                .unknownVariable, entity, fetched.name, "\(shown) uses $\(variable), which does not have a value",
                 "use $FETCH_SOURCE or $FETCHED_PROPERTY")
         }
     }
 
     mutating func look(at request: FetchRequestTemplate, name: String, in model: Model) {
-        look(at: request, of: nil, nil, "the fetch request \(name)", in: model)
+        look(at: request, of: nil, nil, "the fetch request \"\(name)\"", in: model)
     }
 
     private mutating func look(
@@ -91,8 +93,9 @@ extension Linter {
     ) {
         guard let entity = model.entity(named: request.entityName) else {
             return add(
-                .unknownEntity, owner, key, "\(what) fetches \(request.entityName), which is not an entity",
-                "name an entity of the model")
+                .unknownEntity, owner, key,
+                "\(what) fetches \"\(request.entityName)\", which is not an entity of the model",
+                "set an entity of the model, or add the entity")
         }
         if let predicate = request.predicate { look(at: predicate, of: entity, owner ?? entity, key, what) }
         for descriptor in request.sortDescriptors {
@@ -123,14 +126,14 @@ extension Linter {
         let reason = text.foreign.map { ": \($0.reason)" } ?? ""
         add(
             .unreadablePredicate, owner, key, "\(what) has the predicate \(text.text), which cannot be read\(reason)",
-            "correct it")
+            "correct the predicate")
     }
 
     mutating func look(atExpression text: ExpressionText, of entity: Entity, _ key: String?, _ what: String) {
         guard let expression = text.expression else {
             return add(
                 .unreadablePredicate, entity, key, "\(what) has the expression \(text.text), which cannot be read",
-                "correct it")
+                "correct the expression")
         }
         for path in expression.keyPaths { look(at: path, from: entity, entity, key, what) }
     }
@@ -142,14 +145,15 @@ extension Linter {
             guard let property else {
                 if ["self", "SELF", "objectID", "entity"].contains(name.text) { return }
                 return add(
-                    .unknownKey, owner, key, "\(what) names \(path.text), but there is no \(name.text)",
+                    .unknownKey, owner, key,
+                    "\(what) uses the key path \"\(path.text)\" with the unknown property \"\(name.text)\"",
                     "correct the key path, or add the property")
             }
             if property.isTransient {
                 add(
                     .transientInPredicate, owner, key,
-                    "\(what) names \(property.entity.name).\(property.name), which is transient and cannot be evaluated by a store",
-                    "store the property, or evaluate it in memory")
+                    "\(what) uses \(property.entity.name).\(property.name), which is transient and not stored",
+                    "make the property persistent, or evaluate it in memory")
             }
             // What values have inside is their own.
             if property is Attribute { return }

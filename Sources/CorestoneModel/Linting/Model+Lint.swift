@@ -15,7 +15,7 @@ extension Model {
             for name in configuration.entityNames where entity(named: name) == nil {
                 linter.add(
                     .unknownEntity, nil, nil,
-                    "the configuration \(configuration.name) names \(name), which is not an entity",
+                    "the configuration \"\(configuration.name)\" contains \"\(name)\", which is not an entity of the model",
                     "remove it from the configuration, or add the entity")
             }
         }
@@ -41,14 +41,14 @@ extension Linter {
     fileprivate mutating func look(at entity: Entity) {
         if entity.isAbstract && entity.children.isEmpty {
             add(
-                .abstractWithoutChildren, entity, nil, "\(entity.name) is abstract and no entity inherits from it",
-                "add a subentity, or make it concrete; otherwise it cannot have objects")
+                .abstractWithoutChildren, entity, nil, "\(entity.name) is abstract but does not have a subentity",
+                "add a subentity, or make it concrete: an abstract entity cannot have objects")
         }
         for property in entity.ownProperties + entity.ownFetchedProperties where reservedNames.contains(property.name) {
             add(
                 .reservedName, entity, property.name,
                 "\(entity.name).\(property.name) has the name of a method of NSManagedObject, which hides it on Apple's platforms",
-                "rename it; set its renaming identifier to \"\(property.name)\" to keep the data")
+                "rename it, and set its renaming identifier to \"\(property.name)\" to keep the data")
         }
         for attribute in entity.ownAttributes { look(at: attribute) }
         for relationship in entity.ownRelationships { look(at: relationship) }
@@ -66,11 +66,11 @@ extension Linter {
     private mutating func lookAtIndexes(of entity: Entity) {
         var seen: Set<String> = []
         for index in entity.indexes {
-            let what = "the index \(index.name) of \(entity.name)"
+            let what = "the index \"\(index.name)\" of \(entity.name)"
             if !seen.insert(index.name).inserted {
                 add(
-                    .repeatedIndex, entity, nil, "\(entity.name) has two indexes called \(index.name)",
-                    "rename or remove one of them; a store can have only one of that name")
+                    .repeatedIndex, entity, nil, "\(entity.name) has two indexes named \"\(index.name)\"",
+                    "rename or remove one of them: a store creates only the first")
             }
             for element in index.elements {
                 if let expression = element.expression {
@@ -81,7 +81,7 @@ extension Linter {
             }
             if let fault = entity.spatialFault(index, property: { entity.properties(along: KeyPath($0)).last ?? nil }) {
                 add(
-                    .unservedRTree, entity, fault.key, "\(fault.text), so no fetch uses it",
+                    .unservedRTree, entity, fault.key, "\(fault.text), so fetches do not use it",
                     "make it a binary index, or remove it")
             }
             if let predicate = index.partialPredicate { look(at: predicate, of: entity, entity, nil, what) }
@@ -95,12 +95,12 @@ extension Linter {
         let path = entity.properties(along: KeyPath(name))
         guard let property = path.first ?? nil else {
             return add(
-                unknown, entity, name, "\(what) names \(name), which is not a property of it",
+                unknown, entity, name, "\(what) refers to the unknown property \"\(name)\"",
                 "remove it, or correct the name")
         }
         if property.isTransient {
             add(
-                transient, entity, name, "\(what) names \(name), which is transient and has no column",
+                transient, entity, name, "\(what) contains \"\(name)\", which is transient and does not have a column",
                 "remove it, or make the property persistent")
         }
     }
@@ -115,12 +115,12 @@ extension Linter {
                     continue
                 }
                 let isShared = other.name == property.name
+                let (one, two) = ("\(entity.name).\(property.name)", "\(other.entity.name).\(other.name)")
                 add(
                     isShared ? .sharedColumnName : .nameCollision, entity, property.name,
-                    "\(entity.name).\(property.name) and \(other.entity.name).\(other.name) would have one column in the table of "
-                        + "\(root.name); the later one gets a number behind its name",
+                    "\(one) and \(two) have the same column name in the table of \(root.name), so one of them is numbered",
                     isShared
-                        ? "move it to the entity from which both inherit, if it means the same"
+                        ? "move it to a common superentity if both have the same meaning"
                         : "rename one of them: they differ in case only")
             }
         }

@@ -95,5 +95,5 @@ def test_names_that_are_none(container: Container, tmp_path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match="no configuration"):
         container.coordinator.add_store(tmp_path / "x.sqlite", configuration="Elsewhere")
     assert not (tmp_path / "x.sqlite").exists()
-    with pytest.raises(ModelError, match="whole model"):
+    with pytest.raises(ModelError, match="the configuration with all entities"):
         Model({"A": {}}).configuration("Default", "A")

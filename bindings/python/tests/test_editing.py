@@ -121,7 +121,7 @@ def test_mistakes(shop: Model) -> None:
         shop["Order"].change("number", delete="deny")
     assert shop.copy()["Order"].describe("number")["default"] == 1
     shop.freeze()
-    with pytest.raises(ModelError, match="cannot change"):
+    with pytest.raises(ModelError, match="cannot be changed"):
         shop["Order"].rename("X")
 
 

@@ -170,7 +170,9 @@ def test_the_middle_of_a_message_of_more_than_16_kilobytes_is_left_out() -> None
     assert len(whole) == 16384
     assert "left out" not in whole
     assert cut.startswith('"-----')
-    assert cut.endswith("cannot name an entity: use letters, digits and underscores, no digit first")
+    assert cut.endswith(
+        "is not a valid name for an entity; use letters, digits and underscores, without a leading digit"
+    )
     left = int(re.fullmatch(r"(?s)(.*) … \((\d+) bytes left out\) … (.*)", cut)[2])  # type: ignore[index]
     # What stays is three quarters of the limit from the beginning, and one from the end.
     assert (cut.index(" … "), len(cut) - cut.rindex(" … ") - 3, left) == (12288, 4096, 1)

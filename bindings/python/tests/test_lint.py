@@ -79,7 +79,7 @@ def test_findings_come_entity_by_entity_then_tables_requests_and_the_profile() -
     assert [(each.rule, each.severity, each.entity, each.key) for each in model.lint()] == found[:9]
     # Fetch requests by name.
     messages = [each.message for each in model.lint() if each.rule == "unknown-key"]
-    assert ["the fetch request ape" in messages[0], "the fetch request zebra" in messages[1]] == [True, True]
+    assert ['the fetch request "ape"' in messages[0], 'the fetch request "zebra"' in messages[1]] == [True, True]
     frozen = model.copy()
     frozen.freeze()
     assert frozen.lint("cloudkit") == model.lint("cloudkit")

@@ -186,7 +186,7 @@ def test_each_predicate_and_column_of_a_request_may_have_as_many_parts_as_one(be
     ]
     request = FetchRequest("Item", part("predicate"), having=part("having"), columns=columns, group_by=["pages"])
     if beyond:
-        with pytest.raises(UnsupportedError, match="it has more than 10000 parts"):
+        with pytest.raises(UnsupportedError, match="has more than 10000 parts"):
             request.to_archive()
     else:
         same = FetchRequest.from_archive(request.to_archive())

@@ -359,7 +359,9 @@ def test_the_type_of_a_column_makes_the_values_that_type(
     if text is not None:
         assert asked("Player", "age == 4", columns=column) == [(text,)]
         return
-    with pytest.raises(TypeMismatchError, match=r"the column v is .*, but its expression returns a string") as caught:
+    with pytest.raises(
+        TypeMismatchError, match=r'the column "v" has the type .*, but its expression returns a string'
+    ) as caught:
         asked("Player", "age == 4", columns=column)
     assert (caught.value.key, caught.value.value) == ("v", "q")
 
@@ -390,7 +392,9 @@ def test_the_type_of_a_column_makes_uuids_uris_and_bytes_of_text(
     ],
 )  # fmt: skip
 def test_a_column_refuses_what_its_type_does_not_take(asked: Asked, kind: str, expression: str, value: Any) -> None:
-    with pytest.raises(TypeMismatchError, match=r"the column v is .*, but its expression returns a") as caught:
+    with pytest.raises(
+        TypeMismatchError, match=r'the column "v" has the type .*, but its expression returns a'
+    ) as caught:
         asked("Player", "age == 4", columns=ExpressionDescription("v", expression, kind))
     assert (caught.value.key, caught.value.value) == ("v", value)
 

@@ -141,7 +141,7 @@ def test_indexed_by_names_an_index_that_is_there(tmp_path: Path) -> None:
 def test_an_r_tree_over_text_is_refused(key: str, what: str) -> None:
     model = Model({"Place": {"x": "double", "label": "string", "key": "uuid"}})
     model["Place"].index("byLabel", "x", key, kind="rtree")
-    with pytest.raises(ModelError, match=f"byLabel of Place is over Place.{key}, which is {what}") as caught:
+    with pytest.raises(ModelError, match=rf'"byLabel" of Place contains Place.{key} \({what}\)') as caught:
         model.freeze()
     assert (caught.value.entity, caught.value.key) == ("Place", key)
 

@@ -87,7 +87,7 @@ def test_what_a_store_is_known_by_stays(notes: Model, tmp_path: Path, type: str,
         with pytest.raises(InvalidArgumentError) as caught:
             give({"a": 2, key: wrong})
         assert (caught.value.key, caught.value.file) == (key, str(path))
-        assert caught.value.message.startswith(f"{key} of {path} cannot be set: it ")
+        assert caught.value.message.startswith(f"{key} of {path} must not change: it ")
         assert (coordinator.metadata(store) if is_open else corestone.metadata(path)) == {**own, "b": "x"}
     assert give({}) == own
     coordinator.close()

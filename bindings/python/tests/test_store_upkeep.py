@@ -215,12 +215,12 @@ def test_metadata_that_an_xml_store_cannot_hold(photos: Model, tmp_path: Path, v
     path = tmp_path / "a.xml"
     with Container(photos, path, type="XML") as container:
         coordinator, store = container.coordinator, container.store
-        with pytest.raises(InvalidArgumentError, match=r"note.*leave it out") as raised:
+        with pytest.raises(InvalidArgumentError, match=r"note.*remove it") as raised:
             coordinator.set_metadata(store, {"note": value, "other": 1})
         assert raised.value.key == "note"
         coordinator.set_metadata(store, {"other": 1})
         add(container, "a")
-    with pytest.raises(InvalidArgumentError, match=r"note.*leave it out"):
+    with pytest.raises(InvalidArgumentError, match=r"note.*remove it"):
         corestone.set_metadata(path, {"note": value})
     assert corestone.metadata(path)["other"] == 1
     for kind in ("SQLite", "Binary"):

@@ -466,7 +466,7 @@ def test_sparse_store(tmp_path: Path, type: str) -> None:
         (65536, lambda: Container(Model(COMPANY), path, type=type, value_limit=65536)),
         (67108864, lambda: corestone.metadata(path)),
     ):
-        with pytest.raises(CorestoneError, match=rf"sparse.*value_limit \({limit}\)") as raised:
+        with pytest.raises(CorestoneError, match=rf"sparse.*value_limit of {limit} bytes") as raised:
             work()
         assert (raised.value.key, raised.value.value) == ("value_limit", limit)
 
