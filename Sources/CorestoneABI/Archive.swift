@@ -31,7 +31,7 @@ public func cst_archive_register_class(
     return boundary(error) {
         let (given, userdata) = try callbacks.get()
         guard given.to_fields != nil, given.from_fields != nil else {
-            throw CoreError(.invalidArgument, "callbacks lacks to_fields or from_fields; a class needs both")
+            throw CoreError(.invalidArgument, "callbacks.to_fields or callbacks.from_fields is NULL; set both")
         }
         ArchivableClasses.register(HostClass(try name.string("class_name"), given, userdata))
     }
@@ -68,7 +68,7 @@ final class HostClass: HostValueMaker, ArchivableClass, @unchecked Sendable {
 
     func fields(of object: Any) throws -> [String: PropertyValue] {
         guard let object = object as? HostValue, let toFields = callbacks.to_fields else {
-            throw CoreError(.typeMismatch, "the class \(className) takes a value of the host's")
+            throw CoreError(.typeMismatch, "the class \"\(className)\" takes values created by the host only")
         }
         let plain = try filled {
             toFields(userdata.pointer, object.pointer, $0, $1)
@@ -76,11 +76,14 @@ final class HostClass: HostValueMaker, ArchivableClass, @unchecked Sendable {
             try decodeTaggedJSON(Array($0))
         }
         if case .dictionary(let fields) = plain { return fields }
-        throw CoreError(.callback, "to_fields of the class \(className) gave a \(plain.kindName), not a JSON object")
+        throw CoreError(
+            .callback, "to_fields of the class \"\(className)\" returned JSON of type \(plain.kindName), not an object")
     }
 
     func object(from fields: [String: PropertyValue]) throws -> Any {
-        guard let fromFields = callbacks.from_fields else { throw CoreError(.internal, "there is no from_fields") }
+        guard let fromFields = callbacks.from_fields else {
+            throw CoreError(.internal, "the class \"\(className)\" does not have the callback from_fields")
+        }
         var text = JSONText(.dictionary(fields)).text
         return try text.withUTF8 { utf8 in
             try utf8.withMemoryRebound(to: CChar.self) { characters in

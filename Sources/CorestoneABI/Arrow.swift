@@ -9,7 +9,7 @@ private let allRows = Int.max
 private func arrowOptions(_ batchSize: Int, _ flags: UInt32) throws -> ArrowOptions {
     let known = UInt32(CST_ARROW_KEYS | CST_ARROW_DECIMAL_TEXT)
     guard flags & ~known == 0 else {
-        throw CoreError(.unsupported, "flags has bits that are no CST_ARROW_ constant: \(flags & ~known)")
+        throw CoreError(.unsupported, "flags has unknown bits (\(flags & ~known)); use CST_ARROW_ constants")
     }
     var options = ArrowOptions()
     // Sizes beyond Int.max come as negative numbers.
@@ -115,7 +115,7 @@ public func cst_arrow_stream_copy(
     _ stream: UnsafePointer<ArrowArrayStream>?, _ out: UnsafeMutablePointer<ArrowArrayStream>?, _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
-        guard let stream else { throw CoreError(.invalidArgument, "stream is NULL") }
+        guard let stream else { throw CoreError(.invalidArgument, "stream is NULL; pass the stream to be copied") }
         let out = try emptied(out, "out_stream")
         try ArrowStream.exported(at: UnsafeMutableRawPointer(mutating: stream)).copy().export(to: out)
     }

@@ -13,7 +13,7 @@ func attributeType(_ type: cst_attribute_type, of entity: String?, _ name: Strin
     if let type = AttributeType(rawValue: type) { return type }
     throw CoreError(
         .invalidArgument,
-        "\(entity.map { $0 + "." } ?? "")\(name): \(type) is no attribute type; use a CST_ATTRIBUTE_ constant",
+        "\(entity.map { $0 + "." } ?? "")\(name): \(type) is not an attribute type; use a CST_ATTRIBUTE_ constant",
         entity: entity, key: name)
 }
 
@@ -43,7 +43,7 @@ public func cst_attribute_set_default(
     building(error, { try attribute(pointer).entity.model }) {
         let attribute = try attribute(pointer)
         guard let value else {
-            throw CoreError(.invalidArgument, "value is NULL; pass a value of type CST_NULL for none")
+            throw CoreError(.invalidArgument, "value is NULL; pass a value of type CST_NULL to remove the default")
         }
         try attribute.setDefaultValue(try propertyValue(value.pointee))
     }
@@ -154,7 +154,9 @@ public func cst_attribute_convert(
         let out = try required(out, "out_value")
         putNull(out)
         let attribute = try attribute(pointer)
-        guard let value else { throw CoreError(.invalidArgument, "value is NULL; there is nothing to convert") }
+        guard let value else {
+            throw CoreError(.invalidArgument, "value is NULL; pass the value to be converted")
+        }
         try putOwned(try attribute.converted(try propertyValue(value.pointee)), out)
     }
 }

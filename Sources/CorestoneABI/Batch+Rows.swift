@@ -55,7 +55,7 @@ struct BatchColumn: @unchecked Sendable {
 
     init(_ column: cst_batch_column, _ entity: Entity, slot: Int, rows: Int) throws {
         guard let form = Form(rawValue: column.form) else {
-            throw CoreError(.invalidArgument, "\(column.form) is no form of a column; use a CST_COLUMN_ constant")
+            throw CoreError(.invalidArgument, "\(column.form) is not a column form; use a CST_COLUMN_ constant")
         }
         guard let values = column.values ?? (rows == 0 ? UnsafeRawPointer(bitPattern: 8) : nil) else {
             throw CoreError(.invalidArgument, "columns.values is NULL; point it to a value for each row")
@@ -144,7 +144,7 @@ final class BatchBlock {
         guard 0...BatchBlock.capacity ~= filled else {
             throw CoreError(
                 .invalidArgument,
-                "the batch request's handler says that it filled \(UInt(bitPattern: filled)) rows, and there was room for "
+                "the batch request's handler reported \(UInt(bitPattern: filled)) filled rows, but its capacity was "
                     + "\(BatchBlock.capacity)")
         }
         count = filled

@@ -32,21 +32,25 @@ final class BatchRequestBox {
 
     /// A deletion may know its entity by name alone.
     func entity() throws -> Entity {
-        guard let entity = request.entity else { throw wrongKind("one that has an entity") }
+        guard let entity = request.entity else { throw unsuitable("does not have an entity; create it with an entity") }
         return entity
     }
 
     func requireInsertion() throws {
-        guard request is BatchInsertRequest else { throw wrongKind("an insertion") }
+        guard request is BatchInsertRequest else {
+            throw unsuitable("is not an insertion; create it with cst_batch_insert_new")
+        }
     }
 
     func update() throws -> BatchUpdateRequest {
-        guard let update = request as? BatchUpdateRequest else { throw wrongKind("an update") }
+        guard let update = request as? BatchUpdateRequest else {
+            throw unsuitable("is not an update; create it with cst_batch_update_new")
+        }
         return update
     }
 
-    private func wrongKind(_ wanted: String) -> CoreError {
-        CoreError(.invalidArgument, "the batch request is not \(wanted)", entity: request.entity?.name)
+    private func unsuitable(_ complaint: String) -> CoreError {
+        CoreError(.invalidArgument, "the batch request \(complaint)", entity: request.entity?.name)
     }
 
     /// The slots of keys, each of an attribute that a batch may set.
@@ -56,7 +60,7 @@ final class BatchRequestBox {
             let slot = Int(key & (1 << Entity.slotBits - 1))
             guard slot < Int(entity.slotCount), entity.slotKeys[slot] == key else {
                 throw CoreError(
-                    .invalidArgument, "key \(key) is no property of \(entity.name); resolve keys with that entity",
+                    .invalidArgument, "key \(key) is not a property of \(entity.name); look up keys with that entity",
                     entity: entity.name)
             }
             return try entity.batchSlot(of: entity.properties[slot].path)
@@ -93,7 +97,7 @@ public func cst_batch_insert_set_rows(
         let slots = try request.slots(try array(keys, columns, "keys"))
         let (total, overflow) = rows.multipliedReportingOverflow(by: columns)
         guard rows >= 0, rows < Int(Int32.max), !overflow else {
-            throw CoreError(.invalidArgument, "rows is \(UInt(bitPattern: rows)); 2147483646 is the most")
+            throw CoreError(.invalidArgument, "rows is \(UInt(bitPattern: rows)), but the limit is 2147483646")
         }
         // nil for the default.
         let values = try array(values, total, "values").map { value -> PropertyValue? in
@@ -126,7 +130,7 @@ public func cst_batch_insert_set_columns(
     boundary(error) {
         let request = try box(pointer)
         guard rows >= 0, rows < Int(Int32.max) else {
-            throw CoreError(.invalidArgument, "rows is \(UInt(bitPattern: rows)); 2147483646 is the most")
+            throw CoreError(.invalidArgument, "rows is \(UInt(bitPattern: rows)), but the limit is 2147483646")
         }
         let columns = try array(columns, count, "columns")
         let slots = try request.slots(columns.map(\.key))
@@ -236,7 +240,9 @@ public func cst_batch_update_set(
         let request = try box(pointer)
         let update = try request.update()
         let name = try property.string("property")
-        guard let value else { throw CoreError(.invalidArgument, "value is NULL; use a cst_value of type CST_NULL") }
+        guard let value else {
+            throw CoreError(.invalidArgument, "value is NULL; pass a value of type CST_NULL to set null")
+        }
         if value.pointee.type == CST_EXPRESSION {
             let expression = try expressionBox(value.pointee.as.expression)
             request.keep(expression)
@@ -328,7 +334,7 @@ public func cst_context_copy_batch_ids(
         case CST_BATCH_DELETED: ids = batch.changes.deleted
         case CST_BATCH_REFRESHED: ids = batch.changes.refreshed
         default:
-            throw CoreError(.invalidArgument, "nothing called \(change) becomes of a row; use a CST_BATCH_ constant")
+            throw CoreError(.invalidArgument, "\(change) is not a kind of change; use a CST_BATCH_ constant")
         }
         out.pointee = try ResultList([], ids: ids, entity: batch.request.entity, box: context).makeHandle()
     }

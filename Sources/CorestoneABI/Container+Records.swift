@@ -33,7 +33,7 @@ private func json(_ records: [Container.Record]) -> (String?, Int) {
 
 private func record(_ value: PropertyValue) throws -> Container.Record {
     if case .dictionary(let record) = value { return record }
-    throw CoreError(.invalidArgument, "json is no object, as a record is; write {\"key\": value}")
+    throw CoreError(.invalidArgument, "json is not a JSON object; pass a record as {\"key\": value}")
 }
 
 private func decoded(_ json: cst_string) throws -> PropertyValue {

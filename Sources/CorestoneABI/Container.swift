@@ -20,7 +20,7 @@ final class ContainerBox {
 
     func box(of context: Context) throws -> ContextBox {
         guard HandleTable.retain(coordinatorToken) else {
-            throw CoreError(.internal, "the coordinator's handle is gone")
+            throw CoreError(.internal, "the coordinator's handle was released")
         }
         return ContextBox(context, coordinatorToken: coordinatorToken)
     }
@@ -96,7 +96,7 @@ public func cst_container_add_description(
     boundary(error) {
         let container = try containerBox(pointer).container
         guard let description else {
-            throw CoreError(.invalidArgument, "description is NULL; there is no store to add")
+            throw CoreError(.invalidArgument, "description is NULL; pass the description of a store")
         }
         let given = try options(description, cst_store_description(), "description")
         let known = UInt32(CST_DESCRIPTION_ASYNCHRONOUS | CST_DESCRIPTION_NO_FOLDER)
@@ -232,5 +232,5 @@ public func cst_container_close(_ pointer: OpaquePointer?, _ unsaved: UInt32, _ 
 
 func unsavedPolicy(_ number: UInt32) throws -> Container.Unsaved {
     if let policy = Container.Unsaved(rawValue: number) { return policy }
-    throw CoreError(.invalidArgument, "\(number) is no policy for unsaved changes; use a CST_UNSAVED_ constant")
+    throw CoreError(.invalidArgument, "\(number) is not a policy for unsaved changes; use a CST_UNSAVED_ constant")
 }

@@ -19,10 +19,10 @@ public func cst_context_schedule(
     // Freed when the last reference goes: at once on failure, else after the body ran.
     let work = Work(Userdata(userdata, destroy))
     return boundary(error) {
-        guard let body else { throw CoreError(.invalidArgument, "body is NULL; there is nothing to perform") }
+        guard let body else { throw CoreError(.invalidArgument, "body is NULL; pass the function to be called") }
         let isImmediate = schedule == CST_SCHEDULE_IMMEDIATE
         guard isImmediate || schedule == CST_SCHEDULE_ENQUEUED else {
-            throw CoreError(.invalidArgument, "\(schedule) is no schedule; use a CST_SCHEDULE_ constant")
+            throw CoreError(.invalidArgument, "\(schedule) is not a schedule; use a CST_SCHEDULE_ constant")
         }
         let box = try contextBox(pointer)
         // The queue keeps the context's handle until the body ran, whatever the host releases meanwhile.
@@ -106,7 +106,7 @@ public func cst_context_perform_and_wait(
     _ pointer: OpaquePointer?, _ body: cst_context_perform_fn?, _ userdata: UnsafeMutableRawPointer?, _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
-        guard let body else { throw CoreError(.invalidArgument, "body is NULL; there is nothing to perform") }
+        guard let body else { throw CoreError(.invalidArgument, "body is NULL; pass the function to be called") }
         let box = try contextBox(pointer)
         try withExtendedLifetime(box) {
             try box.context.runAndWait { _ in

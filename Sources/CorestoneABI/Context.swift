@@ -12,7 +12,7 @@ public func cst_context_new(
         let out = try place(out, "out_context")
         let coordinator = try coordinator(pointer).coordinator
         guard let queue = Context.QueueType(rawValue: queue) else {
-            throw CoreError(.invalidArgument, "\(queue) is no kind of queue; use a CST_QUEUE_ constant")
+            throw CoreError(.invalidArgument, "\(queue) is not a queue type; use a CST_QUEUE_ constant")
         }
         guard HandleTable.retain(token(pointer)) else { throw invalidHandle(pointer, .coordinator) }
         let box = ContextBox(Context(on: coordinator, parent: nil, queue: queue), coordinatorToken: token(pointer))
@@ -63,7 +63,7 @@ public func cst_context_insert_many(
         let keys = try array(keys, columns, "keys")
         let (total, overflow) = rows.multipliedReportingOverflow(by: columns)
         guard rows >= 0, rows < Int(Int32.max), !overflow else {
-            throw CoreError(.invalidArgument, "rows is \(UInt(bitPattern: rows)); 2147483646 is the most")
+            throw CoreError(.invalidArgument, "rows is \(UInt(bitPattern: rows)), but the limit is 2147483646")
         }
         let values = try array(values, total, "values")
         try insertMany(context, entity, rows: rows, keys: keys, values: values, out)
@@ -201,7 +201,7 @@ private func changed(_ which: UInt32, _ context: Context) throws -> [ManagedObje
     case Int(CST_CHANGED_UPDATED): context.updatedObjects
     case Int(CST_CHANGED_DELETED): context.deletedObjects
     case Int(CST_CHANGED_REGISTERED): context.registeredObjects
-    default: throw CoreError(.invalidArgument, "\(which) names no set of objects; use a CST_CHANGED_ constant")
+    default: throw CoreError(.invalidArgument, "\(which) is not a set of objects; use a CST_CHANGED_ constant")
     }
 }
 
@@ -256,7 +256,7 @@ public func cst_context_explain(
         let request = try request(requestPointer)
         let (rows, json) = (UInt32(CST_EXPLAIN_ROWS), UInt32(CST_EXPLAIN_JSON))
         guard form & ~rows <= json else {
-            throw CoreError(.invalidArgument, "\(form) is no form of an explanation; use a CST_EXPLAIN_ constant")
+            throw CoreError(.invalidArgument, "\(form) is not a form of explanation; use a CST_EXPLAIN_ constant")
         }
         let found = try form & rows == 0 ? context.explain(request) : context.explainDictionaries(request)
         try out.fill(form & ~rows == json ? JSONText(found.report).text : found.description)

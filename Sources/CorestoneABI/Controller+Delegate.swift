@@ -65,7 +65,7 @@ class HostDelegate: FetchedResultsControllerDelegate {
         var answer = cst_value()
         // A title that fails is the usual one.
         guard
-            (try? callHost("the host's title of a section") {
+            (try? callHost("the host's section_title") {
                 title(userdata.pointer, handle, cst_string(text), &answer, $0)
             }) != nil, let value = try? hostValue(answer)
         else { return usual }

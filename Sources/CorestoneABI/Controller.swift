@@ -59,7 +59,7 @@ public func cst_controller_new_with_sections(
             fetchRequest: request.request, managedObjectContext: box.context
         ) { object in
             try lend(object) { borrowed in
-                try text("the host's name of a section") { naming.function(naming.userdata, borrowed, $0, $1) }
+                try text("the host's section_name") { naming.function(naming.userdata, borrowed, $0, $1) }
             }
         }
         out.pointee = try ControllerBox(controller, request, box).makeHandle()
@@ -76,7 +76,7 @@ private func text(
     case .null: return nil
     case .text(let text): return text.string
     case let value:
-        throw CoreError(.typeMismatch, "\(what) is \(value.excerpt), which is no string", value: value)
+        throw CoreError(.typeMismatch, "\(what) returned \(value.excerpt), not a string", value: value)
     }
 }
 

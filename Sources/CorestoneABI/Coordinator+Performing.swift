@@ -10,7 +10,7 @@ public func cst_coordinator_perform(
     // Freed when the last reference goes: at once on failure, else after the body ran.
     let payload = Userdata(userdata, destroy)
     return boundary(error) {
-        guard let body else { throw CoreError(.invalidArgument, "body is NULL; there is nothing to perform") }
+        guard let body else { throw CoreError(.invalidArgument, "body is NULL; pass the function to be called") }
         // Nobody waits for a failure of an asynchronous body; the header says that it is dropped.
         try coordinator(pointer).coordinator.perform {
             asCall { performing { _ = try? callHost { body(payload.pointer, $0) } } }
@@ -24,7 +24,7 @@ public func cst_coordinator_perform_and_wait(
     _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
-        guard let body else { throw CoreError(.invalidArgument, "body is NULL; there is nothing to perform") }
+        guard let body else { throw CoreError(.invalidArgument, "body is NULL; pass the function to be called") }
         try coordinator(pointer).coordinator.performAndWait { try performing { try callHost { body(userdata, $0) } } }
     }
 }

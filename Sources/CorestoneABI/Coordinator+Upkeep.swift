@@ -174,7 +174,7 @@ public func cst_store_copy_views(
         guard let dates = StoreViews.Dates(rawValue: dates) else {
             throw CoreError(
                 .invalidArgument,
-                "dates is \(dates), which is none of CST_DATES_TEXT, CST_DATES_UNIX and CST_DATES_REFERENCE",
+                "dates is \(dates); use CST_DATES_TEXT, CST_DATES_UNIX or CST_DATES_REFERENCE",
                 key: "dates", value: .int(Int64(dates)))
         }
         let views = try StoreViews(

@@ -60,7 +60,9 @@ public func cst_coordinator_open_store(
         var options = try storeOptions(settings)
         options.isReadOnly = try !asksForWriting(settings)
         let coordinator = try Coordinator.open(try path.filePath("path"), model: given, options: options)
-        guard let store = coordinator.stores.first else { throw CoreError(.internal, "the store was not kept") }
+        guard let store = coordinator.stores.first else {
+            throw CoreError(.internal, "the coordinator does not have the store after opening it")
+        }
         let handle = try coordinatorHandle(coordinator, model: modelPointer)
         if let outStore {
             do { outStore.pointee = try HandleTable.make(StoreBox(store), .store) } catch {
@@ -158,7 +160,7 @@ func asksForWriting(_ pointer: UnsafePointer<cst_store_options>?) throws -> Bool
     let (writable, readOnly) = (UInt32(CST_STORE_WRITABLE), UInt32(CST_STORE_READ_ONLY))
     guard flags & writable == 0 || flags & readOnly == 0 else {
         throw CoreError(
-            .invalidArgument, "options.flags has CST_STORE_WRITABLE and CST_STORE_READ_ONLY; use one of them")
+            .invalidArgument, "options.flags has both CST_STORE_WRITABLE and CST_STORE_READ_ONLY; set one of them")
     }
     return flags & writable != 0
 }
@@ -201,7 +203,7 @@ func storeOptions(_ pointer: UnsafePointer<cst_store_options>?) throws -> StoreO
     for pragma in try array(given.pragmas, given.pragma_count, "options.pragmas") {
         let name = try pragma.name.string("options.pragmas.name")
         guard options.pragmas.updateValue(try pragma.value.string("options.pragmas.value"), forKey: name) == nil else {
-            throw CoreError(.invalidArgument, "options.pragmas has \(name) twice; give it once", key: name)
+            throw CoreError(.invalidArgument, "options.pragmas contains \"\(name)\" twice; set it once", key: name)
         }
     }
     options.foreignOptions = try array(given.foreign_options, given.foreign_option_count, "options.foreign_options").map
@@ -213,7 +215,8 @@ func storeOptions(_ pointer: UnsafePointer<cst_store_options>?) throws -> StoreO
     for (name, value) in zip(names, values) {
         let name = try name.string("options.host_option_names")
         guard options.hostOptions.updateValue(try propertyValue(value), forKey: name) == nil else {
-            throw CoreError(.invalidArgument, "options.host_option_names has \(name) twice; give it once", key: name)
+            throw CoreError(
+                .invalidArgument, "options.host_option_names contains \"\(name)\" twice; set it once", key: name)
         }
     }
     return options

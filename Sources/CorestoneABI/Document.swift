@@ -31,7 +31,7 @@ private func handOver(_ document: Document, model: OpaquePointer?) throws -> Han
 
 private func queueType(_ queue: cst_queue) throws -> Context.QueueType {
     if let type = Context.QueueType(rawValue: queue) { return type }
-    throw CoreError(.invalidArgument, "\(queue) is no kind of queue; use a CST_QUEUE_ constant")
+    throw CoreError(.invalidArgument, "\(queue) is not a queue type; use a CST_QUEUE_ constant")
 }
 
 @_cdecl("cst_document_new") @implementation

@@ -12,7 +12,9 @@ public func cst_entity_add_validator(
     let payload = Userdata(userdata, destroy)
     return building(error, { try entity(pointer).model }) {
         let entity = try entity(pointer)
-        guard let validate else { throw CoreError(.invalidArgument, "validate is NULL; there is nothing to ask") }
+        guard let validate else {
+            throw CoreError(.invalidArgument, "validate is NULL; pass the function to be called")
+        }
         let validator = HostValidator(validate, payload)
         if let key = try property.optionalString("property") {
             try entity.addValidator(forKey: key) { try validator.check($1, of: managed($0), key, $2) }
@@ -34,7 +36,9 @@ public func cst_entity_add_validator_function(
             if value.isNull { return value }
             let answer = try callFunction(name, value)
             guard answer.number ?? 0 == 0 else { return value }
-            throw CoreError(.callback, answer.textual?.string ?? "the function \(name) refuses it", key: key)
+            throw CoreError(
+                .callback, answer.textual?.string ?? "the function \"\(name)\" rejected the value of \"\(key)\"",
+                key: key)
         }
     }
 }
@@ -90,5 +94,5 @@ func ask(_ object: ManagedObject, _ what: StaticString, _ call: (OpaquePointer?,
     defer { HandleTable.releaseForHost(token(failure)) }
     guard status < 0 else { return }
     throw (try? resolve(failure, .error, as: ErrorBox.self).error)
-        ?? CoreError(.callback, "the host's \(what) answered \(status) without saying why")
+        ?? CoreError(.callback, "the host's \(what) failed with status \(status)")
 }

@@ -146,7 +146,7 @@ public func cst_entity_add_fetch_index(
         let entity = try entity(pointer)
         let name = try name.string("name")
         let elements = try array(elements, count, "elements").enumerated().map {
-            try indexElement($1, place: $0, "the index \(name) of \(entity.name)")
+            try indexElement($1, place: $0, "the index \"\(name)\" of \(entity.name)")
         }
         let condition = try predicate.map { PredicateText(try predicateBox($0).predicate) }
         try entity.addIndex(FetchIndex(name: name, elements: elements, partialPredicate: condition))
@@ -172,13 +172,14 @@ private func indexElement(_ element: cst_index_element, place: Int, _ index: Str
         let text = ExpressionText(expression)
         _ = try text.required()
         guard let type = AttributeType(rawValue: element.type) else {
-            throw CoreError(.invalidArgument, "\(index): \(element.type) is no attribute type")
+            throw CoreError(
+                .invalidArgument, "\(index): \(element.type) is not an attribute type; use a CST_ATTRIBUTE_ constant")
         }
         return FetchIndex.Element(
             expression: text, named: "expression\(place + 1)", type: type, collation: collation,
             isAscending: isAscending)
     default:
-        throw CoreError(.invalidArgument, "an element of \(index) needs a property or an expression, one of the two")
+        throw CoreError(.invalidArgument, "an element of \(index) must have either a property or an expression")
     }
 }
 
@@ -200,7 +201,7 @@ public func cst_entity_version_hash(
         let entity = try entity(pointer)
         try entity.model.freeze()
         guard let hash = entityVersionHashes(of: entity.model)[entity.name], hash.count == 32 else {
-            throw CoreError(.internal, "no version hash came out for \(entity.name)", entity: entity.name)
+            throw CoreError(.internal, "cannot compute the version hash of \(entity.name)", entity: entity.name)
         }
         for (place, byte) in hash.enumerated() { out[place] = byte }
     }

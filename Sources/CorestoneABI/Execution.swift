@@ -27,7 +27,7 @@ private func storeRequest(_ pointer: OpaquePointer?) throws -> PersistentStoreRe
     if type == .batchRequest { return try resolve(pointer, type, as: BatchRequestBox.self).request }
     throw CoreError(
         .invalidHandle, code: .persistentStoreUnsupportedRequestType,
-        "this handle is of type \(type.name), which is no request that a context carries out")
+        "the handle is of type \(type.name), not a request; pass a fetch request or a batch request")
 }
 
 /// What came of a request, for the host, which owns it.
@@ -51,6 +51,7 @@ func requestResult(
         let handle = try HandleTable.make(list, .rows)
         return made(CST_RESULT_DICTIONARIES, rows.count, handle)
     case .count(let count): return made(CST_RESULT_COUNT, count)
-    case .asynchronous: throw CoreError(.internal, "a fetch has begun instead of being done")
+    case .asynchronous:
+        throw CoreError(.internal, "the request started an asynchronous fetch instead of returning a result")
     }
 }

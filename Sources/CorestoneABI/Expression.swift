@@ -33,7 +33,7 @@ private func identifier(_ name: cst_string, _ what: StaticString) throws -> Stri
     let text = try name.string(what)
     let letters = text.utf8.first == UInt8(ascii: "$") ? text.dropFirst() : text[...]
     guard !letters.isEmpty, !letters.contains(where: { $0.isWhitespace || "$.,()[]{}'\"".contains($0) }) else {
-        throw CoreError(.invalidArgument, "\(what) \"\(text)\" is no name of a variable; use letters, digits and _")
+        throw CoreError(.invalidArgument, "\(what) \"\(text)\" is not a variable name; use letters, digits and _")
     }
     return String(letters)
 }
@@ -80,7 +80,11 @@ public func cst_expression_new_key_path(
     making(out, error) {
         let base = base == nil ? nil : try expressionBox(base)
         let text = try path.string("path")
-        guard !text.isEmpty else { throw CoreError(.invalidArgument, "the key path is empty; SELF needs none") }
+        guard !text.isEmpty else {
+            throw CoreError(
+                .invalidArgument, "path is empty; name a property, or use cst_expression_new_self for the object itself"
+            )
+        }
         return (base.map { $0.expression.following(KeyPath(text)) } ?? .keyPath(KeyPath(text)), base?.models ?? [])
     }
 }
@@ -174,7 +178,11 @@ public func cst_expression_new_set_operation(
         case CST_EXPRESSION_UNION: operation = .union
         case CST_EXPRESSION_INTERSECT: operation = .intersect
         case CST_EXPRESSION_MINUS: operation = .minus
-        default: throw CoreError(.invalidArgument, "\(type) is no operation on sets; use CST_EXPRESSION_UNION")
+        default:
+            throw CoreError(
+                .invalidArgument,
+                "\(type) is not a set operation; use CST_EXPRESSION_UNION, CST_EXPRESSION_INTERSECT or CST_EXPRESSION_MINUS"
+            )
         }
         return (.setOperation(operation, left.expression, right.expression), left.models + right.models)
     }

@@ -12,14 +12,14 @@ private enum ContextOption: UInt32 {
 
     init(_ number: UInt32) throws {
         guard let known = ContextOption(rawValue: number) else {
-            throw CoreError(.invalidArgument, "\(number) is no option of a context; use a CST_OPTION_ constant")
+            throw CoreError(.invalidArgument, "\(number) is not a context option; use a CST_OPTION_ constant")
         }
         self = known
     }
 }
 
 private func refused(_ option: UInt32, _ value: Int64, _ takes: String) -> CoreError {
-    CoreError(.invalidArgument, "option \(option) of a context takes \(takes), not \(value)", value: .int(value))
+    CoreError(.invalidArgument, "context option \(option) takes \(takes), not \(value)", value: .int(value))
 }
 
 @_cdecl("cst_context_set_option") @implementation
@@ -119,7 +119,7 @@ public func cst_context_copy_fault_report(
         switch Int(form) {
         case Int(CST_REPORT_TEXT): try out.fill(context.singleFaultReport)
         case Int(CST_REPORT_JSON): try out.fill(JSONText(.array(context.singleFaults.map(\.report))).text)
-        default: throw CoreError(.invalidArgument, "\(form) is no form of a report; use a CST_REPORT_ constant")
+        default: throw CoreError(.invalidArgument, "\(form) is not a report form; use a CST_REPORT_ constant")
         }
     }
 }
@@ -143,7 +143,7 @@ public func cst_context_set_inaccessible_fault_handler(
                 var isHandled = false
                 let name = property.map { Text($0) }
                 try lend(object) { fault in
-                    try callHost("the handler of inaccessible faults") {
+                    try callHost("the handler for inaccessible faults") {
                         handler(payload.pointer, fault, idHandle, cst_string(name), &isHandled, $0)
                     }
                 }

@@ -13,7 +13,8 @@ public func cst_fetch_request_set_columns(
         let properties = try array(columns, count, "columns").map { column -> FetchedColumn in
             let name = try column.name.string("columns.name")
             guard column.reserved == 0 else {
-                throw CoreError(.unsupported, "the column \(name) has something in reserved; leave it zero", key: name)
+                throw CoreError(
+                    .unsupported, "the field reserved of the column \"\(name)\" is not zero; set it to zero", key: name)
             }
             let type = try attributeType(column.type, of: box.request.entityName, name)
             guard let pointer = column.expression else { return .property(name) }

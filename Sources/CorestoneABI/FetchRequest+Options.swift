@@ -10,7 +10,7 @@ private enum FetchOption: UInt32 {
 
     init(_ number: UInt32) throws {
         guard let option = FetchOption(rawValue: number) else {
-            throw CoreError(.invalidArgument, "there is no option \(number) of a request; use a CST_FETCH_ constant")
+            throw CoreError(.invalidArgument, "\(number) is not a fetch request option; use a CST_FETCH_ constant")
         }
         self = option
     }
@@ -82,19 +82,19 @@ public func cst_fetch_request_option(
 }
 
 private func refused(_ option: UInt32, _ value: Int64, _ what: String) -> CoreError {
-    CoreError(.invalidArgument, "the option \(option) of a request cannot be \(value); give \(what)")
+    CoreError(.invalidArgument, "fetch request option \(option) takes \(what), not \(value)")
 }
 
 private func resultType(_ value: Int64) throws -> FetchRequest.ResultType {
     if let type = FetchRequest.ResultType(rawValue: value) { return type }
     throw CoreError(
         .unsupported, code: .persistentStoreUnsupportedRequestType,
-        "\(value) is no type of result: objects are 0, object IDs 1, dictionaries 2, and a count is 4")
+        "\(value) is not a result type; use 0 for objects, 1 for object IDs, 2 for dictionaries or 4 for a count")
 }
 
 func nullMeaning(_ value: UInt32) throws -> FetchRequest.NullMeaning {
     if let meaning = FetchRequest.NullMeaning(rawValue: value) { return meaning }
-    throw CoreError(.invalidArgument, "there is no meaning of nil \(value); use a CST_NULLS_ constant")
+    throw CoreError(.invalidArgument, "\(value) is not a meaning of nil; use a CST_NULLS_ constant")
 }
 
 @_cdecl("cst_fetch_request_set_affected_stores") @implementation

@@ -14,7 +14,7 @@ public func cst_function_register(
         FunctionRegistry.register(name) { receiver, arguments in
             try lending([receiver] + arguments) { cells in
                 var answer = cst_value()
-                try callHost("the host's function \(name)") {
+                try callHost("the host's function \"\(name)\"") {
                     host.function(host.userdata, cells, arguments.count, cells + 1, &answer, $0)
                 }
                 return try hostValue(answer)
@@ -31,7 +31,7 @@ public func cst_function_register_typed(
         let name = try functionName(name)
         let signature = try ForeignSignature(try signature.string("signature"))
         guard let function else {
-            throw CoreError(.invalidArgument, "function is NULL; there would be nothing to call")
+            throw CoreError(.invalidArgument, "function is NULL; pass the function to be called")
         }
         let call = try ForeignFunction(name, signature, function)
         FunctionRegistry.register(name) { try call($0, $1) }
@@ -47,13 +47,14 @@ public func cst_function_unregister(_ name: cst_string, _ error: ErrorOut) -> cs
 func callFunction(_ name: String, _ receiver: PropertyValue) throws -> PropertyValue {
     guard let function = FunctionRegistry.function(named: name) else {
         throw CoreError(
-            .unsupported, "the function \(name) is not registered; register it with cst_function_register", key: name)
+            .unsupported, "the function \"\(name)\" is not registered; register it with cst_function_register",
+            key: name)
     }
     return try function(receiver, [])
 }
 
 private func functionName(_ name: cst_string) throws -> String {
     let name = try name.string("name")
-    guard !name.isEmpty else { throw CoreError(.invalidArgument, "the function's name is empty") }
+    guard !name.isEmpty else { throw CoreError(.invalidArgument, "the function name is empty") }
     return name
 }

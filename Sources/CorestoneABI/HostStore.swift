@@ -108,8 +108,8 @@ private func reference(_ value: cst_value, _ entity: Entity?) throws -> StoreRef
     if let reference = StoreReference(given) { return reference }
     throw CoreError(
         .invalidArgument,
-        "the reference of \(entity?.name ?? "a row") is \(given.isNull ? "null" : "no reference"); give an integer, "
-            + "or text or bytes that are not empty", entity: entity?.name, value: given)
+        "the reference of \(entity?.name ?? "a row") is \(given.isNull ? "null" : "empty or of another type"); pass an "
+            + "integer, or text or bytes that are not empty", entity: entity?.name, value: given)
 }
 
 // MARK: - Saves
@@ -125,7 +125,7 @@ public func cst_save_request_next(
         let box: SaveBox = try resolve(pointer, .saveRequest)
         let changes = try box.current()
         guard capacity > 0, let rows else {
-            throw CoreError(.invalidArgument, "out_rows is NULL, or has room for no row; give room for some")
+            throw CoreError(.invalidArgument, "out_rows is NULL or capacity is 0; pass an array for at least one row")
         }
         let all = try box.all()
         box.arena = RowArena()
@@ -151,7 +151,7 @@ public func cst_save_request_add_conflict(
             throw CoreError(
                 .invalidArgument, "kind is \(kind); use CST_CONFLICT_ROW_VERSION or CST_CONFLICT_ROW_UNIQUE")
         }
-        guard let row else { throw CoreError(.invalidArgument, "row is NULL; name the row that is in conflict") }
+        guard let row else { throw CoreError(.invalidArgument, "row is NULL; pass the row in conflict") }
         let named = try entity(row.pointee.entity)
         try changes.addConflict(kind, RowReference(named, try reference(row.pointee.reference, named)))
     }
@@ -181,7 +181,7 @@ public func cst_store_new_object_id(
         let out = try place(out, "out_id")
         let store = try resolve(pointer, .store, as: StoreBox.self).store
         let entity = try entity(entityPointer)
-        guard let value else { throw CoreError(.invalidArgument, "reference is NULL; name the row") }
+        guard let value else { throw CoreError(.invalidArgument, "reference is NULL; pass the reference of the row") }
         let id = try store.newObjectID(for: entity, reference: reference(value.pointee, entity))
         out.pointee = try HandleTable.make(ObjectIDBox(id), .objectID)
     }

@@ -42,7 +42,7 @@ public func cst_buffer_fill(
     boundary(error) {
         let buffer = try required(buffer, "buffer")
         guard bytes.size >= 0, bytes.size < Int(Int32.max), bytes.data != nil || bytes.size == 0 else {
-            throw CoreError(.invalidArgument, "the bytes are NULL but have a size, or are more than 2147483646")
+            throw CoreError(.invalidArgument, "the bytes are NULL but have a size, or are larger than 2147483646 bytes")
         }
         try buffer.fill(UnsafeRawBufferPointer(start: bytes.data, count: bytes.size))
     }

@@ -81,7 +81,7 @@ public func cst_snapshot_copy_ids(
 }
 
 func noSection(_ section: Int) -> CoreError {
-    CoreError(.invalidArgument, "there is no section \(UInt(bitPattern: section)); give SIZE_MAX for all objects")
+    CoreError(.invalidArgument, "section \(UInt(bitPattern: section)) does not exist; pass SIZE_MAX for all objects")
 }
 
 // MARK: - Lending

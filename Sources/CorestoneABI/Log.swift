@@ -6,7 +6,7 @@ public func cst_log_set_sql_detail(_ detail: UInt32, _ error: ErrorOut) -> cst_s
     boundary(error) {
         guard let known = DebugLog.SQLDetail(rawValue: detail) else {
             throw CoreError(
-                .invalidArgument, "\(detail) is no detail of the log; 0 is nothing, 4 is all",
+                .invalidArgument, "detail is \(detail), but must be 0 (no SQL) to 4 (all details)",
                 value: .int(Int64(detail)))
         }
         DebugLog.sqlDetail = known

@@ -58,7 +58,7 @@ public func cst_context_detect_conflicts(_ pointer: OpaquePointer?, _ item: Opaq
 private func mergePolicyType(_ number: Int32) throws -> MergePolicyType {
     guard let type = MergePolicyType(rawValue: number) else {
         throw CoreError(
-            .invalidArgument, "\(number) is no type of merge policy; use CST_MERGE_ERROR to CST_MERGE_ROLLBACK")
+            .invalidArgument, "\(number) is not a merge policy type; use CST_MERGE_ERROR to CST_MERGE_ROLLBACK")
     }
     return type
 }
@@ -136,7 +136,9 @@ final class ConflictBox: @unchecked Sendable {
         case 4:
             guard let merge else { return constraint?.databaseSnapshot }
             return merge.newVersion == 0 ? nil : merge.persistedSnapshot ?? merge.cachedSnapshot
-        default: throw CoreError(.invalidArgument, "\(number) is no snapshot; use CST_SNAPSHOT_OBJECT to _THEIRS")
+        default:
+            throw CoreError(
+                .invalidArgument, "\(number) is not a snapshot; use CST_SNAPSHOT_OBJECT to CST_SNAPSHOT_THEIRS")
         }
     }
 

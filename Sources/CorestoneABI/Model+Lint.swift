@@ -10,8 +10,8 @@ public func cst_model_copy_lint(
         let out = try required(out, "out_json")
         let name = try profile.optionalString("profile") ?? LintProfile.standard.rawValue
         guard let profile = LintProfile(rawValue: name) else {
-            let known = LintProfile.allCases.map(\.rawValue).joined(separator: ", ")
-            throw CoreError(.invalidArgument, "\"\(name)\" is no profile; there are \(known)")
+            let known = LintProfile.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: " or ")
+            throw CoreError(.invalidArgument, "\"\(name)\" is not a lint profile; use \(known)")
         }
         try out.fill(JSONText(.array(try model(pointer).lint(profile).map(\.fields))).text)
     }

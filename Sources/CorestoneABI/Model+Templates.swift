@@ -82,7 +82,7 @@ public func cst_entity_set_fetched_request(
         let property = try entity.requireOwnProperty(named: try property.string("property"))
         guard let fetched = property as? FetchedProperty else {
             throw CoreError(
-                .invalidArgument, "\(entity.name).\(property.name) is no fetched property", entity: entity.name,
+                .invalidArgument, "\(entity.name).\(property.name) is not a fetched property", entity: entity.name,
                 key: property.name)
         }
         try fetched.setFetchRequest(try requestTemplate(request, for: entity.model))
@@ -149,7 +149,7 @@ public func cst_model_copy_names(
         case CST_NAMES_TEMPLATES: try list(sortedByBytes(model.fetchRequestTemplates.keys), out, count)
         case CST_NAMES_CONFIGURATIONS: try list(model.configurations.map(\.name), out, count)
         case CST_NAMES_VERSION_IDENTIFIERS: try list(model.versionIdentifiers, out, count)
-        default: throw CoreError(.invalidArgument, "\(which) names no list; use a CST_NAMES_ constant")
+        default: throw CoreError(.invalidArgument, "\(which) is not a list of names; use a CST_NAMES_ constant")
         }
     }
 }

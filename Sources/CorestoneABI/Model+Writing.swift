@@ -50,7 +50,7 @@ private struct WritingFlags: OptionSet {
         guard isSubset(of: allowed) else {
             throw CoreError(
                 .invalidArgument,
-                "the flags \(rawValue) have bits that mean nothing here: \(subtracting(allowed).rawValue)")
+                "flags is \(rawValue), but this function does not support \(subtracting(allowed).rawValue)")
         }
     }
 }

@@ -87,7 +87,7 @@ public func cst_object_did_change_members(
 
 private func mutation(_ kind: UInt32) throws -> SetMutation {
     guard let mutation = SetMutation(rawValue: kind) else {
-        throw CoreError(.invalidArgument, "\(kind) is no mutation of members; use a CST_MUTATION_ constant")
+        throw CoreError(.invalidArgument, "\(kind) is not a mutation of members; use a CST_MUTATION_ constant")
     }
     return mutation
 }

@@ -10,7 +10,8 @@ public func cst_object_validate(_ pointer: OpaquePointer?, _ purpose: UInt32, _ 
         let flag = UInt32(CST_VALIDATE_WITHOUT_HOOK)
         guard let reason = ValidationPurpose(rawValue: purpose & ~flag) else {
             throw CoreError(
-                .invalidArgument, "\(purpose) is no purpose; use a CST_VALIDATE_ constant", entity: object.entity.name)
+                .invalidArgument, "\(purpose) is not a validation purpose; use a CST_VALIDATE_ constant",
+                entity: object.entity.name)
         }
         try object.validate(for: reason, asksHook: purpose & flag == 0)
     }
@@ -28,8 +29,8 @@ public func cst_object_validate_value(
         let property = object.entity.properties[try object.slot(of: key)]
         guard let given else {
             throw CoreError(
-                .invalidArgument, "value is NULL; pass a value of type CST_NULL for none", entity: object.entity.name,
-                key: property.path)
+                .invalidArgument, "value is NULL; pass a value of type CST_NULL to validate null",
+                entity: object.entity.name, key: property.path)
         }
         let proposed = try propertyValue(given)
         let accepted = try object.validateValue(proposed, forKey: property.path)

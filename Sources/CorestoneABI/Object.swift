@@ -271,7 +271,8 @@ public func cst_object_set_paths(
         let prepared = try paths.indices.map { place in
             guard let (target, key) = try object.resolve(keyPath: paths[place]) else {
                 throw CoreError(
-                    .invalidArgument, "cannot set \(paths[place]): it does not lead to a property of one object",
+                    .invalidArgument,
+                    "cannot set \"\(paths[place])\": the key path does not end at a property of a single object",
                     entity: object.objectID.entity.name, key: paths[place], value: values[place])
             }
             return (target: target, value: try target.prepare(values[place], key: key))

@@ -40,7 +40,7 @@ public func cst_object_observe(
         guard let observe else { throw missingObserver() }
         let known: ObservationOptions = [.initial, .prior]
         guard known.isSuperset(of: ObservationOptions(rawValue: options)) else {
-            throw CoreError(.invalidArgument, "\(options) are no options; use CST_OBSERVE_ constants")
+            throw CoreError(.invalidArgument, "options is \(options); use CST_OBSERVE_ constants")
         }
         let text = Text(path)
         let token = try object.observe(keyPath: path, options: ObservationOptions(rawValue: options)) {
@@ -56,13 +56,13 @@ public func cst_observation_cancel(_ pointer: OpaquePointer?, _ error: ErrorOut)
 }
 
 func missingObserver() -> CoreError {
-    CoreError(.invalidArgument, "observe is NULL; there is nobody to tell")
+    CoreError(.invalidArgument, "observe is NULL; pass the function to be notified")
 }
 
 /// The notification that a host names by the number of a constant.
 func notificationKind<Kind: RawRepresentable<UInt32>>(_ number: UInt32, constants: String) throws -> Kind {
     if let kind = Kind(rawValue: number) { return kind }
-    throw CoreError(.invalidArgument, "\(number) is no notification; use a \(constants) constant")
+    throw CoreError(.invalidArgument, "\(number) is not a notification; use a \(constants) constant")
 }
 
 /// Lends an object and what changed of it to a callback, for as long as it runs.

@@ -24,7 +24,10 @@ public func cst_predicate_new_comparison(
         let out = try place(out, "out_predicate")
         let (left, right) = (try expressionBox(left), try expressionBox(right))
         guard let known = operatorTypes.first(where: { $0.code == Int(type) }) else {
-            throw CoreError(.invalidArgument, "\(type) is no operator to build with; use a CST_OPERATOR_ constant")
+            throw CoreError(
+                .invalidArgument,
+                "\(type) is not a comparison operator; use a CST_OPERATOR_ constant other than CST_OPERATOR_CUSTOM_SELECTOR"
+            )
         }
         guard modifier < 3, options < 16 else {
             throw CoreError(
@@ -120,7 +123,7 @@ public func cst_predicate_copy_side(
     outcome(error) {
         let out = try place(out, "out_expression")
         let box = try predicateBox(pointer)
-        guard side < 2 else { throw CoreError(.invalidArgument, "side \(side) is neither left (0) nor right (1)") }
+        guard side < 2 else { throw CoreError(.invalidArgument, "side is \(side), but must be 0 (left) or 1 (right)") }
         guard case .comparison(let comparison) = box.predicate else { return .notFound }
         let expression = side == 0 ? comparison.left : comparison.right
         out.pointee = try ExpressionBox(expression, models: box.models).makeHandle()

@@ -49,7 +49,11 @@ public func cst_predicate_new_compound(
                 throw CoreError(.invalidArgument, "CST_PREDICATE_NOT takes one predicate, not \(parts.count)")
             }
             compound = try .not(parts[0])
-        default: throw CoreError(.invalidArgument, "\(type) is no kind of compound; use a CST_PREDICATE_ constant")
+        default:
+            throw CoreError(
+                .invalidArgument,
+                "\(type) is not a compound predicate type; use CST_PREDICATE_NOT, CST_PREDICATE_AND or CST_PREDICATE_OR"
+            )
         }
         try give(compound, boxes.flatMap(\.models), out)
     }

@@ -34,7 +34,7 @@ struct PropertyFlags: OptionSet {
         let unknown = flags & ~allowed.rawValue
         guard unknown == 0 else {
             throw CoreError(
-                .invalidArgument, "\(property): the flags 0x\(String(unknown, radix: 16)) do not suit this property")
+                .invalidArgument, "\(property) does not support the flags 0x\(String(unknown, radix: 16))")
         }
         self.init(rawValue: flags)
     }

@@ -14,7 +14,7 @@ private enum ColumnForm: UInt64 {
         guard slot < Int(entity.slotCount), entity.slotKeys[slot] == key else {
             throw CoreError(
                 .invalidArgument,
-                "key \(key) is no property of \(entity.name); resolve keys with the entity of the objects",
+                "key \(key) is not a property of \(entity.name); look up keys with the entity of the objects",
                 entity: entity.name)
         }
         switch entity.layout.slots[slot].kind {
@@ -27,8 +27,9 @@ private enum ColumnForm: UInt64 {
         case .none:
             throw CoreError(
                 .typeMismatch,
-                "\(entity.name).\(entity.properties[slot].name) has no column: it is transient or to-many; columns hold stored "
-                    + "attributes and to-one relationships", entity: entity.name, key: entity.properties[slot].name)
+                "\(entity.name).\(entity.properties[slot].name) does not have a column: it is transient or to-many; request "
+                    + "stored attributes or to-one relationships", entity: entity.name,
+                key: entity.properties[slot].name)
         }
     }
 }
@@ -75,7 +76,7 @@ private struct ColumnPacker {
         let needed = size + (count + 7) & ~7
         if needed >= buffer.pointee.capacity || buffer.pointee.data == nil { try buffer.reserve(max(needed, size * 2)) }
         guard let data = buffer.pointee.data else {
-            throw CoreError(.noMemory, "there is no memory for the columns")
+            throw CoreError(.noMemory, "out of memory: cannot allocate the columns")
         }
         defer { size = needed }
         return UnsafeMutableRawPointer(data) + size

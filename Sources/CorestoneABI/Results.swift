@@ -15,7 +15,7 @@ func objectsOnQueue(_ pointer: OpaquePointer?) throws -> ResultList {
 
 private func requireObjects(_ results: ResultList) throws {
     guard results.ids.isEmpty else {
-        throw CoreError(.invalidArgument, "these results hold IDs; read them with cst_results_copy_id")
+        throw CoreError(.invalidArgument, "the results are object IDs; read them with cst_results_copy_id")
     }
 }
 

@@ -30,7 +30,7 @@ public func cst_context_aggregate(
         let context = try onQueue(pointer).context
         let request = try request(requestPointer)
         guard let aggregate = Aggregate(rawValue: aggregate) else {
-            throw CoreError(.invalidArgument, "\(aggregate) is no aggregate; use a CST_AGGREGATE_ constant")
+            throw CoreError(.invalidArgument, "\(aggregate) is not an aggregate; use a CST_AGGREGATE_ constant")
         }
         let rows = try context.aggregate(aggregate, of: try key.optionalString("key"), request)
         out.pointee = try HandleTable.make(RowsBox(rows, model: request.entity.model), .rows)
@@ -62,7 +62,8 @@ public func cst_rows_copy_values(
         guard first >= 0, count >= 0, first <= all, count <= all - first else {
             throw CoreError(
                 .invalidArgument,
-                "there are \(all) rows, not \(UInt(bitPattern: count)) from \(UInt(bitPattern: first))")
+                "first is \(UInt(bitPattern: first)) and count is \(UInt(bitPattern: count)), but there are \(all) rows"
+            )
         }
         let out = try required(out, "out_values")
         try box.enter()

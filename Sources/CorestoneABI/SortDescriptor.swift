@@ -30,15 +30,15 @@ func sortDescriptors(
         guard flags < 2 * CST_SORT_COMPARATOR, sort.reserved == 0, let selector = selector(flags) else {
             throw CoreError(
                 .unsupported,
-                "the sort by \(path) has flags 0x\(String(flags, radix: 16)), which name no selector; use CST_SORT_ "
-                    + "constants and leave reserved zero", key: path)
+                "the sort descriptor by \"\(path)\" has unsupported flags (0x\(String(flags, radix: 16))) or a reserved field "
+                    + "that is not zero; use CST_SORT_ constants, and set reserved to zero", key: path)
         }
         var comparator: SortComparator?
         if flags & CST_SORT_COMPARATOR != 0 {
             guard let host else {
                 throw CoreError(
                     .unsupported,
-                    "unsupported sort descriptor by \(path): no store sorts by a comparator; sort the results, with one",
+                    "unsupported sort descriptor by \"\(path)\": stores cannot sort by a comparator; sort the results instead",
                     key: path)
             }
             comparator = host.comparator(index)

@@ -13,7 +13,7 @@ public func cst_transformer_register(
         let (given, userdata) = try callbacks.get()
         let transformer = HostTransformer(given, userdata)
         guard given.transform != nil, given.reverse != nil else {
-            throw CoreError(.invalidArgument, "callbacks lacks transform or reverse; a transformer needs both")
+            throw CoreError(.invalidArgument, "callbacks.transform or callbacks.reverse is NULL; set both")
         }
         ValueTransformers.register(transformer, forName: try name.string("name"))
     }
@@ -87,8 +87,8 @@ extension ManagedObject {
         let name = propertyName(key: key) ?? ""
         return CoreError(
             .typeMismatch,
-            "\(objectID.entity.name).\(name) goes through a transformer of the library or of another language, and its value "
-                + "is of no class that cst_archive_register_class made known; use its bytes",
+            "\(objectID.entity.name).\(name) does not have values of the host; register its class with "
+                + "cst_archive_register_class, or use its bytes",
             entity: objectID.entity.name, key: name, objectURI: objectID.uri)
     }
 }
@@ -104,7 +104,7 @@ private final class HostTransformer: HostValueMaker, ValueTransformer, @unchecke
 
     func bytes(for value: Any) throws -> Bytes {
         guard let value = value as? HostValue, let transform = callbacks.transform else {
-            throw CoreError(.typeMismatch, "a host's transformer takes a value of the host's")
+            throw CoreError(.typeMismatch, "a transformer of the host takes values created by the host only")
         }
         return try filled {
             transform(userdata.pointer, value.pointer, $0, $1)
@@ -114,7 +114,9 @@ private final class HostTransformer: HostValueMaker, ValueTransformer, @unchecke
     }
 
     func value(for bytes: Bytes) throws -> Any {
-        guard let reverse = callbacks.reverse else { throw CoreError(.internal, "there is no reverse") }
+        guard let reverse = callbacks.reverse else {
+            throw CoreError(.internal, "the transformer does not have the callback reverse")
+        }
         let view = cst_bytes(data: bytes.buffer.start, size: bytes.count)
         return try made("reverse") { reverse(userdata.pointer, view, $0, $1) }
     }
@@ -147,13 +149,13 @@ private final class NamedTransformer: HostValueMaker, ValueTransformer, @uncheck
 
     func bytes(for value: Any) throws -> Bytes {
         guard let value = value as? HostValue else {
-            throw CoreError(.typeMismatch, "a host's transformer takes a value of the host's")
+            throw CoreError(.typeMismatch, "a transformer of the host takes values created by the host only")
         }
         let answer = try callFunction(transform, try hostValue(value.pointer.load(as: cst_value.self)))
         switch answer {
         case .bytes(let bytes): return bytes
         case .text(let text): return Bytes(copying: text.utf8)
-        default: throw CoreError(.typeMismatch, "the function \(transform) made neither bytes nor text of a value")
+        default: throw CoreError(.typeMismatch, "the function \"\(transform)\" must return bytes or text for a value")
         }
     }
 

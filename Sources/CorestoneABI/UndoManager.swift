@@ -75,7 +75,9 @@ public func cst_undo_manager_register(
     let payload = Userdata(userdata, destroy)
     return boundary(error) {
         let manager = try undoManager(pointer)
-        guard let action else { throw CoreError(.invalidArgument, "action is NULL; there is nothing to undo with") }
+        guard let action else {
+            throw CoreError(.invalidArgument, "action is NULL; pass the function to be called")
+        }
         try manager.registerUndo(target: UInt(bitPattern: target)) {
             _ = try callHost("the host's undo action") { action(payload.pointer, $0) }
         }
@@ -95,7 +97,7 @@ public func cst_undo_manager_remove_target(
         let manager = try undoManager(pointer)
         guard let target else {
             throw CoreError(
-                .invalidArgument, "target is NULL; actions without a target go with cst_undo_manager_remove_all")
+                .invalidArgument, "target is NULL; remove actions without a target with cst_undo_manager_remove_all")
         }
         manager.removeAllActions(target: UInt(bitPattern: target))
     }
@@ -149,7 +151,10 @@ public func cst_undo_manager_copy_text(
         case 1: found = manager.redoActionName
         case 2: found = manager.undoMenuItemTitle
         case 3: found = manager.redoMenuItemTitle
-        default: throw CoreError(.invalidArgument, "\(text) is no text; use a CST_UNDO_ or CST_REDO_ constant")
+        default:
+            throw CoreError(
+                .invalidArgument,
+                "\(text) is not a menu text; use CST_UNDO_NAME, CST_REDO_NAME, CST_UNDO_TITLE or CST_REDO_TITLE")
         }
         try out.fill(found)
     }

@@ -21,6 +21,6 @@ public func cst_value_copy_at_key_path(
 
 /// The value that the host hands over to be evaluated.
 func evaluated(_ value: UnsafePointer<cst_value>?) throws -> cst_value {
-    guard let value else { throw CoreError(.invalidArgument, "value is NULL; a CST_NULL is no value") }
+    guard let value else { throw CoreError(.invalidArgument, "value is NULL; pass a value of type CST_NULL for nil") }
     return value.pointee
 }

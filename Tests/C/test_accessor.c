@@ -263,12 +263,12 @@ static void one_function_for_a_property(void) {
         uint32_t kind;
         const char *words;
     } refused[] = {
-        {"floor", 0, "no kind of accessor"},
-        {"floor", 18, "no kind of accessor"},
-        {"floor", CST_ACCESSOR_ADD, "does not suit Employee.floor: it is an attribute"},
-        {"manager", CST_ACCESSOR_COUNT, "does not suit Employee.manager: it is to-one"},
-        {"friends", CST_ACCESSOR_IS_NULL, "does not suit Employee.friends: it is to-many"},
-        {"friends", CST_ACCESSOR_MOVE, "does not suit Employee.friends: it is not ordered"},
+        {"floor", 0, "is not an accessor kind"},
+        {"floor", 18, "is not an accessor kind"},
+        {"floor", CST_ACCESSOR_ADD, "Employee.floor does not have an accessor of kind 9: it is an attribute"},
+        {"manager", CST_ACCESSOR_COUNT, "Employee.manager does not have an accessor of kind 7: it is to-one"},
+        {"friends", CST_ACCESSOR_IS_NULL, "Employee.friends does not have an accessor of kind 3: it is to-many"},
+        {"friends", CST_ACCESSOR_MOVE, "Employee.friends does not have an accessor of kind 17: it is not ordered"},
     };
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         cst_error *error = NULL;
@@ -466,11 +466,12 @@ static void each_property_has_its_kinds(void) {
         bool is_to_many, is_ordered;
         const char *words;
     } cases[] = {
-        {c.employee, "floor", false, false, "an attribute, which has get, set, is-null, set-null and their primitive"},
+        {c.employee, "floor", false, false, "an attribute; use CST_ACCESSOR_GET to CST_ACCESSOR_SET_PRIMITIVE"},
         {c.employee, "scratch", false, false, "it is an attribute"},
-        {c.employee, "manager", false, false, "to-one, and has get, set, is-null, set-null and their primitive forms"},
-        {c.employee, "friends", true, false, "to-many, and has get, set, count, contains, add, remove and their like"},
-        {c.project, "members", true, true, "to-many, and has get, set, count, contains, add, remove and their like"},
+        {c.employee, "manager", false, false, "to-one; use CST_ACCESSOR_GET to CST_ACCESSOR_SET_PRIMITIVE"},
+        {c.employee, "friends", true, false,
+         "to-many; use CST_ACCESSOR_GET, CST_ACCESSOR_SET or an accessor of members"},
+        {c.project, "members", true, true, "to-many; use CST_ACCESSOR_GET, CST_ACCESSOR_SET or an accessor of members"},
     };
     cst_function function = NULL;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -485,7 +486,7 @@ static void each_property_has_its_kinds(void) {
             if (is_there) continue;
             CHECK_TEXT(cases[i].property, cst_error_key(check_error()));
             CHECK(cst_error_entity(check_error()).data != NULL);
-            CHECK_CONTAINS(cases[i].is_to_many && is_indexed ? "not ordered, and its members have no index"
+            CHECK_CONTAINS(cases[i].is_to_many && is_indexed ? "not ordered; use an accessor without an index"
                                                              : cases[i].words,
                            cst_error_message(check_error()));
         }
@@ -493,7 +494,8 @@ static void each_property_has_its_kinds(void) {
     /* What a fetch finds has no accessor, nor has a property of another entity. */
     CHECK_STATUS(CST_E_INVALID_ARGUMENT,
                  cst_entity_accessor(c.employee, text("namesakes"), CST_ACCESSOR_GET, &function, E));
-    CHECK_TEXT("Employee.namesakes is a fetched property; cst_object_copy_fetched reads it",
+    CHECK_TEXT("Employee.namesakes is a fetched property, which does not have accessors; read it with "
+               "cst_object_copy_fetched",
                cst_error_message(check_error()));
     CHECK_STATUS(CST_NOT_FOUND, cst_entity_accessor(c.person, text("floor"), CST_ACCESSOR_GET, &function, E));
     company_close(&c);
@@ -538,8 +540,9 @@ static void values_without_a_type_of_c(void) {
     cst_function function = NULL;
     for (uint32_t kind = CST_ACCESSOR_GET; kind <= CST_ACCESSOR_SET_NULL; kind++) {
         CHECK(cst_entity_accessor(place, text("at"), kind, &function, E) < 0);
-        CHECK_CONTAINS("Place.at is composite, and C has no type for it; read and set its elements by their key paths",
-                       cst_error_message(check_error()));
+        CHECK_CONTAINS(
+            "Place.at is composite and does not have accessors; read and set its elements by their key paths",
+            cst_error_message(check_error()));
         CHECK_TEXT("at", cst_error_key(check_error()));
     }
     OK(cst_release(object));

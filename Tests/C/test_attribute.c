@@ -244,7 +244,8 @@ static void another_type_leaves_behind_what_it_cannot_use(void) {
     OK(cst_entity_copy_json(item, text("label"), &json, E));
     CHECK(strstr(json.data, "NSArray") == NULL);
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_attribute_set_type(label, 42, E));
-    CHECK_TEXT("Item.label: 42 is no attribute type; use a CST_ATTRIBUTE_ constant", cst_error_message(check_error()));
+    CHECK_TEXT("Item.label: 42 is not an attribute type; use a CST_ATTRIBUTE_ constant",
+               cst_error_message(check_error()));
     CHECK_TEXT("Item", cst_error_entity(check_error()));
     CHECK_TEXT("label", cst_error_key(check_error()));
     cst_buffer_dispose(&json);

@@ -514,21 +514,21 @@ static void columns_are_checked_when_they_are_set(void) {
     cst_batch_column column = {c.name, CST_COLUMN_STRING, &name, NULL};
     OK(cst_batch_insert_set_columns(request, 1, 1, &column, E));
     column.form = 0;
-    refused_columns(request, &column, 1, "0 is no form of a column");
+    refused_columns(request, &column, 1, "0 is not a column form");
     column.form = CST_COLUMN_VALUE + 1;
-    refused_columns(request, &column, 1, "8 is no form of a column");
+    refused_columns(request, &column, 1, "8 is not a column form");
     column = (cst_batch_column){c.name, CST_COLUMN_STRING, NULL, NULL};
     refused_columns(request, &column, 1, "columns.values is NULL");
     column = (cst_batch_column){c.title, CST_COLUMN_STRING, &name, NULL};
-    refused_columns(request, &column, 1, "is no property of Employee");
+    refused_columns(request, &column, 1, "is not a property of Employee");
     CHECK_TEXT("Employee", cst_error_entity(check_error()));
     column.key = CST_NO_KEY;
-    refused_columns(request, &column, 1, "is no property of Employee");
+    refused_columns(request, &column, 1, "is not a property of Employee");
     column.key = c.friends;
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_batch_insert_set_columns(request, 1, 1, &column, E));
     CHECK_TEXT("friends", cst_error_key(check_error()));
     column.key = c.name;
-    refused_columns(request, &column, INT32_MAX, "rows is 2147483647; 2147483646 is the most");
+    refused_columns(request, &column, INT32_MAX, "rows is 2147483647, but the limit is 2147483646");
     refused_columns(request, &column, SIZE_MAX, "rows is 18446744073709551615");
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_batch_insert_set_rows(request, INT32_MAX, 0, NULL, NULL, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_batch_insert_set_rows(request, 2, 1, &c.name, NULL, E));
@@ -667,7 +667,7 @@ static void a_handler_may_fill_all_there_is_room_for_and_no_more(void) {
     CHECK_INT(257, company_count(c.context, c.employee, "name == 'filled'"));
     filler = (struct filler){.rows = {1, 257, 0}};
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_execute_batch(c.context, request, NULL, NULL, E));
-    CHECK_CONTAINS("it filled 257 rows, and there was room for 256", cst_error_message(check_error()));
+    CHECK_CONTAINS("reported 257 filled rows, but its capacity was 256", cst_error_message(check_error()));
     CHECK_INT(257, company_count(c.context, c.employee, NULL));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_batch_insert_set_handler(request, 1, &c.name, NULL, NULL, NULL, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_batch_insert_set_object_handler(request, NULL, NULL, NULL, E));
@@ -690,7 +690,8 @@ static void each_kind_of_request_has_its_own_setters(void) {
     for (int i = 0; i < 2; i++) {
         cst_batch_request *request = no_insertions[i];
         CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_batch_insert_set_rows(request, 1, 1, &c.number, &one, E));
-        CHECK_TEXT("the batch request is not an insertion", cst_error_message(check_error()));
+        CHECK_TEXT("the batch request is not an insertion; create it with cst_batch_insert_new",
+                   cst_error_message(check_error()));
         CHECK_TEXT("Employee", cst_error_entity(check_error()));
         CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_batch_insert_set_columns(request, 0, 0, NULL, E));
         CHECK_STATUS(CST_E_INVALID_ARGUMENT,
@@ -701,7 +702,8 @@ static void each_kind_of_request_has_its_own_setters(void) {
     cst_batch_request *const no_updates[] = {insert, deletion};
     for (int i = 0; i < 2; i++) {
         CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_batch_update_set(no_updates[i], text("number"), &one, E));
-        CHECK_TEXT("the batch request is not an update", cst_error_message(check_error()));
+        CHECK_TEXT("the batch request is not an update; create it with cst_batch_update_new",
+                   cst_error_message(check_error()));
         CHECK_TEXT("Employee", cst_error_entity(check_error()));
         CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_batch_update_set_predicate(no_updates[i], NULL, E));
         CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_batch_update_set_includes_subentities(no_updates[i], true, E));

@@ -386,7 +386,8 @@ static void a_store_is_opened_for_reading_unless_told_otherwise(void) {
     options.flags = CST_STORE_WRITABLE | CST_STORE_READ_ONLY;
     CHECK_STATUS(CST_E_INVALID_ARGUMENT,
                  cst_container_open(text(check_path("a.sqlite")), NULL, &options, &container, E));
-    CHECK_CONTAINS("CST_STORE_WRITABLE and CST_STORE_READ_ONLY; use one of them", cst_error_message(check_error()));
+    CHECK_CONTAINS("both CST_STORE_WRITABLE and CST_STORE_READ_ONLY; set one of them",
+                   cst_error_message(check_error()));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT,
                  cst_coordinator_open_store(text(check_path("a.sqlite")), NULL, &options, &coordinator, &store, E));
     CHECK(container == NULL && coordinator == NULL && store == NULL);

@@ -244,7 +244,7 @@ static void a_key_path_names_the_sections(void) {
     CHECK_INT(5, cst_results_count(list));
     OK(cst_release(list));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_snapshot_copy_ids(snapshot, 4, &list, E));
-    CHECK_TEXT("there is no section 4; give SIZE_MAX for all objects", cst_error_message(check_error()));
+    CHECK_TEXT("section 4 does not exist; pass SIZE_MAX for all objects", cst_error_message(check_error()));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_controller_copy_objects(controller, 4, &list, E));
     CHECK(list == NULL);
     OK(cst_controller_copy_object(controller, 2, 1, &found, E));
@@ -439,10 +439,10 @@ static void what_a_function_may_answer_for_a_section(void) {
     CHECK_TEXT("", cst_snapshot_section_name(snapshot, 0));
     answer = 1;
     CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_controller_perform_fetch(controller, E));
-    CHECK_CONTAINS("the host's name of a section is 1, which is no string", cst_error_message(check_error()));
+    CHECK_CONTAINS("the host's section_name returned 1, not a string", cst_error_message(check_error()));
     answer = 2;
     CHECK_STATUS(CST_E_CALLBACK, cst_controller_perform_fetch(controller, E));
-    CHECK_CONTAINS("the host's name of a section failed with status -8", cst_error_message(check_error()));
+    CHECK_CONTAINS("the host's section_name failed with status -8", cst_error_message(check_error()));
     cst_release(snapshot), cst_release(controller);
     CHECK_STATUS(CST_E_INVALID_ARGUMENT,
                  cst_controller_new_with_sections(c.context, request, NULL, &table, end, &controller, E));

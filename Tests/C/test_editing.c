@@ -175,7 +175,7 @@ static void an_attribute_has_the_flags_that_it_was_added_with(void) {
     cst_attribute *made = (cst_attribute *)employee;
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_entity_add_attribute(employee, text("extra"), CST_ATTRIBUTE_STRING,
                                                                   CST_PROPERTY_DERIVED, &made, E));
-    CHECK_CONTAINS("Employee.extra: the flags 0x800 do not suit this property", cst_error_message(check_error()));
+    CHECK_CONTAINS("Employee.extra does not support the flags 0x800", cst_error_message(check_error()));
     CHECK(made == NULL);
     OK(cst_release(model));
     model = company_model();
@@ -351,7 +351,7 @@ static void the_request_of_a_fetched_property_can_be_changed(void) {
     CHECK_CONTAINS("\"predicate\": null", text(json.data));
     OK(cst_release(found));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_entity_set_fetched_request(employee, text("level"), request, E));
-    CHECK_TEXT("Employee.level is no fetched property", cst_error_message(check_error()));
+    CHECK_TEXT("Employee.level is not a fetched property", cst_error_message(check_error()));
     CHECK_TEXT("Employee", cst_error_entity(check_error()));
     CHECK_TEXT("level", cst_error_key(check_error()));
     cst_buffer_dispose(&json);

@@ -202,7 +202,7 @@ static void a_description_is_message_code_and_details(void) {
 
     /* Without a code there is only the message; a host's own has its domain. */
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_log_set_sql_detail(5, E));
-    check_description("5 is no detail of the log; 0 is nothing, 4 is all", check_error());
+    check_description("detail is 5, but must be 0 (no SQL) to 4 (all details)", check_error());
     cst_error *custom = NULL;
     OK(cst_error_new_custom(text("App"), -7, text("no"), NULL, NULL, &custom));
     check_description("no [App -7]", custom);

@@ -163,7 +163,7 @@ static void hosts_objects_are_asked_by_key(void) {
     cst_value_dispose(&out);
     CHECK_INT(CST_NULL, out.type);
     CHECK_STATUS(CST_E_PREDICATE, cst_value_copy_at_key_path(&people[0], text("nme"), &out, E));
-    CHECK_CONTAINS("Person has no key \"nme\"", cst_error_message(check_error()));
+    CHECK_CONTAINS("Person is not key value coding-compliant for the key \"nme\"", cst_error_message(check_error()));
     CHECK_TEXT("nme", cst_error_key(check_error()));
     CHECK_STATUS(CST_E_CALLBACK, cst_value_copy_at_key_path(&people[0], text("fail"), &out, E));
     CHECK_TEXT("no luck", cst_error_message(check_error()));
@@ -474,7 +474,7 @@ static void variables_are_a_dictionary_of_names(void) {
     CHECK_INT(42, out.as.integer);
     variables.as.values.size = 3; /* a key without its value */
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_expression_value(sum, &self, &variables, &out, E));
-    CHECK_CONTAINS("CST_DICTIONARY of 3 cells", cst_error_message(check_error()));
+    CHECK_CONTAINS("CST_DICTIONARY of 3 elements", cst_error_message(check_error()));
     variables.as.values.size = 4;
     cells[2] = value_int(1);
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_expression_value(sum, &self, &variables, &out, E));
@@ -544,7 +544,8 @@ static void a_hosts_list_has_its_elements(void) {
     /* Without elements a count says nothing, and an object without keys has no name. */
     list.as.host = (cst_host){&half, &three};
     CHECK_STATUS(CST_E_PREDICATE, cst_value_copy_at_key_path(&list, text("name"), &out, E));
-    CHECK_CONTAINS("an object of the host has no key \"name\"", cst_error_message(check_error()));
+    CHECK_CONTAINS("a host object is not key value coding-compliant for the key \"name\"",
+                   cst_error_message(check_error()));
     CHECK_TEXT("name", cst_error_key(check_error()));
     list.as.host = (cst_host){NULL, &three};
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_value_copy_at_key_path(&list, text("name"), &out, E));

@@ -917,7 +917,7 @@ static void what_cannot_be_a_column_is_named(void) {
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_fetch_request_set_columns(fetch, 2, typed, E));
     CHECK_TEXT("Employee", cst_error_entity(check_error()));
     CHECK_TEXT("number", cst_error_key(check_error()));
-    CHECK_TEXT("Employee.number: 42 is no attribute type; use a CST_ATTRIBUTE_ constant",
+    CHECK_TEXT("Employee.number: 42 is not an attribute type; use a CST_ATTRIBUTE_ constant",
                cst_error_message(check_error()));
     /* Nothing was set. */
     expect_json(fetch, "{\"affectedStores\": null, \"entityName\": \"Employee\", \"havingPredicate\": null, "

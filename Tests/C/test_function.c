@@ -96,11 +96,11 @@ static void bad_calls_name_function_argument_and_type(void) {
     add("hypotenuse", "d(dd)", (plain)hypotenuse);
     add("small", "b(b)", (plain)small);
     CHECK_STATUS(CST_E_PREDICATE, evaluate("FUNCTION(SELF, 'hypotenuse', 1, 'x')", value_int(1), &out));
-    CHECK_TEXT("hypotenuse takes double as parameter 2; this is a string", cst_error_message(check_error()));
+    CHECK_TEXT("hypotenuse takes double as parameter 2, not a string", cst_error_message(check_error()));
     CHECK_STATUS(CST_E_PREDICATE, evaluate("FUNCTION(SELF, 'small')", value_int(300), &out));
     CHECK_CONTAINS("small takes int8_t as parameter 1", cst_error_message(check_error()));
     CHECK_STATUS(CST_E_PREDICATE, evaluate("FUNCTION(SELF, 'hypotenuse', 1, 2, 3)", value_int(1), &out));
-    CHECK_CONTAINS("hypotenuse takes 2 parameters", cst_error_message(check_error()));
+    CHECK_CONTAINS("hypotenuse has 2 parameters, but 3 arguments were passed", cst_error_message(check_error()));
     CHECK_STATUS(CST_E_PREDICATE, evaluate("FUNCTION(SELF, 'hypotenus', 1)", value_int(1), &out));
     CHECK_CONTAINS("hypotenus", cst_error_message(check_error()));
     OK(cst_function_unregister(text("hypotenuse"), E));
@@ -206,7 +206,7 @@ static void numbers_keep_to_the_bounds_of_their_type(void) {
         for (size_t n = 0; n < 2; n++) {
             char expected[120];
             cst_value refused;
-            snprintf(expected, sizeof expected, "same takes %s as parameter 1; this is", cases[i].name);
+            snprintf(expected, sizeof expected, "same takes %s as parameter 1, not ", cases[i].name);
             CHECK_STATUS(CST_E_PREDICATE, evaluate("FUNCTION(SELF, 'same')", value_int(outside[n]), &out));
             CHECK_CONTAINS(expected, cst_error_message(check_error()));
             CHECK_TEXT("same", cst_error_key(check_error()));
@@ -368,7 +368,7 @@ static void every_spelling_of_a_type_is_known(void) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char signature[64], expected[96];
         snprintf(signature, sizeof signature, "int(%s)", cases[i].spelling);
-        snprintf(expected, sizeof expected, "same takes %s as parameter 1; this is a string", cases[i].name);
+        snprintf(expected, sizeof expected, "same takes %s as parameter 1, not a string", cases[i].name);
         add("same", signature, (plain)same_int32);
         CHECK_STATUS(CST_E_PREDICATE, evaluate("FUNCTION(SELF, 'same')", value_text("x"), &out));
         CHECK_TEXT(expected, cst_error_message(check_error()));
@@ -395,7 +395,7 @@ static void signatures_have_up_to_32_parameters(void) {
         OK(evaluate("FUNCTION(SELF, 'same')", value_int(1), &out));
         CHECK_INT(42, out.as.integer);
         CHECK_STATUS(CST_E_PREDICATE, evaluate("FUNCTION(SELF, 'same', 1)", value_int(1), &out));
-        CHECK_CONTAINS("same takes 0 parameters", cst_error_message(check_error()));
+        CHECK_CONTAINS("same has 0 parameters", cst_error_message(check_error()));
     }
     add("same", "d( d d )", (plain)subtract);
     OK(evaluate("FUNCTION(SELF, 'same', 7, 3)", value_int(1), &out));
@@ -442,7 +442,7 @@ static void a_callback_gets_arguments_in_order_and_may_fail_without_a_word(void)
     CHECK_INT(3, out.as.integer);
     OK(cst_function_register(text("tell"), fail_silently, NULL, NULL, E));
     CHECK_STATUS(CST_E_CALLBACK, evaluate("FUNCTION(SELF, 'tell')", value_int(1), &out));
-    CHECK_TEXT("the host's function tell failed with status -7", cst_error_message(check_error()));
+    CHECK_TEXT("the host's function \"tell\" failed with status -7", cst_error_message(check_error()));
     CHECK_INT(0, cst_error_detail_count(check_error()));
     CHECK_INT(CST_NULL, out.type);
     OK(cst_function_unregister(text("tell"), E));

@@ -189,9 +189,9 @@ static void messages_name_the_type_that_was_wanted(void) {
     do {                                                                                                               \
         CHECK_STATUS(CST_E_INVALID_HANDLE, call);                                                                      \
         if (is_null)                                                                                                   \
-            snprintf(expected, sizeof expected, "the %s is NULL", type);                                               \
+            snprintf(expected, sizeof expected, "the %s handle is NULL", type);                                        \
         else                                                                                                           \
-            snprintf(expected, sizeof expected, "the handle is of type model where the call takes one of type %s",     \
+            snprintf(expected, sizeof expected, "the handle is of type model, but the function takes one of type %s",  \
                      type);                                                                                            \
         CHECK_TEXT(expected, cst_error_message(check_error()));                                                        \
     } while (0)
@@ -228,11 +228,12 @@ static void messages_name_the_type_that_was_wanted(void) {
     cst_predicate *predicate = NULL;
     OK(cst_predicate_parse(text("a == 1"), 0, NULL, &predicate, E));
     CHECK_STATUS(CST_E_INVALID_HANDLE, cst_model_freeze((cst_model *)predicate, E));
-    CHECK_TEXT("the handle is of type predicate where the call takes one of type model",
+    CHECK_TEXT("the handle is of type predicate, but the function takes one of type model",
                cst_error_message(check_error()));
     OK(cst_release(predicate));
     CHECK_STATUS(CST_E_INVALID_HANDLE, cst_predicate_copy_format(predicate, &buffer, E));
-    CHECK_TEXT("the predicate handle is not alive: it was released, or is none; keep borrowed handles with cst_retain",
+    CHECK_TEXT("the predicate handle is not valid: it was released or never existed; keep borrowed handles with "
+               "cst_retain",
                cst_error_message(check_error()));
     cst_buffer_dispose(&buffer);
     OK(cst_release(model));
@@ -292,11 +293,11 @@ static void text_is_checked_byte_by_byte(void) {
     cst_model *loaded = NULL;
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_load(text(""), (cst_string){NULL, 0}, &loaded, E));
     CHECK_INT(CST_CODE_PERSISTENT_STORE_OPEN, cst_error_code(check_error()));
-    CHECK_TEXT("path is empty or holds a NUL; name a file", cst_error_message(check_error()));
+    CHECK_TEXT("path is empty or contains a NUL byte; pass the path of a file", cst_error_message(check_error()));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_load(text_of_size("a\0b", 3), (cst_string){NULL, 0}, &loaded, E));
     CHECK_INT(CST_CODE_PERSISTENT_STORE_OPEN, cst_error_code(check_error()));
     CHECK_STATUS(CST_E_INVALID_UTF8, cst_model_load(text("a\xff"), (cst_string){NULL, 0}, &loaded, E));
-    CHECK_TEXT("path is not valid UTF-8 at byte 1, as paths must be; rename the file or the folder",
+    CHECK_TEXT("path is not valid UTF-8 at byte 1, but a path must be; rename the file or the folder",
                cst_error_message(check_error()));
     CHECK_INT(1, cst_error_offset(check_error()));
     CHECK(loaded == NULL);
@@ -310,13 +311,13 @@ static void counts_of_arrays_have_bounds(void) {
     const cst_value one = value_int(1);
     OK(cst_model_entity(model, text("Employee"), &employee, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_predicate_parse(text("a == %d"), SIZE_MAX, &one, &predicate, E));
-    CHECK_TEXT("arguments would have 18446744073709551615 elements; 2147483646 is the most",
+    CHECK_TEXT("arguments has 18446744073709551615 elements, but the limit is 2147483646",
                cst_error_message(check_error()));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_predicate_parse(text("a == %d"), INT32_MAX, &one, &predicate, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_predicate_parse(text("a == %d"), 1, NULL, &predicate, E));
     CHECK_TEXT("arguments is NULL but has 1 elements", cst_error_message(check_error()));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_predicate_parse(text("a == %d"), 1, &one, NULL, E));
-    CHECK_TEXT("out_predicate is NULL; the call needs a place for its result", cst_error_message(check_error()));
+    CHECK_TEXT("out_predicate is NULL; pass a pointer for the result", cst_error_message(check_error()));
     CHECK(predicate == NULL);
     OK(cst_release(model));
 }

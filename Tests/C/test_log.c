@@ -335,7 +335,7 @@ static void details_beyond_the_last_are_refused(void) {
     const uint32_t before = cst_log_sql_detail();
     OK(cst_log_set_sql_detail(4, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_log_set_sql_detail(5, E));
-    CHECK_CONTAINS("5 is no detail of the log", cst_error_message(check_error()));
+    CHECK_CONTAINS("detail is 5, but must be 0", cst_error_message(check_error()));
     cst_value value;
     OK(cst_error_value(check_error(), &value));
     CHECK_INT(5, value.as.integer);

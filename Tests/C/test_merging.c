@@ -321,7 +321,7 @@ static void each_object_has_its_conflict(void) {
         CHECK_INT(10 + i, value.as.integer);
         CHECK_STATUS(CST_NOT_FOUND, cst_conflict_value(conflict, CST_SNAPSHOT_THEIRS, 0, text("nothing"), &value, E));
         CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_conflict_value(conflict, -1, 0, text("number"), &value, E));
-        CHECK_CONTAINS("-1 is no snapshot", cst_error_message(check_error()));
+        CHECK_CONTAINS("-1 is not a snapshot", cst_error_message(check_error()));
     }
     CHECK_INT(0, cst_conflict_old_version(NULL));
     CHECK_INT(0, cst_conflict_new_version(NULL));

@@ -298,7 +298,7 @@ static void a_failure_among_many_leaves_the_rest_alone(void) {
     OK(cst_object_get_paths(ada, 0, NULL, NULL, E));
     const cst_value more[] = {value_text("Eve"), value_text("Rob"), value_int(3)};
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_set_paths(ada, 3, paths, more, E));
-    CHECK_CONTAINS("cannot set reports.@count", cst_error_message(check_error()));
+    CHECK_CONTAINS("cannot set \"reports.@count\"", cst_error_message(check_error()));
     CHECK_TEXT("Employee", cst_error_entity(check_error()));
     CHECK_TEXT("reports.@count", cst_error_key(check_error()));
     cst_value refused;
@@ -478,7 +478,7 @@ static void a_value_is_any_byte_that_is_true(void) {
     value = value_decimal(1, 0, false);
     value.aux = 0x200;
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_set(ada, c.salary, &value, E));
-    CHECK_CONTAINS("an aux that CST_DECIMAL_AUX does not make", cst_error_message(check_error()));
+    CHECK_CONTAINS("set aux with CST_DECIMAL_AUX", cst_error_message(check_error()));
     const uint32_t kept[] = {CST_ARRAY, CST_DEFAULT, CST_EXPRESSION};
     for (size_t i = 0; i < 3; i++) {
         value = (cst_value){kept[i], 0, {0}};

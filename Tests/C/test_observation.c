@@ -312,7 +312,7 @@ static void every_notification_has_its_lists(void) {
     expect_notes(&notes, "3+0~0-0*0!0 all;");
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_observe(c.context, 0, note_all, &notes, NULL, &none, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_observe(c.context, 6, note_all, &notes, NULL, &none, E));
-    CHECK_CONTAINS("6 is no notification; use a CST_NOTIFICATION_ constant", cst_error_message(check_error()));
+    CHECK_CONTAINS("6 is not a notification; use a CST_NOTIFICATION_ constant", cst_error_message(check_error()));
     CHECK(none == NULL);
     for (int i = 0; i < 6; i++)
         OK(cst_release(tokens[i]));

@@ -154,12 +154,12 @@ static void refused_element(cst_index_element element, const char *words) {
 
 static void elements_of_an_index_are_checked(void) {
     refused_element((cst_index_element){.property = text("number"), .flags = 4},
-                    "the index byX of Employee has flags 0x4; use CST_INDEX_ constants");
+                    "the index \"byX\" of Employee has flags 0x4; use CST_INDEX_ constants");
     refused_element((cst_index_element){.property = text("number"), .expression = text("level + 1")},
-                    "needs a property or an expression, one of the two");
-    refused_element((cst_index_element){.flags = CST_INDEX_DESCENDING}, "needs a property or an expression");
+                    "must have either a property or an expression");
+    refused_element((cst_index_element){.flags = CST_INDEX_DESCENDING}, "must have either a property or an expression");
     refused_element((cst_index_element){.expression = text("level + 1"), .type = 7},
-                    "the index byX of Employee: 7 is no attribute type");
+                    "the index \"byX\" of Employee: 7 is not an attribute type");
     cst_model *model = company_model();
     cst_entity *employee = NULL;
     OK(cst_model_entity(model, text("Employee"), &employee, E));

@@ -24,14 +24,16 @@ public func cst_entity_accessor(
         let entity = try entity(pointer)
         let name = try name.string("property")
         guard let kind = AccessorKind(rawValue: kind) else {
-            throw CoreError(.invalidArgument, "\(kind) is no kind of accessor; use a CST_ACCESSOR_ constant", key: name)
+            throw CoreError(
+                .invalidArgument, "\(kind) is not an accessor kind; use a CST_ACCESSOR_ constant", key: name)
         }
         try entity.model.freeze()
         guard let property = entity.property(named: name) else {
             guard entity.anyProperty(named: name) is FetchedProperty else { return .notFound }
             throw CoreError(
-                .invalidArgument, "\(entity.name).\(name) is a fetched property; cst_object_copy_fetched reads it",
-                entity: entity.name, key: name)
+                .invalidArgument,
+                "\(entity.name).\(name) is a fetched property, which does not have accessors; "
+                    + "read it with cst_object_copy_fetched", entity: entity.name, key: name)
         }
         out.pointee = try partLock.with { try accessor(kind, property).function }
         return .ok

@@ -54,7 +54,7 @@ enum AccessorType: Hashable {
         case .composite:
             throw CoreError(
                 .typeMismatch,
-                "\(attribute.entity.name).\(attribute.name) is composite, and C has no type for it; "
+                "\(attribute.entity.name).\(attribute.name) is composite and does not have accessors; "
                     + "read and set its elements by their key paths", entity: attribute.entity.name, key: attribute.name
             )
         }
@@ -124,16 +124,16 @@ struct AccessorSignature: Hashable {
     private static func unsuited(_ kind: AccessorKind, _ property: Property) -> CoreError {
         let what: String
         switch property {
-        case is Attribute: what = "an attribute, which has get, set, is-null, set-null and their primitive forms"
+        case is Attribute: what = "an attribute; use CST_ACCESSOR_GET to CST_ACCESSOR_SET_PRIMITIVE"
         case let relationship as Relationship where !relationship.isToMany:
-            what = "to-one, and has get, set, is-null, set-null and their primitive forms"
+            what = "to-one; use CST_ACCESSOR_GET to CST_ACCESSOR_SET_PRIMITIVE"
         case let relationship as Relationship where !relationship.isOrdered && AccessorKind.ordered.contains(kind):
-            what = "not ordered, and its members have no index"
-        default: what = "to-many, and has get, set, count, contains, add, remove and their like"
+            what = "not ordered; use an accessor without an index"
+        default: what = "to-many; use CST_ACCESSOR_GET, CST_ACCESSOR_SET or an accessor of members"
         }
         return CoreError(
             .invalidArgument,
-            "CST_ACCESSOR kind \(kind.rawValue) does not suit \(property.entity.name).\(property.name): it is "
+            "\(property.entity.name).\(property.name) does not have an accessor of kind \(kind.rawValue): it is "
                 + what, entity: property.entity.name, key: property.name)
     }
 }

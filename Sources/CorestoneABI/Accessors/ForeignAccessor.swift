@@ -68,7 +68,7 @@ private struct Closure {
         guard let memory = ffi_closure_alloc(MemoryLayout<ffi_closure>.size, &code), let code else {
             throw CoreError(
                 .unsupported,
-                "this system lets no program make functions at run time (libffi has no memory for them); "
+                "cannot create an accessor: the system does not permit executable memory for libffi; "
                     + "use cst_object_get and cst_object_set with a key")
         }
         job = .allocate(capacity: 1)
@@ -77,7 +77,7 @@ private struct Closure {
         guard ffi_prep_closure_loc(closure, interface, perform, job, code) == FFI_OK else {
             ffi_closure_free(memory)
             job.deallocate()
-            throw CoreError(.internal, "libffi makes no function of this type")
+            throw CoreError(.internal, "cannot create an accessor: libffi rejected its closure")
         }
         function = unsafeBitCast(code, to: cst_function.self)
     }
@@ -91,7 +91,7 @@ private struct Closure {
         guard
             ffi_prep_cif(
                 interface, FFI_DEFAULT_ABI, UInt32(types.count), signature.result.foreign, arguments) == FFI_OK
-        else { throw CoreError(.internal, "libffi knows no call of this type") }
+        else { throw CoreError(.internal, "cannot create an accessor: libffi rejected its signature") }
         interfaces[signature] = interface
         return interface
     }

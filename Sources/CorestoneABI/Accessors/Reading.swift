@@ -72,8 +72,8 @@ extension ValueView {
         _ = report(
             CoreError(
                 .typeMismatch,
-                "the property holds no value of the type that this accessor returns: its model is gone, or the object is of "
-                    + "another model"), error)
+                "the accessor's return type does not match the property: its model was released, or the object belongs to "
+                    + "another model; create an accessor with the object's entity"), error)
         return nothing
     }
 }

@@ -36,8 +36,8 @@ private func refusal() -> CoreError {
     if platform_is_telling() { return DebugLog.calledFromSink() }
     return CoreError(
         .callback,
-        "a callback on \(nameOfThread(platform_thread_id())) was left by longjmp or the like, and the call that ran it never ended: "
-            + "locks and objects are as it left them; return from callbacks, and end this process")
+        "a callback on \(nameOfThread(platform_thread_id())) did not return, for example because of longjmp: locks and "
+            + "objects are in an undefined state; restart the process, and return from every callback")
 }
 
 /// Counts a call out. When it is the outermost one of the thread, everything that callbacks gave up meanwhile ends here.
@@ -85,7 +85,7 @@ func place(
 
 @inline(never)
 func missingOutput(_ name: StaticString) -> CoreError {
-    CoreError(.invalidArgument, "\(name) is NULL; the call needs a place for its result")
+    CoreError(.invalidArgument, "\(name) is NULL; pass a pointer for the result")
 }
 
 /// An array of `count` elements that the host passes; NULL is fine when there are none.
@@ -94,7 +94,7 @@ func array<Element>(
 ) throws -> UnsafeBufferPointer<Element> {
     guard count >= 0, count < Int(Int32.max) else {
         throw CoreError(
-            .invalidArgument, "\(name) would have \(UInt(bitPattern: count)) elements; 2147483646 is the most")
+            .invalidArgument, "\(name) has \(UInt(bitPattern: count)) elements, but the limit is 2147483646")
     }
     guard count == 0 || start != nil else {
         throw CoreError(.invalidArgument, "\(name) is NULL but has \(count) elements")
@@ -115,8 +115,8 @@ func options<Options>(_ pointer: UnsafePointer<Options>?, _ fallback: Options, _
     guard tail.allSatisfy({ $0 == 0 }) else {
         throw CoreError(
             .unsupported,
-            "\(name) sets fields that this version of the library does not know; use a newer library or leave "
-                + "them zero")
+            "\(name) sets fields that are unknown to this version of the library; upgrade the library, or set "
+                + "them to zero")
     }
     var result = fallback
     withUnsafeMutableBytes(of: &result) { bytes in

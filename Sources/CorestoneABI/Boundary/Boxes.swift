@@ -226,8 +226,8 @@ final class ResultList {
         guard creator == platform_thread_id() else {
             throw CoreError(
                 .wrongThread,
-                "\(nameOfThread(platform_thread_id())) used a list that belongs to the thread that made it, "
-                    + "\(nameOfThread(creator)), like the objects in it")
+                "\(nameOfThread(platform_thread_id())) used a list of objects that belongs to \(nameOfThread(creator)); "
+                    + "use the list and its objects on the thread that created them")
         }
     }
 

@@ -78,7 +78,7 @@ final class ContextBox {
     /// The box of a context in which a request of this one works.
     func boxOfGuest(_ context: Context) throws -> ContextBox {
         guard HandleTable.retain(coordinatorToken) else {
-            throw CoreError(.internal, "the coordinator's handle is gone")
+            throw CoreError(.internal, "the coordinator's handle was released")
         }
         let box = ContextBox(context, coordinatorToken: coordinatorToken)
         guests.append(try box.makeHandle())
@@ -110,7 +110,8 @@ func contextBox(_ pointer: Handle?) throws -> ContextBox {
     }
     guard let box = swift_tryRetain(entry.pointee.object) else {
         throw CoreError(
-            .invalidHandle, "the context is ending, since its last handle was given up; keep one as long as you use it")
+            .invalidHandle,
+            "the context is being freed because its last handle was released; retain the context while it is in use")
     }
     return Unmanaged<ContextBox>.fromOpaque(box).takeRetainedValue()
 }

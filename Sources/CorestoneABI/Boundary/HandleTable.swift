@@ -52,7 +52,7 @@ enum HandleTable {
         guard token != 0 else {
             if type.isRetained { object.release() }
             if hosts > 0 { owner?.release() }
-            throw CoreError(.noMemory, "there is no memory for another handle")
+            throw CoreError(.noMemory, "out of memory: cannot allocate a handle")
         }
         if !type.isRetained { object.release() }
         return token
@@ -63,8 +63,8 @@ enum HandleTable {
     static func ownerEnds(of type: HandleType) -> CoreError {
         CoreError(
             .invalidHandle,
-            "the context or model of the \(type.name) is ending, since its last handle was given up; keep one as long as "
-                + "you use the \(type.name)")
+            "the context or model of the \(type.name) is being freed because its last handle was released; retain it "
+                + "while the \(type.name) is in use")
     }
 
     /// One more reference of the library's; false when the token ended.

@@ -88,16 +88,16 @@ func resolve<Body: AnyObject>(_ pointer: Handle?, _ type: HandleType, as: Body.T
 @inline(never)
 func invalidHandle(_ pointer: Handle?, _ type: HandleType) -> CoreError {
     if platform_is_forked() { return Context.forked() }
-    guard pointer != nil else { return CoreError(.invalidHandle, "the \(type.name) is NULL") }
+    guard pointer != nil else { return CoreError(.invalidHandle, "the \(type.name) handle is NULL") }
     if let entry = platform_handle_find_any(token(pointer)),
         let actual = HandleType(rawValue: platform_handle_type(entry)), actual != type
     {
         return CoreError(
-            .invalidHandle, "the handle is of type \(actual.name) where the call takes one of type \(type.name)")
+            .invalidHandle, "the handle is of type \(actual.name), but the function takes one of type \(type.name)")
     }
     return CoreError(
         .invalidHandle,
-        "the \(type.name) handle is not alive: it was released, or is none; "
+        "the \(type.name) handle is not valid: it was released or never existed; "
             + "keep borrowed handles with cst_retain")
 }
 
@@ -135,5 +135,5 @@ func withdrawTokens(of model: Model) {
 
 /// The handle of a part that was taken out of its model serves no more.
 func removed(_ type: HandleType, _ name: String) -> CoreError {
-    CoreError(.invalidHandle, "the \(type.name) \(name) was removed from its model")
+    CoreError(.invalidHandle, "the \(type.name) \"\(name)\" was removed from its model")
 }

@@ -39,7 +39,10 @@ class HostValueMaker: @unchecked Sendable {
     ) throws -> HostValue {
         var made: UnsafeMutableRawPointer?
         try callHost("the host's \(name)") { body(&made, $0) }
-        guard let made else { throw CoreError(.callback, "the host's \(name) made no value and reported no failure") }
+        guard let made else {
+            throw CoreError(
+                .callback, "the host's \(name) succeeded without a value; set out_value, or return a failure status")
+        }
         return HostValue(made, self)
     }
 }

@@ -42,7 +42,7 @@ final class KeptValues {
         case .array, .set, .dictionary:
             throw CoreError(
                 .typeMismatch,
-                "\(path) is a \(value.kindName), which a cst_value cannot hold; use the functions for members",
+                "\(path) is a \(value.kindName), which does not fit into a cst_value; use the functions for members",
                 key: path)
         default: CorestoneABI.put(ValueView(value), out)
         }
@@ -66,7 +66,8 @@ final class KeptValues {
             CorestoneABI.put(ValueView(.objectID, tokens[place] ?? 0), out)
         default:
             throw CoreError(
-                .typeMismatch, "\(place.path) leads to something that a cst_value cannot hold", key: place.path)
+                .typeMismatch, "\(place.path) is \(object.valueDescription), which does not fit into a cst_value",
+                key: place.path)
         }
     }
 }

@@ -43,11 +43,13 @@ extension cst_string {
         let path: String
         do { path = try string(name) } catch let error as CoreError where error.status == .invalidUTF8 {
             throw CoreError(
-                .invalidUTF8, "\(error.message), as paths must be; rename the file or the folder", offset: error.offset)
+                .invalidUTF8, "\(error.message), but a path must be; rename the file or the folder",
+                offset: error.offset)
         }
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw CoreError(
-                .invalidArgument, code: .persistentStoreOpen, "\(name) is empty or holds a NUL; name a file")
+                .invalidArgument, code: .persistentStoreOpen,
+                "\(name) is empty or contains a NUL byte; pass the path of a file")
         }
         return path
     }
@@ -62,7 +64,7 @@ extension cst_bytes {
     /// A copy of the bytes.
     func array(_ name: StaticString, limit: Int) throws -> [UInt8] {
         guard let data, 0...limit ~= size else {
-            throw CoreError(.invalidArgument, "\(name) is NULL, or larger than \(limit) bytes")
+            throw CoreError(.invalidArgument, "\(name) is NULL or larger than \(limit) bytes")
         }
         return Array(UnsafeRawBufferPointer(start: data, count: size))
     }
@@ -85,7 +87,7 @@ extension UnsafeMutablePointer where Pointee == cst_buffer {
     func reserve(_ count: Int) throws {
         if pointee.data != nil && pointee.capacity > count { return }
         guard let data = realloc(pointee.data, count + 1) else {
-            throw CoreError(.noMemory, "there is no memory for a buffer of \(count) bytes")
+            throw CoreError(.noMemory, "out of memory: cannot allocate a buffer of \(count) bytes")
         }
         pointee.data = data.assumingMemoryBound(to: CChar.self)
         pointee.capacity = count + 1

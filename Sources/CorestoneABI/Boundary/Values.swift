@@ -44,7 +44,7 @@ func propertyValue(_ value: cst_value) throws -> PropertyValue {
     case CST_OBJECT: return .object(try argument(value.as.object))
     case CST_OBJECT_ID:
         return .object(ObjectIDReference(try resolve(value.as.object_id, .objectID, as: ObjectIDBox.self).id))
-    default: throw CoreError(.invalidArgument, "\(value.type) is no cst_type; use CST_NULL to CST_URI")
+    default: throw CoreError(.invalidArgument, "\(value.type) is not a cst_type; use CST_NULL to CST_URI")
     }
 }
 
@@ -64,7 +64,7 @@ private func decimal(_ value: cst_value) throws -> PropertyValue {
     let number = DecimalNumber(words: (words.0, words.1), aux: value.aux)
     guard number.mantissa < 100_000_000_000_000_000_000_000_000_000_000_000_000, value.aux & ~0x1FF == 0 else {
         throw CoreError(
-            .invalidArgument, "the decimal has more than 38 digits, or an aux that CST_DECIMAL_AUX does not make")
+            .invalidArgument, "the decimal has more than 38 digits or an invalid aux; set aux with CST_DECIMAL_AUX")
     }
     return .decimal(number)
 }

@@ -21,7 +21,7 @@ final class ForeignFunction: @unchecked Sendable {
         interface.initialize(to: ffi_cif())
         let count = UInt32(signature.parameters.count)
         guard ffi_prep_cif(interface, FFI_DEFAULT_ABI, count, signature.result.foreign, types) == FFI_OK else {
-            throw CoreError(.internal, "libffi knows no call of the type that \(name) has")
+            throw CoreError(.internal, "cannot call the function \"\(name)\": libffi rejected its signature")
         }
     }
 
@@ -36,8 +36,8 @@ final class ForeignFunction: @unchecked Sendable {
         guard given.count == signature.parameters.count else {
             throw CoreError(
                 .predicate,
-                "\(name) takes \(signature.parameters.count) parameters; give as many arguments, or one less for the "
-                    + "receiver to be the first; here are \(arguments.count)", key: name)
+                "\(name) has \(signature.parameters.count) parameters, but \(arguments.count) arguments were passed; pass "
+                    + "one for each parameter, or omit the first to use the receiver", key: name)
         }
         for (value, type) in zip(given, signature.parameters) where value.isNull && !type.hasNil { return .null }
         return try call(given)
@@ -142,7 +142,7 @@ final class ForeignFunction: @unchecked Sendable {
 
     private func refused(_ value: PropertyValue, _ type: ForeignType, _ place: Int) -> CoreError {
         CoreError(
-            .predicate, "\(name) takes \(type.name) as parameter \(place + 1); this is \(value.kind)", key: name,
+            .predicate, "\(name) takes \(type.name) as parameter \(place + 1), not \(value.kind)", key: name,
             value: value)
     }
 }

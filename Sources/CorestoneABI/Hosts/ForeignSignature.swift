@@ -61,7 +61,7 @@ struct ForeignSignature: Sendable {
     init(_ text: String) throws {
         let bytes = Array(text.utf8)
         guard let open = bytes.firstIndex(of: UInt8(ascii: "(")), bytes.last == UInt8(ascii: ")") else {
-            throw ForeignSignature.mistake(text, bytes.count, "it lacks its parentheses")
+            throw ForeignSignature.mistake(text, bytes.count, "its parentheses are missing")
         }
         result = try ForeignSignature.type(bytes[..<open], text)
         let inside = bytes[(open + 1)...].dropLast()
@@ -91,7 +91,7 @@ struct ForeignSignature: Sendable {
         let word = word(bytes)
         if let type = ForeignType(spelling: word) { return type }
         let offset = bytes.firstIndex { $0 != UInt8(ascii: " ") } ?? bytes.startIndex
-        throw mistake(text, offset, "\"\(word)\" is no type that it can have")
+        throw mistake(text, offset, "\"\(word)\" is not a supported type")
     }
 
     /// Without blanks around, and with one where there are several.
@@ -102,7 +102,7 @@ struct ForeignSignature: Sendable {
     private static func mistake(_ text: String, _ offset: Int, _ what: String) -> CoreError {
         CoreError(
             .invalidArgument,
-            "the signature \"\(text)\" cannot be read at byte \(offset): \(what). Write double(double, int64_t), or d(dq): "
-                + "? b B h H i I q Q f d, s for const char *, v for cst_value, o for cst_object *", offset: offset)
+            "cannot read the signature \"\(text)\" at byte \(offset): \(what); write C types as in "
+                + "double(double, int64_t), or their letters as in d(dq)", offset: offset)
     }
 }

@@ -22,7 +22,7 @@ func taken<Table>(
 ) -> Result<(table: Table, userdata: Userdata), any Error> {
     Result {
         guard callbacks != nil else {
-            throw CoreError(.invalidArgument, "callbacks is NULL; there is nothing to register")
+            throw CoreError(.invalidArgument, "callbacks is NULL; pass a table of callbacks")
         }
         let table = try options(callbacks, empty, "callbacks")
         return (table, userdata(table))
@@ -44,7 +44,7 @@ struct HostCallback<Function>: @unchecked Sendable {
     /// The same, unless there is no function.
     func required<Present>(_ name: StaticString) throws -> HostCallback<Present> where Function == Present? {
         guard let function else {
-            throw CoreError(.invalidArgument, "\(name) is NULL; there would be nothing to call")
+            throw CoreError(.invalidArgument, "\(name) is NULL; pass the function to be called")
         }
         return HostCallback<Present>(function, payload)
     }

@@ -9,7 +9,7 @@ final class HostObject: KeyValueCoding, @unchecked Sendable {
 
     init(_ host: cst_host) throws {
         guard host.callbacks != nil else {
-            throw CoreError(.invalidArgument, "a CST_HOST has no callbacks; the library could not ask it anything")
+            throw CoreError(.invalidArgument, "a value of type CST_HOST does not have callbacks; set as.host.callbacks")
         }
         self.host = host
         callbacks = try options(host.callbacks, cst_host_callbacks(), "callbacks")
@@ -19,7 +19,7 @@ final class HostObject: KeyValueCoding, @unchecked Sendable {
     deinit { callbacks.release?(host.object) }
 
     private var className: String {
-        callbacks.class_name?(host.object).map { String(cString: $0) } ?? "an object of the host"
+        callbacks.class_name?(host.object).map { String(cString: $0) } ?? "a host object"
     }
 
     func value(forKey key: String) throws -> PropertyValue {
@@ -28,13 +28,13 @@ final class HostObject: KeyValueCoding, @unchecked Sendable {
         let status = try name.withUTF8 { bytes in
             let view = cst_string(
                 data: UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self), size: bytes.count)
-            return try callHost("the value for the key \(key) of \(className)") {
+            return try callHost("reading the key \"\(key)\" of \(className)") {
                 callbacks.value_for_key?(host.object, view, &answer, $0) ?? Status.notFound.rawValue
             }
         }
         guard status == Status.ok.rawValue else {
             throw CoreError(
-                .predicate, "\(className) has no key \"\(key)\"; it is not key value coding-compliant for it", key: key)
+                .predicate, "\(className) is not key value coding-compliant for the key \"\(key)\"", key: key)
         }
         return try hostValue(answer)
     }
@@ -43,14 +43,16 @@ final class HostObject: KeyValueCoding, @unchecked Sendable {
     func elements(_ read: (cst_value) throws -> PropertyValue) throws -> [PropertyValue]? {
         guard let count = callbacks.count, let element = callbacks.element else { return nil }
         var size = 0
-        let status = try callHost("the count of \(className)") { count(host.object, &size, $0) }
+        let status = try callHost("counting the elements of \(className)") { count(host.object, &size, $0) }
         guard status == Status.ok.rawValue else { return nil }
         guard 0...ValueReader.mostValues ~= size else {
-            throw CoreError(.invalidArgument, "\(className) has \(UInt(bitPattern: size)) elements, which is too many")
+            throw CoreError(
+                .invalidArgument,
+                "\(className) has \(UInt(bitPattern: size)) elements, but the limit is \(ValueReader.mostValues)")
         }
         return try (0..<size).map { index in
             var answer = cst_value()
-            try callHost("element \(index) of \(className)") { element(host.object, index, &answer, $0) }
+            try callHost("reading element \(index) of \(className)") { element(host.object, index, &answer, $0) }
             return try read(answer)
         }
     }

@@ -18,11 +18,12 @@ final class SinkBox {
     func current() throws -> RowSink {
         guard thread == platform_thread_id() else {
             throw CoreError(
-                .wrongThread, "a row sink is for the thread that its callback runs on; push from there")
+                .wrongThread, "a row sink belongs to the thread of its callback; push rows on that thread")
         }
         guard let sink else {
             throw CoreError(
-                .invalidHandle, "the callback that this row sink was for has returned; push rows before it does")
+                .invalidHandle,
+                "the row sink is no longer valid: its callback has returned; push rows during the callback")
         }
         return sink
     }
@@ -48,7 +49,7 @@ final class SaveBox {
         if let known { return known }
         guard let found = try changes?.wholeKeys() else {
             throw CoreError(
-                .unsupported, "an incremental store is not told all that it holds; use the changes of the save")
+                .unsupported, "an incremental store does not receive all rows; read the changes of the save instead")
         }
         known = found
         return found
@@ -56,10 +57,12 @@ final class SaveBox {
 
     func current() throws -> HostChanges {
         guard thread == platform_thread_id() else {
-            throw CoreError(.wrongThread, "a save request is for the thread that its callback runs on; use it there")
+            throw CoreError(.wrongThread, "a save request belongs to the thread of its callback; use it on that thread")
         }
         guard let changes else {
-            throw CoreError(.invalidHandle, "the save that this request was for is over; use it before save returns")
+            throw CoreError(
+                .invalidHandle,
+                "the save request is no longer valid: its callback has returned; use it during the callback")
         }
         return changes
     }
@@ -69,7 +72,7 @@ final class SaveBox {
 final class HostStoreType: HostedType, @unchecked Sendable {
     let table: cst_store_callbacks
     let userdata: Userdata
-    private let name: String
+    fileprivate let name: String
     var isAtomic: Bool { table.kind == UInt32(CST_STORE_ATOMIC) }
 
     init(_ table: cst_store_callbacks, _ userdata: Userdata, name: String) {
@@ -87,8 +90,8 @@ final class HostStoreType: HostedType, @unchecked Sendable {
         guard table.abilities & ~known == 0 else {
             throw CoreError(
                 .unsupported,
-                "callbacks.abilities is 0x\(String(table.abilities, radix: 16)); use the constants for abilities of host stores"
-            )
+                "callbacks.abilities is 0x\(String(table.abilities, radix: 16)); use CST_STORE_PARALLEL_READS, "
+                    + "CST_STORE_UNIQUE_CONSTRAINTS and CST_STORE_DERIVED_ATTRIBUTES")
         }
         var missing: [String] = table.open == nil ? ["open"] : []
         if isAtomic {
@@ -100,7 +103,7 @@ final class HostStoreType: HostedType, @unchecked Sendable {
         guard missing.isEmpty else {
             throw CoreError(
                 .invalidArgument,
-                "callbacks lacks \(missing.joined(separator: " and ")), which \(isAtomic ? "an atomic" : "an incremental") store needs"
+                "callbacks must have \(missing.joined(separator: " and ")) for \(isAtomic ? "an atomic" : "an incremental") store"
             )
         }
     }
@@ -114,7 +117,9 @@ final class HostStoreType: HostedType, @unchecked Sendable {
     }
 
     func open(_ opening: StoreOpening) throws -> (store: any HostedStore, metadata: [String: PropertyListValue]?)? {
-        guard let open = table.open else { throw CoreError(.internal, "there is no open") }
+        guard let open = table.open else {
+            throw CoreError(.internal, "the store type \"\(name)\" does not have the callback open")
+        }
         let arena = RowArena()
         var given = cst_store_opening()
         given.struct_size = MemoryLayout<cst_store_opening>.size
@@ -151,13 +156,13 @@ final class HostStoreType: HostedType, @unchecked Sendable {
         let bytes = [UInt8](UnsafeRawBufferPointer(start: data, count: buffer.size))
         do {
             guard let values = try decodeAnyPropertyList(bytes).dictionary else {
-                throw CoreError(.storeCorrupt, "the metadata is no dictionary")
+                throw CoreError(.storeCorrupt, "the property list is not a dictionary")
             }
             return values
         } catch let error as CoreError {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreOpen,
-                "the metadata that a \(name) store gave cannot be read: \(error.message); give a property list with a dictionary on top",
+                "cannot read the metadata of a store of type \"\(name)\": \(error.message); return a dictionary as a property list",
                 children: [error])
         }
     }
@@ -165,7 +170,7 @@ final class HostStoreType: HostedType, @unchecked Sendable {
     private func missing(_ what: String, _ callback: String, _ path: String) -> CoreError {
         .cannot(
             what, type: name, path: path,
-            remedy: "the host registered no \(callback); open it, or use what the host has for that")
+            remedy: "register the callback \(callback)")
     }
 
     private func withText<Result>(_ text: String, _ body: (cst_string) throws -> Result) rethrows -> Result {
@@ -176,7 +181,7 @@ final class HostStoreType: HostedType, @unchecked Sendable {
 
     func metadata(ofStoreAt path: String) throws -> [String: PropertyListValue]? {
         guard let copy = table.copy_metadata else {
-            throw missing("tell metadata without being open", "copy_metadata", path)
+            throw missing("report metadata while closed", "copy_metadata", path)
         }
         var buffer = cst_buffer()
         defer { cst_buffer_dispose(&buffer) }
@@ -188,7 +193,7 @@ final class HostStoreType: HostedType, @unchecked Sendable {
 
     func setMetadata(_ values: [String: PropertyListValue], ofStoreAt path: String) throws {
         guard let set = table.set_metadata else {
-            throw missing("take metadata without being open", "set_metadata", path)
+            throw missing("change metadata while closed", "set_metadata", path)
         }
         let arena = RowArena()
         let bytes = arena.bytes(encodePropertyList(.dictionary(values)))
@@ -227,7 +232,7 @@ private final class HostedCallbacks: HostedStore {
     func close() { table.close?(store) }
 
     private func missing(_ name: String) -> CoreError {
-        .cannot("do that", type: "the host's", path: "", remedy: "its table has no \(name)")
+        .cannot("run \(name)", type: type.name, path: "", remedy: "register the callback \(name)")
     }
 
     /// Runs a callback with a handle for its sink, which is no good afterwards.

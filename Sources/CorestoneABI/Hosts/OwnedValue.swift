@@ -37,7 +37,7 @@ func putOwned(_ value: PropertyValue, _ out: UnsafeMutablePointer<cst_value>) th
         out.pointee.as.expression = try ExpressionBox(object.expression, models: []).makeHandle()
         mark(out, CST_EXPRESSION)
     case .object(let object):
-        throw CoreError(.typeMismatch, "\(object.valueDescription) is nothing that a cst_value can hold")
+        throw CoreError(.typeMismatch, "\(object.valueDescription) does not fit into a cst_value")
     default: put(ValueView(value), out)
     }
 }
@@ -49,7 +49,7 @@ private func mark(_ out: UnsafeMutablePointer<cst_value>, _ type: Int) {
 
 private func putCopy(_ bytes: UnsafeRawBufferPointer, _ type: Int, _ out: UnsafeMutablePointer<cst_value>) throws {
     guard let memory = malloc(bytes.count + 1) else {
-        throw CoreError(.noMemory, "there is no memory for a value of \(bytes.count) bytes")
+        throw CoreError(.noMemory, "out of memory: cannot allocate a value of \(bytes.count) bytes")
     }
     if let start = bytes.baseAddress { memcpy(memory, start, bytes.count) }
     memory.storeBytes(of: 0, toByteOffset: bytes.count, as: UInt8.self)

@@ -33,7 +33,7 @@ struct ValueReader {
     mutating func read(_ value: cst_value, nesting: Int = 0) throws -> PropertyValue {
         guard nesting < ValueReader.mostNesting else {
             throw CoreError(
-                .invalidArgument, "collections lie more than \(ValueReader.mostNesting) deep in each other here")
+                .invalidArgument, "the value is nested more than \(ValueReader.mostNesting) levels deep")
         }
         switch Int(value.type) {
         case CST_ARRAY: return .array(try elements(value.as.values, nesting))
@@ -57,7 +57,7 @@ struct ValueReader {
         switch Int(variables.pointee.type) {
         case CST_NULL: return nil
         case CST_DICTIONARY: return try dictionary(variables.pointee.as.values, 0)
-        default: throw CoreError(.invalidArgument, "variables is no CST_DICTIONARY of names and values")
+        default: throw CoreError(.invalidArgument, "variables is not a CST_DICTIONARY; pass names and their values")
         }
     }
 
@@ -68,7 +68,7 @@ struct ValueReader {
     private mutating func element(_ value: cst_value, _ nesting: Int) throws -> PropertyValue {
         left -= 1
         guard left >= 0 else {
-            throw CoreError(.invalidArgument, "the value has more than \(ValueReader.mostValues) elements in all")
+            throw CoreError(.invalidArgument, "the value has more than \(ValueReader.mostValues) elements in total")
         }
         return try read(value, nesting: nesting + 1)
     }
@@ -77,13 +77,13 @@ struct ValueReader {
         let cells = try array(values.data, values.size, "values")
         guard cells.count % 2 == 0 else {
             throw CoreError(
-                .invalidArgument, "a CST_DICTIONARY of \(cells.count) cells lacks the value of its last key")
+                .invalidArgument, "a CST_DICTIONARY of \(cells.count) elements does not have a value for its last key")
         }
         var members: [String: PropertyValue] = [:]
         members.reserveCapacity(cells.count / 2)
         for place in stride(from: 0, to: cells.count, by: 2) {
             guard cells[place].type == CST_STRING else {
-                throw CoreError(.invalidArgument, "a key of a CST_DICTIONARY is no string")
+                throw CoreError(.invalidArgument, "a key of a CST_DICTIONARY is not a CST_STRING")
             }
             members[try cells[place].as.string.string("the key")] = try element(cells[place + 1], nesting)
         }
@@ -96,7 +96,7 @@ struct ValueReader {
         guard case .object(let object) = scalar else { throw CoreError(.invalidHandle, "the object is NULL") }
         if let object = object as? ManagedObject { try object.checkQueue() }
         guard let id = (object as? ManagedObject)?.objectID ?? (object as? ObjectIDReference)?.id else {
-            throw CoreError(.invalidHandle, "the object has no ID")
+            throw CoreError(.invalidHandle, "the object does not have an ID")
         }
         keep([id.entity.model])
         return ObjectIDReference(id)

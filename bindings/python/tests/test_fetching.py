@@ -186,7 +186,7 @@ def test_what_a_request_without_a_split_refuses(people: tuple[Context, str]) -> 
         given["split"] = True
         assert isinstance(len(context.execute(FetchRequest("Person", **given))), int)
     by_function = SortDescriptor("name", selector=lambda first, second: len(first) - len(second))
-    with pytest.raises(UnsupportedError, match="no store sorts by a comparator") as caught:
+    with pytest.raises(UnsupportedError, match="stores cannot sort by a comparator") as caught:
         context.fetch("Person", sort=[by_function])
     assert caught.value.key == "name"
 

@@ -28,7 +28,7 @@ def test_lint(shop: Model) -> None:
     assert "Order.description" in found[0].message
     assert "rename it" in found[0].remedy
     assert [each.rule for each in shop.lint("cloudkit")][2:] == ["cloudkit-ordered", "cloudkit-required"]
-    with pytest.raises(InvalidArgumentError, match="there are standard, cloudkit"):
+    with pytest.raises(InvalidArgumentError, match='use "standard" or "cloudkit"'):
         shop.lint("icloud")
 
 

@@ -63,7 +63,7 @@ def test_no_value_makes_a_line_of_its_own(staff: Context) -> None:
 
 
 def test_a_detail_that_does_not_exist() -> None:
-    with pytest.raises(InvalidArgumentError, match="5 is no detail"):
+    with pytest.raises(InvalidArgumentError, match="detail is 5"):
         log.set_sql_detail(5)
 
 
