@@ -34,7 +34,9 @@ public enum DebugLog {
                 platform_set_sql_detail(detail.rawValue)
                 return
             }
-            write("\(name) is \"\(String(cString: value))\"; it takes 0 to \(SQLDetail.counters.rawValue)")
+            write(
+                "CoreData: warning: \(name) is \"\(String(cString: value))\", but must be 0 to \(SQLDetail.counters.rawValue)"
+            )
         }
     }()
 
@@ -103,8 +105,8 @@ public enum DebugLog {
     package static func calledFromSink() -> CoreError {
         CoreError(
             .invalidArgument,
-            "the log callback called the library while a line is logged; let it keep the line, and call the library after "
-                + "the running call has returned")
+            "the log callback called the library; store the line, and call the library after the call that logs it has "
+                + "returned")
     }
 
     /// SQL's keywords are the words in capitals that have no digit, no underscore and no quotes around them.

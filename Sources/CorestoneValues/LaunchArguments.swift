@@ -41,7 +41,7 @@ public enum LaunchArguments {
             let text = index + 1 < arguments.count ? arguments[index + 1] : ""
             guard let value = number(text), (0...largest).contains(value) else {
                 throw CoreError(
-                    .invalidArgument, "\(argument) takes a number from 0 to \(largest) after it, not \"\(text)\"",
+                    .invalidArgument, "\(argument) must be followed by a number from 0 to \(largest), not \"\(text)\"",
                     key: argument, value: .string(text))
             }
             pairs.append((name, value))

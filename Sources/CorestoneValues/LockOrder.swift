@@ -54,8 +54,8 @@ package enum LockOrder {
             for other in held.locks where other.lock != ObjectIdentifier(lock) {
                 if (other.rank.rawValue, other.number) < (rank.rawValue, number) { continue }
                 refuse(
-                    "a thread that holds the lock \(other.rank) \(other.number) takes the lock \(rank) \(number), which comes "
-                        + "before it or has the same rank")
+                    "a thread acquires the lock \(rank) \(number) while it holds the lock \(other.rank) \(other.number) of the "
+                        + "same or a later rank")
             }
         }
 

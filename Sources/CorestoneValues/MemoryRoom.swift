@@ -12,7 +12,7 @@ package enum MemoryRoom {
 
     /// - Parameters:
     ///   - bytes: what is about to be needed, beyond `spare`.
-    ///   - doing: what needs it, as it follows "there is not enough memory to".
+    ///   - doing: what needs it, as it follows "out of memory: cannot".
     ///   - file: the file that it is about.
     /// - Throws: `.noMemory` when the system would not give them.
     package static func require(_ bytes: Int, to doing: @autoclosure () -> String, file: String? = nil) throws {
@@ -25,7 +25,7 @@ package enum MemoryRoom {
         }
         throw CoreError(
             .noMemory,
-            "there is not enough memory to \(doing()): the system refuses another \(wanted >> 20) MiB; raise the limit of the "
-                + "process (ulimit -v), or use an SQLite store, which is not loaded as a whole", file: file)
+            "out of memory: cannot \(doing()) without another \(wanted >> 20) MiB; raise the limit of the process "
+                + "(ulimit -v), or use an SQLite store", file: file)
     }
 }

@@ -112,7 +112,7 @@ final class LogTests: XCTestCase {
             XCTAssertEqual(error?.key, prefix + name)
             XCTAssertEqual(error?.value, .string(text), name)
             XCTAssertEqual(
-                error?.message, "\(prefix)\(name) takes a number from 0 to \(largest) after it, not \"\(text)\"")
+                error?.message, "\(prefix)\(name) must be followed by a number from 0 to \(largest), not \"\(text)\"")
         }
     }
 
