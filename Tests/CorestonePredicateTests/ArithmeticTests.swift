@@ -117,7 +117,7 @@ final class ArithmeticTests: XCTestCase {
         for (format, message) in [
             ("median:({1, 'a'})", "\"a\" is a string, not a number"),
             ("stddev:({date})", "2001-01-01T00:01:40Z is a date, not a number"),
-            ("max:({1, 'a'})", "\"a\" and 1 cannot be ordered: a string and a number"),
+            ("max:({1, 'a'})", "\"a\" and 1 cannot be ordered: one is a string, the other a number"),
             ("distinct:(5)", "distinct: takes a collection, not 5"),
             ("uppercase:(5)", "uppercase: takes a string, not 5"),
             ("randomn:(0)", "randomn: takes a positive number, not 0"),

@@ -214,9 +214,9 @@ final class EvaluationTests: XCTestCase {
             XCTAssertTrue(try holds(format), format)
         }
         let mistakes = [
-            ("FUNCTION('abc', 'hasPrefx:', 'a') == 1", "did you mean hasPrefix:?"),
+            ("FUNCTION('abc', 'hasPrefx:', 'a') == 1", "did you mean \"hasPrefix:\"?"),
             ("FUNCTION(5, 'stringByAppendingString:', 'a') == 1", "does not apply to"),
-            ("'abc' stringByAppendingString: 'a'", "there is no function stringByAppendingString:"),
+            ("'abc' stringByAppendingString: 'a'", "there is no function \"stringByAppendingString:\""),
         ]
         for (format, words) in mistakes {
             XCTAssertThrowsError(try holds(format)) { error in

@@ -68,7 +68,7 @@ final class HostCodeTests: XCTestCase {
         defer { FunctionRegistry.unregister("slugify") }
         XCTAssertThrowsError(try Expression.parse("FUNCTION(name, 'slugfy')").value(with: person)) {
             let message = ($0 as? CoreError)?.message ?? ""
-            XCTAssertTrue(message.contains("slugfy") && message.contains("did you mean slugify?"), message)
+            XCTAssertTrue(message.contains("slugfy") && message.contains("did you mean \"slugify\"?"), message)
         }
     }
 

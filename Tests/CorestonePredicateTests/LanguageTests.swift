@@ -133,7 +133,8 @@ final class LanguageTests: XCTestCase {
             errors: [
                 ("CAST('x', 'NSNumber') == 1", "\"x\" is a string and cannot be cast to NSNumber"),
                 ("CAST('x', 'NSDecimalNumber') == 1", "cannot be cast to NSDecimalNumber"),
-                ("CAST(text, 'Thing') == 1", "CAST does not support the type Thing"), ("CAST(text, 5) == 1", "not 5"),
+                ("CAST(text, 'Thing') == 1", "CAST does not support the type \"Thing\""),
+                ("CAST(text, 5) == 1", "not 5"),
             ])
     }
 
@@ -169,7 +170,7 @@ final class LanguageTests: XCTestCase {
             errors: [
                 (
                     "ANY text == 'a'",
-                    "the left hand side for an ANY operator must be a list or a set; text is \"Hello\""
+                    "the left hand side for an ANY operator must be a list or a set, but text is \"Hello\""
                 ),
                 ("ALL 5 == 5", "the left hand side for an ALL operator"),
             ])
@@ -215,7 +216,7 @@ final class LanguageTests: XCTestCase {
             errors: [
                 ("n UNION 5 == 1", "UNION takes two collections, not 5"), ("text MINUS n == 1", "not \"Hello\""),
                 ("SUBQUERY(text, $x, $x == 1).@count == 1", "SUBQUERY takes a collection"),
-                ("$unbound == 1", "$unbound has no value"),
+                ("$unbound == 1", "$unbound does not have a value"),
             ])
     }
 
@@ -235,12 +236,12 @@ final class LanguageTests: XCTestCase {
             errors: [
                 ("list.@unionOfObjects.x == 1", "does not take nil"),
                 ("s.@unionOfObjects.x == 1", "not a set"),
-                ("n.@median.self == 1", "there is no collection operator @median"),
-                ("n.@sun.self == 1", "did you mean @sum?"),
+                ("n.@median.self == 1", "\"@median\" is not a collection operator"),
+                ("n.@sun.self == 1", "did you mean \"@sum\"?"),
                 ("n.@unionOfArrays.self == 1", "joins collections"),
                 ("text.@count == 1", "not key value coding-compliant"),
                 ("n.count == 1", "not key value coding-compliant for the key \"count\""), ("d.@nope == 1", "@nope"),
-                ("list.@unionOfSets.t == 1", "there is no collection operator @unionOfSets"),
+                ("list.@unionOfSets.t == 1", "\"@unionOfSets\" is not a collection operator"),
             ])
     }
 
@@ -315,7 +316,7 @@ final class LanguageTests: XCTestCase {
             (
                 "home < 5", "home", .int(5),
                 "home < 5 cannot be evaluated: {48.137, 11.575} and 5 cannot be ordered: one is a list, the other a number; compare home by "
-                    + "== or IN, since a list cannot be ordered"
+                    + "== or IN only"
             ),
             ("1 < 'a'", nil, .string("a"), "1 and \"a\" cannot be ordered: one is a number, the other a string"),
             (
@@ -325,13 +326,13 @@ final class LanguageTests: XCTestCase {
             ),
             (
                 "date BEGINSWITH 'a'", "date", .date(100),
-                "can't do a substring operation with something that isn't a string (lhs = 2001-01-01T00:01:40Z rhs = \"a\"); BEGINSWITH "
-                    + "takes two strings, CAST(…, \"NSString\") makes one (date)"
+                "can't do a substring operation with something that isn't a string (lhs = 2001-01-01T00:01:40Z rhs = \"a\"); compare "
+                    + "two strings, or convert with CAST(…, \"NSString\") (date)"
             ),
             (
                 "'a' MATCHES date", "date", .date(100),
-                "can't do regex matching with something that isn't a string (lhs = \"a\" rhs = 2001-01-01T00:01:40Z); MATCHES takes two "
-                    + "strings, CAST(…, \"NSString\") makes one (date)"
+                "can't do regex matching with something that isn't a string (lhs = \"a\" rhs = 2001-01-01T00:01:40Z); compare two "
+                    + "strings, or convert with CAST(…, \"NSString\") (date)"
             ),
             ("5 TOKENMATCHES 'a'", nil, .int(5), "TOKENMATCHES compares strings, not 5 with \"a\""),
         ] as [(String, String?, PropertyValue, String)] {
@@ -359,10 +360,10 @@ final class LanguageTests: XCTestCase {
             ], not: ["'other' IN ANYKEY"],
             errors: [
                 ("d.$v == 1", "$v is used as a key and must be a string"),
-                ("$w == 1", "$w has no value; pass one in the variables of the evaluation"),
+                ("$w == 1", "$w does not have a value; pass one in the variables of the evaluation"),
                 (
                     "FETCH(1, 2, 3) == 1",
-                    "FETCH has no context; pass one, or use it in a fetch request, which provides its own"
+                    "FETCH does not have a context; pass one, or use FETCH in the predicate of a fetch request"
                 ),
             ])
         XCTAssertThrowsError(try Predicate.parse("1 IN ANYKEY").evaluate(with: .int(1))) {
@@ -377,6 +378,6 @@ final class LanguageTests: XCTestCase {
         XCTAssertThrowsError(
             try Predicate.parse("$x == 1").evaluate(
                 with: .null, variables: ["x": .object(ExpressionValue(.variable("x")))])
-        ) { XCTAssertEqual(($0 as? CoreError)?.message.hasPrefix("$x has no value"), true) }
+        ) { XCTAssertEqual(($0 as? CoreError)?.message.hasPrefix("$x does not have a value"), true) }
     }
 }

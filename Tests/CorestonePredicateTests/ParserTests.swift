@@ -28,8 +28,8 @@ final class ParserTests: XCTestCase {
             ("a == 'x", 5, "this string is missing its closing '"),
             ("a == %k", 5, "%k is not a conversion"),
             ("a IN {1, 2", 10, "expected } or a comma"),
-            ("a == like", 5, "found the reserved word like; as a key it is written #like"),
-            ("a == foo:(1)", 5, "there is no function foo:"),
+            ("a == like", 5, "found the reserved word like; write the key as #like"),
+            ("a == foo:(1)", 5, "there is no function \"foo:\""),
             ("a == abs:(1, 2)", 5, "abs: takes 1 argument, not 2"),
             ("a == ?", 5, "unexpected \"?\""),
             ("a ==[x] 'b'", 5, "expected options"),
@@ -63,7 +63,7 @@ final class ParserTests: XCTestCase {
     }
 
     func testArguments() throws {
-        XCTAssertTrue(try XCTUnwrap(error("a == %@")).message.contains("needs argument 1, but none was given"))
+        XCTAssertTrue(try XCTUnwrap(error("a == %@")).message.contains("but the number of arguments is 0"))
         XCTAssertTrue(try XCTUnwrap(error("a == %d", [.string("x")])).message.contains("%d takes an integer"))
         XCTAssertTrue(try XCTUnwrap(error("%K == 1", [.int(3)])).message.contains("%K takes a key path"))
         XCTAssertEqual(
@@ -97,7 +97,7 @@ final class ParserTests: XCTestCase {
             XCTAssertEqual(predicate, try Predicate.parse(predicate.format), format)
         }
         let mistakes: [(format: String, arguments: [PropertyValue], offset: Int, words: String)] = [
-            ("items.%K == 1", [], 6, "%K needs argument 1, but none was given"),
+            ("items.%K == 1", [], 6, "%K needs argument 1, but the number of arguments is 0"),
             (
                 "%K.%K == 1", [.string("a"), .int(3)], 3,
                 "%K takes a key path, as a string, but argument 2 has another type"
@@ -139,18 +139,18 @@ final class ParserTests: XCTestCase {
     func testBoundsNameThemselves() throws {
         let deep = PredicateLimits.maximumNesting + 1
         let table: [(String, [PropertyValue], String)] = [
-            (String(repeating: "(", count: deep), [], "nested more than \(PredicateLimits.maximumNesting) levels deep"),
+            (String(repeating: "(", count: deep), [], "exceeds the limit of \(PredicateLimits.maximumNesting) levels"),
             (
                 "a == 1" + String(repeating: " + 1", count: PredicateLimits.maximumDepth + 1), [],
                 "more than \(PredicateLimits.maximumDepth) operations"
             ),
             (
                 "a == '" + String(repeating: "x", count: PredicateLimits.maximumLength) + "'", [],
-                "but \(PredicateLimits.maximumLength) is the limit"
+                "but the limit is \(PredicateLimits.maximumLength)"
             ),
             (
                 "a == 1", Array(repeating: .null, count: PredicateLimits.maximumArguments + 1),
-                "but \(PredicateLimits.maximumArguments) is the limit"
+                "but the limit is \(PredicateLimits.maximumArguments)"
             ),
         ]
         for (format, arguments, words) in table {
@@ -421,8 +421,8 @@ final class ParserTests: XCTestCase {
             ("a == %%", [], 5, "%% (a percent sign) is allowed within a string only"),
             ("a == %l@", [.int(1)], 5, "%l@ is not a conversion"),
             ("a == %lK", [.int(1)], 5, "%lK is not a conversion"), ("a == %", [], 5, "% is not a conversion"),
-            ("a IN {%@, %@}", [.int(1)], 10, "%@ needs argument 2, but only 1 were given"),
-            ("a == %d", [], 5, "%d needs argument 1, but none was given"),
+            ("a IN {%@, %@}", [.int(1)], 10, "%@ needs argument 2, but the number of arguments is 1"),
+            ("a == %d", [], 5, "%d needs argument 1, but the number of arguments is 0"),
         ] as [(String, [PropertyValue], Int, String)] {
             let error = try XCTUnwrap(error(format, arguments))
             XCTAssertEqual(error.offset, offset, format)
@@ -444,8 +444,8 @@ final class ParserTests: XCTestCase {
             ("TERNARY(a == 1, b c) == 1", 18, "expected , after the first value, found c"),
             ("TERNARY a == 1", 8, "expected (, found a"),
             ("FUNCTION(a) == 1", 9, "FUNCTION takes a receiver and a selector"),
-            ("FETCH(a, b) == 1", 6, "FETCH takes a request, a context and whether to count"),
-            ("FETCH(a, b, c, d) == 1", 6, "FETCH takes a request, a context and whether to count"),
+            ("FETCH(a, b) == 1", 6, "FETCH takes a request, a context and a count flag"),
+            ("FETCH(a, b, c, d) == 1", 6, "FETCH takes a request, a context and a count flag"),
             ("a[0 == 1", 4, "expected ] after the index, found =="),
             ("abs:(a == 1", 7, "expected ) or a comma, found =="),
             ("abs: == 1", 5, "expected ( and the arguments of the function abs:, found =="),
@@ -457,7 +457,7 @@ final class ParserTests: XCTestCase {
             ("a == 1 AND", 10, "expected a value or a key, found the end of the text"),
             ("(a) AND b == 1", 4, "expected a comparison operator"),
             ("1 + (a == 1) == 2", 13, "expected a value before this, found a predicate"),
-            ("a == AND", 5, "found the reserved word AND; as a key it is written #AND"),
+            ("a == AND", 5, "found the reserved word AND; write the key as #AND"),
         ] {
             let error = try XCTUnwrap(error(format))
             XCTAssertEqual(error.offset, offset, format)

@@ -94,7 +94,7 @@ final class SyntaxTests: XCTestCase {
             XCTAssertEqual(error?.key, "q")
             XCTAssertEqual(
                 error?.message,
-                "the variable $q of the predicate a == $n AND b == $q has no value; pass a value, or null")
+                "$q in the predicate a == $n AND b == $q does not have a value; pass a value, or null")
         }
         XCTAssertThrowsError(try Predicate.parse("a == $n.nokey AND b == $x.other").binding(values)) {
             XCTAssertEqual(($0 as? CoreError)?.key, "nokey", "the first mistake")
@@ -209,7 +209,7 @@ final class SyntaxTests: XCTestCase {
     func testCallsTellWhatTheyTake() throws {
         for (name, count, message) in [
             ("sum:", 0, "sum: takes 1 or more arguments, not 0"), ("abs:", 2, "abs: takes 1 argument, not 2"),
-            ("now", 1, "now takes 0 arguments, not 1"), ("zzzzzz:", 1, "there is no function zzzzzz:"),
+            ("now", 1, "now takes 0 arguments, not 1"), ("zzzzzz:", 1, "there is no function \"zzzzzz:\""),
             ("raise:toPower:", 1, "raise:toPower: takes 2 arguments, not 1"),
         ] {
             XCTAssertThrowsError(try Expression.calling(name, Array(repeating: .key("a"), count: count)), name) {

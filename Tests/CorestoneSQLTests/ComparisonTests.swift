@@ -221,12 +221,12 @@ final class ComparisonTests: CompilerTestCase {
             (
                 "Employee", "badge < homepage", "Employee", "badge",
                 "badge < homepage cannot be evaluated: Employee.badge is a UUID (UUID), Employee.homepage is a URI, "
-                    + "and a UUID and a URI cannot be ordered; compare it by == or IN, since a UUID cannot be ordered"
+                    + "and a UUID and a URI cannot be ordered; compare it by == or IN only"
             ),
             (
                 "Employee", "badge < badge", "Employee", "badge",
                 "badge < badge cannot be evaluated: Employee.badge is a UUID (UUID), Employee.badge is a UUID, "
-                    + "and a UUID and a UUID cannot be ordered; compare it by == or IN, since a UUID cannot be ordered"
+                    + "and a UUID and a UUID cannot be ordered; compare it by == or IN only"
             ),
             (
                 "Employee", "department < manager", nil, nil,
@@ -274,19 +274,19 @@ final class ComparisonTests: CompilerTestCase {
             ),
             (
                 "Employee", "projects < 3", "Employee", "projects",
-                "projects < 3 cannot be evaluated: Employee.projects leads through a to-many relationship, and a "
+                "projects < 3 cannot be evaluated: Employee.projects spans a to-many relationship, and a "
                     + "collection cannot be ordered against one value; write ANY projects < 3 to find objects "
                     + "with at least one such value"
             ),
             (
                 "Employee", "projects.hours BETWEEN {1, 2}", "Employee", "projects.hours",
-                "projects.hours BETWEEN {1, 2} cannot be evaluated: Employee.projects.hours leads through a to-many "
+                "projects.hours BETWEEN {1, 2} cannot be evaluated: Employee.projects.hours spans a to-many "
                     + "relationship, and a collection cannot be ordered against one value; write ANY "
                     + "projects.hours BETWEEN {1, 2} to find objects with at least one such value"
             ),
             (
                 "Employee", "3 >= projects.hours", "Employee", "projects.hours",
-                "3 >= projects.hours cannot be evaluated: Employee.projects.hours leads through a to-many "
+                "3 >= projects.hours cannot be evaluated: Employee.projects.hours spans a to-many "
                     + "relationship, and a collection cannot be ordered against one value; write ANY "
                     + "projects.hours <= 3 to find objects with at least one such value"
             ),
@@ -296,7 +296,7 @@ final class ComparisonTests: CompilerTestCase {
             ),
             (
                 "Employee", "ALL department.name == 'x'", "Employee", "department.name",
-                "the left side of ALL must be a collection, but department.name is a single value; leave the word "
+                "the left side of ALL must be a collection, but department.name is a single value; leave ALL "
                     + "out"
             ),
         ])

@@ -368,14 +368,14 @@ final class FetchCompilerTests: CompilerTestCase {
             ),
             (
                 "Employee", "ANY name == 'x'",
-                "the left side of ANY must be a collection, but name is a single value; leave the word out"
+                "the left side of ANY must be a collection, but name is a single value; leave ANY out"
             ),
             (
                 "Employee", "name MATCHES '('",
                 #""(" is not a regular expression: missing closing parenthesis at byte 1"#
             ),
             ("Employee", "age BETWEEN {1}", "BETWEEN takes a list of two bounds, not of 1"),
-            ("Employee", "age == $x", "$x has no value; pass one in the variables of the evaluation"),
+            ("Employee", "age == $x", "$x does not have a value; pass one in the variables of the evaluation"),
             ("Employee", "department.nme == 'x'", #"Department has no property "nme"; did you mean "name"?"#),
             ("Employee", "name BEGINSWITH 3", "BEGINSWITH compares strings, not a string with a number"),
             ("Employee", "name.foo == 3", #"Employee.name is String and has no key "foo""#),

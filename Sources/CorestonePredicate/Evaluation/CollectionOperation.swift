@@ -9,7 +9,7 @@ enum CollectionOperation {
         guard let operation = key.collectionOperator else {
             let near = nearestName(to: key.text, among: CollectionOperator.allCases.map(\.rawValue))
             throw predicateError(
-                "there is no collection operator \(key.text)" + (near.map { "; did you mean \($0)?" } ?? ""),
+                "\"\(key.text)\" is not a collection operator" + (near.map { "; did you mean \"\($0)\"?" } ?? ""),
                 key: key.text)
         }
         if operation == .count { return .int(Int64(elements.count)) }

@@ -36,8 +36,8 @@ extension Evaluator {
             if let constant = value.constant(castTo: name.string) { return constant }
         default:
             throw predicateError(
-                "CAST does not support the type \(name); it takes NSDate, NSNumber, NSDecimalNumber, NSString, NSUUID, NSURL, NSData, "
-                    + "NSSet, NSDictionary and Class", value: type)
+                "CAST does not support the type \"\(name)\"; use NSDate, NSNumber, NSDecimalNumber, NSString, NSUUID, NSURL, "
+                    + "NSData, NSSet, NSDictionary or Class", value: type)
         }
         throw predicateError("\(value.excerpt) is \(value.kind) and cannot be cast to \(name)", value: value)
     }

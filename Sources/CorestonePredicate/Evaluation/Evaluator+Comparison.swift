@@ -23,7 +23,7 @@ extension Evaluator {
         case let other:
             let word = comparison.modifier == .all ? "ALL" : "ANY"
             throw predicateError(
-                "the left hand side for an \(word) operator must be a list or a set; \(comparison.left.format) is "
+                "the left hand side for an \(word) operator must be a list or a set, but \(comparison.left.format) is "
                     + "\(other.excerpt); leave \(word) out, or name a to-many key path", value: other)
         }
         // A path over two to-many relationships gives collections of collections; their leaves are what is meant.
@@ -60,7 +60,7 @@ extension Evaluator {
             throw noText(
                 left, right, comparison,
                 "can't do \(what) with something that isn't a string (lhs = \(left.owned.excerpt) rhs = "
-                    + "\(right.excerpt)); \(comparison.operator.symbol) takes two strings, CAST(…, \"NSString\") makes one"
+                    + "\(right.excerpt)); compare two strings, or convert with CAST(…, \"NSString\")"
             )
         case .tokenMatches, .utiConformsTo:
             throw noText(
@@ -105,7 +105,7 @@ extension Evaluator {
         else { return predicateError(plain, value: right) }
         let entity = object?.nameOfEntity
         let name = entity.map { "\($0).\(path)" } ?? path
-        let remedy = hasOrder(own) ? "with \(own.kind)" : "by == or IN, since \(own.kind) cannot be ordered"
+        let remedy = hasOrder(own) ? "with \(own.kind)" : "by == or IN only"
         return CoreError(
             .predicate,
             "\(Predicate.comparison(comparison).format) cannot be evaluated: \(plain); compare \(name) \(remedy)",
@@ -158,11 +158,11 @@ extension Evaluator {
         case .dictionary(let members): return members.values.contains(element)
         case .text, .uri:
             throw predicateError(
-                "can't look for \(element.excerpt) in a string: only a string can be part of one", value: element)
+                "can't look for \(element.excerpt) in a string; pass a string instead", value: element)
         default:
             throw predicateError(
                 "can't use \(comparison.operator == .in ? "in" : "contains") operator with collection "
-                    + "\(collection.excerpt) (not a collection); it needs a list, a set, a dictionary or a string",
+                    + "\(collection.excerpt) (not a collection); pass a list, a set, a dictionary or a string",
                 value: collection)
         }
     }

@@ -55,8 +55,8 @@ extension Evaluator {
         do { return try value(key) } catch let error as CoreError {
             if case .keyPath = key.withoutIndices, error.entity != nil {
                 throw predicateError(
-                    "the brackets of \(expression.format) apply to \(key.format) only, which is looked up in the evaluated "
-                        + "object (\(error.message)); to index the list, put the path before the brackets in parentheses",
+                    "the brackets of \(expression.format) apply to the key \(key.format) only: \(error.message); to index "
+                        + "the list, put the path before the brackets in parentheses",
                     key: error.key)
             }
             throw error
@@ -68,7 +68,7 @@ extension Evaluator {
     ) throws -> PropertyValue {
         guard case .object(let source as any FetchSource) = context else {
             throw predicateError(
-                "FETCH has no context; pass one, or use it in a fetch request, which provides its own")
+                "FETCH does not have a context; pass one, or use FETCH in the predicate of a fetch request")
         }
         guard case .object(let request) = request else {
             throw predicateError("FETCH takes a fetch request, not \(request.kind)")
@@ -82,7 +82,7 @@ extension Evaluator {
             // Its own variables have their values already, or none: one that stands for itself would never end.
             return try Evaluator(root: root, bindings: nil, arithmetic: arithmetic).value(bound.expression)
         }
-        throw predicateError("$\(name) has no value; pass one in the variables of the evaluation")
+        throw predicateError("$\(name) does not have a value; pass one in the variables of the evaluation")
     }
 
     /// `base.$name`: the key is the variable's value.
@@ -117,8 +117,8 @@ extension Evaluator {
             }
             guard elements.indices.contains(index) else {
                 throw predicateError(
-                    "index \(index) is out of bounds of a list of \(elements.count); [FIRST] and [LAST] return nil "
-                        + "for an empty list", value: place)
+                    "index \(index) is out of bounds of a list of \(elements.count); use [FIRST] or [LAST] for a "
+                        + "list that may be empty", value: place)
             }
             return elements[index]
         case .dictionary(let values):
@@ -130,7 +130,7 @@ extension Evaluator {
 
     private func notIndexable(_ value: PropertyValue) -> CoreError {
         if case .set = value {
-            return predicateError("a set cannot be indexed; only [SIZE] applies to it", value: value)
+            return predicateError("a set cannot be indexed; use [SIZE] only", value: value)
         }
         return predicateError("[ ] indexes a list or a dictionary, not \(value.excerpt)", value: value)
     }

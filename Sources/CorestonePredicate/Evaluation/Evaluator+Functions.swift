@@ -57,7 +57,7 @@ extension Evaluator {
         case .castObject: return try cast(arguments[0], to: arguments[1])
         case .distance: return try distance(arguments[0], arguments[1])
         default:
-            throw predicateError("\(function.rawValue) cannot be called with \(arguments.count) values")
+            throw predicateError("\(function.rawValue) cannot be called with \(arguments.count) arguments")
         }
     }
 

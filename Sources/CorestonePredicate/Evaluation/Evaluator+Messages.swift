@@ -78,9 +78,9 @@ extension Evaluator {
     private func unknown(_ name: String, of receiver: PropertyValue) -> CoreError {
         let known =
             FunctionRegistry.names + Message.allCases.map(\.rawValue) + ComparisonMethod.allCases.map(\.rawValue)
-        let near = nearestName(to: name, among: known.filter { $0 != name }).map { "; did you mean \($0)?" } ?? ""
+        let near = nearestName(to: name, among: known.filter { $0 != name }).map { "; did you mean \"\($0)\"?" } ?? ""
         return predicateError(
-            "there is no function \(name) for \(receiver.kind)\(near.isEmpty ? "; register one of that name" : near)",
+            "there is no function \"\(name)\" for \(receiver.kind)\(near.isEmpty ? "; register it" : near)",
             key: name, value: receiver)
     }
 }

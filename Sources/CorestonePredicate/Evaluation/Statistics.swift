@@ -29,7 +29,7 @@ enum Statistics {
                 if order * sign > 0 { best = value }
             } else {
                 throw predicateError(
-                    "\(value.excerpt) and \(best.excerpt) cannot be ordered: \(value.kind) and \(best.kind)",
+                    "\(value.excerpt) and \(best.excerpt) cannot be ordered: one is \(value.kind), the other \(best.kind)",
                     value: value)
             }
         }

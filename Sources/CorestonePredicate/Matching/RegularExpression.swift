@@ -21,7 +21,7 @@ package final class RegularExpression: @unchecked Sendable {
         guard pattern.count <= RegularExpression.maximumLength else {
             throw CoreError(
                 .predicate,
-                "a regular expression has \(pattern.count) bytes, but \(RegularExpression.maximumLength) is the limit",
+                "the regular expression has \(pattern.count) bytes, but the limit is \(RegularExpression.maximumLength)",
                 value: .text(pattern))
         }
         var number: Int32 = 0
@@ -95,7 +95,7 @@ package final class RegularExpression: @unchecked Sendable {
     }
 
     private static var noMemory: CoreError {
-        CoreError(.noMemory, "there is not enough memory for a regular expression")
+        CoreError(.noMemory, "out of memory: cannot allocate a regular expression")
     }
 
     /// Shared by all matches, which only read it.

@@ -48,8 +48,7 @@ struct ArgumentReader {
     private mutating func take(_ sign: String, _ offset: Int) throws -> PropertyValue {
         guard used < values.count else {
             throw errors.make(
-                "\(sign) needs argument \(used + 1), but \(values.isEmpty ? "none was given" : "only \(values.count) were given")",
-                at: offset)
+                "\(sign) needs argument \(used + 1), but the number of arguments is \(values.count)", at: offset)
         }
         used += 1
         return values[used - 1]

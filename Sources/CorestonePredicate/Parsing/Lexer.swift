@@ -93,7 +93,7 @@ struct Lexer {
             }
             let shown = String(decoding: source[start..<min(position + 1, source.count)], as: UTF8.self)
             throw errors.make(
-                "\(shown) is not a conversion; %@ takes a value, %K a key path, %d an integer, %f a double, %s a string",
+                "\(shown) is not a conversion; use %@ for a value, %K for a key path, %d, %f or %s",
                 at: start)
         }
         position += 1

@@ -70,7 +70,7 @@ extension Parser {
         default:
             throw errors.make(
                 "expected a value or a key, found the reserved word \(errors.describe(token)); "
-                    + "as a key it is written #\(errors.describe(token))", at: token.range.lowerBound)
+                    + "write the key as #\(errors.describe(token))", at: token.range.lowerBound)
         }
     }
 
@@ -220,7 +220,7 @@ extension Parser {
         let start = token
         let (parts, depth) = try expressionList()
         guard parts.count == 3 else {
-            throw errors.make("FETCH takes a request, a context and whether to count", at: start.range.lowerBound)
+            throw errors.make("FETCH takes a request, a context and a count flag", at: start.range.lowerBound)
         }
         return .expression(.fetch(parts[0], context: parts[1], countOnly: parts[2]), depth: try checked(depth + 1))
     }

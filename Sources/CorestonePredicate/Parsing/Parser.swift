@@ -41,12 +41,12 @@ struct Parser {
         following = token
         guard source.count <= PredicateLimits.maximumLength else {
             throw errors.make(
-                "the text has \(source.count) bytes, but \(PredicateLimits.maximumLength) is the limit; "
+                "the text has \(source.count) bytes, but the limit is \(PredicateLimits.maximumLength); "
                     + "pass long lists as arguments", at: PredicateLimits.maximumLength)
         }
         guard arguments.count <= PredicateLimits.maximumArguments else {
             throw errors.make(
-                "there are \(arguments.count) arguments, but \(PredicateLimits.maximumArguments) is the limit; "
+                "there are \(arguments.count) arguments, but the limit is \(PredicateLimits.maximumArguments); "
                     + "pass many values as one list", at: 0)
         }
         advance()
@@ -95,7 +95,7 @@ struct Parser {
         nesting += 1
         guard nesting <= PredicateLimits.maximumNesting else {
             throw errors.make(
-                "this is nested more than \(PredicateLimits.maximumNesting) levels deep, which is the limit",
+                "the nesting exceeds the limit of \(PredicateLimits.maximumNesting) levels",
                 at: token.range.lowerBound)
         }
     }
@@ -106,7 +106,7 @@ struct Parser {
     func checked(_ depth: Int) throws -> Int {
         guard depth <= PredicateLimits.maximumDepth else {
             throw errors.make(
-                "more than \(PredicateLimits.maximumDepth) operations are nested here, which is the limit",
+                "nested operations exceed the limit of \(PredicateLimits.maximumDepth)",
                 at: token.range.lowerBound)
         }
         return depth

@@ -13,7 +13,7 @@ extension Predicate {
     public func binding(_ values: [String: PropertyValue]) throws -> Predicate {
         if let missing = freeVariables.first(where: { values[$0] == nil }) {
             throw CoreError(
-                .predicate, "the variable $\(missing) of the predicate \(format) has no value; pass a value, or null",
+                .predicate, "$\(missing) in the predicate \(format) does not have a value; pass a value, or null",
                 key: missing)
         }
         var failure: (any Error)?

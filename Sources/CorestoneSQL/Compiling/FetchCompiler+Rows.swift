@@ -146,7 +146,7 @@ private struct RowsDraft {
         shape.order = try descriptors.map { descriptor in
             let place = try places(.keyPath(descriptor.path), environment)
             if let index = place.rowPlace, selection.cells[index].form == .object {
-                throw NotExpressible("objects themselves are ordered in memory")
+                throw NotExpressible("objects are ordered in memory")
             }
             return place
         }
@@ -219,10 +219,10 @@ extension RowsDraft {
         do {
             return try request.fetch.sortDescriptors.map { descriptor in
                 guard let column = request.names[descriptor.keyPath], descriptor.comparator == nil else {
-                    throw NotExpressible("\(descriptor.keyPath) is sorted by in memory")
+                    throw NotExpressible("the order by \(descriptor.keyPath) is computed in memory")
                 }
                 let operand = try compiler.operand(of: column, unnamed)
-                if operand.entity != nil { throw NotExpressible("objects themselves are ordered in memory") }
+                if operand.entity != nil { throw NotExpressible("objects are ordered in memory") }
                 let collation =
                     operand.kind.isTextual ? compiler.dialect.collation(for: descriptor.selector) : ""
                 return "\(operand.sql)\(collation)\(descriptor.ascending ? "" : " DESC")"

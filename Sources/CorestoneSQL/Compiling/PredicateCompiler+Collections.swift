@@ -35,14 +35,14 @@ extension PredicateCompiler {
             : "\(sides.meant(comparison).format(.blank)) to find objects with at least one such value"
         let outcome = comparison.operator == .notEqual ? "every object" : "no object"
         return
-            "\(Predicate.comparison(comparison).format(.blank)) holds for \(outcome): \(sides.shown) leads through a to-many "
+            "\(Predicate.comparison(comparison).format(.blank)) is true for \(outcome): \(sides.shown) spans a to-many "
             + "relationship, and its values are compared as one collection; write \(remedy)"
     }
 
     private func noOrder(_ comparison: Comparison, _ sides: CollectionSides) -> CoreError {
         CoreError(
             .predicate,
-            "\(Predicate.comparison(comparison).format) cannot be evaluated: \(sides.shown) leads through a to-many relationship, and a "
+            "\(Predicate.comparison(comparison).format) cannot be evaluated: \(sides.shown) spans a to-many relationship, and a "
                 + "collection cannot be ordered against one value; write \(sides.meant(comparison).format) to find objects "
                 + "with at least one such value", entity: sides.entity, key: sides.keys,
             value: sides.other.constantValue)

@@ -66,7 +66,9 @@ extension PredicateCompiler {
     /// The four basic operations: as in memory, two integers give one unless it would not fit, and a division by zero nil.
     private func sum(_ function: Function, _ operands: [Operand]) throws -> Operand {
         let kinds = operands.map(\.kind)
-        guard let symbol = PredicateCompiler.symbols[function] else { throw NotExpressible("no operator") }
+        guard let symbol = PredicateCompiler.symbols[function] else {
+            throw NotExpressible("\(function.rawValue) is computed in memory")
+        }
         var (a, b) = (operands[0].sql, operands[1].sql)
         if kinds.contains(.decimal) {
             // Beside a double, decimals are doubles too.
@@ -102,7 +104,7 @@ extension PredicateCompiler {
 
     mutating func cast(_ value: Expression, to type: Expression, _ environment: Environment) throws -> Operand {
         guard case .text(let name)? = try constant(type, environment) else {
-            throw NotExpressible("CAST to a type that is computed")
+            throw NotExpressible("CAST to a computed type is evaluated in memory")
         }
         let operand = try operand(value, environment)
         switch (name.string, operand.kind) {

@@ -125,7 +125,7 @@ extension PredicateCompiler {
                 throw CoreError(
                     .predicate,
                     "the left side of \(isAny ? "ANY" : "ALL") must be a collection, but \(comparison.left.format) is a single "
-                        + "value; leave the word out",
+                        + "value; leave \(isAny ? "ANY" : "ALL") out",
                     entity: scope.mapping.entity.name, key: comparison.left.format)
             }
             throw NotExpressible("\(comparison.left.format) is computed in memory")

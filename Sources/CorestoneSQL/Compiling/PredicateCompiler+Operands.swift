@@ -117,7 +117,7 @@ extension PredicateCompiler {
             DecimalNumber(number.double).map({ DecimalNumber.compare($0, number) }) != 0,
             Int64(exactly: number.double) == nil
         {
-            throw NotExpressible("\(number) has more digits than a column")
+            throw NotExpressible("\(number) has more digits than a column can hold")
         }
         guard let bound = SQLValue(value) else {
             return Operand(sql: "", kind: kind, isNullable: false, constant: value)
@@ -164,7 +164,7 @@ extension PredicateCompiler {
         let kind = a.kind == .null ? b.kind : a.kind
         let areNumbers = a.kind.isNumber && b.kind.isNumber && a.kind != .decimal && b.kind != .decimal
         guard a.kind == b.kind || a.kind == .null || b.kind == .null || areNumbers, kind != .list else {
-            throw NotExpressible("TERNARY gives values of two kinds")
+            throw NotExpressible("TERNARY returns values of two types")
         }
         return Operand(
             sql: "CASE WHEN \(test.sql) THEN \(a.sql) ELSE \(b.sql) END",

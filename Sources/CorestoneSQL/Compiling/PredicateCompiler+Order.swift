@@ -32,9 +32,9 @@ extension PredicateCompiler {
             case .toMany(let members):
                 throw CoreError(
                     .predicate,
-                    "cannot sort by \(descriptor.keyPath): \(members.relationship.name) is to-many and has no order of its own",
+                    "cannot sort by \(descriptor.keyPath): \(members.relationship.name) is to-many and does not have an order",
                     entity: environment.root.mapping.entity.name, key: descriptor.keyPath)
-            case .object: throw NotExpressible("objects themselves are ordered in memory")
+            case .object: throw NotExpressible("objects are ordered in memory")
             case .attribute(let value): return try column(value)
             }
         }

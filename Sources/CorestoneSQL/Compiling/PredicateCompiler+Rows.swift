@@ -115,7 +115,8 @@ extension PredicateCompiler {
     mutating func operand(of column: FetchedColumn, _ environment: Environment) throws -> Operand {
         let operand = try operand(column.computed, environment)
         guard let cell = RowCell(operand), operand.keepsOrder(cell.form, as: column.resultType) else {
-            throw NotExpressible("the values of \(column.name) are made \(column.resultType.displayName) in memory")
+            throw NotExpressible(
+                "the values of \(column.name) are converted to \(column.resultType.displayName) in memory")
         }
         return operand
     }

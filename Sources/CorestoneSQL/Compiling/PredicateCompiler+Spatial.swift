@@ -215,8 +215,8 @@ extension PredicateCompiler {
         hasher.combine([entity, path, index.name])
         DebugLog.warnOnce(
             hasher.finalize(),
-            "indexed:by:(\(path), \"\(index.name)\") has no effect here: the R-tree serves ==, <, <=, >, >= and BETWEEN with constants, of "
-                + "an attribute of the fetched \(entity) itself, alone or joined to the rest of the predicate by AND")
+            "indexed:by:(\(path), \"\(index.name)\") has no effect; compare an attribute of \(entity) with constants by ==, <, <=, >, >= "
+                + "or BETWEEN, and combine the comparison by AND only")
     }
 
     /// The index that `indexed:by:` names, and the entity whose objects it finds.
@@ -257,7 +257,7 @@ extension PredicateCompiler {
         guard index.elements.contains(where: { $0.expression == nil && $0.property == attribute.path }) else {
             throw CoreError(
                 .predicate,
-                "the index \(index.name) of \(owner.name) does not cover \(shown), but "
+                "the index \"\(index.name)\" of \(owner.name) does not cover \(shown), but "
                     + "\(index.elements.map(\.property).joined(separator: ", ")); name another index, or leave indexed:by: out",
                 entity: owner.name, key: attribute.path)
         }

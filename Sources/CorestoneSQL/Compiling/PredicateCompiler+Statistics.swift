@@ -19,7 +19,9 @@ extension PredicateCompiler {
     ) throws -> Operand {
         let operand = try operand(argument, environment)
         let kind = operand.kind
-        if kind == .null || kind == .list { throw NotExpressible("\(function.rawValue) of no values") }
+        if kind == .null || kind == .list {
+            throw NotExpressible("\(function.rawValue) of \(kind.name) is computed in memory")
+        }
         switch function {
         case .count:
             return Operand(

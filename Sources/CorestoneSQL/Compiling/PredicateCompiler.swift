@@ -255,7 +255,7 @@ extension PredicateCompiler {
         let (own, other) = left.attribute == nil ? (right, left) : (left, right)
         guard let attribute = own.attribute else { return CoreError(.predicate, plain, value: right.constant) }
         let remedy =
-            own.kind.isOrdered ? "with \(own.kind.name)" : "by == or IN, since \(own.kind.name) cannot be ordered"
+            own.kind.isOrdered ? "with \(own.kind.name)" : "by == or IN only"
         return mismatch(comparison, attribute, own, beside: other, "and \(plain); compare it \(remedy)")
     }
 

@@ -39,7 +39,7 @@ def test_a_variable_that_is_set_lasts_for_one_evaluation() -> None:
     # What one evaluation has set the next one does not know.
     later = Predicate("SELF == 2 OR ($z := SELF) == 0 OR $z == 1")
     assert later.filter([0, 1, 2]) == [0, 1, 2]
-    with pytest.raises(PredicateError, match=r"\$z has no value"):
+    with pytest.raises(PredicateError, match=r"\$z does not have a value"):
         Predicate("SELF == 0 AND ($z := 5) == 5 OR $z == 5").filter([0, 1])
 
 
@@ -63,7 +63,7 @@ def test_an_expression_stands_in_its_place_and_a_predicate_for_no_value() -> Non
 
 def test_mistakes_of_functions_name_them(staff: Context) -> None:
     for name, arguments, message in (
-        ("uppercse:", 1, "there is no function uppercse:; did you mean uppercase:?"),
+        ("uppercse:", 1, 'there is no function "uppercse:"; did you mean "uppercase:"?'),
         ("abs:", 2, "abs: takes 1 argument, not 2"), ("add:to:", 1, "add:to: takes 2 arguments, not 1"),
         ("now", 1, "now takes 0 arguments, not 1"), ("sum:", 0, "sum: takes 1 or more arguments, not 0"),
     ):  # fmt: skip
@@ -75,7 +75,7 @@ def test_mistakes_of_functions_name_them(staff: Context) -> None:
         assert message in str(unread.value)
         assert unread.value.offset == 1
     for text, message in (
-        ("nmae", "nmae"), ("$x", "$x has no value"), ("name + 1", "add:to: takes numbers"),
+        ("nmae", "nmae"), ("$x", "$x does not have a value"), ("name + 1", "add:to: takes numbers"),
         ("age / 0", "division by zero"),
     ):  # fmt: skip
         with pytest.raises(PredicateError) as failed:
@@ -118,7 +118,7 @@ def test_a_function_is_called_once_for_each_receiver_that_is_there(functions: li
         assert Expression(text).value({"a": {}}) is None
     assert len(functions) == 2
     with pytest.raises(
-        PredicateError, match=r"there is no function notde for a number; did you mean noted\?"
+        PredicateError, match=r'there is no function "notde" for a number; did you mean "noted"\?'
     ) as caught:
         Expression("FUNCTION(SELF, 'notde')").value(7)
     assert caught.value.key == "notde"
@@ -130,7 +130,7 @@ def test_a_function_that_unregisters_itself_ends_its_call_and_no_other() -> None
         unregister_function("once")
         return number * 2
 
-    with pytest.raises(PredicateError, match="there is no function once for a number"):
+    with pytest.raises(PredicateError, match='there is no function "once" for a number'):
         Expression("FUNCTION(SELF, 'once') + FUNCTION(SELF, 'once')").value(1)
     register_function("once", once)
     assert Expression("FUNCTION(SELF, 'once')").value(1) == 2
@@ -167,7 +167,7 @@ def test_a_request_as_a_value(staff: Context) -> None:
     staff.first("Employee", "name == 'Ada'").age = 50
     assert counted.value(0) == 4
     assert staff.count("Employee", Predicate("SELF IN %@", alone)) == 4
-    with pytest.raises(PredicateError, match="FETCH has no context; pass one") as caught:
+    with pytest.raises(PredicateError, match="FETCH does not have a context; pass one") as caught:
         Predicate("SELF IN %@", alone).evaluate(staff.first("Employee"))
     assert caught.value.code == 0
     staff.rollback()

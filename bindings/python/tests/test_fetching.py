@@ -168,7 +168,7 @@ def test_equal_objects_come_by_key_and_unsaved_ones_last(people: tuple[Context, 
 def test_an_order_along_members_is_refused_and_one_by_their_number_is_not(people: tuple[Context, str]) -> None:
     context, _ = people
     for entity, key in (("Person", "team.members"), ("Team", "members.age"), ("Team", "members")):
-        with pytest.raises(PredicateError, match="members is to-many and has no order") as caught:
+        with pytest.raises(PredicateError, match="members is to-many and does not have an order") as caught:
             context.fetch(entity, sort=key)
         assert (caught.value.entity, caught.value.key) == (entity, key)
     context.insert("Person", name="Dan", team=context.first("Team", "name == 'B'"))

@@ -226,7 +226,7 @@ def test_expressions_without_text() -> None:
     block = Expression.block(lambda item, arguments, variables: item["a"] + arguments[0] + variables["x"], a)
     assert block.type == ExpressionType.BLOCK
     assert block.value({"a": 1}, {"x": 10}) == 12
-    with pytest.raises(InvalidArgumentError, match="did you mean uppercase:"):
+    with pytest.raises(InvalidArgumentError, match='did you mean "uppercase:"'):
         Expression.function("upercase:", a)
     with pytest.raises(InvalidArgumentError, match="takes 2 arguments"):
         Expression.function("add:to:", a)

@@ -208,7 +208,7 @@ UNDECIDED: list[tuple[str, bool | str]] = [
     ("'hello world' TOKENMATCHES 'wor'", True), ("'hello world' TOKENMATCHES 'orl'", False),
     ("'public.png' UTI-CONFORMS-TO 'public.image'", True), ("'public.image' UTI-CONFORMS-TO 'public.png'", False),
     ("FUNCTION('abc', 'length') == 3", True),
-    ("FUNCTION('abc', 'exit') == 3", "there is no function exit for a string"),
+    ("FUNCTION('abc', 'exit') == 3", 'there is no function "exit" for a string'),
     ("s.@unionOfObjects.self == 1", "unionOfObjects"),
     ("CAST('NSString', 'Class') == 'NSString'", True), ("CAST(5, 'Class') == '5'", "5 is a number and cannot be cast"),
     ("1 / 0 == 1", "division by zero in 1 / 0"), ("1.0 / 0 == 1", "division by zero"), ("0 ** -1 > 1e308", True),

@@ -91,8 +91,8 @@ def test_a_loop_over_values_warns_once_and_leaves_room_for_others(stored: Contex
             stored.count("Note", "author.notes.stars == %d OR 77 == author.notes.stars", 4000 + value)
         stored.count("Note", "tags.name IN[c] {'secret', %@}", "another secret")
     first, second, third = warnings(lines)
-    assert first.startswith("CoreData: warning: author.notes.stars == %@ holds for no object")
-    assert second.startswith("CoreData: warning: %@ == author.notes.stars holds for no object")
+    assert first.startswith("CoreData: warning: author.notes.stars == %@ is true for no object")
+    assert second.startswith("CoreData: warning: %@ == author.notes.stars is true for no object")
     assert "ANY tags.name IN[c] %@" in third
     assert not re.search(r"secret|77|4\d\d\d", "".join(lines))
 

@@ -128,7 +128,7 @@ def test_indexed_by_names_an_index_that_is_there(tmp_path: Path) -> None:
             context = container.context()
             for format, reason in (
                 ("indexed:by:(x, 'byPlaces') > 1", 'no index "byPlaces".*did you mean "byPlace"'),
-                ("indexed:by:(label, 'byPlace') == 'a'", "byPlace of Place does not cover Thing.label"),
+                ("indexed:by:(label, 'byPlace') == 'a'", '"byPlace" of Place does not cover Thing.label'),
             ):
                 with pytest.raises(PredicateError, match=reason) as caught:
                     context.fetch("Place", format)
