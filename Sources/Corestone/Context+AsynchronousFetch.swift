@@ -24,7 +24,7 @@ extension Context {
                         with: Swift.Result {
                             if let error = result.operationError { throw error }
                             guard let found = result.finalResult else {
-                                throw CoreError(.internal, "a fetch ended without a result")
+                                throw CoreError(.internal, "an asynchronous fetch ended without a result")
                             }
                             return try body(found)
                         })

@@ -52,7 +52,9 @@ extension Context {
     public func performAndWait<Result>(_ body: (Context) throws -> Result) throws -> Result {
         var result: Result?
         try runAndWait { result = try body($0) }
-        guard let result else { throw CoreError(.internal, "the queue of a context did not run what it was given") }
+        guard let result else {
+            throw CoreError(.internal, "the context's queue dropped a block without running it")
+        }
         return result
     }
 }

@@ -26,7 +26,7 @@ public final class ContextExecutor: SerialExecutor {
         guard context.queueType != .caller else {
             throw CoreError(
                 .invalidArgument,
-                "a context that is confined to its thread has no queue for an actor; give it a private one")
+                "a context that is confined to a thread cannot run an actor; create the context with a private queue")
         }
         self.context = context
     }
@@ -42,7 +42,7 @@ public final class ContextExecutor: SerialExecutor {
 
     public func checkIsolated() {
         guard context.isOwn || context.isClosed else {
-            fatalError("an actor on the queue of a context was used outside of that queue")
+            fatalError("an actor that runs on a context's queue was used outside that queue")
         }
     }
 

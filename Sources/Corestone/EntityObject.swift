@@ -96,8 +96,8 @@ extension EntityObject {
     private func missing(_ key: String) -> CoreError {
         CoreError(
             .validation, code: .validationMissingMandatoryProperty,
-            "\(managedObject.entityName).\(key) has no value yet", entity: managedObject.entityName, key: key,
-            objectURI: managedObject.objectID.uri)
+            "\(managedObject.entityName).\(key) is nil but not optional; set it before reading it",
+            entity: managedObject.entityName, key: key, objectURI: managedObject.objectID.uri)
     }
 
     /// The target of a to-one relationship.

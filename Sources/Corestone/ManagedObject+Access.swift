@@ -17,7 +17,7 @@ extension ManagedObject {
         if value.isNull { return nil }
         guard let result = Value.from(value) else {
             throw CoreError(
-                .typeMismatch, "\(entityName).\(keyPath) holds a \(value.kindName), not a \(Value.self)",
+                .typeMismatch, "\(entityName).\(keyPath) is of type \(value.kindName), not \(Value.self)",
                 entity: entityName,
                 key: keyPath, value: value, objectURI: objectID.uri)
         }
@@ -41,7 +41,7 @@ extension ManagedObject {
             if let result = kind.from(plain) as? Value { return result }
         }
         throw CoreError(
-            .typeMismatch, "\(entityName).\(name) holds a \(Swift.type(of: value)), not a \(Value.self)",
+            .typeMismatch, "\(entityName).\(name) is of type \(Swift.type(of: value)), not \(Value.self)",
             entity: entityName, key: name, objectURI: objectID.uri)
     }
 

@@ -57,7 +57,7 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
 
     func move(to path: String) throws {
         try calls.refuseReentry()
-        try calls.run("move to \(path)") { try host.move(to: path) }
+        try calls.run("be moved to \(path)") { try host.move(to: path) }
         location.withLock { $0 = path }
     }
 
@@ -140,7 +140,7 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
     // MARK: Saving
 
     func reservePrimaryKeys(of root: Entity, count: Int) throws -> Int64 {
-        throw CoreError(.internal, "\(path) names rows by references, so no keys can be reserved")
+        throw CoreError(.internal, "cannot reserve primary keys in \(path), which identifies rows by references")
     }
 
     func obtainKeys(for rows: [NewRow]) throws -> [Int64]? {

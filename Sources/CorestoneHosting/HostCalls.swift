@@ -16,7 +16,7 @@ final class HostCalls: @unchecked Sendable {
         guard state.withLock({ $0.inside[platform_thread_id()] != nil }) else { return }
         throw CoreError(
             .invalidArgument, code: .persistentStoreOperation,
-            "\(place.path) was used from within a callback of its own; answer from what the store itself has",
+            "\(place.path) was used within one of its own callbacks; use the store's own data there",
             file: place.path)
     }
 
@@ -28,7 +28,7 @@ final class HostCalls: @unchecked Sendable {
         guard enter() else {
             throw CoreError(
                 .objectGone, code: .managedObjectReferentialIntegrity,
-                "\(place.path) was removed from its coordinator; its objects cannot be read or saved any more",
+                "\(place.path) was removed from its coordinator, so its objects can no longer be read or saved",
                 file: place.path)
         }
         defer { leave() }

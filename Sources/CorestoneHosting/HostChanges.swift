@@ -66,7 +66,7 @@ package final class HostChanges {
         guard ours[row.entity.rootIndex]?.contains(key) == true else {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreSave,
-                "\(row.entity.name) \(row.reference) is no row of this save, so it cannot stand against it",
+                "\(row.entity.name) \(row.reference) is not a row of this save; report conflicts only for its rows",
                 entity: row.entity.name, value: row.reference.value)
         }
         conflicts.append((kind, row))

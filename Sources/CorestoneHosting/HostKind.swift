@@ -29,8 +29,8 @@ package final class HostKind: StoreKind {
         guard let (store, said) = opened else {
             throw CoreError(
                 .storeIO, code: .persistentStoreOpen,
-                "there is no \(type.rawValue) store at \(path), and it was to be there already; check the path, or open it without "
-                    + "that option", file: path)
+                "the \(type.rawValue) store \(path) does not exist; check the path, or open it without CST_STORE_MUST_EXIST "
+                    + "(must_exist)", file: path)
         }
         do {
             var metadata = try said.map { try self.metadata($0, fresh, path) } ?? fresh
@@ -38,7 +38,7 @@ package final class HostKind: StoreKind {
             let reason =
                 options.isReadOnly
                 ? Store.isOpenForReading
-                : store.canSave ? nil : "stores of type \(type.rawValue) cannot be saved to"
+                : store.canSave ? nil : "stores of type \(type.rawValue) do not support saving"
             let isNews = options.ignoresVersioning && reason == nil && metadata.isOfAnotherModel(than: model)
             if isNews { metadata.setModel(model) }
             if host.isAtomic {
@@ -72,8 +72,8 @@ package final class HostKind: StoreKind {
             guard let text = given.string, let uuid = UUIDValue(text) else {
                 throw CoreError(
                     .storeCorrupt, code: .persistentStoreOpen,
-                    "the metadata of the \(type.rawValue) store \(path) has an \(StoreMetadata.Key.uuid) that is no UUID; give the one "
-                        + "that the store was opened with when it was new", key: StoreMetadata.Key.uuid, file: path)
+                    "\(StoreMetadata.Key.uuid) in the metadata of the \(type.rawValue) store \(path) is not a UUID; return the UUID "
+                        + "with which the store was created", key: StoreMetadata.Key.uuid, file: path)
             }
             metadata.uuid = uuid
         }
@@ -81,9 +81,9 @@ package final class HostKind: StoreKind {
         if let said = values[StoreMetadata.Key.storeType], said.string?.lowercased() != type.rawValue.lowercased() {
             throw CoreError(
                 .notAStore, code: .persistentStoreTypeMismatch,
-                "the metadata of \(path) says that it is a store of type \(said.string.map { "\"\($0)\"" } ?? "that is no text"), and it was "
-                    + "opened as one of type \(type.rawValue); open it with the type that it has, or have the store leave "
-                    + "\(StoreMetadata.Key.storeType) out", key: StoreMetadata.Key.storeType, file: path)
+                "\(StoreMetadata.Key.storeType) in the metadata of \(path) is \(said.string.map { "\"\($0)\"" } ?? "not a string"), "
+                    + "but the store was opened as \(type.rawValue); open it with its own type, or leave out "
+                    + "\(StoreMetadata.Key.storeType)", key: StoreMetadata.Key.storeType, file: path)
         }
         metadata.values[StoreMetadata.Key.uuid] = nil
         metadata.values[StoreMetadata.Key.storeType] = .string(type.rawValue)
@@ -97,7 +97,8 @@ package final class HostKind: StoreKind {
         let all = difference.changed + difference.onlyInModel + difference.onlyInStore
         throw CoreError(
             .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
-            "\(path) was written with another model: \(all.joined(separator: ", ")) differ; open it with that model",
+            "\(path) was written with another model: the version hashes of \(all.joined(separator: ", ")) differ; open it with "
+                + "that model",
             entity: all.first, file: path)
     }
 
@@ -111,17 +112,16 @@ package final class HostKind: StoreKind {
     }
 
     package func metadata(ofStoreAt path: String) throws -> StoreMetadata {
-        guard let values = try calling("tell its metadata", path, { try host.metadata(ofStoreAt: path) }) else {
+        guard let values = try calling("return its metadata", path, { try host.metadata(ofStoreAt: path) }) else {
             throw CoreError(
                 .storeIO, code: .persistentStoreOperation,
-                "there is no \(type.rawValue) store at \(path); check the path",
-                file: path)
+                "the \(type.rawValue) store \(path) does not exist; check the path", file: path)
         }
         return try metadata(values, StoreMetadata(uuid: .random()), path)
     }
 
     package func setMetadata(_ metadata: StoreMetadata, ofStoreAt path: String) throws {
-        try calling("take other metadata", path) { try host.setMetadata(metadata.dictionary, ofStoreAt: path) }
+        try calling("set its metadata", path) { try host.setMetadata(metadata.dictionary, ofStoreAt: path) }
     }
 
     package func destroy(_ path: String, options: StoreOptions, removing: () throws -> Void) throws -> Bool {
@@ -135,7 +135,7 @@ package final class HostKind: StoreKind {
         if path == source {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
-                "\(path) is the store that is to be copied; choose another path", file: path)
+                "cannot replace \(path) with itself; choose another path", file: path)
         }
         try removing()
         try calling("be replaced by \(source)", path) { try host.replace(path, byStoreAt: source) }

@@ -256,24 +256,25 @@ private struct FetchLeft {
         window = !done.contains(.window) && (fetch.limit > 0 || fetch.offset > 0)
         if done.contains(.count), fetch.result != .count {
             throw FetchLeft.mistake(
-                "answered a fetch of \(fetch.entity.name) with a count; only CST_RESULT_COUNT asks for one, so give the rows",
+                "returned a count for a fetch of \(fetch.entity.name), which asks for rows; return a count only for "
+                    + "CST_RESULT_COUNT",
                 fetch, place)
         }
         if done.contains(.count), predicate != nil {
             throw FetchLeft.mistake(
-                "counted \(fetch.entity.name) without its predicate; count those for which it holds, and say so with "
-                    + "CST_FETCHED_PREDICATE beside CST_FETCHED_COUNT, or give the rows", fetch, place)
+                "counted \(fetch.entity.name) without the predicate; apply it and set CST_FETCHED_PREDICATE with "
+                    + "CST_FETCHED_COUNT, or return the rows", fetch, place)
         }
         if done.contains(.window), fetch.limit > 0 || fetch.offset > 0, predicate != nil || order {
             throw FetchLeft.mistake(
-                "cut the window of a fetch of \(fetch.entity.name) without its \(predicate != nil ? "predicate" : "order"), so rows "
-                    + "are missing; do both first, or leave the window to the library", fetch, place)
+                "applied limit and offset of a fetch of \(fetch.entity.name) without its \(predicate != nil ? "predicate" : "order"); "
+                    + "apply predicate and order first, or leave limit and offset to the library", fetch, place)
         }
         if !fetch.allowsRemainder, predicate != nil || order {
             throw CoreError(
                 .unsupported, code: .persistentStoreOperation,
-                "the \(place.type.rawValue) store \(place.path) leaves the \(predicate != nil ? "predicate" : "order") of a fetch of "
-                    + "\(fetch.entity.name) to memory, which the request does not allow; let it split the fetch",
+                "the \(place.type.rawValue) store \(place.path) did not apply the \(predicate != nil ? "predicate" : "order") of a "
+                    + "fetch of \(fetch.entity.name); change the request, or allow it to be split",
                 entity: fetch.entity.name, file: place.path)
         }
     }
@@ -288,7 +289,7 @@ private struct FetchLeft {
     func count(_ counted: Int, _ fetch: StoreFetch, _ place: HostPlace) throws -> Int {
         guard counted >= 0 else {
             throw FetchLeft.mistake(
-                "counted \(counted) rows of \(fetch.entity.name); give 0 or more, or the rows themselves", fetch, place)
+                "returned the count \(counted) for \(fetch.entity.name); return 0 or more, or the rows", fetch, place)
         }
         if !window { return counted }
         let behind = max(0, counted - fetch.offset)
@@ -296,8 +297,8 @@ private struct FetchLeft {
     }
 
     func reasons(_ place: HostPlace) -> [String] {
-        (predicate == nil ? [] : ["a store of type \(place.type.rawValue) did not decide by the predicate"])
-            + (order ? ["a store of type \(place.type.rawValue) did not sort"] : [])
+        (predicate == nil ? [] : ["a store of type \(place.type.rawValue) did not apply the predicate"])
+            + (order ? ["a store of type \(place.type.rawValue) did not sort the rows"] : [])
     }
 }
 

@@ -90,7 +90,7 @@ final class HostStore: PersistentStore, @unchecked Sendable {
 
     func move(to path: String) throws {
         try calls.refuseReentry()
-        try calls.run("move to \(path)") { try host.move(to: path) }
+        try calls.run("be moved to \(path)") { try host.move(to: path) }
         location.withLock { $0 = path }
     }
 
@@ -106,7 +106,7 @@ final class HostStore: PersistentStore, @unchecked Sendable {
     // MARK: Keys
 
     func reservePrimaryKeys(of root: Entity, count: Int) throws -> Int64 {
-        throw CoreError(.internal, "\(path) names rows by references, so no keys can be reserved")
+        throw CoreError(.internal, "cannot reserve primary keys in \(path), which identifies rows by references")
     }
 
     func obtainKeys(for rows: [NewRow]) throws -> [Int64]? {
@@ -297,8 +297,8 @@ extension HostChanges {
         let taken = conflicts.first { $0.kind == .unique }.map { taken in
             CoreError(
                 .conflict, code: .managedObjectConstraintMerge,
-                "another \(taken.row.entity.root.name) in \(path) has values already that must be unique, those of \(taken.row.entity.name) "
-                    + "\(taken.row.reference); change them, or fetch that object and change it instead",
+                "another \(taken.row.entity.root.name) in \(path) already has the unique values of \(taken.row.entity.name) "
+                    + "\(taken.row.reference); change the values, or fetch that object and change it instead",
                 entity: taken.row.entity.name, file: path)
         }
         let rows = conflicts.filter { $0.kind == .version }.map { ($0.row.entity, key(of: $0.row)) }
@@ -321,16 +321,16 @@ extension HostCalls {
             guard index < given.count, let reference = given[index] else {
                 throw CoreError(
                     .callback, code: .persistentStoreSave,
-                    "the \(place.type.rawValue) store \(place.path) gave no reference for the new \(row.entity.name) that is \(index + 1) "
-                        + "of \(rows.count); it has to give an integer, a text or bytes for each, in their order",
+                    "the \(place.type.rawValue) store \(place.path) returned no reference for the new \(row.entity.name), object "
+                        + "\(index + 1) of \(rows.count); return an integer, a string or bytes for each object, in order",
                     entity: row.entity.name, file: place.path)
             }
             let key = names.table.key(of: reference, row.entity.root)
             guard seen[Int(row.entity.rootIndex)].insert(key).inserted else {
                 throw CoreError(
                     .callback, code: .persistentStoreSave,
-                    "the \(place.type.rawValue) store \(place.path) gave the reference \(reference) to two new objects, the second a "
-                        + "\(row.entity.name); references are unique within an inheritance tree",
+                    "the \(place.type.rawValue) store \(place.path) returned the reference \(reference) for two new objects, the second "
+                        + "of \(row.entity.name); return references that are unique in the entity tree",
                     entity: row.entity.name, value: reference.value, file: place.path)
             }
             return key

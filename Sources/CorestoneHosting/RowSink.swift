@@ -82,7 +82,7 @@ package final class RowSink {
     func refuse(_ error: any Error) {
         hasRefused = true
         DebugLog.write(
-            "CoreData: warning: \(place.path) saved, and gave back what cannot be taken, so that its rows are read again: "
+            "CoreData: warning: \(place.path) saved, but returned an invalid row, so the saved rows are read again: "
                 + "\((error as? CoreError)?.message ?? "\(error)")")
     }
 
@@ -114,16 +114,16 @@ package final class RowSink {
     /// Members of an owner, in order, behind those that it has.
     package func push(_ pushed: [PushedRow], ofOwner owner: Int) throws {
         guard case .members(let relationship, _) = purpose else {
-            throw refusal("members are pushed where a relationship is asked for; push rows here", relationship: nil)
+            throw refusal("cannot push members in a callback that returns rows; push rows", relationship: nil)
         }
         guard members.indices.contains(owner) else {
             throw refusal(
-                "there are \(members.count) owners, and none has the index \(owner)", relationship: relationship)
+                "the owner index is \(owner), but there are only \(members.count) owners", relationship: relationship)
         }
         if !relationship.isToMany, members[owner].count + pushed.count > 1 {
             throw refusal(
-                "\(relationship.entity.name).\(relationship.name) is a to-one relationship, and \(members[owner].count + pushed.count) "
-                    + "rows were pushed for one owner", relationship: relationship)
+                "\(relationship.entity.name).\(relationship.name) is to-one, but \(members[owner].count + pushed.count) rows were "
+                    + "pushed for one owner; push at most one", relationship: relationship)
         }
         let before = rows.count
         try push(pushed)
@@ -147,24 +147,24 @@ package final class RowSink {
         let entity = try entity(of: row)
         let key = names.table.key(of: row.reference, entity.root)
         guard 0...Int64(Int32.max) ~= row.version else {
-            throw refused(row, entity, "its version is \(row.version), and versions are 0 to \(Int32.max)")
+            throw refused(row, entity, "its version is \(row.version), but must be 0 to \(Int32.max)")
         }
         if row.version > 0 { sawVersions = true }
         var base: Record?
         switch purpose {
         case .values(_, let wanted) where !wanted.contains(key):
-            throw refused(row, entity, "nobody asked for it; push the rows of the references that are given")
+            throw refused(row, entity, "it was not requested; push only rows of the given references")
         case .saved(let saved):
             base = saved[Int(entity.rootIndex)]?[key]
-            if base == nil { throw refused(row, entity, "it is none of the rows that this save inserts or updates") }
+            if base == nil { throw refused(row, entity, "this save does not insert or update it") }
         default: break
         }
         let known = names.known(key, entity)
         if let before = names.note(entity, key) {
             throw refused(
                 row, entity,
-                "this is a \(before.name) already, and references are unique within an inheritance tree; make the entity a part "
-                    + "of the reference, for example")
+                "its reference already identifies an object of \(before.name); make references unique in the entity tree, for "
+                    + "example by including the name of the entity")
         }
         if known?.isCertain != true { noted.append((key, entity, known)) }
         if row.values.isEmpty, mayBeReference {
@@ -191,16 +191,16 @@ package final class RowSink {
         case .saved, .load: (wanted, isExact) = (nil, false)
         }
         guard let entity = row.entity ?? wanted.map({ known(row, $0) }) else {
-            throw refused(row, nil, "it has no entity; name that of each row")
+            throw refused(row, nil, "its entity is missing; pass an entity with each row")
         }
         guard Int(entity.index) < names.model.entities.count, names.model.entities[Int(entity.index)] === entity else {
-            throw refused(row, entity, "\(entity.name) is no entity of this store's model")
+            throw refused(row, entity, "\(entity.name) is not an entity of the store's model")
         }
         if entity.isAbstract {
-            throw refused(row, entity, "\(entity.name) is abstract, and has no rows; name the row's own entity")
+            throw refused(row, entity, "\(entity.name) is abstract; pass the subentity of the row")
         }
         if isExact, let wanted, !entity.isKind(of: wanted) {
-            throw refused(row, entity, "\(wanted.name) was asked for, which \(entity.name) does not inherit from")
+            throw refused(row, entity, "\(wanted.name) was requested, but \(entity.name) does not inherit from it")
         }
         return entity
     }
@@ -227,7 +227,7 @@ package final class RowSink {
                 let property = entity.properties[slot].path
                 throw CoreError(
                     .invalidArgument, code: .persistentStoreOperation,
-                    "\(place.path) cannot push \(entity.name) \(row.reference): it has \(property) twice; give each value once",
+                    "\(place.path) cannot push \(entity.name) \(row.reference): it has \(property) twice; set each property once",
                     entity: entity.name, key: property, file: place.path)
             }
             try set(value, target, slot, entity, key, &seen)
@@ -326,7 +326,7 @@ package final class RowSink {
             else {
                 throw CoreError(
                     .invalidArgument, code: .managedObjectExternalRelationship,
-                    "\(relationship.entity.name).\(relationship.name) cannot lead to \(object.id.uri), which is no saved object of "
+                    "\(relationship.entity.name).\(relationship.name) cannot refer to \(object.id.uri), which is not a saved object of "
                         + "\(place.path)", entity: relationship.entity.name, key: relationship.name,
                     objectURI: object.id.uri, file: place.path)
             }
@@ -340,8 +340,8 @@ package final class RowSink {
             guard entity.isKind(of: destination) else {
                 throw CoreError(
                     .invalidArgument, code: .persistentStoreOperation,
-                    "\(relationship.entity.name).\(relationship.name) leads to \(destination.name), which \(entity.name) does not "
-                        + "inherit from", entity: relationship.entity.name, key: relationship.name, file: place.path)
+                    "\(relationship.entity.name).\(relationship.name) takes \(destination.name), but \(entity.name) does not inherit "
+                        + "from it", entity: relationship.entity.name, key: relationship.name, file: place.path)
             }
             if !entity.isAbstract { names.guess(entity, key) }
         }
@@ -352,8 +352,8 @@ package final class RowSink {
     private func mismatch(_ value: PropertyValue, _ relationship: Relationship) -> CoreError {
         CoreError(
             .typeMismatch, code: .persistentStoreOperation,
-            "\(relationship.entity.name).\(relationship.name) is a \(relationship.isToMany ? "to-many" : "to-one") relationship and "
-                + "takes no \(value.kindName); give \(relationship.isToMany ? "an array of references" : "a reference")",
+            "\(relationship.entity.name).\(relationship.name) is \(relationship.isToMany ? "to-many" : "to-one") and takes "
+                + "\(relationship.isToMany ? "an array of references" : "a reference"), not \(value.kindName)",
             entity: relationship.entity.name, key: relationship.name, value: value, file: place.path)
     }
 

@@ -413,7 +413,7 @@ static void types_are_checked(void) {
     bool read_only = false;
     OK(cst_store_is_read_only(c.store, &read_only, E));
     CHECK(read_only);
-    CHECK_CONTAINS("cannot be saved to", cst_store_read_only_reason(c.store));
+    CHECK_CONTAINS("do not support saving", cst_store_read_only_reason(c.store));
     company_close(&c);
     OK(cst_store_type_unregister(text("Keeper"), E));
     keeper_dispose(&keeper);
@@ -468,12 +468,12 @@ static void failures_come_back(void) {
     check_failure("could not read Employee.reports");
     keeper.fails = "move";
     CHECK_STATUS(CST_E_CALLBACK, cst_coordinator_set_store_path(c.coordinator, c.store, text("x"), E));
-    check_failure("could not move to x");
+    check_failure("could not be moved to x");
     CHECK_TEXT("shelf", cst_store_path(c.store));
     cst_buffer plist = {0};
     keeper.fails = "copy_metadata";
     CHECK_STATUS(CST_E_CALLBACK, cst_store_type_copy_metadata(text("Keeper"), text("shelf"), &plist, E));
-    check_failure("tell its metadata");
+    check_failure("return its metadata");
     keeper.fails = "destroy_store";
     CHECK_STATUS(CST_E_CALLBACK,
                  cst_coordinator_destroy_store(c.coordinator, text("Keeper"), text("shelf-2"), NULL, E));
@@ -504,7 +504,8 @@ static void nonsense_is_refused(void) {
     const struct {
         enum keeper_mischief mischief;
         const char *words;
-    } references[] = {{KEEPER_FEW_REFERENCES, "gave no reference"}, {KEEPER_SAME_REFERENCES, "to two new objects"}};
+    } references[] = {{KEEPER_FEW_REFERENCES, "returned no reference"},
+                      {KEEPER_SAME_REFERENCES, "for two new objects"}};
     for (int i = 0; i < 2; i++) {
         keeper.mischief = references[i].mischief;
         CHECK_STATUS(CST_E_CALLBACK, cst_context_save(c.context, E));
@@ -525,9 +526,9 @@ static void nonsense_is_refused(void) {
     } rows[] = {{KEEPER_WRONG_TYPE, "Employee.number takes Integer 64, not a string"},
                 {KEEPER_WRONG_ENTITY, "does not inherit from"},
                 {KEEPER_NULL_REFERENCE, "is null; pass an integer"},
-                {KEEPER_REENTERS, "callback of its own"},
+                {KEEPER_REENTERS, "one of its own callbacks"},
                 {KEEPER_DRAINS, "may not drain the main queue"},
-                {KEEPER_WINDOW_ONLY, "cut the window"}};
+                {KEEPER_WINDOW_ONLY, "applied limit and offset"}};
     OK(cst_main_queue_bind(E));
     OK(cst_fetch_request_set_limit(request, 1, E));
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -546,7 +547,7 @@ static void nonsense_is_refused(void) {
     OK(cst_object_refresh(ada, false, E));
     cst_value value;
     CHECK_STATUS(CST_E_CALLBACK, cst_object_get(ada, c.name, &value, E));
-    CHECK_CONTAINS("nobody asked for it", cst_error_message(check_error()));
+    CHECK_CONTAINS("it was not requested", cst_error_message(check_error()));
     keeper.mischief = KEEPER_OTHER_THREAD;
     OK(cst_object_get(ada, c.name, &value, E));
     CHECK_INT(CST_E_WRONG_THREAD, keeper.inner);
@@ -1106,13 +1107,15 @@ static void what_a_fetch_says_it_has_done_is_checked(void) {
         {COUNTED, true, false, false, 9, 0, 0, NULL},
         {COUNTED | CUT, true, false, false, 5, 3, 7, NULL},
         {COUNTED | DECIDED, true, true, false, 1, 3, 3, NULL},
-        {COUNTED, true, true, false, 0, 0, 0, "counted Employee without its predicate"},
-        {COUNTED | CUT, true, true, false, 0, 2, 0, "counted Employee without its predicate"},
-        {COUNTED, false, false, false, 0, 0, 0, "answered a fetch of Employee with a count"},
-        {CUT, false, true, false, 0, 2, 0, "cut the window of a fetch of Employee without its predicate"},
-        {CUT, false, true, true, 1, 0, 0, "cut the window of a fetch of Employee without its predicate"},
-        {CUT | DECIDED, false, true, true, 0, 2, 0, "cut the window of a fetch of Employee without its order"},
-        {CUT | SORTED, false, true, true, 0, 2, 0, "cut the window of a fetch of Employee without its predicate"},
+        {COUNTED, true, true, false, 0, 0, 0, "counted Employee without the predicate"},
+        {COUNTED | CUT, true, true, false, 0, 2, 0, "counted Employee without the predicate"},
+        {COUNTED, false, false, false, 0, 0, 0, "returned a count for a fetch of Employee"},
+        {CUT, false, true, false, 0, 2, 0, "applied limit and offset of a fetch of Employee without its predicate"},
+        {CUT, false, true, true, 1, 0, 0, "applied limit and offset of a fetch of Employee without its predicate"},
+        {CUT | DECIDED, false, true, true, 0, 2, 0,
+         "applied limit and offset of a fetch of Employee without its order"},
+        {CUT | SORTED, false, true, true, 0, 2, 0,
+         "applied limit and offset of a fetch of Employee without its predicate"},
         {CUT | DECIDED | SORTED, false, true, true, 0, 2, 0, NULL},
         {CUT | SORTED, false, false, true, 0, 2, 0, NULL},
         {CUT, false, false, false, 0, 2, 0, NULL},

@@ -97,29 +97,29 @@ final class HostRowTests: XCTestCase {
         try other.freeze()
         let stranger = PushedRow(other.entity(named: "Person"), .integer(1), version: 1)
         for (purpose, row, entity, words) in [
-            (.load, row(nil, 1), nil, "a row 1: it has no entity; name that of each row"),
-            (fetch, stranger, "Person", "Person 1: Person is no entity of this store's model"),
-            (.load, row("Being", 1), "Being", "Being 1: Being is abstract, and has no rows; name the row's own entity"),
-            (fetch, row("Team", 1), "Team", "Team 1: Person was asked for, which Team does not inherit from"),
+            (.load, row(nil, 1), nil, "a row 1: its entity is missing; pass an entity with each row"),
+            (fetch, stranger, "Person", "Person 1: Person is not an entity of the store's model"),
+            (.load, row("Being", 1), "Being", "Being 1: Being is abstract; pass the subentity of the row"),
+            (fetch, row("Team", 1), "Team", "Team 1: Person was requested, but Team does not inherit from it"),
             (
                 .fetch(StoreFetch(entity: self.entity("Manager"))), row("Person", 1), "Person",
-                "Person 1: Manager was asked for, which Person does not inherit from"
+                "Person 1: Manager was requested, but Person does not inherit from it"
             ),
             (
                 .members(relationship("Team", "members"), owners: [1]), row("Team", 1), "Team",
-                "Team 1: Person was asked for, which Team does not inherit from"
+                "Team 1: Person was requested, but Team does not inherit from it"
             ),
             (
                 .values(root: self.entity("Being"), wanted: [2]), row("Person", 1), "Person",
-                "Person 1: nobody asked for it; push the rows of the references that are given"
+                "Person 1: it was not requested; push only rows of the given references"
             ),
             (
                 fetch, row("Person", 1, version: -1), "Person",
-                "Person 1: its version is -1, and versions are 0 to 2147483647"
+                "Person 1: its version is -1, but must be 0 to 2147483647"
             ),
             (
                 fetch, row("Person", 1, version: 2_147_483_648), "Person",
-                "Person 1: its version is 2147483648, and versions are 0 to 2147483647"
+                "Person 1: its version is 2147483648, but must be 0 to 2147483647"
             ),
         ] as [(RowSink.Purpose, PushedRow, String?, String)] {
             let sink = sink(purpose)
@@ -158,7 +158,7 @@ final class HostRowTests: XCTestCase {
                 row("Manager", 1),
             ])
         }
-        XCTAssertTrue(error.message.contains("this is a Person already"), error.message)
+        XCTAssertTrue(error.message.contains("already identifies an object of Person"), error.message)
         XCTAssertEqual(sink.rows.count, 1)
         XCTAssertEqual(sink.guesses.count, guesses)
         XCTAssertTrue(sink.embedded.isEmpty)
@@ -270,7 +270,7 @@ final class HostRowTests: XCTestCase {
         let wrong = failure { try sink(fetch).push([row("Person", 1, ["boss": .int(2)], targets: ["boss": "Team"])]) }
         XCTAssertEqual(wrong.status, .invalidArgument)
         XCTAssertEqual([wrong.entity, wrong.key, wrong.file], ["Person", "boss", "desk"])
-        XCTAssertEqual(wrong.message, "Person.boss leads to Person, which Team does not inherit from")
+        XCTAssertEqual(wrong.message, "Person.boss takes Person, but Team does not inherit from it")
         let id = ObjectID(store: nil, entity: entity("Person"), reference: 3)
         let unsaved = failure { try sink(fetch).push([row("Person", 1, ["boss": .object(ObjectIDReference(id))])]) }
         XCTAssertEqual(unsaved.status, .invalidArgument)
@@ -281,10 +281,11 @@ final class HostRowTests: XCTestCase {
 
     func testValuesThatLeadNowhere() throws {
         for (name, value, words) in [
-            ("boss", .bool(true), "a to-one relationship and takes no"), ("boss", .double(1), "give a reference"),
-            ("friends", .int(3), "a to-many relationship and takes no"),
-            ("friends", .string("x"), "give an array of references"),
-            ("friends", .array([.int(1), .null]), "takes no"),
+            ("boss", .bool(true), "is to-one and takes a reference, not boolean"),
+            ("boss", .double(1), "takes a reference"),
+            ("friends", .int(3), "is to-many and takes an array of references, not integer"),
+            ("friends", .string("x"), "takes an array of references"),
+            ("friends", .array([.int(1), .null]), "not null"),
         ] as [(String, PropertyValue, String)] {
             let error = failure { try sink(fetch).push([row("Person", 1, [name: value])]) }
             XCTAssertEqual(error.status, .typeMismatch)
@@ -317,18 +318,18 @@ final class HostRowTests: XCTestCase {
             let error = failure { try sink.push([row(nil, 4)], ofOwner: owner) }
             XCTAssertEqual(error.status, .invalidArgument)
             XCTAssertEqual([error.entity, error.key, error.file], ["Team", "members", "desk"])
-            XCTAssertEqual(error.message, "desk: there are 2 owners, and none has the index \(owner)")
+            XCTAssertEqual(error.message, "desk: the owner index is \(owner), but there are only 2 owners")
         }
         let elsewhere = failure { try self.sink(fetch).push([row(nil, 4)], ofOwner: 0) }
         XCTAssertEqual(elsewhere.status, .invalidArgument)
         XCTAssertNil(elsewhere.entity)
-        XCTAssertTrue(elsewhere.message.contains("members are pushed where a relationship is asked for"))
+        XCTAssertTrue(elsewhere.message.contains("cannot push members in a callback that returns rows"))
         let one = self.sink(.members(relationship("Person", "boss"), owners: [1]))
         try one.push([], ofOwner: 0)
         try one.push([row(nil, 5)], ofOwner: 0)
         let many = failure { try one.push([row(nil, 6)], ofOwner: 0) }
         XCTAssertEqual([many.entity, many.key], ["Person", "boss"])
-        XCTAssertTrue(many.message.contains("is a to-one relationship, and 2 rows were pushed"), many.message)
+        XCTAssertTrue(many.message.contains("is to-one, but 2 rows were pushed"), many.message)
         XCTAssertEqual(one.members, [[5]])
         // A call that is refused leaves its owner as it was.
         XCTAssertEqual(failure { try sink.push([row(nil, 7), row("Team", 8)], ofOwner: 0) }.entity, "Team")

@@ -96,12 +96,15 @@ final class StoreTypeTests: XCTestCase {
         for (error, words) in [
             (
                 failure { _ = try StoreMetadata(ofStoreAt: "x", type: type) },
-                "tell metadata without being open: open the store"
+                "return metadata unless they are open: metadata(ofStoreAt:) is not implemented; open the store"
             ),
-            (failure { try coordinator.destroyStore(type, at: "x") }, "be destroyed: use what the host has for that"),
+            (
+                failure { try coordinator.destroyStore(type, at: "x") },
+                "be destroyed: destroyStore(at:) is not implemented; implement it, or delete the data directly"
+            ),
             (
                 failure { try coordinator.replaceStore(type, at: "x", byStoreAt: "y") },
-                "be replaced: migrate the store instead"
+                "be replaced: replaceStore(at:byStoreAt:) is not implemented; migrate the store instead"
             ),
         ] {
             XCTAssertEqual(error.status, .unsupported)
@@ -111,9 +114,12 @@ final class StoreTypeTests: XCTestCase {
         }
         XCTAssertEqual(
             failure { try coordinator.replaceStore(type, at: "x", byStoreAt: "x") }.message,
-            "x is the store that is to be copied; choose another path")
+            "cannot replace x with itself; choose another path")
         let moving = failure { try coordinator.setPath("two", of: store) }
-        XCTAssertTrue(moving.message.contains("cannot move: remove the store and add it there"), moving.message)
+        XCTAssertTrue(
+            moving.message.contains(
+                "cannot be moved: move(to:) is not implemented; remove the store and add it at the new path"),
+            moving.message)
         XCTAssertEqual(store.path, "one")
         let backup = failure { try coordinator.backup(store, to: path("copy")) }
         XCTAssertEqual(backup.status, .unsupported)

@@ -83,8 +83,7 @@ public final class SaveChangesRequest: PersistentStoreRequest, @unchecked Sendab
         guard let changes, let keys = try changes.wholeKeys() else {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreSave,
-                "only the save of an atomic store tells all rows, and only until it is done; an incremental store keeps what changed"
-            )
+                "forEachRow works only during the save of an atomic store; use inserted, updated and deleted instead")
         }
         for key in keys {
             try changes.withWhole(key) { record, members in

@@ -85,7 +85,7 @@ final class CustomStoreTests: XCTestCase {
         let context = try open()
         _ = try context.insert("Person", ["name": "Ada"])
         let error = failure { try context.save() }
-        XCTAssertTrue(error.message.contains("write save, or say that it is read-only"), error.message)
+        XCTAssertTrue(error.message.contains("implement it, or return true from isReadOnly"), error.message)
     }
 
     func testAStoreThatIsNotThere() throws {
@@ -93,7 +93,7 @@ final class CustomStoreTests: XCTestCase {
         options.mustExist = true
         let error = failure { _ = try open("nowhere", options) }
         XCTAssertEqual(error.status, .storeIO)
-        XCTAssertTrue(error.message.contains("there is no \(typeName) store at nowhere"), error.message)
+        XCTAssertTrue(error.message.contains("the \(typeName) store nowhere does not exist"), error.message)
     }
 
     func testMembersMayComeWithTheirValues() throws {
@@ -115,7 +115,7 @@ final class CustomStoreTests: XCTestCase {
         let ada = try XCTUnwrap(context.fetch("Person").first)
         let error = failure { _ = try ada.members("reports") }
         XCTAssertEqual([error.status, error.children.first?.status], [.callback, .callback])
-        XCTAssertTrue(error.message.contains("gave 0 lists of Person.reports for 1 objects"), error.message)
+        XCTAssertTrue(error.message.contains("returned 0 lists of Person.reports for 1 objects"), error.message)
     }
 
     func testCounts() throws {
@@ -130,15 +130,15 @@ final class CustomStoreTests: XCTestCase {
         XCTAssertEqual(try context.count(request), 4)
         request.predicate = try Predicate.parse("name == 'Ada'")
         var error = failure { _ = try context.count(request) }
-        XCTAssertTrue(error.message.contains("shelf counted Person without its predicate"), error.message)
+        XCTAssertTrue(error.message.contains("shelf counted Person without the predicate"), error.message)
         store.answer.done = [.count, .predicate, .window]
         XCTAssertEqual(try context.count(request), 7)
         store.answer.count = -1
         error = failure { _ = try context.count(request) }
         XCTAssertEqual([error.entity, error.file], ["Person", "shelf"])
-        XCTAssertTrue(error.message.contains("shelf counted -1 rows of Person"), error.message)
+        XCTAssertTrue(error.message.contains("shelf returned the count -1 for Person"), error.message)
         error = failure { _ = try context.fetch(request) }
-        XCTAssertTrue(error.message.contains("answered a fetch of Person with a count"), error.message)
+        XCTAssertTrue(error.message.contains("returned a count for a fetch of Person"), error.message)
     }
 
     func testNoticesComeInBatches() throws {
@@ -281,7 +281,7 @@ final class CustomStoreTests: XCTestCase {
         XCTAssertEqual(error.status, .callback)
         XCTAssertEqual(error.code, CocoaCode.persistentStoreSave.rawValue)
         XCTAssertEqual(error.entity, "Item")
-        XCTAssertTrue(error.message.contains("gave no reference for the new Item that is 1 of 1"), error.message)
+        XCTAssertTrue(error.message.contains("returned no reference for the new Item, object 1 of 1"), error.message)
         try context.rollback()
         for _ in 0..<2 { try context.insert("Item", ["name": "b"]) }
         let twice = failure { try context.save() }

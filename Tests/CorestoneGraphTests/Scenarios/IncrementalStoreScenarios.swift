@@ -198,7 +198,9 @@ final class IncrementalStoreScenarios: XCTestCase {
         XCTAssertThrowsError(try context.fetch("Person")) { error in
             let error = error as? CoreError
             XCTAssertEqual(error?.status, .callback)
-            XCTAssertTrue(error?.message.contains("this is a Manager already") == true, "\(String(describing: error))")
+            XCTAssertTrue(
+                error?.message.contains("already identifies an object of Manager") == true,
+                "\(String(describing: error))")
         }
     }
 

@@ -428,7 +428,7 @@ def test_nobody_reads_an_atomic_store_within_its_save() -> None:
             context.save()
         Shelf.within = None
         assert len(refused) == 3
-        assert all("from within a callback of its own" in each for each in refused)
+        assert all("within one of its own callbacks" in each for each in refused)
         assert other.count("Person") == 0
         context.save()
         assert other.count("Person") == 1
