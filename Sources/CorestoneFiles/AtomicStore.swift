@@ -69,7 +69,7 @@ package final class AtomicStore: PersistentStore, WritableElsewhere, @unchecked 
         if isReadOnly {
             throw CoreError(
                 .storeReadOnly, code: .persistentStoreOperation,
-                "\(self.path) is open read-only, so it will never be saved to \(path): \(readOnlyReason ?? "")",
+                "\(self.path) cannot be moved to \(path), because it is open read-only: \(readOnlyReason ?? "")",
                 file: self.path)
         }
         let place = try StorePlace(path)
@@ -160,8 +160,8 @@ package final class AtomicStore: PersistentStore, WritableElsewhere, @unchecked 
             guard metadata.uuid == own else {
                 throw CoreError(
                     .storeIO, code: .persistentStoreOperation,
-                    "\(path) is another store by now: somebody has put one with the identifier \(metadata.uuid) in its place; "
-                        + "remove the store from the coordinator and add it again (a document: revert)", file: path)
+                    "\(path) was replaced by another store, with the identifier \(metadata.uuid); remove the store from the "
+                        + "coordinator and add it again, or revert the document", file: path)
             }
         }
         nodes.takeOver(others)

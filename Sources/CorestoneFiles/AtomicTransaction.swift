@@ -21,8 +21,8 @@ final class AtomicTransaction: SaveTransaction {
             guard nodes.node(entity.root, record.primaryKey) == nil else {
                 throw CoreError(
                     .storeIO, code: .persistentStoreSave,
-                    "the key \(record.primaryKey) of a new \(entity.name) is that of another object in \(store.path); insert the "
-                        + "object anew", entity: entity.name, file: store.path)
+                    "the primary key \(record.primaryKey) of a new \(entity.name) is already in use in \(store.path); insert the "
+                        + "object again", entity: entity.name, file: store.path)
             }
             try put(record, entity)
         }

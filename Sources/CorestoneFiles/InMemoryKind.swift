@@ -14,8 +14,8 @@ package struct InMemoryKind: StoreKind {
         if options.mustExist {
             throw CoreError(
                 .storeIO, code: .persistentStoreOpen,
-                "a store in memory begins when it is added, so there is none that \(path) could be; add it without the option that it "
-                    + "must exist", file: path)
+                "\(path) cannot exist before it is added, because it is an in-memory store; add it without CST_STORE_MUST_EXIST "
+                    + "(must_exist)", file: path)
         }
         try options.limits.check(path)
         return AtomicStore(
@@ -37,7 +37,7 @@ package struct InMemoryKind: StoreKind {
     private func nowhere(_ path: String) -> CoreError {
         CoreError(
             .invalidArgument, code: .persistentStoreOperation,
-            "a store in memory has no file, so nothing can be told of \(path); ask the coordinator that has it open",
+            "\(path) is an in-memory store without a file; use the coordinator that has it open",
             file: path)
     }
 }

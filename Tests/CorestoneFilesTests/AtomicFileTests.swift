@@ -553,7 +553,7 @@ final class AtomicFileTests: XCTestCase {
         var options = StoreOptions()
         options.fileMode = 0o600
         let warnings = try coordinator("m", .inMemory, options: options).stores[0].warnings
-        XCTAssertTrue(warnings.first?.contains("permissions for its file") == true, "\(warnings)")
+        XCTAssertTrue(warnings.first?.contains("opened with a file mode") == true, "\(warnings)")
     }
 
     func testHardLinksAreWarnedOf() throws {
@@ -741,7 +741,9 @@ final class AtomicFileTests: XCTestCase {
                 XCTAssertEqual(error?.status, .storeBusy)
                 XCTAssertEqual(error?.code, CocoaCode.persistentStoreTimeout.rawValue)
                 XCTAssertEqual(error?.file, path(name))
-                XCTAssertTrue(error?.message.contains("locked for 4 ms") == true, error?.message ?? "")
+                XCTAssertTrue(
+                    error?.message.contains("another process has locked \(path(name)) for 4 ms") == true,
+                    error?.message ?? "")
                 if !coordinator.stores.isEmpty { XCTAssertTrue(context.hasChanges) }
             }
             XCTAssertTrue(FileManager.default.fileExists(atPath: path(name)))
@@ -769,7 +771,7 @@ final class AtomicFileTests: XCTestCase {
                 XCTAssertEqual(error?.status, .storeIO)
                 XCTAssertEqual(error?.code, CocoaCode.persistentStoreOperation.rawValue)
                 XCTAssertEqual(error?.file, path(name))
-                XCTAssertTrue(error?.message.contains("is no longer there: somebody removed it") == true)
+                XCTAssertTrue(error?.message.contains("no longer exists; restore it") == true)
             }
             XCTAssertFalse(FileManager.default.fileExists(atPath: path(name)))
             try FileManager.default.moveItem(atPath: path("away"), toPath: path(name))
@@ -795,7 +797,8 @@ final class AtomicFileTests: XCTestCase {
                 XCTAssertEqual(error?.status, .storeIO)
                 XCTAssertEqual(error?.code, CocoaCode.persistentStoreOperation.rawValue)
                 XCTAssertTrue(
-                    error?.message.contains("one with the identifier \(identifier)") == true, error?.message ?? "")
+                    error?.message.contains("another store, with the identifier \(identifier)") == true,
+                    error?.message ?? "")
             }
             try FileManager.default.removeItem(atPath: path(name))
             try FileManager.default.moveItem(atPath: path("away"), toPath: path(name))
@@ -821,9 +824,9 @@ final class AtomicFileTests: XCTestCase {
             XCTAssertEqual(
                 error?.message,
                 type == .binary
-                    ? "\(path(name)) has objects of Book, which the model does not have; open it with the model that it was written with"
-                    : "\(path(name)) was written with another model: Author, Novel differs from what the store was written with; "
-                        + "the store does not know Shelf; the model lacks Book; open it with that model")
+                    ? "\(path(name)) has objects of Book, which the model does not have; open it with the model it was written with"
+                    : "\(path(name)) was written with another model: the version hashes of Author, Novel differ, and the store "
+                        + "does not have Shelf, and the model does not have Book; open it with that model")
         }
     }
 

@@ -366,7 +366,7 @@ final class NodesTests: XCTestCase {
         let leftOut = LeftOut()
         XCTAssertNil(leftOut.readOnlyReason)
         leftOut.add("Book", "title")
-        let end = ", which the model lacks and a save would lose; migrate the store, or add them to the model"
+        let end = " that the model does not have and a save would lose; migrate the store, or add them to the model"
         XCTAssertEqual(leftOut.readOnlyReason, "the file has values of Book.title" + end)
         leftOut.add("Book", "title")
         XCTAssertEqual(leftOut.readOnlyReason, "the file has values of Book.title" + end)

@@ -103,10 +103,10 @@ final class XMLReadingTests: XCTestCase {
             XCTAssertEqual(error.key, name)
             XCTAssertEqual(error.file, path)
             XCTAssertTrue(error.message.contains("Thing.\(name) is \""), error.message)
-            XCTAssertTrue(error.message.hasSuffix("\" there, which is no \(type)"), error.message)
+            XCTAssertTrue(error.message.hasSuffix("\", which is not a valid \(type)"), error.message)
             let quoted = text.count > 60 ? "\(text.prefix(60))…" : text
             XCTAssertEqual(error.value, .string(quoted))
-            XCTAssertTrue(error.message.contains("is \"\(quoted)\" there"), error.message)
+            XCTAssertTrue(error.message.contains("is \"\(quoted)\","), error.message)
         }
     }
 
@@ -120,7 +120,8 @@ final class XMLReadingTests: XCTestCase {
             XCTAssertEqual(error.status, .modelMismatch)
             XCTAssertEqual(error.code, CocoaCode.persistentStoreIncompatibleVersionHash.rawValue)
             XCTAssertEqual([error.entity, error.key], ["Thing", name])
-            XCTAssertTrue(error.message.contains("is \"\(type)\" there, and \(own) in the model"), error.message)
+            XCTAssertTrue(
+                error.message.contains("has the type \"\(type)\" in the file, but \(own) in the model"), error.message)
         }
     }
 
@@ -142,37 +143,40 @@ final class XMLReadingTests: XCTestCase {
     func testWhatHasNoPlace() throws {
         let relationship = "<relationship name=\"owner\" type=\"0/1\" destination=\"OWNER\""
         for (objects, words) in [
-            ("<object id=\"z1\"/>", "an object without a type or an id"),
-            ("<object type=\"THING\"/>", "an object without a type or an id"),
-            ("<object type=\"THING\" id=\"z1\" x=\"y\"/>", "the attribute \"x\" of <object> has no place there"),
-            (thing("<attribute type=\"string\">x</attribute>"), "an attribute without a name or a type"),
-            (thing("<attribute name=\"title\">x</attribute>"), "an attribute without a name or a type"),
+            ("<object id=\"z1\"/>", "an <object> does not have a type or an id"),
+            ("<object type=\"THING\"/>", "an <object> does not have a type or an id"),
+            ("<object type=\"THING\" id=\"z1\" x=\"y\"/>", "<object> has the unknown attribute \"x\""),
+            (thing("<attribute type=\"string\">x</attribute>"), "an <attribute> does not have a name or a type"),
+            (thing("<attribute name=\"title\">x</attribute>"), "an <attribute> does not have a name or a type"),
             (
                 thing("<attribute name=\"title\" type=\"string\" x=\"y\">x</attribute>"),
-                "the attribute \"x\" of <attribute> has"
+                "<attribute> has the unknown attribute \"x\""
             ),
             (
                 thing("<relationship name=\"owner\" type=\"0/1\"/>"),
-                "a relationship without a name, a type or a destination"
+                "a <relationship> does not have a name, a type or a destination"
             ),
             (
                 thing("<relationship name=\"owner\" destination=\"OWNER\"/>"),
-                "a relationship without a name, a type or a"
+                "a <relationship> does not have a name, a type or a"
             ),
-            (thing("<relationship type=\"0/1\" destination=\"OWNER\"/>"), "a relationship without a name, a type or a"),
-            (thing("\(relationship) x=\"y\"/>"), "the attribute \"x\" of <relationship> has no place there"),
-            (thing("<thing/>"), "the element <thing> has no place there"),
-            (thing("x"), "text, which begins with the byte 120,"),
+            (
+                thing("<relationship type=\"0/1\" destination=\"OWNER\"/>"),
+                "a <relationship> does not have a name, a type or a"
+            ),
+            (thing("\(relationship) x=\"y\"/>"), "<relationship> has the unknown attribute \"x\""),
+            (thing("<thing/>"), "the element <thing> is not allowed here"),
+            (thing("x"), "text that begins with the byte 120 is not"),
             (
                 thing("<attribute name=\"title\" type=\"string\">x<b/></attribute>"),
-                "the element <b> has no place there"
+                "the element <b> is not allowed here"
             ),
-            (thing("\(relationship)>x</relationship>"), "text, which begins with the byte 120,"),
-            ("x", "text, which begins with"),
-            (thing(thing("", "z2")), "the element <object> has no place there"),
-            (info(), "the element <databaseInfo> has no place there"),
-            ("<!-- c --><x/>", "the element <x> has no place"),
-            (thing("") + "&amp;", "text, which begins with the byte 38,"),
+            (thing("\(relationship)>x</relationship>"), "text that begins with the byte 120 is not"),
+            ("x", "text that begins with"),
+            (thing(thing("", "z2")), "the element <object> is not allowed here"),
+            (info(), "the element <databaseInfo> is not allowed here"),
+            ("<!-- c --><x/>", "the element <x> is not allowed"),
+            (thing("") + "&amp;", "text that begins with the byte 38 is not"),
         ] {
             let error = failure { try open(objects) }
             XCTAssertEqual(error.status, .storeCorrupt, error.message)
@@ -190,28 +194,29 @@ final class XMLReadingTests: XCTestCase {
             "<database><databaseInfo>\(parts.joined())</databaseInfo></database>"
         }
         for (text, words) in [
-            (file(version, uuid, next), "it has no <metadata>"), (file(uuid, next, metadata), "it is of version \"\""),
-            (file(version, next, metadata), "\"\" in <UUID> identifies no store"),
-            (file(version, uuid, metadata), "\"\" in <nextObjectID> is no number of an object"),
-            (file(version, version, uuid, next, metadata), "the element <version> has no place there"),
-            (file(version, uuid, uuid, next, metadata), "the element <UUID> has no place there"),
-            (file(version, uuid, next, metadata, metadata), "the element <metadata> has no place there"),
-            (file(version, uuid, next, "<other/>", metadata), "the element <other> has no place there"),
-            (file(version, uuid, next, "<version x=\"1\"/>", metadata), "has no place there"),
-            (file(version, uuid, next, "<metadata>x</metadata>"), "text, which begins with the byte 120,"),
+            (file(version, uuid, next), "its <metadata> is missing"),
+            (file(uuid, next, metadata), "its version is \"\""),
+            (file(version, next, metadata), "<UUID> is \"\", which is not a UUID"),
+            (file(version, uuid, metadata), "<nextObjectID> is \"\", which is not a valid object number"),
+            (file(version, version, uuid, next, metadata), "the element <version> is not allowed here"),
+            (file(version, uuid, uuid, next, metadata), "the element <UUID> is not allowed here"),
+            (file(version, uuid, next, metadata, metadata), "the element <metadata> is not allowed here"),
+            (file(version, uuid, next, "<other/>", metadata), "the element <other> is not allowed here"),
+            (file(version, uuid, next, "<version x=\"1\"/>", metadata), "is not allowed here"),
+            (file(version, uuid, next, "<metadata>x</metadata>"), "text that begins with the byte 120 is not"),
             (
                 file(version, uuid, next, "<metadata><plist version=\"1.0\"><array/></plist></metadata>"),
-                "<metadata> holds no dictionary of values"
+                "<metadata> does not contain a dictionary"
             ),
-            (file(version, uuid, next, "<metadata><plist><x/></plist></metadata>"), "in <metadata>, "),
-            ("<database>\(thing(""))\(info())</database>", "the element <object> has no place there"),
-            ("<database x=\"1\">\(info())</database>", "the attribute \"x\" has no place there"),
+            (file(version, uuid, next, "<metadata><plist><x/></plist></metadata>"), "<metadata> is invalid: "),
+            ("<database>\(thing(""))\(info())</database>", "the element <object> is not allowed here"),
+            ("<database x=\"1\">\(info())</database>", "the attribute \"x\" is not allowed here"),
             ("<store>\(info())</store>", "<store>"), ("<database>\(info())", "no element found"),
-            ("<database>\(info("-1"))</database>", "\"-1\" in <nextObjectID> is no number of an object"),
-            ("<database>\(info("x"))</database>", "\"x\" in <nextObjectID> is no number of an object"),
+            ("<database>\(info("-1"))</database>", "<nextObjectID> is \"-1\", which is not a valid object number"),
+            ("<database>\(info("x"))</database>", "<nextObjectID> is \"x\", which is not a valid object number"),
             (
                 "<database>\(info("1152921504606846977"))</database>",
-                "\"1152921504606846977\" in <nextObjectID> is no number"
+                "<nextObjectID> is \"1152921504606846977\", which is not a valid object number"
             ),
         ] {
             let error = failure { try open(file: text) }
@@ -229,7 +234,7 @@ final class XMLReadingTests: XCTestCase {
 
     func testTheLineOfAMistakeIsTold() throws {
         let error = failure { try open("\n\n" + thing("\n<attribute name=\"flag\" type=\"bool\">\n5</attribute>")) }
-        XCTAssertTrue(error.message.contains("cannot be read as an XML store: in line 4, Thing.flag"), error.message)
+        XCTAssertTrue(error.message.contains("cannot be read as an XML store (line 4): Thing.flag"), error.message)
         let file = try String(contentsOfFile: path, encoding: .utf8)
         let place = try XCTUnwrap(file.range(of: "<attribute")).lowerBound
         XCTAssertEqual(Int(error.offset), file.utf8.distance(from: file.startIndex, to: place))
@@ -237,26 +242,26 @@ final class XMLReadingTests: XCTestCase {
 
     func testEntitiesAndPropertiesThatTheModelLacks() throws {
         for (objects, entity, key, words) in [
-            (thing("", "z1", "THINGS"), "THINGS", nil, "an object of THINGS, which the model does not have"),
-            (thing("", "z1", "FORM"), "Form", nil, "an object of Form, and the model's Form is abstract"),
+            (thing("", "z1", "THINGS"), "THINGS", nil, "the model does not have the entity THINGS"),
+            (thing("", "z1", "FORM"), "Form", nil, "Form is abstract in the model, but the store has an object of it"),
             (attribute("nothing", "string", "x"), "Thing", "nothing", "Thing has no property \"nothing\" in the model"),
             (attribute("owner", "string", "x"), "Thing", "owner", "Thing.owner is a relationship in the model"),
             (
                 thing("<relationship name=\"title\" type=\"0/1\" destination=\"OWNER\"/>"), "Thing", "title",
-                "Thing.title is no relationship in the model"
+                "Thing.title is not a relationship in the model"
             ),
             (
                 thing("<relationship name=\"owner\" type=\"0/1\" destination=\"THING\"/>"), "Thing", "owner",
-                "Thing.owner leads to THING there, and to Owner in the model"
+                "Thing.owner has the destination THING in the file, but Owner in the model"
             ),
             (
                 thing("<relationship name=\"owner\" type=\"0/0\" destination=\"OWNER\"/>"), "Thing", "owner",
-                "Thing.owner is to-many there, and not in the model"
+                "Thing.owner is to-many in the file, but not in the model"
             ),
             (
                 thing("<relationship name=\"things\" type=\"0/1\" destination=\"THING\"/>", "z1", "OWNER"), "Owner",
                 "things",
-                "Owner.things is to-one there, and not in the model"
+                "Owner.things is to-one in the file, but not in the model"
             ),
         ] as [(String, String, String?, String)] {
             let error = failure { try open(objects) }
@@ -286,13 +291,13 @@ final class XMLReadingTests: XCTestCase {
             let error = failure { try open(thing("", "z1") + thing(inner, "z2")) }
             XCTAssertEqual(error.status, .storeCorrupt)
             XCTAssertEqual([error.entity, error.key], ["Thing", key])
-            XCTAssertTrue(error.message.contains("Thing.\(key) is there twice"), error.message)
+            XCTAssertTrue(error.message.contains("Thing.\(key) occurs twice in an object"), error.message)
         }
         XCTAssertEqual(try open(thing(title, "z1") + thing(title, "z2")).count("Thing", "title == 'x'"), 2)
         let object = failure { try open(thing("", "z3") + thing("", "z3", "OWNER")) }
         XCTAssertEqual(object.status, .storeCorrupt)
         XCTAssertEqual(object.entity, "Owner")
-        XCTAssertTrue(object.message.contains("a second object with the id z3"), object.message)
+        XCTAssertTrue(object.message.contains("two objects have the id z3"), object.message)
     }
 
     // MARK: Numbers and words
@@ -301,7 +306,7 @@ final class XMLReadingTests: XCTestCase {
         for id in ["z0", "z01", "z00", "z1152921504606846977", "z9999999999999999999", "z99999999999999999999999", ""] {
             let error = failure { try open(thing("", id)) }
             XCTAssertEqual(error.status, .storeCorrupt, id)
-            XCTAssertTrue(error.message.contains("the id \"\(id)\", which no store gives to an object"), error.message)
+            XCTAssertTrue(error.message.contains("the object id \"\(id)\" is not valid"), error.message)
         }
         let context = try open(thing("", "z1") + thing("", "z1152921504606846976", "OWNER"))
         XCTAssertEqual(try context.fetch("Thing").first?.objectID.uri.hasSuffix("/p1"), true)
@@ -361,33 +366,33 @@ final class XMLReadingTests: XCTestCase {
         for (objects, entity, key, words) in [
             (
                 thing(link("owner", "0/1", "OWNER", "z9")), "Thing", "owner",
-                "Thing.owner of z1 leads to z9, which is not there"
+                "Thing.owner of z1 refers to z9, which does not exist"
             ),
             (
                 thing(link("owner", "0/1", "OWNER", "z2")) + thing("", "z2"), "Thing", "owner",
-                "Thing.owner of z1 leads to z2, which is of Thing and not of Owner"
+                "Thing.owner of z1 refers to z2, whose entity is Thing, not Owner"
             ),
             (
                 owner + thing(link("owner", "0/1", "OWNER", "z9 z9")), "Thing", "owner",
-                "Thing.owner is to-one, and leads to 2 objects there"
+                "Thing.owner is to-one, but refers to 2 objects"
             ),
             (
                 thing(link("likes", "0/0", "SPECIAL", "z1"), "z9", "OWNER") + thing(""), "Owner", "likes",
-                "leads to z1, which is of Thing and not of Special"
+                "refers to z1, whose entity is Thing, not Special"
             ),
             (
                 thing(link("likes", "0/0", "SPECIAL", "z2 z1 z2"), "z9", "OWNER")
                     + ["z1", "z2"].map { thing(link("fans", "0/0", "OWNER", "z9"), $0, "SPECIAL") }.joined(), "Owner",
-                "likes", "Owner.likes of z9 leads to z2 twice"
+                "likes", "Owner.likes of z9 refers to z2 twice"
             ),
             (
                 thing(link("things", "0/0", "THING", "z1"), "z9", "OWNER") + thing(""), "Owner", "things",
-                "Owner.things of z9 leads to z1, whose owner does not lead back"
+                "Owner.things of z9 refers to z1, whose owner does not refer back"
             ),
             (
                 thing("<relationship name=\"things\" type=\"0/0\" destination=\"THING\"/>", "z9", "OWNER")
                     + thing(link("owner", "0/1", "OWNER", "z9")), "Thing", "owner",
-                "Thing.owner of z1 leads to z9, whose things does not lead back"
+                "Thing.owner of z1 refers to z9, whose things does not refer back"
             ),
         ] {
             let error = failure { try open(objects) }

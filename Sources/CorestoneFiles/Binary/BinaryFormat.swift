@@ -72,7 +72,7 @@ struct BinaryFormat: AtomicFormat {
         try MemoryRoom.require(bytes.count * 4, to: "read \(path)", file: path)
         let content = try content(of: bytes, path)
         guard let listed = content[Key.entities]?.array, let lists = content[Key.relationships]?.array else {
-            throw BinaryFormat.damaged(path, "it has no list of entities, or none of relationships")
+            throw BinaryFormat.damaged(path, "its list of entities or of relationships is missing")
         }
         var budget = BinaryFormat.spareMemory + bytes.count * BinaryFormat.mostMemory
         // nil for one that is left out.
@@ -81,7 +81,7 @@ struct BinaryFormat: AtomicFormat {
             let table = try BinaryTable(value, nodes.model, path, leftOut, budget: &budget)
             if let table, tables.contains(where: { $0?.entity === table.entity }) {
                 let name = table.entity.name
-                throw BinaryFormat.damaged(path, "it has two tables of \(name)", entity: name)
+                throw BinaryFormat.damaged(path, "it has two tables for \(name)", entity: name)
             }
             tables.append(table)
         }
@@ -109,11 +109,11 @@ struct BinaryFormat: AtomicFormat {
         guard version == BinaryFormat.version else {
             throw CoreError(
                 .unsupported, code: .persistentStoreOpen,
-                "\(path) is a binary store of version \(version), and \(BinaryFormat.version) is the one that can be read; "
-                    + "open it with the Corestone that wrote it", file: path)
+                "\(path) is a binary store of version \(version), but only version \(BinaryFormat.version) can be read; "
+                    + "open it with the version of Corestone that wrote it", file: path)
         }
         guard let content = file[Key.content]?.data, file[Key.checksum]?.integer == Int64(checksum(content)) else {
-            throw BinaryFormat.damaged(path, "its content does not have the checksum that the file names")
+            throw BinaryFormat.damaged(path, "the checksum of its content does not match")
         }
         return try dictionary(content, path)
     }
@@ -129,13 +129,13 @@ struct BinaryFormat: AtomicFormat {
                 .storeCorrupt, code: .persistentStoreOpen, "\(path) cannot be read as a binary store: \(error.message)",
                 file: path, offset: error.offset)
         }
-        throw BinaryFormat.damaged(path, "there is no dictionary on top")
+        throw BinaryFormat.damaged(path, "its root is not a dictionary")
     }
 
     private func metadata(in content: [String: PropertyListValue], _ path: String) throws -> StoreMetadata {
         guard let uuid = content[Key.uuid]?.string.flatMap({ UUIDValue($0) }),
             let values = content[Key.metadata]?.dictionary
-        else { throw BinaryFormat.damaged(path, "it does not say which store it is") }
+        else { throw BinaryFormat.damaged(path, "its UUID or its metadata is missing or invalid") }
         var metadata = StoreMetadata(uuid: uuid)
         metadata.values = values
         return metadata

@@ -35,11 +35,11 @@ struct BinaryLists {
                 let (entity, key) = BinaryLists.parts(of: name)
                 throw CoreError(
                     .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
-                    "\(path) has members of the relationship \(name), which the model does not have; open it with the model that "
-                        + "it was written with", entity: entity, key: key, file: path)
+                    "\(path) has members of the relationship \(name), which the model does not have; open it with the model it was "
+                        + "written with", entity: entity, key: key, file: path)
             }
             guard listed.insert(relationship.key).inserted else {
-                throw damaged(relationship, "are there twice")
+                throw damaged(relationship, "are listed twice")
             }
             try read(entries, relationship)
         }
@@ -75,17 +75,17 @@ struct BinaryLists {
             let entity = entity(owner, relationship.entity)
             let isOwner = entity?.isKind(of: relationship.entity) ?? mayBeLeftOut
             if let entity, !isOwner, leftOut != nil {
-                throw mismatch(relationship, "belong to \(owner), which is of \(entity.name)")
+                throw mismatch(relationship, "belong to object \(owner), whose entity is \(entity.name)")
             }
             guard count >= 0, count <= Int64(members.count - place), known.insert(owner).inserted, isOwner
-            else { throw damaged(relationship, "do not belong to objects") }
+            else { throw damaged(relationship, "have an invalid owner or an invalid count") }
             var keys = Array(members[place..<place + Int(count)])
             place += Int(count)
             if entity == nil { continue }
             try settle(&keys, relationship, owner)
             nodes.setMembers(relationship, owner, keys)
         }
-        if place != members.count { throw damaged(relationship, "are more than their owners have") }
+        if place != members.count { throw damaged(relationship, "exceed the counts of their owners") }
     }
 
     /// Has all members be objects of the right entity, each once.
@@ -94,22 +94,27 @@ struct BinaryLists {
         let (destination, inverse) = (relationship.destination, relationship.inverse)
         var isMended = false
         for key in keys {
-            guard known.insert(key).inserted else { throw damaged(relationship, "of \(owner) have \(key) twice") }
+            guard known.insert(key).inserted else {
+                throw damaged(relationship, "of object \(owner) include object \(key) twice")
+            }
             guard let member = nodes.node(destination.root, key)?.record else {
                 // A list without inverse keeps members that were deleted. Those that are left out have no rows, either.
                 guard inverse == nil || mayBeLeftOut else {
-                    throw damaged(relationship, "of \(owner) have \(key), which is not there")
+                    throw damaged(relationship, "of object \(owner) include object \(key), which does not exist")
                 }
                 isMended = true
                 continue
             }
             let entity = nodes.model.entities[Int(member.header.pointee.entity)]
             guard entity.isKind(of: destination) else {
-                let what = "of \(owner) have \(key), which is of \(entity.name) and not of \(destination.name)"
+                let what =
+                    "of object \(owner) include object \(key), whose entity is \(entity.name), not \(destination.name)"
                 throw leftOut == nil ? damaged(relationship, what) : mismatch(relationship, what)
             }
             if let inverse, !inverse.isToMany, target(of: member, inverse) != owner {
-                throw damaged(relationship, "of \(owner) have \(key), which does not lead back")
+                throw damaged(
+                    relationship,
+                    "of object \(owner) include object \(key), whose \(inverse.name) does not refer back")
             }
         }
         if isMended { keys.removeAll { nodes.node(destination.root, $0) == nil } }
@@ -133,7 +138,9 @@ struct BinaryLists {
         for (owner, members) in nodes.lists(of: inverse) { back[owner] = Set(members) }
         for (owner, members) in nodes.lists(of: relationship) {
             if let member = members.first(where: { !(back[$0]?.contains(owner) ?? false) }) {
-                throw damaged(relationship, "of \(owner) have \(member), whose \(inverse.name) does not lead back")
+                throw damaged(
+                    relationship,
+                    "of object \(owner) include object \(member), whose \(inverse.name) does not refer back")
             }
         }
     }
@@ -150,10 +157,12 @@ struct BinaryLists {
             else { return true }
             let key = record.primaryKey
             if other.header.pointee.entity != target.entity {
-                failure = damaged(relationship, "of \(key) is \(target.primaryKey), which is of another entity")
+                failure = damaged(
+                    relationship, "of object \(key) refers to object \(target.primaryKey), which is of another entity")
             } else if !inverse.isToMany, self.target(of: other, inverse) != key {
                 failure = damaged(
-                    relationship, "of \(key) is \(target.primaryKey), whose \(inverse.name) does not lead back")
+                    relationship,
+                    "of object \(key) refers to object \(target.primaryKey), whose \(inverse.name) does not refer back")
             }
             return failure == nil
         }

@@ -73,13 +73,13 @@ extension BinaryTable {
         guard let keys = PackedNumbers(entries[Key.keys]), let versions = PackedNumbers(entries[Key.versions]),
             keys.count == versions.count, let lastKey = entries[Key.lastKey]?.integer,
             let columns = entries[Key.columns]?.dictionary
-        else { throw BinaryFormat.damaged(path, "the table of \(name) is incomplete", entity: name) }
+        else { throw BinaryFormat.damaged(path, "the table for \(name) is incomplete", entity: name) }
         (self.keys, self.versions, self.lastKey) = (keys, versions, lastKey)
         // Of a file without columns each key would become a row of nulls.
         budget -= keys.count * entity.layout.fixedSize
         guard budget >= 0 else {
             throw BinaryFormat.damaged(
-                path, "it names \(keys.count) objects of \(name), and is far too small to hold them", entity: name)
+                path, "it lists \(keys.count) objects of \(name), but is too small to contain them", entity: name)
         }
         try BinaryTable.requireSameKinds(entries[Key.relationships]?.dictionary ?? [:], entity, path)
         let properties = Dictionary(entity.properties.map { ($0.path, $0) }) { first, _ in first }
@@ -106,7 +106,8 @@ extension BinaryTable {
                 }
                 if let row = column.firstUnsound() {
                     throw BinaryFormat.damaged(
-                        path, "\(name).\(key) of the object \(keys[row]) is no \(column.type.rawValue)", entity: name,
+                        path, "\(name).\(key) of object \(keys[row]) is not a valid \(column.type.rawValue)",
+                        entity: name,
                         key: key)
                 }
                 return (key, column)
@@ -147,10 +148,12 @@ extension BinaryTable {
                     path, "\(declaring).\(relationship.name) \(what)", entity: declaring, key: relationship.name)
             }
             if isToMany != relationship.isToMany {
-                throw mismatch("is \(isToMany ? "to-many" : "to-one") in the store, and not in the model")
+                throw mismatch("is \(isToMany ? "to-many" : "to-one") in the store, but not in the model")
             }
             let own = relationship.destination.name
-            if destination != own { throw mismatch("leads to \(destination) in the store, and to \(own) in the model") }
+            if destination != own {
+                throw mismatch("has the destination \(destination) in the store, but \(own) in the model")
+            }
         }
     }
 
@@ -162,7 +165,11 @@ extension BinaryTable {
             if row & 0xFFF == 0 { try MemoryRoom.require(row * 128, to: "read \(path)", file: path) }
             guard key > 0, key <= lastKey, nodes.node(entity.root, key) == nil,
                 let version = Int32(exactly: versions[row])
-            else { throw BinaryFormat.damaged(path, "the key \(key) is wrong, or there twice", entity: entity.name) }
+            else {
+                throw BinaryFormat.damaged(
+                    path, "object \(key) of \(entity.name) has an invalid key, a repeated key or an invalid version",
+                    entity: entity.name)
+            }
             writer.begin(primaryKey: key, version: version, entity: entity)
             for filling in fillings where filling.column.isPresent(row) {
                 try filling.column.withView(row) { view in
@@ -182,7 +189,9 @@ extension BinaryTable {
             try nodes.put(writer.finish()) { properties, _ in
                 let names = properties.map(\.name).joined(separator: ", ")
                 return BinaryFormat.damaged(
-                    path, "the object \(key) has values of \(names) that another one has", entity: entity.name)
+                    path,
+                    "object \(key) of \(entity.name) has the same \(names) as another object, but they must be unique",
+                    entity: entity.name)
             }
         }
         nodes.reserveKeys(of: entity.root, upTo: lastKey)
@@ -193,10 +202,10 @@ extension BinaryTable {
         let name = entity.properties[filling.slot].name
         guard areVersionsIgnored, let target, filling.destination.map(target.isKind) == false else {
             return BinaryFormat.damaged(
-                path, "\(entity.name).\(name) of the object \(key) leads nowhere", entity: entity.name, key: name)
+                path, "\(entity.name).\(name) of object \(key) has an invalid target", entity: entity.name, key: name)
         }
         return CoreError.ofAnotherModel(
-            path, "\(entity.name).\(name) of the object \(key) leads to an object of \(target.name)",
+            path, "\(entity.name).\(name) of object \(key) refers to an object of \(target.name)",
             entity: entity.name, key: name)
     }
 
@@ -205,7 +214,7 @@ extension BinaryTable {
         let property = entity.properties[filling.slot]
         let type = (property as? Attribute)?.type.displayName ?? ""
         return CoreError.ofAnotherModel(
-            path, "\(entity.name).\(property.path) of the object \(key) is \(value), which is too large for \(type)",
+            path, "\(entity.name).\(property.path) of object \(key) is \(value), which is too large for \(type)",
             entity: entity.name, key: property.path, value: .int(value))
     }
 
@@ -223,12 +232,11 @@ extension BinaryTable {
     private static func unknown(
         _ entity: String, _ key: String?, _ path: String, type: BinaryColumnType? = nil
     ) -> CoreError {
-        var found = "objects of \(entity)"
-        if let key { found += " with \(key)" }
+        var found = key.map { "values of \(entity).\($0)" } ?? "objects of \(entity)"
         if let type { found += " of type \(type.rawValue)" }
         return CoreError(
             .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
-            "\(path) has \(found), which the model does not have; open it with the model that it was written with",
+            "\(path) has \(found), which the model does not have; open it with the model it was written with",
             entity: entity, key: key, file: path)
     }
 }

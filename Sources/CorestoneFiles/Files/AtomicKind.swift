@@ -77,7 +77,7 @@ package struct AtomicKind: StoreKind {
         guard place.path != origin.path else {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
-                "\(path) is the store that is to be copied; choose another path", file: path)
+                "cannot copy \(path) to itself; choose another path", file: path)
         }
         // A file that is no store of this type stays.
         func check() throws { _ = try metadata(ofStoreAt: path) }
@@ -89,7 +89,7 @@ package struct AtomicKind: StoreKind {
             guard progress(written, bytes.count) else {
                 throw CoreError(
                     .cancelled, code: .persistentStoreOperation,
-                    "copying \(source) to \(path) was cancelled; \(path) is as it was", file: path)
+                    "copying \(source) to \(path) was cancelled, and \(path) is unchanged", file: path)
             }
         }
     }

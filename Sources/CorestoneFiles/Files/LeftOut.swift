@@ -18,7 +18,7 @@ final class LeftOut {
         guard let first else { return nil }
         let more = names.count > 1 ? " and \(names.count - 1) more" : ""
         return
-            "the file has \(first)\(more), which the model lacks and a save would lose; migrate the store, or add them to "
-            + "the model"
+            "the file has \(first)\(more) that the model does not have and a save would lose; migrate the store, or add "
+            + "them to the model"
     }
 }

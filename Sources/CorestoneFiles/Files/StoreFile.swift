@@ -57,16 +57,15 @@ final class StoreFile: @unchecked Sendable {
         if file.name.utf8.count > ModelFile.longestName {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOpen,
-                "the name of \(place.given) has \(file.name.utf8.count) bytes, and \(ModelFile.longestName) are the most of a store that is "
-                    + "saved by way of a file beside it; choose a shorter name, or open it read-only", file: place.given
-            )
+                "the file name of \(place.given) has \(file.name.utf8.count) bytes, but a writable store allows at most "
+                    + "\(ModelFile.longestName); choose a shorter name or open the store read-only", file: place.given)
         }
         let mayWrite = place.state == .missing || faccessat(AT_FDCWD, place.path, W_OK, AT_EACCESS) == 0
         if mayWrite, place.mayWriteFolder { return }
         let what = mayWrite ? "the folder \(place.folder) of \(place.given)" : place.given
         throw CoreError(
             .storeReadOnly, code: .persistentStoreOpen,
-            "\(what) may not be written; make it writable, or open the store read-only", file: place.given)
+            "\(what) is not writable; change its permissions or open the store read-only", file: place.given)
     }
 
     private func make(_ nodes: Nodes) throws -> StoreMetadata {
@@ -89,11 +88,11 @@ final class StoreFile: @unchecked Sendable {
         func add(_ names: [String], _ text: (String) -> String) {
             if !names.isEmpty { parts.append(text(names.joined(separator: ", "))) }
         }
-        add(difference.changed) { "\($0) differs from what the store was written with" }
-        add(difference.onlyInModel) { "the store does not know \($0)" }
-        add(difference.onlyInStore) { "the model lacks \($0)" }
+        add(difference.changed) { "the version hashes of \($0) differ" }
+        add(difference.onlyInModel) { "the store does not have \($0)" }
+        add(difference.onlyInStore) { "the model does not have \($0)" }
         throw mismatch(
-            parts.joined(separator: "; "),
+            parts.joined(separator: ", and "),
             entity: (difference.changed + difference.onlyInModel + difference.onlyInStore).first)
     }
 
@@ -132,7 +131,7 @@ final class StoreFile: @unchecked Sendable {
             guard there.uuid == uuid else {
                 throw CoreError(
                     .invalidArgument, code: .persistentStoreOperation,
-                    "\(place.given) is another store, with the identifier \(there.uuid); choose a path where nothing is",
+                    "\(place.given) is another store, with the identifier \(there.uuid); choose an unused path",
                     file: place.given)
             }
         }
@@ -153,8 +152,8 @@ final class StoreFile: @unchecked Sendable {
         guard let state else {
             throw CoreError(
                 .storeIO, code: .persistentStoreOperation,
-                "\(place.given) is no longer there: somebody removed it; put it back, or remove the store from the coordinator "
-                    + "and add it again (a document: save as, to another path)", file: place.given)
+                "\(place.given) no longer exists; restore it, or remove the store from the coordinator and add it again. For "
+                    + "a document, call save as with another path", file: place.given)
         }
         return state != known?.state
     }
@@ -220,7 +219,7 @@ final class StoreFile: @unchecked Sendable {
         } catch let error as CoreError {
             throw CoreError(
                 .storeIO, code: .persistentStoreSave,
-                "\(error.message); the file holds what was saved before, or all of this save",
+                "\(error.message). The file contains either the previous save or all of this one",
                 file: place.given)
         }
     }
@@ -310,7 +309,7 @@ final class StoreFile: @unchecked Sendable {
     private func busy() -> CoreError {
         CoreError(
             .storeBusy, code: .persistentStoreTimeout,
-            "another program has kept \(place.given) locked for \(options.busyTimeoutMilliseconds) ms; try again, or wait longer",
+            "another process has locked \(place.given) for \(options.busyTimeoutMilliseconds) ms; try again, or raise the busy timeout",
             file: place.given)
     }
 }

@@ -100,8 +100,8 @@ final class Nodes {
         guard !overflow, end < .max else {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreSave,
-                "the store says that \(root.name) has used all keys up to \(last), so there are none for new objects; restore it from "
-                    + "a backup", entity: root.name)
+                "the primary keys of \(root.name) are exhausted: the last one is \(last); restore the store from a backup",
+                entity: root.name)
         }
         reserveKeys(of: root, upTo: end)
         return last + 1

@@ -39,8 +39,8 @@ struct NodeQuery {
             if !fetch.allowsRemainder {
                 throw CoreError(
                     .unsupported,
-                    "the fetch of \(fetch.entity.name) cannot be done in \(store.path) alone: "
-                        + "\(reasons.joined(separator: "; ")); change it, or let the request be split",
+                    "cannot fetch \(fetch.entity.name) in \(store.path) only: \(reasons.joined(separator: ", ")); change the request, "
+                        + "or allow it to be split",
                     entity: fetch.entity.name)
             }
         }

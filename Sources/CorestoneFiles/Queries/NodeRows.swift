@@ -34,7 +34,7 @@ final class NodeRows: RowSource {
     /// Such predicates are left to memory.
     func hostValue(of row: StoredRow, _ name: String) throws -> PropertyValue {
         throw CoreError(
-            .internal, "\(row.entity.name).\(name) is in no row, and was asked for all the same",
+            .internal, "\(row.entity.name).\(name) is not a stored property but was requested",
             entity: row.entity.name,
             key: name)
     }

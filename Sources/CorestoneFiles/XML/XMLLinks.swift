@@ -77,7 +77,7 @@ struct XMLLinks {
         for (place, record) in records.enumerated() {
             if table.set(record.primaryKey, record.start) != nil {
                 throw reader.damaged(
-                    "a second object with the id z\(record.primaryKey)", at: offsets[place], entity: entity(record).name
+                    "two objects have the id z\(record.primaryKey)", at: offsets[place], entity: entity(record).name
                 )
             }
         }
@@ -106,8 +106,8 @@ struct XMLLinks {
         try nodes.put(record) { properties, _ in
             let names = properties.map(\.name).joined(separator: ", ")
             return reader.damaged(
-                "the object z\(record.primaryKey) of \(entity(record).name) has the same \(names) as another one, which the model "
-                    + "does not allow", at: offset, entity: entity(record).name, key: properties.first?.name)
+                "object z\(record.primaryKey) of \(entity(record).name) has the same \(names) as another object, but they must be "
+                    + "unique", at: offset, entity: entity(record).name, key: properties.first?.name)
         }
     }
 
@@ -125,10 +125,10 @@ struct XMLLinks {
     /// - Parameter target: The entity of the object, which another model may have in the tree of the destination.
     private func misled(_ list: List, to key: Int64, of target: Entity) -> CoreError {
         let (relationship, owner) = (list.relationship, entity(records[list.owner]).name)
-        let what = "leads to z\(key), which is of \(target.name) and not of \(relationship.destination.name)"
+        let what = "refers to z\(key), whose entity is \(target.name), not \(relationship.destination.name)"
         if !areVersionsIgnored { return damaged(list, what) }
         return reader.mismatch(
-            "\(described(list)) \(what); open it with the model that it was written with", entity: owner,
+            "\(described(list)) \(what); open it with the model it was written with", entity: owner,
             key: relationship.name)
     }
 
@@ -149,7 +149,7 @@ struct XMLLinks {
         for place in list.members {
             let key = members[place]
             guard let found = table.find(key).map({ Record($0) }) else {
-                throw damaged(list, "leads to z\(key), which is not there")
+                throw damaged(list, "refers to z\(key), which does not exist")
             }
             guard entity(found).isKind(of: relationship.destination) else {
                 throw misled(list, to: key, of: entity(found))
@@ -161,7 +161,7 @@ struct XMLLinks {
                 owner.settleTarget(key, entity: found.header.pointee.entity, layout)
             }
         }
-        if let twice = repeated(members[list.members]) { throw damaged(list, "leads to z\(twice) twice") }
+        if let twice = repeated(members[list.members]) { throw damaged(list, "refers to z\(twice) twice") }
         sums[relationship.key, default: Sums()].there &+= there
         sums[relationship.key, default: Sums()].back &+= back
     }
@@ -215,7 +215,7 @@ struct XMLLinks {
                     missing[owner, default: []].append(member)
                     continue
                 }
-                throw damaged(list, "leads to z\(owner), whose \(relationship.name) does not lead back")
+                throw damaged(list, "refers to z\(owner), whose \(relationship.name) does not refer back")
             }
         }
         return missing

@@ -164,7 +164,7 @@ struct XMLNames {
     fileprivate static func ambiguous(_ what: String, _ entity: Entity, key: String?) -> CoreError {
         CoreError(
             .unsupported, code: .persistentStoreIncompatibleSchema,
-            "\(what) have the same name in an XML store, which keeps no case; rename one of them, or use a store of another type",
+            "\(what) have the same name in an XML store, which ignores case; rename one of them or use another store type",
             entity: entity.name, key: key)
     }
 }

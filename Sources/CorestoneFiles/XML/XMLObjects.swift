@@ -55,7 +55,7 @@ final class XMLObjects {
                 throw stranger(name, "object")
             }
         }
-        guard let type, let id else { throw reader.damaged("an object without a type or an id") }
+        guard let type, let id else { throw reader.damaged("an <object> does not have a type or an id") }
         try find(type)
         let key = try key(UnsafeBufferPointer(start: id, count: strlen(id)))
         guard let entity = kind?.entity else { return links.leaveOut(key) }
@@ -74,13 +74,14 @@ final class XMLObjects {
                 return kind = nil
             }
             throw reader.mismatch(
-                "an object of \(reader.short(name)), which the model does not have; open it with the model that it was written "
-                    + "with", entity: name)
+                "the model does not have the entity \(reader.short(name)); open the store with the model it was written with",
+                entity: name)
         }
         (kind, place) = (names.kinds[found], found)
         if let entity = kind?.entity, entity.isAbstract {
             throw reader.mismatch(
-                "an object of \(entity.name), and the model's \(entity.name) is abstract", entity: entity.name)
+                "\(entity.name) is abstract in the model, but the store has an object of it; open it with the model it was "
+                    + "written with", entity: entity.name)
         }
     }
 
@@ -95,7 +96,7 @@ final class XMLObjects {
         let text = id.withMemoryRebound(to: UInt8.self) { String(decoding: $0, as: UTF8.self) }
         let isNumber = id.first == 0x7A && id.count > 1 && id.dropFirst().allSatisfy { (0x30...0x39).contains($0) }
         if text.isEmpty || isNumber {
-            throw reader.damaged("the id \"\(reader.short(text))\", which no store gives to an object")
+            throw reader.damaged("the object id \"\(reader.short(text))\" is not valid")
         }
         return strangers[text] ?? addStranger(text)
     }
@@ -124,8 +125,8 @@ final class XMLObjects {
 
     private func stranger(_ name: UnsafePointer<CChar>, _ element: String) -> CoreError {
         reader.damaged(
-            "the attribute \"\(reader.short(String(cString: name)))\" of <\(element)> has no place there; take it out, since a save "
-                + "would lose it")
+            "<\(element)> has the unknown attribute \"\(reader.short(String(cString: name)))\", which a save would lose; remove "
+                + "the attribute")
     }
 
     // MARK: Members
@@ -142,7 +143,7 @@ final class XMLObjects {
                     return nil
                 }
                 throw reader.mismatch(
-                    "\(kind.entity.name) has no property \"\(reader.short(text))\" in the model; open it with the model that it was "
+                    "\(kind.entity.name) has no property \"\(reader.short(text))\" in the model; open the store with the model it was "
                         + "written with", entity: kind.entity.name, key: text)
             }
             found = place
@@ -151,9 +152,9 @@ final class XMLObjects {
         let member = kind.members[found]
         last = found
         guard (member.type == nil) == isRelationship else {
-            throw mismatch(member, "is \(isRelationship ? "no" : "a") relationship in the model")
+            throw mismatch(member, "is \(isRelationship ? "not a" : "a") relationship in the model")
         }
-        if seen[place][found] == links.count { throw damaged(member, "is there twice") }
+        if seen[place][found] == links.count { throw damaged(member, "occurs twice in an object") }
         seen[place][found] = links.count
         return member
     }
@@ -162,7 +163,7 @@ final class XMLObjects {
 
     private func mismatch(_ member: XMLMember, _ what: String) -> CoreError {
         reader.mismatch(
-            "\(named(member)) \(what); open it with the model that it was written with", entity: kind?.entity.name,
+            "\(named(member)) \(what); open the store with the model it was written with", entity: kind?.entity.name,
             key: member.property.path)
     }
 
@@ -187,7 +188,7 @@ final class XMLObjects {
                 throw stranger(name, "attribute")
             }
         }
-        guard let found, let type else { throw reader.damaged("an attribute without a name or a type") }
+        guard let found, let type else { throw reader.damaged("an <attribute> does not have a name or a type") }
         member = nil
         guard let member = try find(found, isRelationship: false) else { return }
         written = member.type
@@ -195,7 +196,9 @@ final class XMLObjects {
             written = XMLValueType(rawValue: String(cString: type))
             guard let written, own.takes(written, areVersionsIgnored: leftOut != nil) else {
                 throw mismatch(
-                    member, "is \"\(reader.short(String(cString: type)))\" there, and \(own.rawValue) in the model")
+                    member,
+                    "has the type \"\(reader.short(String(cString: type)))\" in the file, but \(own.rawValue) in the model"
+                )
             }
         }
         (self.member, start) = (member, reader.position)
@@ -206,12 +209,12 @@ final class XMLObjects {
         if try !take(type, member.slot, member.layout) {
             if written != type, type.isInteger, let number = reader.text.integer() {
                 throw reader.mismatch(
-                    "\(named(member)) is \(number) there, which is too large for \(type.rawValue) in the model; open it with the "
-                        + "model that it was written with", entity: kind?.entity.name, key: member.property.path,
+                    "\(named(member)) is \(number), which is too large for its type in the model (\(type.rawValue)); open the store "
+                        + "with the model it was written with", entity: kind?.entity.name, key: member.property.path,
                     value: .int(number))
             }
             let text = reader.short(reader.text.string)
-            throw damaged(member, "is \"\(text)\" there, which is no \(type.rawValue)", value: text, at: start)
+            throw damaged(member, "is \"\(text)\", which is not a valid \(type.rawValue)", value: text, at: start)
         }
     }
 
@@ -275,7 +278,7 @@ final class XMLObjects {
             }
         }
         guard let found, let type, let destination else {
-            throw reader.damaged("a relationship without a name, a type or a destination")
+            throw reader.damaged("a <relationship> does not have a name, a type or a destination")
         }
         guard let member = try find(found, isRelationship: true), let relationship = member.relationship else { return }
         if !XMLObjects.isSame(member.typeName, type) || !XMLObjects.isSame(member.destination, destination) {
@@ -292,15 +295,19 @@ final class XMLObjects {
         else {
             throw mismatch(
                 member,
-                "leads to \(reader.short(destination)) there, and to \(relationship.destination.name) in the model")
+                "has the destination \(reader.short(destination)) in the file, but \(relationship.destination.name) in the model"
+            )
         }
         let counts = type.split(separator: "/", omittingEmptySubsequences: false).map { UInt32($0) }
         guard counts.count == 2, counts[0] != nil, let most = counts[1] else {
             throw damaged(
-                member, "has the type \"\(reader.short(type))\", which is no minimum and maximum", value: type)
+                member,
+                "has the type \"\(reader.short(type))\", but needs a minimum and a maximum count such as \"0/1\"",
+                value: type)
         }
         if (most == 1) == relationship.isToMany {
-            throw mismatch(member, "is \(most == 1 ? "to-one" : "to-many") there, and not in the model")
+            throw mismatch(
+                member, "is \(most == 1 ? "to-one" : "to-many") in the file, but not in the model")
         }
     }
 
@@ -318,7 +325,7 @@ final class XMLObjects {
             }
         }
         if !relationship.isToMany, let target = targets.first {
-            if targets.count > 1 { throw damaged(member, "is to-one, and leads to \(targets.count) objects there") }
+            if targets.count > 1 { throw damaged(member, "is to-one, but refers to \(targets.count) objects") }
             // Which entity it is of will be known when all objects are.
             writer.setTarget(target, entity: 0, member.slot, member.layout)
         }

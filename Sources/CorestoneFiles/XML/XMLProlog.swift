@@ -11,7 +11,7 @@ struct XMLProlog {
     init(_ file: [UInt8], _ damaged: (String, Int) -> CoreError) throws {
         for mark in [[0xFE, 0xFF], [0xFF, 0xFE], [0x00, 0x3C], [0x3C, 0x00]] as [[UInt8]] where file.starts(with: mark)
         {
-            throw damaged("it is in UTF-16, and XML stores are in UTF-8", 0)
+            throw damaged("its encoding is UTF-16, but must be UTF-8", 0)
         }
         guard let (start, end) = try XMLProlog.documentType(in: file, damaged) else { return }
         bytes = Array(file[..<end])
@@ -62,21 +62,21 @@ struct XMLProlog {
                 quote = byte
             } else if quote == nil, byte == UInt8(ascii: "[") {
                 throw damaged(
-                    "it declares a document type of its own, which may expand without end; take it out", start)
+                    "its document type has an internal subset, which is not allowed; remove the subset", start)
             } else if quote == nil, byte == UInt8(ascii: ">") {
                 break
             } else if quote == nil, [0x09, 0x0A, 0x0D, 0x20].contains(byte) {
                 words.append([])
                 continue
             } else if byte < 0x20 || byte > 0x7E {
-                throw damaged("its document type has the byte \(byte) in it", place - 1)
+                throw damaged("its document type contains the invalid byte \(byte)", place - 1)
             }
             words[words.count - 1].append(byte)
         }
         words.removeAll(where: \.isEmpty)
         guard file[place - 1] == UInt8(ascii: ">"), [2, 4].contains(words.count), words[1] == Array("database".utf8),
             words.count == 2 || words[2] == Array("SYSTEM".utf8), words.count == 2 || words[3].count > 1
-        else { throw damaged("its document type is not that of an XML store, <!DOCTYPE database SYSTEM \"…\">", start) }
+        else { throw damaged("its document type must be <!DOCTYPE database SYSTEM \"…\">", start) }
         return (start, place)
     }
 }

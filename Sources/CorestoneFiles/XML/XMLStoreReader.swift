@@ -53,7 +53,7 @@ final class XMLStoreReader {
     func readMetadata() throws -> (metadata: StoreMetadata, place: Range<Int>) {
         try parse()
         let metadata = try metadata()
-        guard let place = metadataPlace else { throw damaged("it has no <metadata>") }
+        guard let place = metadataPlace else { throw damaged("its <metadata> is missing") }
         return (metadata, place)
     }
 
@@ -61,10 +61,10 @@ final class XMLStoreReader {
         let version = fields[.version] ?? ""
         guard version == XMLFormat.version else {
             throw damaged(
-                "it is of version \"\(short(version))\", and \(XMLFormat.version) is the one that can be read")
+                "its version is \"\(short(version))\", but only version \(XMLFormat.version) can be read")
         }
         guard let uuid = fields[.uuid].flatMap({ UUIDValue($0) }) else {
-            throw damaged("\"\(short(fields[.uuid] ?? ""))\" in <UUID> identifies no store")
+            throw damaged("<UUID> is \"\(short(fields[.uuid] ?? ""))\", which is not a UUID")
         }
         var metadata = StoreMetadata(uuid: uuid)
         metadata.values = metadataValues ?? [:]
@@ -81,7 +81,7 @@ final class XMLStoreReader {
     private func lastKey() throws -> Int64 {
         let text = fields[.nextObjectID] ?? ""
         guard let number = Int64(text), number >= 0, number <= XMLFormat.maximumKey else {
-            throw damaged("\"\(short(text))\" in <nextObjectID> is no number of an object")
+            throw damaged("<nextObjectID> is \"\(short(text))\", which is not a valid object number")
         }
         return number
     }
@@ -91,7 +91,7 @@ final class XMLStoreReader {
     private func parse() throws {
         let prolog = try XMLProlog(bytes) { self.damaged($0, at: $1) }.bytes
         guard let parser = XML_ParserCreate(nil) else {
-            throw CoreError(.noMemory, "there was no memory to read \(path)", file: path)
+            throw CoreError(.noMemory, "out of memory: cannot read \(path)", file: path)
         }
         self.parser = parser
         defer {
@@ -112,7 +112,7 @@ final class XMLStoreReader {
             && bytes.withUnsafeBytes { feed(UnsafeRawBufferPointer(rebasing: $0[prolog.count...]), isLast: true) }
         if let failure { throw failure }
         if !isWhole && !isDone, XML_GetErrorCode(parser) == XML_ERROR_NO_MEMORY {
-            throw CoreError(.noMemory, "there is not enough memory to read \(path)", file: path)
+            throw CoreError(.noMemory, "out of memory: cannot read \(path)", file: path)
         }
         if !isWhole && !isDone { throw damaged(String(cString: XML_ErrorString(XML_GetErrorCode(parser)))) }
     }
@@ -214,7 +214,7 @@ final class XMLStoreReader {
                 text.string.unicodeScalars.filter { !$0.properties.isWhitespace }.map(Character.init))
         case .metadata: try endInMetadata()
         case .info:
-            guard metadataPlace != nil else { throw damaged("it has no <metadata>") }
+            guard metadataPlace != nil else { throw damaged("its <metadata> is missing") }
             place = .database
             isDone = objects == nil
         case .database, .document: place = .document
@@ -228,9 +228,9 @@ final class XMLStoreReader {
         metadataPlace = start..<max(start, position + Int(XML_GetCurrentByteCount(parser)))
         if propertyList.count == 0 { return }
         do { metadataValues = try decodeXMLPropertyList(propertyList.array).dictionary } catch let error as CoreError {
-            throw damaged("in <metadata>, \(error.message)")
+            throw damaged("<metadata> is invalid: \(error.message)")
         }
-        if metadataValues == nil { throw damaged("<metadata> holds no dictionary of values") }
+        if metadataValues == nil { throw damaged("<metadata> does not contain a dictionary") }
     }
 
     private func take(_ bytes: UnsafeRawBufferPointer) throws {
@@ -247,7 +247,7 @@ final class XMLStoreReader {
             }
         default:
             if let stray = bytes.first(where: { ![0x09, 0x0A, 0x0D, 0x20].contains($0) }) {
-                throw stranger("text, which begins with the byte \(stray),")
+                throw stranger("text that begins with the byte \(stray)")
             }
         }
     }
@@ -270,7 +270,7 @@ final class XMLStoreReader {
     }
 
     private func stranger(_ what: String) -> CoreError {
-        damaged("\(what) has no place there; take it out, since a save would lose it")
+        damaged("\(what) is not allowed here and would be lost in a save; remove it")
     }
 
     private func error(
@@ -281,7 +281,7 @@ final class XMLStoreReader {
         let line = offset.map { bytes.prefix(max($0, 0)).reduce(1) { $1 == UInt8(ascii: "\n") ? $0 + 1 : $0 } }
         return CoreError(
             status, code: code,
-            "\(path) cannot be read as an XML store: \(line.map { "in line \($0), " } ?? "")\(what)", entity: entity,
+            "\(path) cannot be read as an XML store\(line.map { " (line \($0))" } ?? ""): \(what)", entity: entity,
             key: key, value: value, file: path, offset: offset ?? -1)
     }
 

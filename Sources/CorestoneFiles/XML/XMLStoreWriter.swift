@@ -14,7 +14,7 @@ struct XMLStoreWriter {
         guard nodes.lastSharedKey <= XMLFormat.maximumKey else {
             throw CoreError(
                 .unsupported, code: .persistentStoreSave,
-                "the store has no more numbers for objects; migrate it to another one")
+                "the object numbers of the store are exhausted; migrate it to another store")
         }
         file.append(
             """
