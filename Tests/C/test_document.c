@@ -195,7 +195,7 @@ static void in_a_place_of_others(void) {
     REQUIRE(remove(check_path("one")) == 0);
     insert(document, "Sales");
     CHECK_STATUS(CST_E_STORE_IO, cst_document_save(document, E));
-    CHECK_CONTAINS("no longer there", cst_error_message(check_error()));
+    CHECK_CONTAINS("no longer exists", cst_error_message(check_error()));
     CHECK_STATUS(CST_E_STORE_IO, cst_document_revert(document, E));
     OK(cst_document_save_as(document, none, text(check_path("two")), false, E));
     CHECK_INT(2, count_at(check_path("two")));

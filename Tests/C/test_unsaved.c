@@ -482,14 +482,14 @@ static void a_document_refuses_by_default(void) {
     OK(cst_document_context(document, &context, E));
     insert_department(context);
     CHECK_STATUS(CST_E_UNSAVED_CHANGES, cst_document_close(document, 0, E));
-    CHECK_TEXT("the document without a place stays open, since context 'document' has unsaved changes: 1 Department "
-               "inserted; save it "
-               "to a path (save as), or close with the policy to discard them",
-               cst_error_message(check_error()));
+    CHECK_TEXT(
+        "the untitled document stays open, because context 'document' has unsaved changes: 1 Department inserted; "
+        "save it with save as, or close with the policy to discard them",
+        cst_error_message(check_error()));
     OK(cst_document_save_as(document, none, text(check_path("a.store")), false, E));
     insert_department(context);
     CHECK_STATUS(CST_E_UNSAVED_CHANGES, cst_document_close(document, 0, E));
-    CHECK_CONTAINS("call save() to keep them or revert() to drop them", cst_error_message(check_error()));
+    CHECK_CONTAINS("call save() to keep them or revert() to discard them", cst_error_message(check_error()));
     CHECK_STATUS(CST_UNCHANGED, cst_context_close(context, CST_UNSAVED_SAVE, E));
     OK(cst_document_close(document, CST_UNSAVED_REFUSE, E));
     OK(cst_release(document));
@@ -637,7 +637,7 @@ static void a_document_that_is_released_is_told(void) {
         listen_to_the_log();
         OK(cst_release(document));
         CHECK_CONTAINS(is_saved
-                           ? "a document without a place ended, and all that it held is lost"
+                           ? "an untitled document was released, and its content is lost"
                            : "context 'document' ended with unsaved changes, which are lost: 1 Department inserted",
                        lines());
     }

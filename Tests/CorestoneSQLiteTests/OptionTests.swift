@@ -356,10 +356,10 @@ final class OptionTests: StoreTestCase {
         options.foreignOptions = ["NSPersistentStoreUbiquitousContentNameKey", "NSPersistentStoreFileProtectionKey"]
         let (_, store) = try opened("a.sqlite", options)
         XCTAssertEqual(store.warnings.count, 2)
-        XCTAssert(store.warnings[0].contains("nothing is synchronised"), store.warnings[0])
+        XCTAssert(store.warnings[0].contains("stores are not synchronised with iCloud"), store.warnings[0])
         options.foreignOptions = ["NSValidateXMLStoreOption"]
         let validated = try Coordinator(model: model()).addStore(.xml, at: path("a.xml"), options: options)
-        XCTAssert(validated.warnings.first?.contains("always checked") == true, "\(validated.warnings)")
+        XCTAssert(validated.warnings.first?.contains("always validated") == true, "\(validated.warnings)")
         options.foreignOptions = ["NSReadOnlyPersistentStoreOption"]
         let error = failure { _ = try opened("b.sqlite", options) }
         XCTAssertEqual(error.status, .invalidArgument)

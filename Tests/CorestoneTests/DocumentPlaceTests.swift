@@ -69,7 +69,7 @@ final class DocumentPlaceTests: XCTestCase {
                     try Data(content.utf8).write(to: URL(fileURLWithPath: path(name)))
                     let error = failure { try document.saveAs(path(name), type: wanted, replaces: true) }
                     XCTAssertEqual(error.status, .notAStore, "\(type) \(wanted) \(name) \(error.message)")
-                    XCTAssert(error.message.hasSuffix("choose another path, or remove what is there first"))
+                    XCTAssert(error.message.hasSuffix("Choose another path, or remove the file first"))
                     XCTAssertEqual(try bytes(path(name)), Data(content.utf8))
                 }
                 XCTAssertEqual(document.type, type)
@@ -264,7 +264,7 @@ final class DocumentPlaceTests: XCTestCase {
             try add("b", to: document)
             let error = failure { try document.save() }
             XCTAssertEqual(error.status, .storeIO)
-            XCTAssert(error.message.contains("no longer there"), error.message)
+            XCTAssert(error.message.contains("no longer exists"), error.message)
             XCTAssert(document.state.isSuperset(of: [.edited, .failed]))
             XCTAssertEqual(failure { try document.revert() }.status, .storeIO)
             XCTAssert(try document.hasUnsavedChanges())

@@ -369,8 +369,8 @@ final class DocumentTests: XCTestCase {
         try FileManager.default.createSymbolicLink(atPath: path("same"), withDestinationPath: "b.xml")
         try FileManager.default.createSymbolicLink(atPath: path("nowhere"), withDestinationPath: "none")
         for (place, words) in [
-            ("b.xml", "is where the document is"), ("same", "is where the document is"),
-            ("nowhere", "is a symbolic link that leads nowhere"), ("a.xml", "there is something at"),
+            ("b.xml", "is the document's own file"), ("same", "is the document's own file"),
+            ("nowhere", "is a symbolic link to a missing file"), ("a.xml", "already exists"),
         ] {
             let error = failure { try document.saveAs(path(place)) }
             XCTAssertEqual(error.status, .invalidArgument)

@@ -74,7 +74,7 @@ final class RecordTests: XCTestCase {
             "Item has no property \"nam\"; did you mean \"name\"?")
         XCTAssertEqual(
             failure { try container.insert("Item", [["others": .null]]) }.message,
-            "Item.others is a fetched property, which has no value to set; leave it out of the record")
+            "Item.others is a fetched property and cannot be set; leave it out of the record")
         XCTAssertEqual(failure { try container.insert("Thing", [[:]]) }.status, .invalidArgument)
         XCTAssertEqual(failure { try container.insert("Item", [["name": "a"], [:]]) }.status, .validation)
         // All, or nothing.
@@ -222,7 +222,7 @@ final class RecordTests: XCTestCase {
         let error = failure { try things.insert("Node", [nested(65)]) }
         XCTAssertEqual(error.status, .invalidArgument)
         XCTAssertEqual(error.entity, "Node")
-        XCTAssertTrue(error.message.contains("more than 64 deep"), error.message)
+        XCTAssertTrue(error.message.contains("more than 64 levels deep"), error.message)
         XCTAssertEqual(try things.read("Node").count, 64)
     }
 
@@ -258,14 +258,17 @@ final class RecordTests: XCTestCase {
         for (key, value, status, words) in [
             (
                 "next", .array([id]), .typeMismatch,
-                "Node.next leads to Node and takes the URI of an object, or a record"
+                "Node.next takes a URI or a record of Node, not list"
             ),
-            ("next", .bool(true), .typeMismatch, "Node.next leads to Node and takes the URI of an object, or a record"),
-            ("leaves", leaf, .typeMismatch, "Node.leaves leads to Leaf and takes a list of URIs or records"),
+            ("next", .bool(true), .typeMismatch, "Node.next takes a URI or a record of Node, not boolean"),
+            ("leaves", leaf, .typeMismatch, "Node.leaves takes a list of URIs or records of Leaf, not string"),
             ("leaves", .dictionary([:]), .typeMismatch, "takes a list of URIs or records"),
-            ("leaves", .array([.int(1)]), .typeMismatch, "takes the URI of an object, or a record"),
-            ("next", .dictionary(["@id": .int(1)]), .typeMismatch, "takes an @id that is a URI"),
-            ("next", "nowhere", .invalidArgument, "Node.next: \"nowhere\" is the URI of no object in an open store"),
+            ("leaves", .array([.int(1)]), .typeMismatch, "takes a URI or a record of Leaf"),
+            ("next", .dictionary(["@id": .int(1)]), .typeMismatch, "takes a URI as @id of Node"),
+            (
+                "next", "nowhere", .invalidArgument,
+                "Node.next: \"nowhere\" is not the URI of an object in an open store"
+            ),
             ("all", .array([]), .invalidArgument, "all"),
         ] as [(String, PropertyValue, Status, String)] {
             let error = failure { try things.insert("Node", [[key: value]]) }
@@ -280,7 +283,7 @@ final class RecordTests: XCTestCase {
         XCTAssertEqual(gone.status, .invalidArgument)
         XCTAssertEqual([gone.entity, gone.key], ["Node", "leaves"])
         XCTAssertEqual(gone.value, leaf)
-        XCTAssertTrue(gone.message.contains("is not there any more"), gone.message)
+        XCTAssertTrue(gone.message.contains("which no longer exists"), gone.message)
         XCTAssertNil(first["all"])
         let unknown = failure { _ = try things.predicate(forObjectAt: "nowhere") }
         XCTAssertEqual(unknown.status, .invalidArgument)

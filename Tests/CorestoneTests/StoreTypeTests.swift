@@ -50,7 +50,8 @@ final class StoreTypeTests: XCTestCase {
             XCTAssertEqual(error.code, CocoaCode.persistentStoreInvalidType.rawValue)
             XCTAssertEqual(error.value, .string(name))
             XCTAssertTrue(
-                error.message.hasPrefix("\"\(name)\" is no store type; \"SQLite\", \"XML\", \"Binary\""), error.message)
+                error.message.hasPrefix("\"\(name)\" is not a store type; use \"SQLite\", \"XML\", \"Binary\""),
+                error.message)
         }
         XCTAssertEqual(failure { _ = try StoreTypes.isHosted(StoreType(rawValue: "none")) }.status, .invalidArgument)
         XCTAssertEqual(
@@ -71,7 +72,7 @@ final class StoreTypeTests: XCTestCase {
             XCTAssertEqual(error.code, CocoaCode.persistentStoreInvalidType.rawValue)
             XCTAssertEqual(error.value, .string(taken))
             XCTAssertEqual(
-                error.message.contains("unregister that one"), taken.hasPrefix("S") || taken.hasPrefix("shop"))
+                error.message.contains("unregister the existing type"), taken.hasPrefix("S") || taken.hasPrefix("shop"))
         }
         for wrong in ["", "a\u{0}b"] {
             XCTAssertEqual(failure { try StoreTypes.register(wrong, Shop.self) }.status, .invalidArgument)
@@ -142,25 +143,28 @@ final class StoreTypeTests: XCTestCase {
 
     func testOptionsOfApplesThatDoNothing() throws {
         let known: [(String, String)] = [
-            ("NSPersistentStoreUbiquitousContentNameKey", "nothing is synchronised"),
-            ("NSPersistentStoreUbiquitousContentURLKey", "nothing is synchronised"),
-            ("NSPersistentStoreUbiquitousPeerTokenOption", "nothing is synchronised"),
-            ("NSPersistentStoreUbiquitousContainerIdentifierKey", "nothing is synchronised"),
-            ("NSPersistentStoreRemoveUbiquitousMetadataOption", "there is no such metadata"),
-            ("NSPersistentStoreRebuildFromUbiquitousContentOption", "there is no content to rebuild from"),
+            ("NSPersistentStoreUbiquitousContentNameKey", "stores are not synchronised with iCloud"),
+            ("NSPersistentStoreUbiquitousContentURLKey", "stores are not synchronised with iCloud"),
+            ("NSPersistentStoreUbiquitousPeerTokenOption", "stores are not synchronised with iCloud"),
+            ("NSPersistentStoreUbiquitousContainerIdentifierKey", "stores are not synchronised with iCloud"),
+            ("NSPersistentStoreRemoveUbiquitousMetadataOption", "stores do not have iCloud metadata"),
+            (
+                "NSPersistentStoreRebuildFromUbiquitousContentOption",
+                "stores do not have iCloud content to rebuild from"
+            ),
             ("NSPersistentStoreFileProtectionKey", "files are protected by their permissions"),
-            ("NSExternalRecordsFileFormatOption", "Spotlight's copies of objects, are not written"),
-            ("NSExternalRecordsDirectoryOption", "Spotlight's copies of objects, are not written"),
-            ("NSExternalRecordExtensionOption", "Spotlight's copies of objects, are not written"),
-            ("NSBinaryStoreSecureDecodingClasses", "never objects of classes that a file names"),
-            ("NSBinaryStoreInsecureDecodingCompatibilityOption", "never objects of classes that a file names"),
-            ("NSValidateXMLStoreOption", "the structure of an XML store is always checked"),
-            ("NSCoreDataCoreSpotlightExporter", "there is no Spotlight"),
+            ("NSExternalRecordsFileFormatOption", "external records for Spotlight are not written"),
+            ("NSExternalRecordsDirectoryOption", "external records for Spotlight are not written"),
+            ("NSExternalRecordExtensionOption", "external records for Spotlight are not written"),
+            ("NSBinaryStoreSecureDecodingClasses", "plain values, not archived objects"),
+            ("NSBinaryStoreInsecureDecodingCompatibilityOption", "plain values, not archived objects"),
+            ("NSValidateXMLStoreOption", "the structure of an XML store is always validated"),
+            ("NSCoreDataCoreSpotlightExporter", "objects are not indexed for Spotlight"),
         ]
         let told = try warnings(.inMemory) { $0.foreignOptions = known.map(\.0) }
         XCTAssertEqual(told.count, known.count)
         for (warning, (name, why)) in zip(told, known) {
-            XCTAssertTrue(warning.contains("was opened with \(name), which does nothing: "), warning)
+            XCTAssertTrue(warning.contains("was opened with \(name), which has no effect: "), warning)
             XCTAssertTrue(warning.contains(why), warning)
         }
         XCTAssertEqual(try warnings(.inMemory) { _ in }, [])
@@ -168,27 +172,27 @@ final class StoreTypeTests: XCTestCase {
 
     func testOptionsOfApplesThatHaveANameHere() throws {
         for (name, remedy) in [
-            ("NSReadOnlyPersistentStoreOption", "here it is called CST_STORE_READ_ONLY (read_only)"),
-            ("NSPersistentStoreTimeoutOption", "here it is called busy_timeout_ms (busy_timeout)"),
-            ("NSSQLitePragmasOption", "here it is called pragmas"),
-            ("NSSQLiteAnalyzeOption", "here it is called CST_STORE_ANALYZE (analyze)"),
-            ("NSSQLiteManualVacuumOption", "here it is called CST_STORE_VACUUM (vacuum)"),
+            ("NSReadOnlyPersistentStoreOption", "use CST_STORE_READ_ONLY (read_only) instead"),
+            ("NSPersistentStoreTimeoutOption", "use busy_timeout_ms (busy_timeout) instead"),
+            ("NSSQLitePragmasOption", "use pragmas instead"),
+            ("NSSQLiteAnalyzeOption", "use CST_STORE_ANALYZE (analyze) instead"),
+            ("NSSQLiteManualVacuumOption", "use CST_STORE_VACUUM (vacuum) instead"),
             (
                 "NSIgnorePersistentStoreVersioningOption",
-                "here it is called CST_STORE_IGNORE_VERSIONING (ignore_versioning)"
+                "use CST_STORE_IGNORE_VERSIONING (ignore_versioning) instead"
             ),
-            ("NSPersistentHistoryTrackingKey", "here it is called CST_STORE_HISTORY (history)"),
+            ("NSPersistentHistoryTrackingKey", "use CST_STORE_HISTORY (history) instead"),
             (
                 "NSPersistentStoreRemoteChangeNotificationPostOptionKey",
-                "here it is called CST_STORE_POSTS_OWN_CHANGES (posts_own_changes)"
+                "use CST_STORE_POSTS_OWN_CHANGES (posts_own_changes) instead"
             ),
-            ("NSPersistentStoreConnectionPoolMaxSizeKey", "here it is called max_connections"),
-            ("NSPersistentStoreForceDestroyOption", "here it is called CST_STORE_FORCE_DESTROY (force)"),
+            ("NSPersistentStoreConnectionPoolMaxSizeKey", "use max_connections instead"),
+            ("NSPersistentStoreForceDestroyOption", "use CST_STORE_FORCE_DESTROY (force) instead"),
             ("NSValidateXMLStoreOptions", "did you mean NSValidateXMLStoreOption?"),
             ("NSSQLitePragmaOption", "did you mean NSSQLitePragmasOption?"),
-            ("zzz", "of Apple's options NSPersistentStoreUbiquitousContentNameKey, "),
+            ("zzz", "leave it out. The accepted options are NSPersistentStoreUbiquitousContentNameKey, "),
             // The beginning of a name that is known is none.
-            ("NSBinaryStore", "of Apple's options NSPersistentStoreUbiquitousContentNameKey, "),
+            ("NSBinaryStore", "leave it out. The accepted options are NSPersistentStoreUbiquitousContentNameKey, "),
         ] {
             let error = failure {
                 _ = try warnings(.inMemory) { $0.foreignOptions = ["NSValidateXMLStoreOption", name] }
@@ -196,14 +200,14 @@ final class StoreTypeTests: XCTestCase {
             XCTAssertEqual(error.status, .invalidArgument)
             XCTAssertEqual(error.code, CocoaCode.persistentStoreOpen.rawValue)
             XCTAssertEqual(error.key, name)
-            XCTAssertTrue(error.message.contains("the foreign option \(name): \(remedy)"), error.message)
+            XCTAssertTrue(error.message.contains("the foreign option \(name); \(remedy)"), error.message)
         }
     }
 
     func testOptionsThatOnlySQLiteHas() throws {
         let options: [(String, (inout StoreOptions) -> Void)] = [
             ("pragmas", { $0.pragmas = ["cache_size": "100"] }), ("analyzing", { $0.analyzes = true }),
-            ("vacuuming", { $0.vacuums = true }), ("a history", { $0.keepsHistory = true }),
+            ("vacuuming", { $0.vacuums = true }), ("history", { $0.keepsHistory = true }),
         ]
         for type in [StoreType.xml, .binary, .inMemory] {
             for (name, change) in options {
@@ -211,13 +215,13 @@ final class StoreTypeTests: XCTestCase {
                 XCTAssertEqual(told.count, 1)
                 XCTAssertTrue(
                     told.first?.hasSuffix(
-                        "was opened with options for \(name), which a store of type \(type.rawValue) does not have; use a "
-                            + "SQLite store") == true, "\(told)")
+                        "was opened with options for \(name), which have no effect on a store of type \(type.rawValue); "
+                            + "use an SQLite store") == true, "\(told)")
             }
             let all = try warnings(type) { for (_, change) in options { change(&$0) } }
             XCTAssertEqual(all.count, 1)
             XCTAssertTrue(
-                all.first?.contains("options for pragmas, analyzing, vacuuming, a history, which") == true, "\(all)")
+                all.first?.contains("options for pragmas, analyzing, vacuuming, history, which") == true, "\(all)")
         }
         for (_, change) in options { XCTAssertEqual(try warnings(.sqlite, change), []) }
         for type in [StoreType.xml, .binary, .sqlite] { XCTAssertEqual(try warnings(type) { $0.fileMode = 0o600 }, []) }
@@ -275,14 +279,14 @@ final class StoreTypeTests: XCTestCase {
             let coordinator = try coordinator()
             let store = try coordinator.addStore(type, at: path("a.\(type.rawValue)"))
             for (error, what) in [
-                (failure { try coordinator.checkpoint(store) }, "a checkpoint"),
+                (failure { try coordinator.checkpoint(store) }, "checkpoints"),
                 (failure { try coordinator.optimize(store) }, "statistics"),
             ] {
                 XCTAssertEqual(error.status, .unsupported)
                 XCTAssertEqual(error.code, CocoaCode.persistentStoreOperation.rawValue)
                 XCTAssertEqual(error.file, store.path)
                 XCTAssertTrue(
-                    error.message.contains("there is no such thing as \(what); use a SQLite store"), error.message)
+                    error.message.contains("which does not support \(what); use an SQLite store"), error.message)
             }
             // Whose store it is comes first.
             XCTAssertEqual(failure { try self.coordinator().checkpoint(store) }.status, .invalidArgument)
@@ -316,8 +320,8 @@ final class StoreTypeTests: XCTestCase {
             let other = try self.coordinator()
             try other.addStore(type, at: path("c"))
             for (place, words) in [
-                ("a", "is the store that is to be copied"), ("b", "is a store that the coordinator has open"),
-                ("c", "is another store than"),
+                ("a", "which is the same store"), ("b", "which is open in this coordinator"),
+                ("c", "is not a copy of"),
             ] {
                 let error = failure { try coordinator.backup(store, to: path(place)) }
                 XCTAssertEqual(error.status, .invalidArgument)
@@ -351,11 +355,11 @@ final class StoreTypeTests: XCTestCase {
             XCTAssertEqual(wrong.status, .invalidArgument)
             XCTAssertEqual(wrong.file, path("b"))
             XCTAssertTrue(
-                wrong.message.contains("is a store of type \(other.rawValue)")
-                    && wrong.message.contains("is to be one of type \(type.rawValue)"), wrong.message)
+                wrong.message.contains("\(path("b")), a store of type \(other.rawValue)")
+                    && wrong.message.contains("\(path("a")), a store of type \(type.rawValue)"), wrong.message)
             let same = failure { try coordinator.replaceStore(at: path("a"), byStoreAt: folder + "/./a") }
             XCTAssertEqual(same.status, .invalidArgument)
-            XCTAssertTrue(same.message.contains("is the store that is to be copied"), same.message)
+            XCTAssertTrue(same.message.contains("to itself; choose another path"), same.message)
             XCTAssertTrue(source.isOpen)
             XCTAssertEqual(
                 failure { try coordinator.replaceStore(type, at: path("c"), byStoreAt: path("none")) }.status, .storeIO)
@@ -369,7 +373,7 @@ final class StoreTypeTests: XCTestCase {
             for place in [path("a"), folder + "/./a"] {
                 let own = failure { try coordinator.migrateStore(source, to: type, at: place) }
                 XCTAssertEqual(own.status, .invalidArgument)
-                XCTAssertTrue(own.message.contains("is the store that is to be migrated"), own.message)
+                XCTAssertTrue(own.message.contains("to itself; choose another path"), own.message)
             }
             for name in ["a", "b", "c"] { try FileManager.default.removeItem(atPath: path(name)) }
         }

@@ -85,12 +85,12 @@ final class UnsavedTests: XCTestCase {
         XCTAssertEqual(error.status, .unsavedChanges)
         XCTAssertEqual(
             error.message,
-            "the document without a place stays open, since context 'document' has unsaved changes: 1 Employee inserted; save it to a "
-                + "path (save as), or close with the policy to discard them")
+            "the untitled document stays open, because context 'document' has unsaved changes: 1 Employee inserted; save it with "
+                + "save as, or close with the policy to discard them")
         try document.saveAs(folder + "/a.store")
         try document.context.insert("Employee", ["name": "Bob"])
         XCTAssert(
-            failure { try document.close() }.message.contains("call save() to keep them or revert() to drop them"))
+            failure { try document.close() }.message.contains("call save() to keep them or revert() to discard them"))
         try document.context.close(.save)
         XCTAssertFalse(document.context.isClosed, "it is closed with the document")
         try document.close()
@@ -315,8 +315,8 @@ final class UnsavedTests: XCTestCase {
         XCTAssertEqual(
             lines { document = nil },
             [
-                "CoreData: warning: a document without a place ended, and all that it held is lost; save it to a path (save as) before "
-                    + "the last reference to it goes, or close it with the policy to discard"
+                "CoreData: warning: an untitled document was released, and its content is lost; save it with save as, or close it "
+                    + "with the discard policy, before releasing it"
             ])
     }
 

@@ -609,7 +609,7 @@ def test_a_new_store_has_the_type_that_is_asked_for(kinds: Path, tmp_path: Path)
         assert (done.returncode, done.stdout) == (0, f"loaded 1 object into {path}\n")
         assert json.loads(run("metadata", path, "--format", "json").stdout)["NSStoreType"] == kind
     refused = run("load", tmp_path / "x", "--model", kinds, "--type", "parquet", input="")
-    assert refused.returncode == 2 and "no store type" in refused.stderr
+    assert refused.returncode == 2 and "is not a store type" in refused.stderr
 
 
 def test_unknown_properties_are_passed_over_when_asked(kinds: Path, tmp_path: Path) -> None:

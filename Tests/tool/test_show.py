@@ -62,7 +62,7 @@ def test_a_store_of_another_type(zoo: Path, tmp_path: Path, kind: str) -> None:
     refused = run("show", path)
     assert refused.returncode != 0
     assert f"of type {kind}" in refused.stderr
-    assert "give the model" in refused.stderr
+    assert "pass the model" in refused.stderr
 
 
 def test_one_entity_with_its_heirs(zoo: Path) -> None:

@@ -249,7 +249,7 @@ def test_convert_says_how_much_was_made_and_not_that_it_is_the_same(tmp_path: Pa
 
 def test_convert_that_is_refused(store: Path, tmp_path: Path) -> None:
     assert "--type" in run("convert", store, tmp_path / "zoo").stderr
-    assert "no store type" in run("convert", store, tmp_path / "zoo", "--type", "Parquet").stderr
+    assert "is not a store type" in run("convert", store, tmp_path / "zoo", "--type", "Parquet").stderr
     (tmp_path / "there.xml").write_text("x")
     assert run("convert", store, tmp_path / "there.xml").returncode == 2
     assert (tmp_path / "there.xml").read_text() == "x"
@@ -654,7 +654,8 @@ def test_a_copy_replaces_no_store_of_another_type(store: Path, tmp_path: Path) -
         before = target.read_bytes()
         refused = run("copy", source, target, "--replace")
         assert (refused.returncode, refused.stdout) == (3, "")
-        assert f"{target} is a store of type" in refused.stderr and "destroy the one that is there" in refused.stderr
+        assert f"cannot replace {target}, a store of type" in refused.stderr
+        assert f"destroy {target} first" in refused.stderr
         assert target.read_bytes() == before
     told("copy", tmp_path / "zoo.xml", tmp_path / "copy.xml")
     assert (tmp_path / "copy.xml").read_bytes() == (tmp_path / "zoo.xml").read_bytes()

@@ -121,7 +121,7 @@ extension Coordinator {
         if let id = try? objectID(forURI: uri) { return id }
         throw CoreError(
             .invalidArgument,
-            "\(entity.map { "\($0).\(key ?? ""): " } ?? "")\"\(uri)\" is the URI of no object in an open store; use the @id of a record",
+            "\(entity.map { "\($0).\(key ?? ""): " } ?? "")\"\(uri)\" is not the URI of an object in an open store; use the @id of a record",
             entity: entity, key: key, value: .string(uri))
     }
 }
@@ -142,7 +142,7 @@ private struct RecordWork {
         if let id = record[Container.idKey], !id.isNull {
             throw CoreError(
                 .invalidArgument,
-                "a record of \(asked.name) with @id is there already, and would be inserted once more; use update, or leave out @id",
+                "a record of \(asked.name) with an @id already exists and cannot be inserted; call update, or leave out the @id",
                 entity: asked.name, key: Container.idKey, value: id)
         }
         let object = try context.insert(try entity(of: record, asked))
@@ -155,14 +155,14 @@ private struct RecordWork {
         guard let value = record[Container.entityKey], !value.isNull else { return asked }
         guard case .text(let name) = value else {
             throw CoreError(
-                .typeMismatch, "@entity is the name of an entity, not a \(value.kindName)", entity: asked.name,
+                .typeMismatch, "@entity takes the name of an entity, not \(value.kindName)", entity: asked.name,
                 key: Container.entityKey, value: value)
         }
         let entity = try context.coordinator.model.requireEntity(named: name.string)
         if entity.isKind(of: asked) { return entity }
         throw CoreError(
             .invalidArgument,
-            "\(entity.name) does not inherit from \(asked.name), which is wanted here; name one that does as @entity, or none",
+            "@entity is \(entity.name), which does not inherit from \(asked.name); use a subentity, or leave out @entity",
             entity: asked.name, key: Container.entityKey, value: value)
     }
 
@@ -170,7 +170,8 @@ private struct RecordWork {
         let entity = object.entity
         guard depth < RecordWork.maximumDepth else {
             throw CoreError(
-                .invalidArgument, "a record of \(entity.name) is nested more than \(RecordWork.maximumDepth) deep",
+                .invalidArgument,
+                "a record of \(entity.name) is nested more than \(RecordWork.maximumDepth) levels deep",
                 entity: entity.name)
         }
         for (key, value) in record.sorted(by: { $0.key < $1.key }) {
@@ -192,7 +193,7 @@ private struct RecordWork {
                 guard entity.fetchedProperty(named: key) != nil else { throw entity.unknownProperty(key) }
                 throw CoreError(
                     .invalidArgument,
-                    "\(entity.name).\(key) is a fetched property, which has no value to set; leave it out of the record",
+                    "\(entity.name).\(key) is a fetched property and cannot be set; leave it out of the record",
                     entity: entity.name, key: key, value: value)
             }
         }
@@ -211,8 +212,8 @@ private struct RecordWork {
             do { return try attribute.converted(value) } catch let error as CoreError {
                 throw CoreError(
                     error.status,
-                    "\(attribute.entity.name).\(attribute.path) is a date, and \"\(text.string)\" is none as it is wanted: "
-                        + "2020-01-31 or 2020-01-31T12:00:00, of UTC or with an offset such as +02:00, or the seconds since 2001-01-01 UTC",
+                    "\(attribute.entity.name).\(attribute.path) takes a date, not \"\(text.string)\"; write it as 2020-01-31, "
+                        + "2020-01-31T12:00:00Z or 2020-01-31T12:00:00+02:00, or as seconds since 2001-01-01 UTC",
                     entity: attribute.entity.name, key: attribute.path, value: value)
             }
         default: return try attribute.converted(value)
@@ -252,14 +253,14 @@ private struct RecordWork {
         case .dictionary(let record):
             if let id = record[Container.idKey], !id.isNull {
                 guard case .text(let uri) = id else {
-                    throw unsuitable(relationship, of: object, id, "an @id that is a URI")
+                    throw unsuitable(relationship, of: object, id, "a URI as @id")
                 }
                 found = try existing(uri.string, relationship, of: object)
                 try set(record, of: found, depth: depth + 1)
             } else {
                 found = try insert(relationship.destination, record, depth: depth + 1)
             }
-        default: throw unsuitable(relationship, of: object, value, "the URI of an object, or a record")
+        default: throw unsuitable(relationship, of: object, value, "a URI or a record")
         }
         return found
     }
@@ -269,7 +270,8 @@ private struct RecordWork {
         let id = try context.coordinator.recordID(uri, entity: object.entity.name, key: relationship.name)
         if let found = try? context.existingObject(with: id) { return found }
         throw CoreError(
-            .invalidArgument, "\(object.entity.name).\(relationship.name): the object \(uri) is not there any more",
+            .invalidArgument,
+            "\(object.entity.name).\(relationship.name) cannot refer to \(uri), which no longer exists",
             entity: object.entity.name, key: relationship.name, value: .string(uri))
     }
 
@@ -278,7 +280,7 @@ private struct RecordWork {
     ) -> CoreError {
         CoreError(
             .typeMismatch,
-            "\(object.entity.name).\(relationship.name) leads to \(relationship.destination.name) and takes \(wanted), not a \(value.kindName)",
+            "\(object.entity.name).\(relationship.name) takes \(wanted) of \(relationship.destination.name), not \(value.kindName)",
             entity: object.entity.name, key: relationship.name, value: value)
     }
 

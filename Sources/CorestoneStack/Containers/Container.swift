@@ -56,7 +56,7 @@ public final class Container: Sendable {
         guard !name.isEmpty, !name.utf8.contains(UInt8(ascii: "/")), !name.utf8.contains(0) else {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOpen,
-                "\"\(name)\" cannot be the name of a container, since its file is called so; use a name without a slash",
+                "the container name \"\(name)\" is not a valid file name; use a name that is not empty and has no slash",
                 value: .string(name))
         }
         self.name = name
@@ -84,7 +84,9 @@ public final class Container: Sendable {
         _ path: String, model: Model? = nil, options: StoreOptions = .readOnly
     ) throws -> Container {
         let coordinator = try Coordinator.open(path, model: model, options: options)
-        guard let store = coordinator.stores.first else { throw CoreError(.internal, "the store was not kept") }
+        guard let store = coordinator.stores.first else {
+            throw CoreError(.internal, "the coordinator does not have the store that it opened")
+        }
         return Container(coordinator, store, options: options)
     }
 
@@ -238,7 +240,7 @@ public final class Container: Sendable {
     }
 
     private static func closed(_ name: String) -> CoreError {
-        CoreError(.invalidHandle, "the container \(name) is closed; make another one")
+        CoreError(.invalidHandle, "the container \(name) is closed; create another one")
     }
 
     // MARK: Contexts

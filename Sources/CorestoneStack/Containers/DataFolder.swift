@@ -15,7 +15,7 @@ enum DataFolder {
         else {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOpen,
-                "\"\(application)\" cannot be the name of a folder for the application's data; use a name without a slash",
+                "the application name \"\(application)\" is not a valid folder name; use a name that is not empty and has no slash",
                 value: .string(application))
         }
         return try home(application) + "/" + application
@@ -27,8 +27,8 @@ enum DataFolder {
         if let home = variable("HOME") { return home + "/.local/share" }
         throw CoreError(
             .invalidArgument, code: .persistentStoreOpen,
-            "there is no folder for the data of \(application): neither XDG_DATA_HOME nor HOME is set to an absolute path; set one "
-                + "of them, or give the path of the store")
+            "cannot find the data folder of \(application): neither XDG_DATA_HOME nor HOME is set to an absolute path; set one "
+                + "of them, or pass the path of the store")
     }
 
     private static func variable(_ name: String) -> String? {
@@ -59,7 +59,7 @@ enum DataFolder {
             if access(folder, F_OK) == 0 { continue }
             throw CoreError(
                 .storeIO, code: .persistentStoreOpen,
-                "the folder \(folder) for \(path) cannot be made: \(String(cString: strerror(reason)))", file: path)
+                "cannot create the folder \(folder) for \(path): \(String(cString: strerror(reason)))", file: path)
         }
     }
 
@@ -83,8 +83,8 @@ enum DataFolder {
         }
         throw CoreError(
             .model, code: .migrationMissingSourceModel,
-            "there is no model \(name) (\(endings.joined(separator: ", "))) in \(places.joined(separator: ", ")); give the model, or "
-                + "name its folder in CORESTONE_MODEL_PATH", value: .string(name))
+            "there is no model \(name) (\(endings.joined(separator: ", "))) in \(places.joined(separator: ", ")); pass the model, or "
+                + "add its folder to CORESTONE_MODEL_PATH", value: .string(name))
     }
 
     private static func searchFolders(_ application: String) -> [String] {

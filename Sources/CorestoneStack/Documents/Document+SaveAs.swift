@@ -55,8 +55,8 @@ extension Document {
         if others.isEmpty { return }
         throw CoreError(
             .unsavedChanges, code: .persistentStoreSave,
-            "the document is not saved to \(path), since every object gets a new ID there, and other contexts have changes that were "
-                + "not saved; save these contexts first, or roll them back", children: others.map(\.error), file: path)
+            "cannot save the document to \(path) as another type while other contexts have unsaved changes; save them or "
+                + "roll them back first", children: others.map(\.error), file: path)
     }
 
     private func requireOther(_ place: StorePlace) throws {
@@ -64,13 +64,13 @@ extension Document {
         if place.path == own.path || place.state != .missing && place.number == own.number {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
-                "\(place.given) is where the document is; save it there", file: place.given)
+                "\(place.given) is the document's own file; call save instead", file: place.given)
         }
         var facts = stat()
         if place.state == .missing, lstat(place.absolute, &facts) == 0 {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
-                "\(place.given) is a symbolic link that leads nowhere; choose another path, or remove it first",
+                "\(place.given) is a symbolic link to a missing file; choose another path, or remove the link first",
                 file: place.given)
         }
     }
@@ -79,7 +79,7 @@ extension Document {
         guard replaces else {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
-                "there is something at \(place.given) already; choose another path, or have it replaced",
+                "\(place.given) already exists; choose another path, or allow its replacement",
                 file: place.given)
         }
         guard place.state == .present else { return }
@@ -90,8 +90,8 @@ extension Document {
             // What cannot be read as a store may be anything.
             throw CoreError(
                 error.status == .storeCorrupt ? .notAStore : error.status, code: .persistentStoreOperation,
-                "\(place.given) is not replaced, since it is no store of type \(type.rawValue): \(error.message); choose another path, or "
-                    + "remove what is there first", children: [error], file: place.given)
+                "cannot replace \(place.given), which is not a store of type \(type.rawValue): \(error.message). Choose another "
+                    + "path, or remove the file first", children: [error], file: place.given)
         }
     }
 

@@ -100,7 +100,9 @@ public final class Document: @unchecked Sendable {
         var options = options
         options.mustExist = true
         let coordinator = try Coordinator.open(path, model: model, options: options)
-        guard let store = coordinator.stores.first else { throw CoreError(.internal, "the store was not kept") }
+        guard let store = coordinator.stores.first else {
+            throw CoreError(.internal, "the coordinator does not have the store that it opened")
+        }
         return try Document(coordinator, store, options, refuge: nil, queue)
     }
 
@@ -132,8 +134,8 @@ public final class Document: @unchecked Sendable {
         guard let refuge = values.withLock(\.refuge) else { return }
         if values.withLock({ $0.flags.contains(.edited) }), !platform_is_forked() {
             DebugLog.write(
-                "CoreData: warning: a document without a place ended, and all that it held is lost; save it to a path (save as) before "
-                    + "the last reference to it goes, or close it with the policy to discard")
+                "CoreData: warning: an untitled document was released, and its content is lost; save it with save as, or close it "
+                    + "with the discard policy, before releasing it")
         }
         DocumentRefuge.remove(refuge)
     }
@@ -142,7 +144,7 @@ public final class Document: @unchecked Sendable {
         if type == .inMemory {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreInvalidType,
-                "a document is a file, and a store of type InMemory is none; use SQLite, XML or Binary")
+                "a document needs a file, but a store of type InMemory does not have one; use SQLite, XML or Binary")
         }
     }
 
@@ -240,7 +242,7 @@ public final class Document: @unchecked Sendable {
         guard context.queueType != .caller || changes == 0 && idleSeconds == 0 else {
             throw CoreError(
                 .invalidArgument,
-                "a document whose context is confined to a thread cannot be saved by itself; make it with a private queue, or the main one"
+                "cannot autosave a document whose context is confined to a thread; create it with a private or the main queue"
             )
         }
         values.withLock { ($0.autosaveChanges, $0.autosaveIdle) = (max(changes, 0), max(idleSeconds, 0)) }
@@ -309,7 +311,7 @@ public final class Document: @unchecked Sendable {
             guard path != nil else {
                 throw CoreError(
                     .invalidArgument, code: .persistentStoreSave,
-                    "the document has no place yet; save it to a path that you choose (save as)")
+                    "the document is untitled; call save as with a path")
             }
             try saveHere(context)
         }
@@ -323,8 +325,8 @@ public final class Document: @unchecked Sendable {
         if now == known { return }
         throw CoreError(
             .storeIO, code: .persistentStoreSave,
-            "\(store.path) \(now == nil || now == "[]" ? "is no longer there: somebody removed it" : "is another file by now: somebody has put one in its place"); "
-                + "save the document to another path (save as), or have it read what is there (revert), which loses its changes",
+            "\(store.path) \(now == nil || now == "[]" ? "no longer exists" : "was replaced by another file"); "
+                + "save the document to another path with save as, or revert it to discard its changes",
             file: store.path)
     }
 
@@ -367,7 +369,7 @@ public final class Document: @unchecked Sendable {
         if !unreachable.isEmpty {
             throw CoreError(
                 .unsavedChanges, code: .persistentStoreOperation,
-                "the document is not reverted, since children of its context have changes that only other threads can throw away; roll "
+                "cannot revert the document, because child contexts have changes that only their own threads can discard; roll "
                     + "them back there first", children: unreachable.map(\.error), file: path)
         }
         try context.use { context in
@@ -388,7 +390,7 @@ public final class Document: @unchecked Sendable {
         guard place.state != .missing else {
             throw CoreError(
                 .storeIO, code: .persistentStoreOpen,
-                "\(former.path) is no longer there: somebody removed it; put it back, or save the document to another path (save as)",
+                "\(former.path) no longer exists; restore it, or save the document to another path with save as",
                 file: former.path)
         }
         let isSameFile = Document.content(of: former) == known
@@ -442,7 +444,7 @@ public final class Document: @unchecked Sendable {
     public func close(_ unsaved: Container.Unsaved = .refuse) throws {
         if values.withLock({ $0.flags.contains(.closed) }) { return }
         let isFirst = try coordinator.closeDown(
-            waits: unsaved != .discard, called: "the document \(path ?? "without a place")"
+            waits: unsaved != .discard, called: path.map { "the document \($0)" } ?? "the untitled document"
         ) {
             // Children have to come down before this one is asked.
             if unsaved == .save, hasChangesElsewhere { try coordinator.saveContexts() }
@@ -469,12 +471,13 @@ public final class Document: @unchecked Sendable {
     /// Why the document stays open.
     private var refusal: CoreError {
         let held = unsavedChanges
+        let name = path.map { "the document \($0)" } ?? "the untitled document"
         return CoreError(
             .unsavedChanges, code: .persistentStoreSave,
-            "the document \(path ?? "without a place") stays open, since "
-                + (held.isEmpty ? "it was saved to no place yet" : held.map(\.error.message).joined(separator: "; "))
+            "\(name) stays open, because "
+                + (held.isEmpty ? "it was never saved" : held.map(\.error.message).joined(separator: ", and "))
                 + (path == nil
-                    ? "; save it to a path (save as)" : "; call save() to keep them or revert() to drop them")
+                    ? "; save it with save as" : "; call save() to keep them or revert() to discard them")
                 + ", or close with the policy to discard them",
             children: held.map(\.error) + (lastError.map { [$0] } ?? []), file: path)
     }

@@ -11,7 +11,7 @@ enum DocumentRefuge {
         guard mkdir(path, 0o700) == 0 else {
             throw CoreError(
                 .storeIO, code: .persistentStoreOpen,
-                "the folder \(path) for a document without a place cannot be made: \(String(cString: strerror(errno)))",
+                "cannot create the folder \(path) for an untitled document: \(String(cString: strerror(errno)))",
                 file: path)
         }
         return path

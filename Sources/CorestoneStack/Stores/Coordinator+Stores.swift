@@ -56,12 +56,12 @@ extension Coordinator {
         if kind.isHosted, store.type == type, store.path == path {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
-                "\(path) is the store that is to be migrated; choose another path", file: path)
+                "cannot migrate \(path) to itself; choose another path", file: path)
         }
         if let place, try place.path == StoreTypes.place(of: store)?.path {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
-                "\(path) is the store that is to be migrated; choose another path", file: path)
+                "cannot migrate \(path) to itself; choose another path", file: path)
         }
         var options = options
         options.configuration = store.configuration
@@ -115,8 +115,8 @@ extension Coordinator {
             if !kind.hasFile { return false }
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
-                "\(path) is no file that could be destroyed: a store of that path lies in memory, and ends when it is removed from its "
-                    + "coordinator", file: path)
+                "\(path) is an in-memory store without files to destroy; remove it from its coordinator instead",
+                file: path)
         }
         return try kind.destroy(path, options: options) { try removeStores(at: place) }
     }
@@ -145,14 +145,14 @@ extension Coordinator {
         guard let place = try StoreTypes.place(path, kind), try StoreTypes.place(source, kind) != nil else {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
-                "a store in memory has no file to put in the place of \(path), or to replace by \(source); migrate it",
+                "cannot replace \(path) with \(source), because an in-memory store has no file; migrate the store instead",
                 file: path)
         }
         if let there = try StoreType(ofStoreAt: path), there != kind.type {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
-                "\(path) is a store of type \(there.rawValue), and \(source) is to be one of type \(kind.type.rawValue); destroy the one that is "
-                    + "there first, or choose another path", file: path)
+                "cannot replace \(path), a store of type \(there.rawValue), with \(source), a store of type \(kind.type.rawValue); "
+                    + "destroy \(path) first, or choose another path", file: path)
         }
         try kind.replace(path, byStoreAt: source, options: options) { try removeStores(at: place) }
     }
@@ -201,7 +201,7 @@ extension Coordinator {
         guard let model else {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOpen,
-                "\(path) is a store of type \(type.rawValue), which carries no model; give the model that it was written with",
+                "\(path) is a store of type \(type.rawValue), which does not contain its model; pass the model it was written with",
                 file: path)
         }
         var options = options

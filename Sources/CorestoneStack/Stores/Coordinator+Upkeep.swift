@@ -27,13 +27,14 @@ extension Coordinator {
         if let other = self.store(at: path) {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
-                "\(path) is \(other === store ? "the store that is to be copied" : "a store that the coordinator has open"); choose "
-                    + "another path", file: path)
+                "cannot copy \(store.path) to \(path), which is \(other === store ? "the same store" : "open in this coordinator"); "
+                    + "choose another path", file: path)
         }
         if path == StorePlace.nowhere {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
-                "\(path) keeps nothing; choose the path of a file for the copy of \(store.path)", file: path)
+                "cannot copy \(store.path) to \(path), which does not store data; choose the path of a file", file: path
+            )
         }
         if let backing = store.backing as? any SQLiteUpkeep {
             return try store.use {
@@ -44,15 +45,15 @@ extension Coordinator {
             throw CoreError(
                 .unsupported, code: .persistentStoreOperation,
                 store.type == .inMemory
-                    ? "\(store.path) lies in memory alone, so there is no file to be copied to \(path); migrate it to another store"
-                    : "\(store.path) is of the host's type \(store.type.rawValue), and what makes a copy of it only the host knows; "
+                    ? "\(store.path) is an in-memory store without a file to copy to \(path); migrate it to another store"
+                    : "\(store.path) is a custom store of type \(store.type.rawValue), which the library cannot copy; "
                         + "migrate it to another store",
                 file: store.path)
         }
         if let there = try? StoreMetadata(ofStoreAt: path), there.uuid.description != store.identifier {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
-                "\(path) is another store than \(store.path) and stays as it is; choose a path where nothing is",
+                "\(path) is not a copy of \(store.path) and is not overwritten; choose an unused path",
                 file: path)
         }
         try performAndWait {
@@ -69,7 +70,7 @@ extension Coordinator {
     ///   `.unsupported` for a store of another type, `.invalidArgument` for one that is not open here.
     @discardableResult
     public func checkpoint(_ store: Store, _ mode: CheckpointMode = .passive) throws -> CheckpointResult? {
-        let backing = try sqlite(store, "a checkpoint")
+        let backing = try sqlite(store, "checkpoints")
         return try performAndWait { try store.use { try failingBeyondFileSize { try backing.checkpoint(mode) } } }
     }
 
@@ -96,7 +97,7 @@ extension Coordinator {
         if let backing = store.backing as? any SQLiteUpkeep { return backing }
         throw CoreError(
             .unsupported, code: .persistentStoreOperation,
-            "\(store.path) is a store of type \(store.type.rawValue), for which there is no such thing as \(what); use a SQLite store",
+            "\(store.path) is a store of type \(store.type.rawValue), which does not support \(what); use an SQLite store",
             file: store.path)
     }
 }

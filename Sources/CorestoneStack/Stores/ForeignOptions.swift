@@ -8,24 +8,24 @@ enum ForeignOptions {
     private static let reasons: [(prefix: String, why: String)] = [
         (
             "NSPersistentStoreUbiquitous",
-            "iCloud's ubiquity, which Apple ended, does not exist here: nothing is synchronised"
+            "stores are not synchronised with iCloud"
         ),
         (
             "NSPersistentStoreRemoveUbiquitousMetadata",
-            "iCloud's ubiquity, which Apple ended, does not exist here: there is no such metadata"
+            "stores do not have iCloud metadata"
         ),
         (
             "NSPersistentStoreRebuildFromUbiquitousContent",
-            "iCloud's ubiquity, which Apple ended, does not exist here: there is no content to rebuild from"
+            "stores do not have iCloud content to rebuild from"
         ),
         (
             "NSPersistentStoreFileProtection",
-            "files are protected by their permissions, which the file mode of a new store says, and by an encrypted disk"
+            "files are protected by their permissions; set file_mode for a new store"
         ),
-        ("NSExternalRecord", "external records, Spotlight's copies of objects, are not written"),
-        ("NSBinaryStore", "binary stores hold values, never objects of classes that a file names"),
-        ("NSValidateXMLStore", "the structure of an XML store is always checked, and its document type never read"),
-        ("NSCoreDataCoreSpotlight", "there is no Spotlight that objects could be indexed for"),
+        ("NSExternalRecord", "external records for Spotlight are not written"),
+        ("NSBinaryStore", "binary stores contain plain values, not archived objects"),
+        ("NSValidateXMLStore", "the structure of an XML store is always validated, without its document type"),
+        ("NSCoreDataCoreSpotlight", "objects are not indexed for Spotlight"),
     ]
 
     private static let known = [
@@ -56,15 +56,15 @@ enum ForeignOptions {
     static func warnings(_ names: [String], path: String) throws -> [String] {
         try names.map { name in
             if known.contains(name), let reason = reasons.first(where: { name.hasPrefix($0.prefix) }) {
-                return "\(path) was opened with \(name), which does nothing: \(reason.why)"
+                return "\(path) was opened with \(name), which has no effect: \(reason.why)"
             }
             let remedy =
-                own[name].map { "here it is called \($0)" }
+                own[name].map { "use \($0) instead" }
                 ?? nearestName(to: name, among: known + own.keys.sorted()).map { "did you mean \($0)?" }
-                ?? "of Apple's options \(known.joined(separator: ", ")) are taken, and do nothing"
+                ?? "leave it out. The accepted options are \(known.joined(separator: ", "))"
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOpen,
-                "\(path) cannot be opened with the foreign option \(name): \(remedy)", key: name, file: path)
+                "\(path) cannot be opened with the foreign option \(name); \(remedy)", key: name, file: path)
         }
     }
 }
@@ -75,31 +75,31 @@ extension StoreTypes {
         if let name = options.hostOptions.keys.min(), try !kind(of: type).isHosted {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOpen,
-                "\(path) is to be a store of type \(type.rawValue), which takes no options of a host's, and \(name) is one; add it as a "
-                    + "store of a type that you registered, or leave the option out", key: name, file: path)
+                "\(path) cannot be opened with the custom option \(name), which a store of type \(type.rawValue) does not take; "
+                    + "leave it out, or open a store of a registered type", key: name, file: path)
         }
         var warnings = try ForeignOptions.warnings(options.foreignOptions, path: path)
         if type != .sqlite {
             let unused = [
                 (!options.pragmas.isEmpty, "pragmas"), (options.analyzes, "analyzing"), (options.vacuums, "vacuuming"),
-                (options.keepsHistory, "a history"),
+                (options.keepsHistory, "history"),
             ].filter(\.0).map(\.1)
             if !unused.isEmpty {
                 warnings.append(
-                    "\(path) was opened with options for \(unused.joined(separator: ", ")), which a store of type "
-                        + "\(type.rawValue) does not have; use a SQLite store")
+                    "\(path) was opened with options for \(unused.joined(separator: ", ")), which have no effect on a store of type "
+                        + "\(type.rawValue); use an SQLite store")
             }
             if try options.fileMode != nil && !kind(of: type).hasFile {
                 warnings.append(
-                    "\(path) was opened with permissions for its file, and a store of type \(type.rawValue) has none of its own; use a "
-                        + "SQLite, XML or Binary store")
+                    "\(path) was opened with a file mode, but a store of type \(type.rawValue) does not have a file; use an SQLite, "
+                        + "XML or Binary store")
             }
         }
         if type == .xml || type == .binary, !options.isReadOnly, let place = try? StorePlace(path), place.hasOtherNames
         {
             warnings.append(
-                "the file of \(path) has another name besides (a hard link), and a save puts a new file in its place: by the other "
-                    + "name nobody will see what is saved; use a symbolic link")
+                "\(path) has another hard link, which does not see saved changes, because a save replaces the file; use a "
+                    + "symbolic link instead")
         }
         if DebugLog.sqlDetail != .nothing {
             for warning in warnings { DebugLog.write("CoreData: warning: \(warning)") }

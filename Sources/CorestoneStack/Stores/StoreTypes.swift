@@ -36,7 +36,7 @@ public enum StoreTypes {
         guard !name.isEmpty, !name.utf8.contains(0) else {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreInvalidType,
-                "the name of a store type is empty or holds a NUL; give it one that stores can be added by",
+                "the name of a store type must not be empty or contain a NUL character",
                 value: .string(name))
         }
         try registered.withLock { kinds in
@@ -44,8 +44,8 @@ public enum StoreTypes {
             if let taken {
                 throw CoreError(
                     .invalidArgument, code: .persistentStoreInvalidType,
-                    "there is a store type \"\(taken.type.rawValue)\" already; choose another name than \"\(name)\""
-                        + (taken.isHosted ? ", or unregister that one" : ""), value: .string(name))
+                    "the store type \"\(taken.type.rawValue)\" already exists; choose another name than \"\(name)\""
+                        + (taken.isHosted ? ", or unregister the existing type" : ""), value: .string(name))
             }
             kinds.append(kind)
         }
@@ -62,7 +62,7 @@ public enum StoreTypes {
         if builtIn.contains(where: { $0.type.rawValue.lowercased() == wanted }) {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreInvalidType,
-                "\"\(name)\" is a store type of the library's, which is always there", value: .string(name))
+                "\"\(name)\" is a built-in store type and cannot be unregistered", value: .string(name))
         }
         // What a host hung on it may end, and is told so outside of the lock.
         let gone: (any StoreKind)? = registered.withLock { kinds in
@@ -101,7 +101,7 @@ public enum StoreTypes {
         let known = names.map { "\"\($0)\"" }
         return CoreError(
             .invalidArgument, code: .persistentStoreInvalidType,
-            "\"\(name)\" is no store type; \(known.dropLast().joined(separator: ", ")) and \(known.last ?? "") are",
+            "\"\(name)\" is not a store type; use \(known.dropLast().joined(separator: ", ")) or \(known.last ?? "")",
             value: .string(name))
     }
 }

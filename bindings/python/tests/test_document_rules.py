@@ -374,7 +374,7 @@ def test_closing_counts_by_entity(items: Model, tmp_path: Path) -> None:
         document.close()
     (detail,) = caught.value.details
     assert "3 Item inserted, 1 Mark inserted" in detail.message
-    with pytest.raises(InvalidArgumentError, match="place"):
+    with pytest.raises(InvalidArgumentError, match="untitled"):
         document.close("save")
     assert document.state == UNTITLED | EDITED
     document.save_as(tmp_path / "one")
@@ -399,10 +399,10 @@ def test_a_document_that_is_let_go_of_is_told_of(items: Model, tmp_path: Path) -
         del document
         gc.collect()
     # Contexts of other tests may end meanwhile.
-    told = [line for line in lines if "a document without a place" in line]
+    told = [line for line in lines if "an untitled document" in line]
     assert told == [
-        "CoreData: warning: a document without a place ended, and all that it held is lost; save it to a path (save "
-        "as) before the last reference to it goes, or close it with the policy to discard"
+        "CoreData: warning: an untitled document was released, and its content is lost; save it with save as, or close "
+        "it with the discard policy, before releasing it"
     ]
     assert not place.exists()
 

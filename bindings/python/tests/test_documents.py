@@ -69,9 +69,9 @@ def test_from_nothing_to_a_file(items: Model, tmp_path: Path, type: str) -> None
     assert document.has_unsaved_changes
     refuge = Path(document.store.path).parent
     assert refuge.is_dir()
-    with pytest.raises(InvalidArgumentError, match="place"):
+    with pytest.raises(InvalidArgumentError, match="untitled"):
         document.save()
-    with pytest.raises(UnsavedChangesError, match="without a place"):
+    with pytest.raises(UnsavedChangesError, match="untitled"):
         document.close()
     document.save_as(tmp_path / "one")
     assert not refuge.exists()
@@ -231,7 +231,7 @@ def test_what_is_no_store_is_not_replaced(items: Model, tmp_path: Path, type: st
     document = Document(items, type=type)
     add(document, "a")
     for path in (thesis, tmp_path / "link"):
-        with pytest.raises(NotAStoreError, match="remove what is there first"):
+        with pytest.raises(NotAStoreError, match="remove the file first"):
             document.save_as(path, type=wanted, replace=True)
         assert thesis.read_text() == "my thesis\n" * 10
     assert document.state == DocumentState.UNTITLED | DocumentState.EDITED
@@ -262,7 +262,7 @@ def test_a_file_that_was_replaced_or_removed(items: Model, tmp_path: Path, type:
     assert at(own, items) == ["c", "theirs"]
     own.unlink()
     add(document, "d")
-    with pytest.raises(StoreError, match=r"no longer there.*save as"):
+    with pytest.raises(StoreError, match=r"no longer exists.*save as"):
         document.save()
     document.save_as(tmp_path / "other")
     assert at(tmp_path / "other", items) == ["c", "d", "theirs"]

@@ -208,7 +208,7 @@ def test_what_cannot_be_opened_is_closed(given: Any, closes: bool) -> None:
 
 
 def test_a_backup_is_for_the_host(tmp_path: Path) -> None:
-    with open_mem() as container, pytest.raises(UnsupportedError, match=r"of the host's type Mem.*migrate"):
+    with open_mem() as container, pytest.raises(UnsupportedError, match=r"custom store of type Mem.*migrate"):
         container.coordinator.backup(container.store, tmp_path / "copy")
 
 

@@ -129,7 +129,7 @@ def test_what_cannot_be_opened(tmp_path: Path) -> None:
     with pytest.raises(StoreError):
         corestone.open(tmp_path / "missing.sqlite")
     (tmp_path / "store.xml").write_text('<?xml version="1.0"?><database></database>')
-    with pytest.raises(InvalidArgumentError, match="type XML, which carries no model"):
+    with pytest.raises(InvalidArgumentError, match="type XML, which does not contain its model"):
         corestone.open(tmp_path / "store.xml")
     assert [file.name for file in tmp_path.iterdir()] == ["store.xml"]
 

@@ -643,10 +643,10 @@ def test_a_link_means_what_it_leads_to(notes: Model, tmp_path: Path, type: str) 
     with Coordinator(notes) as coordinator:
         store = coordinator.add_store(path)
         acts: list[tuple[Callable[[], Any], str]] = [
-            (lambda: coordinator.backup(store, link), "is the store that is to be copied"),
-            (lambda: coordinator.replace_store(link, path), "is the store that is to be copied"),
-            (lambda: coordinator.replace_store(path, link), "is the store that is to be copied"),
-            (lambda: coordinator.migrate_store(store, link, type=type), "is the store that is to be migrated"),
+            (lambda: coordinator.backup(store, link), "choose another path"),
+            (lambda: coordinator.replace_store(link, path), "choose another path"),
+            (lambda: coordinator.replace_store(path, link), "choose another path"),
+            (lambda: coordinator.migrate_store(store, link, type=type), "to itself; choose another path"),
         ]
         for act, words in acts:
             with pytest.raises(InvalidArgumentError, match=words) as caught:

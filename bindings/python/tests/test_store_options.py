@@ -138,7 +138,7 @@ def test_foreign_options(model: Model, path: Path) -> None:
     with Container(model, path, foreign_options=[name]) as container:
         (warning,) = container.store.warnings
     assert name in warning
-    assert "nothing is synchronised" in warning
+    assert "not synchronised with iCloud" in warning
     with pytest.raises(InvalidArgumentError, match="read_only"):
         Container(model, path, foreign_options=["NSReadOnlyPersistentStoreOption"])
 

@@ -89,7 +89,7 @@ def test_a_backup_leaves_other_stores_alone(photos: Model, tmp_path: Path) -> No
         backup = container.coordinator.backup
         with pytest.raises(InvalidArgumentError, match="another store"):
             backup(container.store, tmp_path / "b.sqlite")
-        with pytest.raises(InvalidArgumentError, match="that is to be copied"):
+        with pytest.raises(InvalidArgumentError, match="the same store"):
             backup(container.store, container.path)
         with pytest.raises(NotAStoreError):
             backup(container.store, tmp_path / "text")
