@@ -53,7 +53,9 @@ public final class MappingModel: @unchecked Sendable {
             var reader = try CompiledMappingReader(bytes)
             return try reader.read()
         }
-        guard XMLParser.mayRead(bytes) else { throw archiveError("this is no mapping model, neither XML nor compiled") }
+        guard XMLParser.mayRead(bytes) else {
+            throw archiveError("the data is not a mapping model, neither xcmapping.xml nor a compiled .cdm")
+        }
         return try XcodeMappingReader().read(bytes)
     }
 }

@@ -25,7 +25,9 @@ struct XcodeMappingBuilder {
 
     private static func model(_ record: Record, _ name: String) throws -> Model? {
         guard let text = record.attributes[name], !text.isEmpty else { return nil }
-        guard let bytes = decodeBase64(Array(text.utf8)) else { throw archiveError("\(name) is no base64") }
+        guard let bytes = decodeBase64(Array(text.utf8)) else {
+            throw archiveError("the attribute \"\(name)\" of the mapping model is not valid base64")
+        }
         return try Model(data: bytes)
     }
 
@@ -45,7 +47,7 @@ struct XcodeMappingBuilder {
     private func followed(_ record: Record, _ relationship: String) throws -> [Record] {
         try (record.references[relationship] ?? []).map { id in
             guard let found = records[id] else {
-                throw archiveError("the mapping model refers to the object \(id), which is not there")
+                throw archiveError("the mapping model refers to the object \"\(id)\", which does not exist")
             }
             return found
         }
@@ -60,7 +62,9 @@ struct XcodeMappingBuilder {
 
     private func expression(_ record: Record, _ name: String) throws -> (found: Expression?, isThere: Bool) {
         guard let text = text(record, name) else { return (nil, false) }
-        guard let bytes = decodeBase64(Array(text.utf8)) else { throw archiveError("\(name) is no base64") }
+        guard let bytes = decodeBase64(Array(text.utf8)) else {
+            throw archiveError("the attribute \"\(name)\" of the mapping model is not valid base64")
+        }
         let archive = try KeyedArchiveReader(bytes)
         return (try ArchivedPredicates.readableExpression(archive.root, in: archive), true)
     }

@@ -28,7 +28,7 @@ final class XcodeMappingReader: XMLHandler {
     func read(_ bytes: [UInt8]) throws -> MappingModelParts {
         try parser.parse(bytes)
         let models = order.compactMap { records[$0] }.filter { $0.kind == "XDDEVMAPPINGMODEL" }
-        guard let model = models.first else { throw parser.corrupt("no mapping model in it") }
+        guard let model = models.first else { throw parser.corrupt("no XDDEVMAPPINGMODEL object was found") }
         var builder = try XcodeMappingBuilder(model, records)
         return try builder.build()
     }
@@ -37,7 +37,7 @@ final class XcodeMappingReader: XMLHandler {
 
     func start(_ name: String, _ attributes: XMLAttributes) throws {
         guard hasDatabase else {
-            guard name == "database" else { throw parser.corrupt("<\(name)> where a <database> belongs") }
+            guard name == "database" else { throw parser.corrupt("expected <database>, found <\(name)>") }
             hasDatabase = true
             return
         }
@@ -45,10 +45,10 @@ final class XcodeMappingReader: XMLHandler {
         switch name {
         case "object":
             guard open == nil, let id = values["id"], let kind = values["type"], records[id] == nil else {
-                throw parser.corrupt("an <object> without an id of its own")
+                throw parser.corrupt("an <object> is nested, lacks an id or a type, or repeats an id")
             }
             guard records.count < XcodeMappingReader.maximumCount else {
-                throw parser.corrupt("more than \(XcodeMappingReader.maximumCount) objects")
+                throw parser.corrupt("it exceeds the limit of \(XcodeMappingReader.maximumCount) objects")
             }
             open = (id, Record(kind: kind))
         case "attribute":

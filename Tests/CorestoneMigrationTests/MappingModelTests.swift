@@ -41,7 +41,7 @@ final class MappingModelTests: XCTestCase {
 
     func testDamageIsNamed() throws {
         for (objects, words) in [
-            ("", "no mapping model"), ("<object id='a' type='b'/><object id='a' type='b'/>", "id of its own"),
+            ("", "no XDDEVMAPPINGMODEL"), ("<object id='a' type='b'/><object id='a' type='b'/>", "repeats an id"),
             (
                 "<object type='XDDEVMAPPINGMODEL' id='z1'><relationship name='entitymappings' idrefs='z7'/></object>",
                 "z7"
@@ -137,7 +137,10 @@ final class MappingModelTests: XCTestCase {
         XCTAssertTrue(found.attributeMappings.allSatisfy { $0.valueExpression == nil })
         XCTAssertThrowsError(
             try mapping(["sourcename": "A"], "<attribute name='valueexpressiondata'>!</attribute>")
-        ) { XCTAssertTrue((($0 as? CoreError)?.message ?? "").contains("valueexpressiondata is no base64")) }
+        ) {
+            let message = ($0 as? CoreError)?.message ?? ""
+            XCTAssertTrue(message.contains("\"valueexpressiondata\" of the mapping model is not valid base64"), message)
+        }
     }
 
     func testTheSummaryHasWhatIsThere() throws {
@@ -320,10 +323,13 @@ final class MappingModelTests: XCTestCase {
 
     func testWhatIsNoMappingModel() {
         for (bytes, words) in [
-            (Array("text".utf8), "this is no mapping model, neither XML nor compiled"),
-            ([], "neither XML nor compiled"),
-            (archive([.dictionary(["$class": .uid(2)]), kind("NSArray")]), "the keyed archive holds no mapping model"),
-            (Array("<data/>".utf8), "<data> where a <database> belongs"),
+            (Array("text".utf8), "the data is not a mapping model, neither xcmapping.xml nor a compiled .cdm"),
+            ([], "neither xcmapping.xml nor a compiled .cdm"),
+            (
+                archive([.dictionary(["$class": .uid(2)]), kind("NSArray")]),
+                "the keyed archive does not contain a mapping model"
+            ),
+            (Array("<data/>".utf8), "expected <database>, found <data>"),
         ] as [([UInt8], String)] {
             XCTAssertThrowsError(try MappingModel(data: bytes)) {
                 XCTAssertEqual(($0 as? CoreError)?.status, .storeCorrupt)
