@@ -99,7 +99,7 @@ static void details_add_to_each_other(void) {
     lines.text[0] = 0;
     OK(cst_log_set_sql_detail(4, E));
     run(&c);
-    CHECK_CONTAINS("CoreData: details: rows looked at one by one ", text(lines.text));
+    CHECK_CONTAINS(" rows scanned, ", text(lines.text));
 
     lines.text[0] = 0;
     OK(cst_log_set_sql_detail(0, E));

@@ -64,7 +64,7 @@ final class CheckTests: StoreTestCase {
     func testModelThatDoesNotFit() throws {
         let losses: [(sql: String, entity: String, key: String?, name: String)] = [
             ("ALTER TABLE ZANIMAL DROP COLUMN ZWEIGHT", "Animal", "weight", "ZWEIGHT"),
-            ("DELETE FROM Z_PRIMARYKEY", "Animal", nil, "does not know Animal, Bird"),
+            ("DELETE FROM Z_PRIMARYKEY", "Animal", nil, "does not have Animal, Bird"),
             (
                 "ALTER TABLE ZTAG RENAME TO T; CREATE VIEW ZTAG AS SELECT * FROM T", "Tag", nil,
                 "no table ZTAG for Tag"
@@ -82,7 +82,8 @@ final class CheckTests: StoreTestCase {
             XCTAssertEqual(problem.key, loss.key, loss.sql)
             XCTAssert(problem.message.contains(loss.name), problem.message)
             XCTAssert(problem.message.contains("inferred from the tables"), problem.message)
-            XCTAssertEqual(shown.split(separator: ";").first, problem.message.split(separator: ";").first)
+            XCTAssertEqual(
+                shown.components(separatedBy: ". ").first, problem.message.components(separatedBy: ". ").first)
         }
     }
 
@@ -91,7 +92,7 @@ final class CheckTests: StoreTestCase {
         _ = try shell("a.sqlite", "UPDATE Z_MODELCACHE SET Z_CONTENT = x'ffffffffffff'")
         let report = try report()
         XCTAssertEqual(report.problems.map(\.kind), [.metadata])
-        XCTAssertEqual(report.problems.first?.message.contains("cannot be read"), true)
+        XCTAssertEqual(report.problems.first?.message.contains("cannot read the model"), true)
         XCTAssertEqual(report.problems.first?.message.contains("inferred from the tables"), true)
         // A store that carries none is judged by what is there.
         _ = try shell("a.sqlite", "DELETE FROM Z_MODELCACHE")
@@ -140,7 +141,7 @@ final class CheckTests: StoreTestCase {
         }
         _ = try make()
         try replaceTags(tables[0], "INSERT INTO ZTAG (Z_PK, Z_ENT, Z_OPT) VALUES ('abc', 3, 1), (NULL, 3, 1)")
-        XCTAssertEqual(try report().problems.filter { $0.message.contains("which is none") }.count, 5)
+        XCTAssertEqual(try report().problems.filter { $0.message.contains("keys are integers from 1") }.count, 5)
         let texts = try objects(of: "Tag")
         XCTAssertEqual(texts.uris.count, texts.count)
         _ = try make()
@@ -233,7 +234,7 @@ final class CheckTests: StoreTestCase {
         ]
         for (key, value, shown, type) in cases {
             let found = try findings("UPDATE ZEVERYTHING SET Z\(key.uppercased()) = \(value)", prefix)
-            let expected = shown.map { "Everything/p1 has the \($0) as \(key), which is no \(type)" }
+            let expected = shown.map { "Everything.\(key) of Everything/p1 is the \($0), but its type is \(type)" }
             XCTAssertEqual(found.map(\.message), expected.map { [$0] } ?? [], "\(key) = \(value)")
             XCTAssertEqual(found.map(\.kind), expected == nil ? [] : [.row])
             XCTAssertEqual(found.map(\.key), expected == nil ? [] : [key])
@@ -243,51 +244,54 @@ final class CheckTests: StoreTestCase {
     func testRowsReferencesAndPairs() throws {
         let prefix = try makeWhole()
         let cases: [(sql: String, kind: StoreProblem.Kind, key: String?, message: String)] = [
-            ("UPDATE ZCAGE SET Z_OPT = 0", .row, nil, "Cage/p1 has the version (Z_OPT) 0; 1 is the first"),
-            ("UPDATE ZCAGE SET Z_OPT = NULL", .row, nil, "Cage/p1 has the version (Z_OPT) none; 1 is the first"),
+            ("UPDATE ZCAGE SET Z_OPT = 0", .row, nil, "Cage/p1 has the version 0 (Z_OPT), but the first version is 1"),
+            (
+                "UPDATE ZCAGE SET Z_OPT = NULL", .row, nil,
+                "Cage/p1 has the version none (Z_OPT), but the first version is 1"
+            ),
             (
                 "UPDATE ZCAGE SET Z_ENT = NULL", .row, nil,
-                "ZCAGE has a row 1 of entity number none, which is none of its entities"
+                "row 1 of ZCAGE has entity number none, which does not belong to the table"
             ),
             (
                 "UPDATE ZCAGE SET Z_ENT = 1", .row, nil,
-                "ZCAGE has a row 1 of entity number 1, which is none of its entities"
+                "row 1 of ZCAGE has entity number 1, which does not belong to the table"
             ),
             (
                 "UPDATE ZKEEPER SET ZFAVOURITE = 9", .reference, "favourite",
-                "Keeper/p1 leads by favourite to row 9 of ZANIMAL, which is not there"
+                "Keeper/p1 refers by favourite to row 9 of ZANIMAL, which does not exist"
             ),
             (
                 "UPDATE ZKEEPER SET Z1_FAVOURITE = 2", .reference, "favourite",
-                "Keeper/p1 says that favourite leads to entity number 2, but it is 1"
+                "Keeper/p1 stores entity number 2 for the target of favourite, but it is 1"
             ),
             (
                 "UPDATE ZKEEPER SET Z1_FAVOURITE = NULL", .reference, "favourite",
-                "Keeper/p1 says that favourite leads to entity number none, but it is 1"
+                "Keeper/p1 stores entity number none for the target of favourite, but it is 1"
             ),
             (
                 "UPDATE ZANIMAL SET Z5WATCHED = 7 WHERE Z_PK = 2", .reference, "watched",
-                "Animal/p2 leads by watched to row 7 of ZKEEPER, which is not there"
+                "Animal/p2 refers by watched to row 7 of ZKEEPER, which does not exist"
             ),
             (
                 "INSERT INTO Z_1CAGES (Z_1INHABITANTS, Z_3CAGES) VALUES (8, 1)", .pair, "cages",
-                "Z_1CAGES pairs row 8 of ZANIMAL, which is not there, with row 1"
+                "Z_1CAGES pairs row 1 with row 8 of ZANIMAL, which does not exist"
             ),
             (
                 "INSERT INTO Z_1CAGES (Z_1INHABITANTS, Z_3CAGES) VALUES (2, 8)", .pair, "cages",
-                "Z_1CAGES pairs row 8 of ZCAGE, which is not there, with row 2"
+                "Z_1CAGES pairs row 2 with row 8 of ZCAGE, which does not exist"
             ),
             (
                 "UPDATE Z_PRIMARYKEY SET Z_MAX = 2 WHERE Z_NAME = 'Animal'", .primaryKey, nil,
-                "ZANIMAL has a row 3, but Z_PRIMARYKEY says that 2 is the highest key given out (Z_MAX)"
+                "ZANIMAL has a row with the key 3, but the highest key in Z_PRIMARYKEY (Z_MAX) is 2"
             ),
             (
                 "UPDATE Z_PRIMARYKEY SET Z_SUPER = 3 WHERE Z_NAME = 'Bird'", .primaryKey, nil,
-                "Z_PRIMARYKEY says that Bird inherits from entity number 3, not 1"
+                "Z_PRIMARYKEY lists entity number 3 as the superentity of Bird, not 1"
             ),
             (
                 "UPDATE ZEVERYTHING SET ZLARGE = x'026E6F'", .externalData, "large",
-                "Everything/p1 keeps large in a file by no name of one"
+                "Everything.large of Everything/p1 has a damaged backing file name"
             ),
         ]
         for (sql, kind, key, message) in cases {
@@ -310,31 +314,31 @@ final class CheckTests: StoreTestCase {
         let cases: [(sql: String, message: String)] = [
             (
                 "UPDATE ACHANGE SET ZTRANSACTIONID = 9 WHERE Z_PK = 1",
-                "change 1 of the history belongs to transaction 9, which is not there"
+                "change 1 of the history belongs to transaction 9, which does not exist"
             ),
             (
                 "UPDATE ACHANGE SET ZENTITY = 77 WHERE Z_PK = 2",
-                "change 2 of the history concerns entity number 77, which the store does not have, or no object"
+                "change 2 of the history has an unknown entity number (77) or lacks a primary key"
             ),
             (
                 "UPDATE ACHANGE SET ZENTITYPK = NULL, ZENTITY = 3 WHERE Z_PK = 2",
-                "change 2 of the history concerns entity number 3, which the store does not have, or no object"
+                "change 2 of the history has an unknown entity number (3) or lacks a primary key"
             ),
             (
                 "UPDATE ACHANGE SET ZCHANGETYPE = 3 WHERE Z_PK = 1",
-                "change 1 of the history is of kind 3, which does not exist"
+                "change 1 of the history has the unknown kind 3"
             ),
             (
                 "UPDATE ACHANGE SET ZCHANGETYPE = 1 WHERE Z_PK = 1",
-                "change 1 of the history does not say which columns an update changed"
+                "change 1 of the history is an update without changed columns"
             ),
             (
                 "UPDATE ACHANGE SET ZCOLUMNS = x'01' WHERE Z_PK = 1",
-                "change 1 of the history names changed columns of no update"
+                "change 1 of the history lists changed columns but is not an update"
             ),
             (
                 "UPDATE ATRANSACTION SET ZAUTHORTS = 9",
-                "transaction 1 of the history refers to name 9 (ZAUTHORTS), which is not there"
+                "transaction 1 of the history refers to name 9 (ZAUTHORTS), which does not exist"
             ),
         ]
         for (sql, message) in cases {
@@ -348,7 +352,7 @@ final class CheckTests: StoreTestCase {
             let found = try findings("UPDATE Z_PRIMARYKEY SET Z_MAX = 0 WHERE Z_ENT = \(number)", prefix)
             XCTAssertEqual(
                 found.map(\.message),
-                ["\(table) has a row \(key), but Z_PRIMARYKEY says that 0 is the highest key given out (Z_MAX)"])
+                ["\(table) has a row with the key \(key), but the highest key in Z_PRIMARYKEY (Z_MAX) is 0"])
             XCTAssertEqual(found.map(\.kind), [.primaryKey])
         }
     }
@@ -363,7 +367,7 @@ final class CheckTests: StoreTestCase {
         XCTAssertEqual(try findings(inserted(20), prefix).count, 20)
         let more = try findings(inserted(23), prefix)
         XCTAssertEqual(more.count, 21)
-        XCTAssertEqual(more.last?.message, "3 more of the same in Everything.flag")
+        XCTAssertEqual(more.last?.message, "3 more of this kind in Everything.flag")
         XCTAssertEqual(more.last?.key, "flag")
     }
 }

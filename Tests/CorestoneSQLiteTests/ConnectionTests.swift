@@ -11,22 +11,22 @@ import XCTest
 final class ConnectionTests: StoreTestCase {
     func testWhatSQLiteSaysAsStatusAndCode() {
         let cases: [(Int32, Status, Int, String)] = [
-            (SQLITE_BUSY, .storeBusy, 134090, "another process holds its lock"),
+            (SQLITE_BUSY, .storeBusy, 134090, "another process holds the lock"),
             (SQLITE_LOCKED, .storeBusy, 134090, "raise the busy timeout"),
             (SQLITE_READONLY, .storeReadOnly, 134180, "make the file and its folder writable"),
             (SQLITE_PERM, .storeReadOnly, 134180, "open the store read-only"),
             (SQLITE_AUTH, .storeReadOnly, 134180, "open the store read-only"),
-            (SQLITE_CORRUPT, .storeCorrupt, 134180, "the file is damaged"),
-            (SQLITE_NOTADB, .notAStore, 134180, "the file is no SQLite database"),
+            (SQLITE_CORRUPT, .storeCorrupt, 134180, "restore the damaged file"),
+            (SQLITE_NOTADB, .notAStore, 134180, "pass the path of an SQLite database"),
             (SQLITE_FULL, .storeIO, 134180, "free some space"),
             (SQLITE_CANTOPEN, .storeIO, 134180, "check that the folder exists"),
-            (SQLITE_IOERR, .storeIO, 134180, "the disk or the file system failed"),
+            (SQLITE_IOERR, .storeIO, 134180, "check the disk and the file system"),
             (SQLITE_INTERRUPT, .cancelled, 134180, "cancelled by the host"),
-            (SQLITE_NOMEM, .noMemory, 134180, "free memory"),
-            (SQLITE_TOOBIG, .invalidArgument, 134180, "larger than SQLite takes"),
-            (SQLITE_CONSTRAINT, .conflict, 134180, "a constraint of the store refuses the row"),
-            (SQLITE_ERROR, .internal, 134180, "SQLite refused the statement"),
-            (SQLITE_MISUSE, .internal, 134180, "SQLite refused the statement"),
+            (SQLITE_NOMEM, .noMemory, 134180, "free some memory"),
+            (SQLITE_TOOBIG, .invalidArgument, 134180, "SQLite's limit of 1,000,000,000 bytes"),
+            (SQLITE_CONSTRAINT, .conflict, 134180, "change the values that violate the constraint"),
+            (SQLITE_ERROR, .internal, 134180, "run corestone check"),
+            (SQLITE_MISUSE, .internal, 134180, "run corestone check"),
         ]
         for (code, status, cocoa, words) in cases {
             // An extended code has the primary one in its low byte.
@@ -201,7 +201,7 @@ final class ConnectionTests: StoreTestCase {
         }
         XCTAssertEqual(file, path("f"))
         XCTAssertEqual(
-            reason, "it has 11 bytes, and the store's external_limit is 10; raise that if you trust the file")
+            reason, "it has 11 bytes, more than external_limit (10); raise external_limit if the file is trusted")
         try write(0)
         guard case .bytes(let none) = ExternalFile.read(path("f"), limits) else { return XCTFail("not read") }
         XCTAssertEqual(none.count, 0)
@@ -216,7 +216,7 @@ final class ConnectionTests: StoreTestCase {
             guard case .unreadable(_, let reason) = ExternalFile.read(path(other), limits) else {
                 return XCTFail("\(other) was read")
             }
-            XCTAssertEqual(reason, "it is no regular file")
+            XCTAssertEqual(reason, "it is not a regular file")
             XCTAssertFalse(ExternalFile.isThere(path(other)))
         }
         XCTAssertTrue(ExternalFile.isThere(path("f")))

@@ -94,7 +94,7 @@ final class ExplanationTests: XCTestCase {
         DebugLog.setSink(nil)
         for error in errors.withLock({ $0 }) {
             let told = try XCTUnwrap(error as? CoreError, "the read was not refused")
-            XCTAssertTrue(told.message.contains("the lines of the log"), told.message)
+            XCTAssertTrue(told.message.contains("the log callback used the store"), told.message)
         }
         XCTAssertEqual(errors.withLock { $0.count }, 3, "of the cursor's statement one line, of the fetch's two")
         XCTAssertEqual([try cursor.next().count, try cursor.next().count, try cursor.next().count], [3, 3, 1])

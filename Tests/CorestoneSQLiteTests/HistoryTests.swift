@@ -207,32 +207,31 @@ final class HistoryTests: StoreTestCase {
             } catch { return (error as? HistoryRefusal)?.reason }
         }
         let (changes, transactions) = (HistoryTests.changes, HistoryTests.transactions)
-        let halves = "one of the two tables of its history of changes is missing"
-        XCTAssertEqual(reason(changes, nil), halves)
-        XCTAssertEqual(reason(nil, transactions), halves)
+        XCTAssertEqual(reason(changes, nil), "its persistent history has no table ATRANSACTION")
+        XCTAssertEqual(reason(nil, transactions), "its persistent history has no table ACHANGE")
         XCTAssertEqual(
             reason(changes.union(["ZB", "ZA"]), transactions),
-            "its history of changes is of a newer design: ACHANGE has a column ZA")
+            "its persistent history has a newer format: ACHANGE has a column ZA")
         XCTAssertEqual(
             reason(changes, transactions.union(["ZOTHER"])),
-            "its history of changes is of a newer design: ATRANSACTION has a column ZOTHER")
+            "its persistent history has a newer format: ATRANSACTION has a column ZOTHER")
         XCTAssertEqual(
             reason(changes, transactions, HistoryTests.strings.union(["ZOTHER"])),
-            "its history of changes is of a newer design: ATRANSACTIONSTRING has a column ZOTHER")
+            "its persistent history has a newer format: ATRANSACTIONSTRING has a column ZOTHER")
         for (table, columns) in [("ACHANGE", changes), ("ATRANSACTION", transactions)] {
             for column in columns {
                 let rest = columns.subtracting([column])
                 XCTAssertEqual(
                     table == "ACHANGE" ? reason(rest, transactions) : reason(changes, rest),
-                    "its history of changes is of an unknown design: \(table) has no column \(column)")
+                    "its persistent history has an unknown format: \(table) has no column \(column)")
             }
         }
         XCTAssertEqual(
             reason(changes, transactions, ["Z_PK", "Z_ENT", "Z_OPT"]),
-            "its history of changes is of an unknown design: ATRANSACTIONSTRING has no column ZNAME")
+            "its persistent history has an unknown format: ATRANSACTIONSTRING has no column ZNAME")
         XCTAssertEqual(
             reason(changes.union(["ZTOMBSTONE1"]), transactions),
-            "the history of changes keeps preserved values in columns of an unknown design")
+            "its persistent history has an unknown format: the columns ZTOMBSTONE of ACHANGE have gaps")
     }
 
     func testPreservedAttributesComeByName() throws {
@@ -294,7 +293,7 @@ final class HistoryTests: StoreTestCase {
         XCTAssertEqual(error.file, path("a.sqlite"))
         XCTAssertEqual(
             error.message,
-            "the history of \(path("a.sqlite")) says that the keys of ATRANSACTION are used up: \(most + 1) was handed out; "
+            "the history of \(path("a.sqlite")) has no unused keys in ATRANSACTION: the highest key is \(most + 1); "
                 + "restore the store from a backup")
         XCTAssertEqual(try shell("a.sqlite", "SELECT count(*) FROM ZNOTE WHERE Z_PK = 7"), "0")
     }

@@ -373,7 +373,7 @@ final class OpeningTests: StoreTestCase {
         XCTAssert(file.message.contains("read-only"), file.message)
         let new = failure { _ = try open("new.sqlite", model) }
         XCTAssertEqual(new.status, .storeReadOnly)
-        XCTAssert(new.message.contains("may not be written"), new.message)
+        XCTAssert(new.message.contains("is not writable"), new.message)
         let readable = try open("p.sqlite", model, options: options { $0.isReadOnly = true })
         XCTAssertEqual(try readable.fetch(StoreFetch(entity: model.entities[0], result: .count)).count, 0)
         readable.close()

@@ -130,16 +130,16 @@ final class OwnModelTests: StoreTestCase {
         XCTAssert(try reason().contains("no column ZNUMBER for Cage.number"))
         XCTAssert(try reason().contains("migration"))
         _ = try shell("zoo.sqlite", "UPDATE Z_MODELCACHE SET Z_CONTENT = x'0011'")
-        XCTAssert(try reason().contains("carries cannot be read"))
+        XCTAssert(try reason().contains("cannot read the model in"))
     }
 
     /// What the metadata says of the writer keeps us from writing, not from reading.
     func testForeignWriters() throws {
         let zoo = try Zoo()
         for (key, value, text) in [
-            (StoreMetadata.Key.deferredMigration, PropertyListValue.bool(true), "put off"),
-            (StoreMetadata.Key.frameworkVersion, .integer(99999), "newer than known"),
-            (StoreMetadata.Key.hashesVersion, .integer(4), "newer rule"),
+            (StoreMetadata.Key.deferredMigration, PropertyListValue.bool(true), "deferred migration"),
+            (StoreMetadata.Key.frameworkVersion, .integer(99999), "newest supported version"),
+            (StoreMetadata.Key.hashesVersion, .integer(4), "newest supported one"),
         ] {
             try open("zoo.sqlite", zoo.model).close()
             var metadata = try StoreMetadata(ofStoreAt: path("zoo.sqlite"))

@@ -142,8 +142,8 @@ final class SafetyTests: StoreTestCase {
             return error.message
         }
         for (place, byte, text) in [
-            (0, 1, "does not begin"), (16, 0xff, "header is damaged"), (10, 0x30, "8192 bytes"),
-            (32 + 8, 0x55, "do not go with its header"),
+            (0, 1, "does not have the header"), (16, 0xff, "header is damaged"), (10, 0x30, "8192 bytes"),
+            (32 + 8, 0x55, "do not match its header"),
         ] as [(Int, UInt8, String)] {
             let message = refusal { $0[place] ^= byte }
             XCTAssert(message.contains(text), "\(text): \(message)")
@@ -199,7 +199,7 @@ final class SafetyTests: StoreTestCase {
         let damages: [(place: Int, saved: Int, saves: String)] = [
             (32 + 24 + 100, 0, "4 saves"), (32 + 3, 0, "4 saves"), (32 + 17, 0, "4 saves"),
             (32 + frame + 24 + 7, 0, "4 saves"),
-            (ends[0] + 24 + 9, 1, "3 saves"), (ends[0] + 9, 1, "3 saves"), (ends[2] + 24 + 9, 3, "a save"),
+            (ends[0] + 24 + 9, 1, "3 saves"), (ends[0] + 9, 1, "3 saves"), (ends[2] + 24 + 9, 3, "1 save"),
         ]
         for damage in damages {
             for options in [readOnly, StoreOptions()] {
@@ -416,7 +416,7 @@ final class SafetyTests: StoreTestCase {
             (Data(try compiledModel(zoo.model)), .notAStore, "a compiled model"),
             (Data(encodePropertyList(.string("no store"))), .notAStore, "a property list"),
             (Data("dear aunt".utf8), .notAStore, "a text file"),
-            (noise, .notAStore, "looks encrypted"),
+            (noise, .notAStore, "appears to be encrypted"),
             (Data([0x1f, 0x8b]) + noise, .notAStore, "a gzip archive"),
             (Data("PK\u{3}\u{4}".utf8) + noise, .notAStore, "a zip archive"),
             (Data([0xfd] + Array("7zXZ".utf8)) + noise, .notAStore, "xz archive"),
@@ -426,8 +426,8 @@ final class SafetyTests: StoreTestCase {
             (Data([0x04, 0x0b] + Array("streamtyped".utf8)) + noise, .unsupported, "an archive of Apple's"),
             (Data([0xef, 0xbb, 0xbf] + Array("dear\taunt\r\n".utf8)), .notAStore, "a text file"),
             // Too few bytes to tell anything by how even they are.
-            (noise.prefix(1023), .notAStore, "no SQLite database"),
-            (Data((0..<4096).map { UInt8($0 % 7) }), .notAStore, "no SQLite database"),
+            (noise.prefix(1023), .notAStore, "not an SQLite database"),
+            (Data((0..<4096).map { UInt8($0 % 7) }), .notAStore, "not an SQLite database"),
         ]
         for (bytes, status, text) in cases {
             try bytes.write(to: URL(fileURLWithPath: path("file")))

@@ -130,7 +130,8 @@ final class SavingTests: StoreTestCase {
             XCTAssertEqual(error.file, path("zoo.sqlite"))
             XCTAssertEqual(
                 error.message,
-                "the primary keys of Cage are used up: the store says that \(highest) was handed out")
+                "\(path("zoo.sqlite")) has no unused primary keys for Cage: the highest key is \(highest); restore the "
+                    + "store from a backup")
             XCTAssertEqual(
                 try shell("zoo.sqlite", "SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_NAME = 'Cage'"), "\(highest)")
         }

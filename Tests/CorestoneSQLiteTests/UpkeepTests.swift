@@ -265,8 +265,8 @@ final class UpkeepTests: StoreTestCase {
         XCTAssertEqual(
             lines.withLock { $0 },
             ["backup", "copy"].map {
-                "CoreData: warning: the copy \(path("\($0).sqlite")) is without large values whose files were not there: 1, the first "
-                    + "\(folder)/\(name); corestone check names their objects"
+                "CoreData: warning: \(path("\($0).sqlite")) was written without 1 missing backing files (first: "
+                    + "\(folder)/\(name)); run corestone check to list their objects"
             })
     }
 
@@ -395,22 +395,22 @@ final class UpkeepTests: StoreTestCase {
         XCTAssertEqual(strange.file, path("other.sqlite"))
         XCTAssertEqual(
             strange.message,
-            "\(path("other.sqlite")) is another store, with the identifier \(other.identifier); \(path("a.sqlite")), with "
-                + "\(store.identifier), is moved to a copy of its own file, else migrate it or add the other one")
+            "\(path("other.sqlite")) is not a copy of \(path("a.sqlite")): its identifier is \(other.identifier), not "
+                + "\(store.identifier); choose a copy of the store, or migrate the store")
         XCTAssertEqual(failure { try coordinator.setPath(path("none.sqlite"), of: store) }.status, .storeIO)
         XCTAssertFalse(FileManager.default.fileExists(atPath: path("none.sqlite")))
         let nowhere = failure { try coordinator.setPath("/dev/null", of: store) }
         XCTAssertEqual(nowhere.status, .unsupported)
         XCTAssertEqual(
             nowhere.message,
-            "\(path("a.sqlite")) cannot be moved to /dev/null: a store in memory has no file; migrate it")
+            "cannot move \(path("a.sqlite")) to /dev/null: an in-memory store does not have a file; migrate it instead")
         // A copy that can only be read is no place for one that is written.
         try coordinator.backup(store, to: path("b.sqlite"))
         _ = try shell("b.sqlite", "CREATE TRIGGER t AFTER INSERT ON ZNOTE BEGIN SELECT unknown_function(); END")
         let unwritable = failure { try coordinator.setPath(path("b.sqlite"), of: store) }
         XCTAssertEqual(unwritable.status, .storeReadOnly)
         XCTAssert(
-            unwritable.message.hasPrefix("\(path("b.sqlite")) can only be read: "), unwritable.message)
+            unwritable.message.hasPrefix("\(path("b.sqlite")) is read-only: "), unwritable.message)
         XCTAssertEqual(store.path, path("a.sqlite"))
         try save("y", coordinator)
         XCTAssertEqual(try texts(coordinator), ["x", "y"])

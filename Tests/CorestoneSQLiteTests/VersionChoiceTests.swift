@@ -108,9 +108,9 @@ final class VersionChoiceTests: StoreTestCase {
         XCTAssertEqual(error.key, "size")
         XCTAssertEqual(
             error.message,
-            "\(path("b.sqlite")) was written with none of the versions of \(bundle) (App 3, App 2, App); the nearest is "
-                + "App 3: Note differs from what the store was written with; Note.size is Double in the store and "
-                + "Integer 64 in the model; the store needs a migration to one of them")
+            "\(path("b.sqlite")) does not match any of the versions of \(bundle) (App 3, App 2, App); the nearest is "
+                + "App 3: Note differs from the version in the store, and Note.size is Double in the store and "
+                + "Integer 64 in the model. Migrate the store to one of the versions")
     }
 
     func testWhatCannotBeToldIsTheCurrentVersion() throws {

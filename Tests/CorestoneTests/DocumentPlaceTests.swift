@@ -339,7 +339,7 @@ final class DocumentPlaceTests: XCTestCase {
             try add("precious", to: mine)
             try mine.saveAs(place, replaces: true)
             let expected: (CoreError) -> Bool = { error in
-                error.status == .storeIO && (error.message.contains("is another store by now") || type != .sqlite)
+                error.status == .storeIO && (error.message.contains("was replaced by another store") || type != .sqlite)
             }
             for _ in 0..<2 {
                 let error = failure { try victim.save() }

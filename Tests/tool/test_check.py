@@ -99,7 +99,7 @@ def test_lost_indexes(tmp_path: Path) -> None:
         assert (found.returncode, found.stderr) == (1, "")
         assert "CREATE UNIQUE INDEX Z_Badge_UNIQUE_code ON ZBADGE" in found.stdout
         assert "/Badge/p3 and 1 more have the same code" in found.stdout
-    assert "refused: Badge.code: the store has lost the unique index" in run("check", store, "--apple").stdout
+    assert "refused: Badge.code: the store lacks the unique index" in run("check", store, "--apple").stdout
 
 
 def test_what_apple_would_say(zoo: Path, tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_a_whole_store_that_apple_would_refuse(tmp_path: Path) -> None:
     found = run("check", store, "--model", bundle, "--apple")
     assert (found.returncode, found.stderr) == (1, "")
     assert "is whole, read by version App of the given model" in found.stdout
-    assert "refused: Note: the model's entity has another version hash than the store's" in found.stdout
+    assert "refused: Note: the entity's version hash in the model differs from that in the store" in found.stdout
     report = json.loads(run("check", store, "--model", bundle, "--apple", "--format", "json").stdout)
     assert (report["ok"], report["problems"], report["apple"]["accepted"]) == (False, [], False)
 
@@ -167,7 +167,7 @@ def test_a_damaged_database_is_a_problem_and_no_store_an_error(zoo: Path, tmp_pa
     assert "refused: " in found.stdout
     report = json.loads(run("check", cut, "--apple", "--format", "json").stdout)
     assert report["ok"] is False and report["apple"]["accepted"] is False
-    for path, words in [(tmp_path / "missing.sqlite", "there is no store"), (Path(__file__), "no store")]:
+    for path, words in [(tmp_path / "missing.sqlite", "there is no store"), (Path(__file__), "not a store")]:
         found = run("check", path)
         assert (found.returncode, found.stdout) == (3, "")
         assert words in found.stderr
@@ -186,7 +186,7 @@ def test_stores_of_others(fixtures: Path) -> None:
             continue
         # The file of a migration that was not finished: it carries the new model and has the old tables.
         if path.name == "SampleModel_V2.sqlite":
-            assert found.returncode == 1 and "does not know LuxuryCar" in found.stdout, path
+            assert found.returncode == 1 and "does not have LuxuryCar" in found.stdout, path
             continue
         assert (found.returncode, found.stderr) == (0, ""), (path, found.stdout)
         whole += 1
@@ -209,7 +209,7 @@ def test_a_damaged_log(tmp_path: Path) -> None:
     (tmp_path / "notes.sqlite-wal").write_bytes(log)
     found = run("check", path)
     assert (found.returncode, found.stderr) == (1, "")
-    assert found.stdout.startswith("log: its write-ahead log is damaged (frame 1), and 3 saves in it cannot be read")
+    assert found.stdout.startswith("log: its write-ahead log is damaged (frame 1), and 3 saves cannot be read")
     assert "may only be read: its write-ahead log is damaged" in " ".join(run("show", path).stdout.split())
     shown = json.loads(run("show", path, "--format", "json").stdout)
     assert "3 saves" in shown["store"]["readOnlyReason"] and shown["entities"][0]["count"] == 0
@@ -265,7 +265,7 @@ def test_apple_needs_a_model(zoo: Path, tmp_path: Path) -> None:
     assert run("check", store).returncode == 0
     found = run("check", store, "--apple")
     assert (found.returncode, found.stdout) == (3, "")
-    assert "carries no model" in found.stderr and "--model MODEL" in found.stderr
+    assert "does not contain a readable model" in found.stderr and "--model MODEL" in found.stderr
 
 
 def test_paths_that_are_not_utf8(zoo: Path, tmp_path: Path) -> None:

@@ -239,7 +239,7 @@ def test_a_store_of_others_is_left_as_it_is(fixtures: Path) -> None:
         (["{zoo}", "Animal", "--limit", "1", "--limit", "2"], 2, "once"),
         (["/dev/null", "Animal"], 3, "/dev/null"),
         (["{zoo}.missing", "Animal"], 3, "there is no store"),
-        ([str(TOOL), "Animal"], 3, "give the path of a store"),
+        ([str(TOOL), "Animal"], 3, "pass the path of a store"),
     ],
 )
 def test_mistakes(zoo: Path, arguments: list[str], code: int, words: str) -> None:

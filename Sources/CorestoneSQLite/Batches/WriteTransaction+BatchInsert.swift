@@ -72,7 +72,7 @@ extension WriteTransaction {
         do { try statement.run("insert \(rows.entity.name)") } catch let error as CoreError {
             // Of several rows, those before it are in.
             let row = rows.values(at: first + min(plan.rows > 1 ? connection.changes : 0, plan.rows - 1))
-            throw explained(error, "a row of a batch of \(rows.entity.name)", rows.entity) {
+            throw explained(error, "a row of a batch insert of \(rows.entity.name)", rows.entity) {
                 row[Int($0.slot)].propertyValue
             }
         }
@@ -83,7 +83,7 @@ extension WriteTransaction {
 
     /// Whether somebody's code runs in SQLite when a row comes: then rows come one by one.
     private func hasTriggers(_ table: TableSchema) throws -> Bool {
-        let purpose = "look for triggers of \(table.name)"
+        let purpose = "read the triggers of \(table.name)"
         let statement = try connection.statement(
             "SELECT 1 FROM (SELECT type, tbl_name FROM sqlite_master UNION ALL SELECT type, tbl_name FROM sqlite_temp_master) "
                 + "WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE", purpose)
@@ -128,7 +128,7 @@ extension WriteTransaction {
     private func holders(of rows: BatchRows) throws -> [RowKey?] {
         let entity = rows.entity
         let table = schema.table(of: entity)
-        let purpose = "look for unique values of \(entity.name)"
+        let purpose = "check the unique constraints of \(entity.name)"
         return try rows.constraints.map { _, _, slots in
             if slots.contains(where: { rows.values[$0].type == .null }) { return nil }
             let columns = slots.compactMap { table.column(of: entity.properties[$0])?.name }

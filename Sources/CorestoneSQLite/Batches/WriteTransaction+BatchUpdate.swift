@@ -30,7 +30,8 @@ extension WriteTransaction {
                 }
             }
         } catch let error as CoreError {
-            throw explained(file.functions.takeFailure() ?? error, "rows of \(entity.name)", entity) { property in
+            throw explained(file.functions.takeFailure() ?? error, "a batch update of \(entity.name)", entity) {
+                property in
                 settings.first { $0.slot == Int(property.slot) }?.value.constantValue ?? .null
             }
         }

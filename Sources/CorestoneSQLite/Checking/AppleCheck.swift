@@ -38,7 +38,7 @@ public struct AppleCheck: Sendable {
         guard let model = given ?? cached else {
             throw CoreError(
                 .modelMismatch, code: .persistentStoreOpen,
-                "\(path) carries no model that can be read; give the model it was written with", file: path)
+                "\(path) does not contain a readable model; pass the model that it was written with", file: path)
         }
         try model.freeze()
         checkMetadata(contents.document.metadata)
@@ -68,37 +68,37 @@ public struct AppleCheck: Sendable {
 extension AppleCheck {
     private mutating func checkMetadata(_ metadata: StoreMetadata?) {
         guard let metadata else {
-            return problem("the store has no metadata: the framework cannot match it with a model")
+            return problem("the store does not have metadata, so the framework cannot match it with a model")
         }
         if metadata.storeType != "SQLite" {
-            problem("its metadata says that it is of type \(metadata.storeType ?? "unknown"), not SQLite")
+            problem("the store type in the metadata is \(metadata.storeType ?? "unknown"), not SQLite")
         }
         let hashes = metadata.entityVersionHashes
         if let digest = metadata.digest, digest != modelVersionDigest(hashes) {
-            problem("the digest in its metadata is not that of its version hashes")
+            problem("the digest in the metadata does not match the version hashes")
         }
         if let checksum = metadata.checksum, checksum != modelVersionChecksum(hashes) {
-            problem("the checksum in its metadata is not that of its version hashes")
+            problem("the checksum in the metadata does not match the version hashes")
         }
         if let state = metadata.foreignState { problem(state) }
     }
 
     /// The framework opens a store only with a model whose entities hash as the metadata says.
     private mutating func checkHashes(of model: Model, _ stored: [String: [UInt8]]?) {
-        guard let stored else { return problem("its metadata has no version hashes") }
+        guard let stored else { return problem("the metadata does not have version hashes") }
         let computed = entityVersionHashes(of: model)
         for name in Set(computed.keys).union(stored.keys).sorted(by: byteOrder) where computed[name] != stored[name] {
             switch (computed[name], stored[name]) {
-            case (_, nil): problem("the store does not know the entity", entity: name)
-            case (nil, _): problem("the model lacks the entity", entity: name)
-            default: problem("the model's entity has another version hash than the store's", entity: name)
+            case (_, nil): problem("the entity is missing from the store", entity: name)
+            case (nil, _): problem("the entity is missing from the model", entity: name)
+            default: problem("the entity's version hash in the model differs from that in the store", entity: name)
             }
         }
     }
 
     private mutating func checkCache(_ cached: Model, _ stored: [String: [UInt8]]?) {
         if let stored, entityVersionHashes(of: cached) != stored {
-            problem("the model cached in it is not the one that its metadata names")
+            problem("the cached model does not match the version hashes in the metadata")
         }
     }
 }
@@ -114,7 +114,8 @@ extension AppleCheck {
             let parent = entity.parent.flatMap { contents.number(ofEntity: $0.name) } ?? 0
             if stored.parent != parent {
                 problem(
-                    "the store says that it inherits from number \(stored.parent), not \(parent)", entity: entity.name)
+                    "the superentity in Z_PRIMARYKEY is entity number \(stored.parent), not \(parent)",
+                    entity: entity.name)
             }
             let table = "Z" + entity.name.uppercased()
             guard entity.parent == nil, contents.tables[table] != nil else { continue }
@@ -126,8 +127,8 @@ extension AppleCheck {
                 continue
             }
             problem(
-                "the highest key handed out is \(statement.integer(0)), but \(statement.integer(1)) is in use: a new object "
-                    + "would take the place of an old one", entity: entity.name)
+                "the highest key in Z_PRIMARYKEY (Z_MAX) is \(statement.integer(0)), but \(statement.integer(1)) is in use, "
+                    + "so new objects would reuse existing keys", entity: entity.name)
         }
     }
 
@@ -138,7 +139,7 @@ extension AppleCheck {
             model: model, numbers: model.entities.map { contents.number(ofEntity: $0.name) ?? 0 },
             tables: contents.tables)
         for table in schema.tables where !table.hasVersions {
-            problem("its table \(table.name) has no column Z_OPT", entity: table.root.name)
+            problem("the table \(table.name) has no column Z_OPT", entity: table.root.name)
         }
         do {
             // Without its hashes, which are checked already: the tables and columns alone.
@@ -158,7 +159,7 @@ extension AppleCheck {
         extrapolations.append(
             Finding(
                 entity: nil, property: nil,
-                text: "it keeps a history: which bit of a change's mask stands for which column is not confirmed"))
+                text: "the store keeps a persistent history, whose mapping of mask bits to columns is unconfirmed"))
     }
 
     /// A derived attribute that nothing computes keeps its first value for ever.

@@ -23,7 +23,8 @@ extension StoreCheck {
                 + "WHERE \(own) AND \(expected.difference)", entity: attribute.entity.name, key: attribute.name
         ) { row in
             let uri = check.uri(table, number: row.integer(1), primaryKey: row.integer(0))
-            return ("\(uri) has \(shown(row, 2)) as \(attribute.name), but \(derivation) is \(shown(row, 3))", uri)
+            let name = "\(attribute.entity.name).\(attribute.name)"
+            return ("\(name) of \(uri) is \(shown(row, 2)), but \(derivation) is \(shown(row, 3))", uri)
         }
         return try count("SELECT count(*) FROM \(table.name) r WHERE \(own)")
     }
@@ -31,7 +32,7 @@ extension StoreCheck {
 
 /// A value for people.
 private func shown(_ row: Statement, _ column: Int32) -> String {
-    guard let text = row.text(column) else { return "nothing" }
+    guard let text = row.text(column) else { return "null" }
     let start = text.prefix(60)
     return "\"\(start)\(start.count < text.count ? "…" : "")\""
 }

@@ -15,7 +15,7 @@ extension StoreCheck {
                 files += try checkFiles(of: attribute, column.name, in: table)
             }
         }
-        findings.examined(files, "files with external data")
+        findings.examined(files, "backing files")
     }
 
     /// Returns how many values are in files.
@@ -35,14 +35,17 @@ extension StoreCheck {
             missing += 1
             if missing > StoreReport.limit { continue }
             let uri = uri(table, number: statement.integer(1), primaryKey: statement.integer(0))
-            let what = name.map { "the file \($0), which is not in \(externalFolder)" } ?? "a file by no name of one"
+            let what =
+                name.map { "refers to the backing file \($0), which is missing from \(externalFolder)" }
+                ?? "has a damaged backing file name"
             findings.add(
-                .externalData, "\(uri) keeps \(attribute.name) in \(what)", entity: attribute.entity.name,
-                key: attribute.name, objectURI: uri)
+                .externalData, "\(attribute.entity.name).\(attribute.name) of \(uri) \(what)",
+                entity: attribute.entity.name, key: attribute.name, objectURI: uri)
         }
         if missing > StoreReport.limit {
             findings.add(
-                .externalData, "\(missing - StoreReport.limit) more files of \(attribute.name) are missing",
+                .externalData,
+                "\(missing - StoreReport.limit) more backing files of \(attribute.entity.name).\(attribute.name) are missing",
                 entity: attribute.entity.name, key: attribute.name)
         }
         return count

@@ -25,7 +25,7 @@ extension StoreCheck {
                 + "WHERE t.Z_PK IS NULL"
         ) { row in
             (
-                "change \(row.integer(0)) of the history belongs to transaction \(row.integer(1)), which is not there",
+                "change \(row.integer(0)) of the history belongs to transaction \(row.integer(1)), which does not exist",
                 nil
             )
         }
@@ -35,14 +35,14 @@ extension StoreCheck {
                 + "OR c.ZENTITY IS NULL OR c.ZENTITYPK IS NULL"
         ) { row in
             (
-                "change \(row.integer(0)) of the history concerns entity number \(row.integer(1)), which the store "
-                    + "does not have, or no object", nil
+                "change \(row.integer(0)) of the history has an unknown entity number (\(row.integer(1))) or lacks a "
+                    + "primary key", nil
             )
         }
         try report(
             .history, "SELECT Z_PK, ZCHANGETYPE FROM ACHANGE WHERE ZCHANGETYPE IS NULL OR ZCHANGETYPE NOT IN (0, 1, 2)"
         ) { row in
-            ("change \(row.integer(0)) of the history is of kind \(row.integer(1)), which does not exist", nil)
+            ("change \(row.integer(0)) of the history has the unknown kind \(row.integer(1))", nil)
         }
         guard design.hasColumns else { return }
         try report(
@@ -50,7 +50,7 @@ extension StoreCheck {
         ) { row in
             let what =
                 row.integer(1) == 1
-                ? "does not say which columns an update changed" : "names changed columns of no update"
+                ? "is an update without changed columns" : "lists changed columns but is not an update"
             return ("change \(row.integer(0)) of the history \(what)", nil)
         }
     }
@@ -65,7 +65,7 @@ extension StoreCheck {
             ) { row in
                 (
                     "transaction \(row.integer(0)) of the history refers to name \(row.integer(1)) (\(column)), "
-                        + "which is not there", nil
+                        + "which does not exist", nil
                 )
             }
         }

@@ -7,7 +7,7 @@ extension StoreCheck {
     mutating func checkModel() {
         guard let error = misfit?.error else { return }
         findings.add(
-            .metadata, "\(error.message); all else is judged by a model inferred from the tables",
+            .metadata, "\(error.message). All other checks use a model inferred from the tables",
             entity: error.entity, key: error.key)
     }
 
@@ -18,12 +18,12 @@ extension StoreCheck {
         if let digest = metadata.digest, digest != modelVersionDigest(recorded) {
             findings.add(
                 .metadata,
-                "\(StoreMetadata.Key.digest) in the metadata is not the digest of the version hashes beside it")
+                "\(StoreMetadata.Key.digest) in the metadata does not match the version hashes")
         }
         if let checksum = metadata.checksum, checksum != modelVersionChecksum(recorded) {
             findings.add(
                 .metadata,
-                "\(StoreMetadata.Key.checksum) in the metadata is not the checksum of the version hashes beside it")
+                "\(StoreMetadata.Key.checksum) in the metadata does not match the version hashes")
         }
         let rule = metadata.values[StoreMetadata.Key.hashesVersion]?.integer
         guard rule == nil || rule == StoreMetadata.hashesVersion else { return }
@@ -40,16 +40,18 @@ extension StoreCheck {
             model = cached
         }
         let difference = metadata.differingEntities(from: model)
-        let whose = source == .given ? "the given model" : "the model that the store carries (Z_MODELCACHE)"
+        let whose = source == .given ? "the given model" : "the store's own model (Z_MODELCACHE)"
         for name in difference.onlyInStore {
-            findings.add(.metadata, "the metadata has a version hash of \(name), which \(whose) lacks", entity: name)
+            findings.add(
+                .metadata, "the metadata has a version hash of \(name), which is missing from \(whose)", entity: name)
         }
         for name in difference.onlyInModel {
-            findings.add(.metadata, "the metadata has no version hash of \(name), which \(whose) has", entity: name)
+            findings.add(
+                .metadata, "the metadata lacks a version hash of \(name), which is an entity of \(whose)", entity: name)
         }
         for name in difference.changed {
             findings.add(
-                .metadata, "the version hash of \(name) in the metadata is not that of \(whose)", entity: name)
+                .metadata, "the version hash of \(name) in the metadata differs from that of \(whose)", entity: name)
         }
     }
 }

@@ -7,21 +7,21 @@ extension StoreCheck {
         for entity in schema.model.entities {
             guard let stored = numbers[entity.name] else {
                 findings.add(
-                    .primaryKey, "Z_PRIMARYKEY does not know the entity \(entity.name)", entity: entity.name)
+                    .primaryKey, "Z_PRIMARYKEY does not list the entity \(entity.name)", entity: entity.name)
                 continue
             }
             let parent = entity.parent.map { schema.number(of: $0) } ?? 0
             if stored.parent != parent {
                 findings.add(
                     .primaryKey,
-                    "Z_PRIMARYKEY says that \(entity.name) inherits from entity number \(stored.parent), not \(parent)",
+                    "Z_PRIMARYKEY lists entity number \(stored.parent) as the superentity of \(entity.name), not \(parent)",
                     entity: entity.name)
             }
         }
         for table in schema.tables where contents.tables[table.name] != nil {
             try checkHighestKey(of: table.name, number: schema.number(of: table.root), entity: table.root.name)
         }
-        findings.examined(schema.tables.count, "tables of objects")
+        findings.examined(schema.tables.count, "entity tables")
     }
 
     mutating func checkHighestKey(of table: String, number: Int64, entity: String?) throws {
@@ -30,7 +30,7 @@ extension StoreCheck {
         if highest > given {
             findings.add(
                 .primaryKey,
-                "\(table) has a row \(highest), but Z_PRIMARYKEY says that \(given) is the highest key given out (Z_MAX)",
+                "\(table) has a row with the key \(highest), but the highest key in Z_PRIMARYKEY (Z_MAX) is \(given)",
                 entity: entity)
         }
     }

@@ -20,7 +20,7 @@ extension StoreCheck {
             findings.add(.trigger, trigger.account, entity: trigger.entity)
         }
         if foreign.count > StoreReport.limit {
-            findings.add(.trigger, "\(foreign.count - StoreReport.limit) more triggers are none of Core Data's")
+            findings.add(.trigger, "\(foreign.count - StoreReport.limit) more triggers do not belong to Core Data")
         }
         // What is slow in a store that does not fit is the least of it.
         if misfit != nil { return }
@@ -76,7 +76,7 @@ extension StoreCheck {
     private mutating func checkContent(of index: SpatialIndex, _ schema: StoreSchema) throws {
         guard let table = schema.tables.first(where: { $0.name == index.table }) else { return }
         let check = self
-        let remedy = "to fill it again: \(index.refillingStatements.joined(separator: "; "))"
+        let remedy = "rebuild it with: \(index.refillingStatements.joined(separator: "; "))"
         try report(
             .spatial,
             "SELECT t.Z_PK, t.Z_ENT, r.Z_PK IS NULL FROM \(table.name) t LEFT JOIN \(index.name) r ON r.Z_PK = t.Z_PK "
@@ -87,7 +87,7 @@ extension StoreCheck {
             let fault =
                 row.integer(2) != 0
                 ? "is not in the R-tree index \(index.name)"
-                : "has other values than the R-tree index \(index.name), by which ranges do not find it"
+                : "has values outside its bounds in the R-tree index \(index.name), so range queries miss it"
             return ("\(uri) \(fault); \(remedy)", uri)
         }
     }

@@ -40,12 +40,12 @@ extension StoreCheck {
             let uri = check.uri(table, number: row.integer(1), primaryKey: row.integer(0))
             if row.isNull(3) {
                 return (
-                    "\(uri) leads by \(relationship.name) to row \(row.integer(2)) of \(target.name), which is not there",
+                    "\(uri) refers by \(relationship.name) to row \(row.integer(2)) of \(target.name), which does not exist",
                     uri
                 )
             }
             let found = check.uri(target, number: row.integer(4), primaryKey: row.integer(3))
-            return ("\(uri) leads by \(relationship.name) to \(found), which is no \(wanted.name)", uri)
+            return ("\(uri) refers by \(relationship.name) to \(found), which is not of the entity \(wanted.name)", uri)
         }
     }
 
@@ -67,7 +67,8 @@ extension StoreCheck {
             let uri = check.uri(table, number: row.integer(1), primaryKey: row.integer(0))
             let said = row.isNull(2) ? "none" : String(row.integer(2))
             return (
-                "\(uri) says that \(relationship.name) leads to entity number \(said), but it is \(row.integer(3))", uri
+                "\(uri) stores entity number \(said) for the target of \(relationship.name), but it is \(row.integer(3))",
+                uri
             )
         }
     }
@@ -90,7 +91,7 @@ extension StoreCheck {
                 ) { row in
                     let key = row.isNull(0) ? "null" : String(row.integer(0))
                     return (
-                        "\(join.name) pairs row \(key) of \(table.name), which is not there, with row \(row.integer(1))",
+                        "\(join.name) pairs row \(row.integer(1)) with row \(key) of \(table.name), which does not exist",
                         nil
                     )
                 }

@@ -16,13 +16,13 @@ extension StoreCheck {
             ) { row in
                 let number = row.isNull(1) ? "none" : String(row.integer(1))
                 return (
-                    "\(table.name) has a row \(row.integer(0)) of entity number \(number), which is none of its entities",
+                    "row \(row.integer(0)) of \(table.name) has entity number \(number), which does not belong to the table",
                     check.uri(table, number: row.integer(1), primaryKey: row.integer(0))
                 )
             }
             guard table.hasVersions else {
                 findings.add(
-                    .row, "\(table.name) has no column Z_OPT, in which \(table.root.name) would have its versions",
+                    .row, "\(table.name) has no column Z_OPT for the versions of \(table.root.name)",
                     entity: table.root.name)
                 continue
             }
@@ -32,7 +32,7 @@ extension StoreCheck {
             ) { row in
                 let uri = check.uri(table, number: row.integer(1), primaryKey: row.integer(0))
                 let version = row.isNull(2) ? "none" : String(row.integer(2))
-                return ("\(uri) has the version (Z_OPT) \(version); 1 is the first", uri)
+                return ("\(uri) has the version \(version) (Z_OPT), but the first version is 1", uri)
             }
         }
         findings.examined(rows, "objects")
@@ -51,7 +51,7 @@ extension StoreCheck {
                 + (isUnkeyed ? " OR typeof(Z_PK) <> 'integer'" : ""), entity: table.root.name
         ) { row in
             (
-                "\(table.name) has a row with the key \(row.text(0) ?? "NULL"), which is none: keys are whole numbers from 1",
+                "\(table.name) has a row with the key \(row.text(0) ?? "NULL"), but keys are integers from 1",
                 nil
             )
         }

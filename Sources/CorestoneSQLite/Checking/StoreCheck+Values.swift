@@ -21,10 +21,9 @@ extension StoreCheck {
                     let uri = check.uri(table, number: row.integer(1), primaryKey: row.integer(0))
                     let kind = row.text(2) ?? "value"
                     let value = kind == "blob" ? "" : " \"\(row.text(3) ?? "")\""
-                    return (
-                        "\(uri) has the \(kind)\(value) as \(attribute.name), which is no \(attribute.type.displayName)",
-                        uri
-                    )
+                    let name = "\(attribute.entity.name).\(attribute.name)"
+                    let type = attribute.type.displayName
+                    return ("\(name) of \(uri) is the \(kind)\(value), but its type is \(type)", uri)
                 }
             }
         }

@@ -84,7 +84,7 @@ extension StoreCheck {
         for (kind, check) in checks {
             do { try check(&self) } catch let error as CoreError {
                 if budget.isSpent { return }
-                findings.add(kind, "the check of this cannot go on: \(error.message)")
+                findings.add(kind, "cannot complete this check: \(error.message)")
             } catch {}
         }
     }
@@ -105,7 +105,7 @@ extension StoreCheck {
         if count > StoreReport.limit {
             let what = [entity, key].compactMap { $0 }.joined(separator: ".")
             findings.add(
-                kind, "\(count - StoreReport.limit) more of the same\(what.isEmpty ? "" : " in \(what)")",
+                kind, "\(count - StoreReport.limit) more of this kind\(what.isEmpty ? "" : " in \(what)")",
                 entity: entity, key: key)
         }
     }

@@ -44,7 +44,8 @@ public struct StoreLeftovers: Sendable {
         if let damage = report.problems.first(where: \.kind.hidesRows) {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreOperation,
-                "the rows of \(path) cannot tell which files they need: \(damage.message)", file: path)
+                "cannot identify the orphaned files of \(path), whose rows may be incomplete: \(damage.message)",
+                file: path)
         }
         return try LeftoverRemoval(StorePlace(path)).run()
     }
@@ -88,8 +89,8 @@ public struct StoreLeftovers: Sendable {
     private func isShared(_ path: String, _ sharer: String) -> CoreError {
         CoreError(
             .unsupported, code: .persistentStoreOperation,
-            "\(folder) holds the external data of \(path) and of \(sharer), so it cannot be told which files nobody needs; "
-                + "move one of the stores into another folder, with its files", file: path)
+            "\(folder) has the backing files of both \(path) and \(sharer), so orphaned files cannot be identified; "
+                + "move one of the stores and its files to another folder", file: path)
     }
 }
 
@@ -107,11 +108,11 @@ private struct LeftoverRemoval {
 
     func run() throws -> StoreLeftovers {
         defer { connection.close() }
-        let purpose = "remove leftovers of \(place.given)"
+        let purpose = "remove the orphaned files of \(place.given)"
         guard sqlite3_db_readonly(connection.db, "main") == 0 else {
             throw CoreError(
                 .storeReadOnly, code: .persistentStoreOperation,
-                "\(place.given) may not be written, so it cannot be kept from changing meanwhile; make it writable",
+                "\(place.given) is not writable, so it cannot be locked during the removal; make it writable",
                 sqliteCode: SQLITE_READONLY, file: place.given)
         }
         try connection.execute("BEGIN IMMEDIATE", purpose)
@@ -119,7 +120,7 @@ private struct LeftoverRemoval {
         let leftovers = try StoreLeftovers(place, connection)
         // After a loss of power no row of a state that returns may miss its file.
         guard leftovers.names.isEmpty || connection.bringCommitsToDisk() else {
-            throw failure("the store's last saves cannot be brought to the disk", leftovers.folder)
+            throw failure("cannot flush the last saves of the store to disk", leftovers.folder)
         }
         for name in leftovers.names {
             let path = "\(leftovers.folder)/\(name)"
@@ -131,14 +132,14 @@ private struct LeftoverRemoval {
     private func failure(_ reason: String, _ path: String) -> CoreError {
         CoreError(
             .storeIO, code: .persistentStoreOperation,
-            "cannot remove \(path), a leftover of \(place.given): \(reason)", file: path)
+            "cannot remove orphaned files of \(place.given) at \(path): \(reason)", file: path)
     }
 }
 
 extension Connection {
     /// The names of all files that any row refers to, whatever the model says: an inferred one knows of no external data.
     func namesOfExternalFiles(in tables: some Sequence<String>) throws -> Set<String> {
-        let purpose = "look which files \(path) refers to"
+        let purpose = "list the backing files of \(path)"
         let columnNames = try prepare("SELECT name FROM pragma_table_info(?)", purpose)
         var names: Set<String> = []
         for table in tables {

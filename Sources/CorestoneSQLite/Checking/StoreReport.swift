@@ -30,10 +30,10 @@ public struct StoreReport: Sendable {
                 entity: problem.entity,
                 key: problem.key, objectURI: problem.objectURI, file: file)
         }
-        let count = problems.count == 1 ? "a problem" : "\(problems.count) problems"
+        let count = problems.count == 1 ? "1 problem" : "\(problems.count) problems"
         let what =
             problems.isEmpty
-            ? "is whole, with \(warnings.count == 1 ? "a warning" : "\(warnings.count) warnings")" : "has \(count)"
+            ? "is intact, with \(warnings.count == 1 ? "1 warning" : "\(warnings.count) warnings")" : "has \(count)"
         return CoreError(.storeCorrupt, code: .coreData, "\(file) \(what)", children: children, file: file)
     }
 }
@@ -102,7 +102,7 @@ struct StoreFindings {
 
     /// The report of a check that was given up.
     mutating func endless(_ file: String) -> StoreReport {
-        add(.database, "pages of \(file) lead to each other without end; restore it from a backup")
+        add(.database, "\(file) is damaged: its pages form a cycle; restore it from a backup")
         return report
     }
 

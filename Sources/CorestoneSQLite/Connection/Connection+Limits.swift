@@ -64,15 +64,15 @@ extension Connection {
             (key, value) = ("memory_limit", limits.expressionBytes)
             reason =
                 searchesInExpressions && most == mostSearched
-                ? "a value or a row has more than \(most) bytes, a 512th of the store's memory_limit (\(value)), as expressions in the "
-                    + "file's schema look for texts in others; raise that if you trust the file"
-                : "a value or a row has more than \(most) bytes, the share that each of the \(expressionParts) parts of expressions in "
-                    + "the file's schema has of the store's memory_limit (\(value)); raise that if you trust the file"
+                ? "a value or row exceeds \(most) bytes, 1/512 of memory_limit (\(value)), since the file's schema searches text; "
+                    + "raise memory_limit if the file is trusted"
+                : "a value or row exceeds \(most) bytes, its share of memory_limit (\(value)) among \(expressionParts) parts of "
+                    + "expressions in the file's schema; raise memory_limit if the file is trusted"
         } else {
             (key, value) = ("value_limit", limits.valueBytes)
             reason =
-                "a value or a row has more bytes than the store's value_limit (\(value)); raise that, up to "
-                + "\(StoreLimits.mostValueBytes), which is SQLite's own limit"
+                "a value or row exceeds value_limit (\(value) bytes); raise value_limit, at most to SQLite's own limit of "
+                + "\(StoreLimits.mostValueBytes)"
         }
         return CoreError(
             .invalidArgument, code: cocoaCode, "cannot \(purpose): \(reason)", key: key, value: .int(Int64(value)),

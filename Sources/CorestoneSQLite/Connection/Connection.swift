@@ -147,8 +147,8 @@ final class Connection {
     func swallowed(_ purpose: String, entity: String?) -> CoreError {
         CoreError(
             .storeCorrupt, code: .persistentStoreSave,
-            "cannot \(purpose): \(path) did not take the row; a trigger that is none of Core Data's may be in the way, "
-                + "which \"corestone check\" names; drop it, or save to another store",
+            "cannot \(purpose): \(path) ignored the row, probably because of a trigger of another program; run "
+                + "corestone check to find the trigger and drop it, or save to another store",
             entity: entity, file: path)
     }
 

@@ -15,7 +15,9 @@ final class FormatFunctions {
         most = Int(sqlite3_limit(connection.db, SQLITE_LIMIT_LENGTH, -1))
         let code = sqlite3_open_v2(
             ":memory:", &helper, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nil)
-        guard code == SQLITE_OK, let helper else { throw connection.error(code, "prepare functions") }
+        guard code == SQLITE_OK, let helper else {
+            throw connection.error(code, "prepare the SQL functions printf and format")
+        }
         sqlite3_limit(helper, SQLITE_LIMIT_LENGTH, Int32(clamping: most))
         let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS
         for name in ["printf", "format"] {
@@ -26,7 +28,7 @@ final class FormatFunctions {
                     Unmanaged<FormatFunctions>.fromOpaque(place).takeUnretainedValue().call(context, count, arguments)
                 }, nil, nil, nil)
             guard code == SQLITE_OK else {
-                let error = connection.error(code, "register \(name)")
+                let error = connection.error(code, "register the SQL function \(name)")
                 // The one that is registered would call what ends here.
                 sqlite3_create_function_v2(connection.db, "printf", -1, SQLITE_UTF8, nil, nil, nil, nil, nil)
                 throw error

@@ -28,46 +28,47 @@ enum SQLiteError {
             // Whatever was to be done: it is the waiting that failed.
             return CoreError(
                 .storeBusy, code: .persistentStoreTimeout,
-                "cannot \(purpose): \(text) (SQLite \(code)); another process holds its lock; try again, or raise the busy timeout",
+                "cannot \(purpose), since another process holds the lock: \(text) (SQLite \(code)); "
+                    + "try again, or raise the busy timeout",
                 sqliteCode: code, file: path)
         case SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH:
             status = .storeReadOnly
             remedy = "make the file and its folder writable, or open the store read-only"
         case SQLITE_CORRUPT:
             status = .storeCorrupt
-            remedy = "the file is damaged; restore it from a backup or recover its rows with \"sqlite3 FILE .recover\""
+            remedy = "restore the damaged file from a backup, or recover its rows with sqlite3 FILE .recover"
         case SQLITE_NOTADB:
             status = .notAStore
-            remedy = "the file is no SQLite database"
+            remedy = "pass the path of an SQLite database"
         case SQLITE_FULL:
             status = .storeIO
             remedy = "free some space and save again"
         case SQLITE_CANTOPEN:
             status = .storeIO
-            remedy = "check that the folder exists and may be read and written"
+            remedy = "check that the folder exists and is readable and writable"
         case SQLITE_IOERR:
             status = .storeIO
-            remedy = "the disk or the file system failed; check both"
+            remedy = "check the disk and the file system"
         case SQLITE_INTERRUPT:
             return CoreError(
                 .cancelled, code: cocoaCode, "cannot \(purpose): cancelled by the host", sqliteCode: code, file: path)
         case SQLITE_NOMEM:
             status = .noMemory
-            remedy = "free memory or fetch fewer rows at a time"
+            remedy = "free some memory, or fetch fewer rows at a time"
         case SQLITE_TOOBIG:
             status = .invalidArgument
-            remedy = "a value or a request is larger than SQLite takes (1,000,000,000 bytes)"
+            remedy = "keep values and requests below SQLite's limit of 1,000,000,000 bytes"
         case SQLITE_CONSTRAINT:
             status = .conflict
-            remedy = "a constraint of the store refuses the row"
+            remedy = "change the values that violate the constraint"
         case SQLITE_ERROR where text.hasPrefix("no such table") || text.hasPrefix("no such column"):
             // All statements were made for what was there when the store was opened.
             status = .storeCorrupt
             remedy =
-                "somebody has changed or cut off the file while it was open; restore it from a backup, or add the store again"
+                "another program changed or truncated the open file. Restore it from a backup, or add the store again"
         default:
             status = .internal
-            remedy = "SQLite refused the statement"
+            remedy = "run corestone check to examine the store"
         }
         return CoreError(
             status, code: cocoaCode, "cannot \(purpose): \(text) (SQLite \(code)); \(remedy)", sqliteCode: code,

@@ -66,14 +66,14 @@ final class StatementTrace {
         let time = StatementTrace.seconds(monotonicNanoseconds() - run.start)
         DebugLog.write(
             sqlite3_column_count(statement) > 0
-                ? "CoreData: annotation: sql connection fetch time: \(time) for \(run.rows) rows."
-                : "CoreData: annotation: sql execution time: \(time) for \(sqlite3_changes(db)) rows.")
+                ? "CoreData: annotation: sql connection fetch time: \(time) for \(run.rows) rows"
+                : "CoreData: annotation: sql execution time: \(time) for \(sqlite3_changes(db)) rows")
         guard detail == .counters else { return }
         func counter(_ which: Int32) -> Int32 { sqlite3_stmt_status(statement, which, 1) }
         DebugLog.write(
-            "CoreData: details: rows looked at one by one \(counter(SQLITE_STMTSTATUS_FULLSCAN_STEP)), "
-                + "sorts \(counter(SQLITE_STMTSTATUS_SORT)), indexes made for it \(counter(SQLITE_STMTSTATUS_AUTOINDEX)), "
-                + "steps \(counter(SQLITE_STMTSTATUS_VM_STEP))")
+            "CoreData: details: \(counter(SQLITE_STMTSTATUS_FULLSCAN_STEP)) rows scanned, "
+                + "\(counter(SQLITE_STMTSTATUS_SORT)) sorts, \(counter(SQLITE_STMTSTATUS_AUTOINDEX)) automatic index rows, "
+                + "\(counter(SQLITE_STMTSTATUS_VM_STEP)) steps")
     }
 
     private static func isAboutRows(_ sql: String) -> Bool {

@@ -44,7 +44,8 @@ struct HistoryDesign {
     init?(columns: [Table: Set<String>]) throws(HistoryRefusal) {
         if columns[.change] == nil && columns[.transaction] == nil { return nil }
         guard let changes = columns[.change], let transactions = columns[.transaction] else {
-            throw HistoryRefusal("one of the two tables of its history of changes is missing")
+            let missing: Table = columns[.change] == nil ? .change : .transaction
+            throw HistoryRefusal("its persistent history has no table \(missing.rawValue)")
         }
         let tombstones = changes.filter { $0.hasPrefix("ZTOMBSTONE") }
         let known: Set<String> = [
@@ -52,7 +53,8 @@ struct HistoryDesign {
         ]
         try HistoryDesign.compare(.change, changes.subtracting(tombstones), known, optional: ["ZCOLUMNS"])
         guard tombstones == Set((0..<tombstones.count).map { "ZTOMBSTONE\($0)" }) else {
-            throw HistoryRefusal("the history of changes keeps preserved values in columns of an unknown design")
+            throw HistoryRefusal(
+                "its persistent history has an unknown format: the columns ZTOMBSTONE of ACHANGE have gaps")
         }
         let names = Set(Label.allCases.flatMap { [$0.rawValue, $0.rawValue + "TS"] })
         let fixed: Set<String> = ["Z_PK", "Z_ENT", "Z_OPT", "ZTIMESTAMP"]
@@ -78,11 +80,11 @@ struct HistoryDesign {
         _ table: Table, _ present: Set<String>, _ known: Set<String>, optional: Set<String>
     ) throws(HistoryRefusal) {
         if let extra = present.subtracting(known).min(by: byteOrder) {
-            throw HistoryRefusal("its history of changes is of a newer design: \(table.rawValue) has a column \(extra)")
+            throw HistoryRefusal("its persistent history has a newer format: \(table.rawValue) has a column \(extra)")
         }
         if let missing = known.subtracting(optional).subtracting(present).min(by: byteOrder) {
             throw HistoryRefusal(
-                "its history of changes is of an unknown design: \(table.rawValue) has no column \(missing)")
+                "its persistent history has an unknown format: \(table.rawValue) has no column \(missing)")
         }
     }
 }
@@ -113,7 +115,7 @@ extension HistoryDesign {
 
     /// Adds the tables to a file that has none, inside the transaction of the caller.
     static func install(in connection: Connection, model: Model) throws {
-        let purpose = "begin a history in \(connection.path)"
+        let purpose = "create the history tables in \(connection.path)"
         for statement in creationStatements(for: model) {
             try connection.execute(statement, purpose, cocoaCode: .persistentStoreOpen)
         }

@@ -156,8 +156,8 @@ extension HistoryWriter {
         guard highest <= HistoryWriter.mostKeys else {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreSave,
-                "the history of \(connection.path) says that the keys of \(table.rawValue) are used up: \(highest) was handed out; restore "
-                    + "the store from a backup", file: connection.path)
+                "the history of \(connection.path) has no unused keys in \(table.rawValue): the highest key is \(highest); "
+                    + "restore the store from a backup", file: connection.path)
         }
         return highest
     }

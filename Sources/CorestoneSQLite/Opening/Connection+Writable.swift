@@ -21,7 +21,7 @@ extension Connection {
             guard sqlite3_db_readonly(connection.db, "main") == 0 else {
                 throw CoreError(
                     .storeReadOnly, code: .persistentStoreOperation,
-                    "cannot \(purpose): \(place.given) may not be written; make the file writable",
+                    "cannot \(purpose): \(place.given) is not writable; make the file writable",
                     sqliteCode: SQLITE_READONLY, file: place.given)
             }
             connection.distrust()
@@ -32,7 +32,7 @@ extension Connection {
                 guard try isStore || connection.isOfDestroyedStore(purpose) else {
                     throw CoreError(
                         .notAStore, code: .persistentStoreOperation,
-                        "\(place.given) is a database of another program, which has no table Z_METADATA; it stays as it is",
+                        "\(place.given) is not a Core Data store: it has no table Z_METADATA; pass the path of a store",
                         file: place.given)
                 }
                 _ = cst_sqlite3_checkpoint_on_close(connection.db, 1)

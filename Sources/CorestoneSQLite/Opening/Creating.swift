@@ -25,10 +25,10 @@ struct StoreCreation {
             let filter = derivation.filter.map { " with the filter \($0.text)" } ?? ""
             throw CoreError(
                 .unsupported, code: .persistentStoreOpen,
-                "\(entity).\(attribute.name) is derived by \(derivation.expression.text)\(filter), which a store cannot "
-                    + "compute for \(attribute.type.displayName); without a filter and of a fitting type it computes "
-                    + "attribute, to-one.attribute, to-many.@count, to-many.attribute.@sum, canonical:(attribute), "
-                    + "uppercase:(attribute), lowercase:(attribute) and now()", entity: entity, key: attribute.name)
+                "a store cannot compute \(entity).\(attribute.name) of the type \(attribute.type.displayName) by "
+                    + "\(derivation.expression.text)\(filter); use attribute, to-one.attribute, to-many.@count, "
+                    + "to-many.attribute.@sum, canonical:(attribute), uppercase:(attribute), lowercase:(attribute) or "
+                    + "now(), without a filter and for a matching type", entity: entity, key: attribute.name)
         }
     }
 
@@ -48,7 +48,7 @@ struct StoreCreation {
             isNew = stat(place.path, &facts) != 0
             if isNew && rename(draft, place.path) != 0 {
                 throw CoreError(
-                    .storeIO, code: .persistentStoreOpen, "cannot make \(place.given): \(StorePlace.text(of: errno))",
+                    .storeIO, code: .persistentStoreOpen, "cannot create \(place.given): \(StorePlace.text(of: errno))",
                     file: place.given)
             }
         }
@@ -74,7 +74,7 @@ struct StoreCreation {
         guard descriptor >= 0 else {
             if errno == EEXIST { return false }
             let error = CoreError(
-                .storeIO, code: .persistentStoreOpen, "cannot make \(place.given): \(StorePlace.text(of: errno))",
+                .storeIO, code: .persistentStoreOpen, "cannot create \(place.given): \(StorePlace.text(of: errno))",
                 file: place.given)
             throw errno == EACCES ? explained(error) : error
         }
@@ -101,7 +101,7 @@ struct StoreCreation {
             connection = try Connection(
                 file, path: place.given, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, limits: options.limits)
         } catch let error as CoreError { throw explained(error) }
-        let purpose = "make \(place.given)"
+        let purpose = "create \(place.given)"
         connection.waitForLocks(milliseconds: busyTimeout)
         do {
             try fill(connection)
@@ -115,7 +115,7 @@ struct StoreCreation {
 
     /// Makes the store in an empty database.
     func fill(_ connection: Connection) throws {
-        let purpose = "make \(place.given)"
+        let purpose = "create \(place.given)"
         // Core Data's stores are made for incremental vacuuming (`_NSAutoVacuumLevel` 2); only an empty file takes it.
         try connection.execute(
             "PRAGMA page_size=\(pragmas.number("page_size", else: 4096));PRAGMA auto_vacuum=\(vacuumLevel);"
@@ -150,8 +150,8 @@ struct StoreCreation {
         }
         return CoreError(
             .storeReadOnly, code: .persistentStoreOpen,
-            "cannot make \(place.given): the folder \(place.folder) may not be written; "
-                + "make it writable or choose another one",
+            "cannot create \(place.given): the folder \(place.folder) is not writable; "
+                + "make it writable, or choose another folder",
             sqliteCode: error.sqliteCode, file: place.given)
     }
 }

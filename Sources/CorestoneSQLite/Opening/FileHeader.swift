@@ -78,12 +78,12 @@ struct FileHeader {
             let name = type.rawValue
             return Kind(
                 text:
-                    "\(type == .binary ? "a" : "an") \(name) store, and no \(wanted.rawValue) store; add it as a store of type "
-                    + "\"\(name)\"", isStore: true)
+                    "\(type == .binary ? "a" : "an") \(name) store, not a store of type \(wanted.rawValue); add it with the "
+                    + "type \"\(name)\"", isStore: true)
         }
 
         static let otherStore =
-            "let Apple's framework migrate it to an SQLite or an XML store (migratePersistentStore), which can be opened"
+            "migrate it to an SQLite or XML store with Apple's framework (migratePersistentStore)"
     }
 
     /// Texts in it may have any character.
@@ -94,38 +94,40 @@ struct FileHeader {
         if isXMLStore { return .ofType(.xml, wanted: wanted) }
         if isText {
             if contains("<model") {
-                return Kind(text: "a model in source form, and no store; open the store and give it this model")
+                return Kind(
+                    text: "a model in source form, not a store; pass it as the model of a store")
             }
-            return Kind(text: "a text file and no store; give the path of a store, or of a file that is not there yet")
+            return Kind(text: "a text file, not a store; pass the path of a store or of a new file")
         }
         if contains(StoreType.binaryMark) { return .ofType(.binary, wanted: wanted) }
         if bytes.starts(with: Array("bplist0".utf8)) { return try propertyListKind(connection, wanted) }
         if bytes.starts(with: [0x04, 0x0b] + Array("streamtyped".utf8)) {
-            return Kind(text: "an archive of Apple's, perhaps a binary store; \(Kind.otherStore)", isStore: true)
+            return Kind(
+                text: "an archive of Apple's framework, possibly a binary store; \(Kind.otherStore)", isStore: true)
         }
         if let format = FileHeader.packed.first(where: { bytes.starts(with: $0.mark) })?.name {
-            return Kind(text: "a \(format) archive and no store; unpack it and open what is inside")
+            return Kind(text: "a \(format) archive, not a store; extract it and open the store inside")
         }
         if looksEncrypted {
             return Kind(
-                text: "no SQLite database that can be read: it looks encrypted (by SQLCipher, for example); "
+                text: "not a readable SQLite database: it appears to be encrypted (by SQLCipher, for example); "
                     + "decrypt it with its key and open the result")
         }
-        let name = wanted == .sqlite ? "SQLite database" : "\(wanted.rawValue) store"
-        return Kind(text: "no \(name); give the path of a store, or of a file that is not there yet")
+        let name = wanted == .sqlite ? "an SQLite database" : "a store of type \(wanted.rawValue)"
+        return Kind(text: "not \(name); pass the path of a store or of a new file")
     }
 
     private func propertyListKind(_ connection: Connection, _ wanted: StoreType) throws -> Kind {
         let all = try connection.bytes(from: 0, count: 16 << 20)
         func names(_ text: String) -> Bool { position(of: Array(text.utf8), in: all) != nil }
         if names("NSStoreModelVersionHashes") {
-            let text = "a binary store of Apple's, and no \(wanted.rawValue) store; \(Kind.otherStore)"
+            let text = "a binary store of Apple's framework, not a store of type \(wanted.rawValue); \(Kind.otherStore)"
             return Kind(text: text, isStore: true)
         }
         if names("NSManagedObjectModel") {
-            return Kind(text: "a compiled model, and no store; open the store and give it this model")
+            return Kind(text: "a compiled model, not a store; pass it as the model of a store")
         }
-        return Kind(text: "a property list and no store; give the path of a store")
+        return Kind(text: "a property list, not a store; pass the path of a store")
     }
 
     private static let packed: [(mark: [UInt8], name: String)] = [

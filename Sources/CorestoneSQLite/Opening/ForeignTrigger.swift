@@ -15,14 +15,14 @@ struct ForeignTrigger {
 
     /// Why nothing is written beside it, as the end of a sentence.
     var text: String {
-        "its table \(table) has the trigger \(name), which is none of Core Data's and may swallow or alter what is saved "
-            + "(\(remedy) removes it)"
+        "its table \(table) has the trigger \(name), which does not belong to Core Data and may drop or alter saved rows "
+            + "(remove it with \(remedy))"
     }
 
     /// The same for people who look at the whole store.
     var account: String {
-        "the table \(table) has the trigger \(name), which is none of Core Data's and may swallow or alter what is saved, "
-            + "so the store opens read-only; to remove it: \(remedy)"
+        "the table \(table) has the trigger \(name), which does not belong to Core Data and may drop or alter saved rows, "
+            + "so the store opens read-only; remove it with: \(remedy)"
     }
 }
 

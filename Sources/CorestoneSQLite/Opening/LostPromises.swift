@@ -14,7 +14,7 @@ struct LostPromise {
 
     /// The same for people, with how to make it again.
     var account: String {
-        let remedy = statements.isEmpty ? "" : "; to make it again: \(statements.joined(separator: "; "))"
+        let remedy = statements.isEmpty ? "" : "; recreate it with: \(statements.joined(separator: "; "))"
         return "the store \(text)\(remedy)"
     }
 }
@@ -100,8 +100,8 @@ extension LostPromises {
     private func lost(_ index: StoreIndex) -> LostPromise {
         LostPromise(
             kind: .constraint, entity: index.entity.name, key: index.keys.first,
-            text: "has lost the unique index \(index.name), without which nothing keeps \(index.entity.name)."
-                + "\(index.keys.joined(separator: ", ")) unique", statements: [index.creationStatement])
+            text: "lacks the unique index \(index.name), so nothing prevents duplicates of \(index.entity.name)."
+                + "\(index.keys.joined(separator: ", "))", statements: [index.creationStatement])
     }
 
     /// Indexes without which fetches are slow, and nothing else is lost.
@@ -150,7 +150,7 @@ extension LostPromises {
             }
             return LostPromise(
                 kind: .derived, entity: entity, key: attribute.name,
-                text: "has no trigger that computes \(entity).\(attribute.name), which is derived by "
+                text: "has no trigger that computes \(entity).\(attribute.name), which has the derivation "
                     + "\(derivation.expression.text)", statements: [])
         }
     }
@@ -179,7 +179,7 @@ extension LostPromises {
             guard has(index) else {
                 return LostPromise(
                     kind: .spatial, entity: index.entity.name, key: index.keys.first,
-                    text: "has lost the R-tree index \(index.name) of \(index.entity.name), or has another one",
+                    text: "lacks the R-tree index \(index.name) of \(index.entity.name), or has a modified one",
                     statements: [index.creationStatement, index.fillingStatement] + index.triggerStatements)
             }
             // Rows may have changed meanwhile.
@@ -199,7 +199,7 @@ extension LostPromises {
             guard let first = missing.first else { return nil }
             return LostPromise(
                 kind: .spatial, entity: nil, key: nil,
-                text: "has lost the trigger \(first), which keeps the R-tree \(table) up to date", statements: [])
+                text: "lacks the trigger \(first), which keeps the R-tree \(table) up to date", statements: [])
         }
     }
 
@@ -215,7 +215,7 @@ extension LostPromises {
         let name = LostPromises.name(ofTrigger: first)
         let more = wrong.count > 1 ? " and \(wrong.count - 1) more" : ""
         let drops = wrong.map(LostPromises.name).filter { triggers[$0] != nil }.map { "DROP TRIGGER \($0)" }
-        let verb = triggers[name] == nil ? "has lost the trigger" : "has another text than Core Data's for the trigger"
+        let verb = triggers[name] == nil ? "lacks the trigger" : "has a modified version of the trigger"
         return LostPromise(
             kind: kind, entity: entity, key: key, text: "\(verb) \(name)\(more), \(purpose)",
             statements: drops + wrong + repairs)

@@ -83,7 +83,7 @@ private struct VersionChoice {
         let known = versions.filter { distances[$0.name] != nil }
         guard let nearest = known.min(by: { distances[$0.name] ?? 0 < distances[$1.name] ?? 0 }) else {
             if let firstFailure { throw firstFailure }
-            throw CoreError(.internal, "a bundle of several versions has none")
+            throw CoreError(.internal, "\(bundle) has several versions, but none was compared")
         }
         return try read(nearest)
     }

@@ -24,7 +24,8 @@ extension ModelComparison {
                 root.name != entity.root.name
             else { continue }
             return Difference(
-                text: "the root of \(entity.name) is \(root.name) in the store, and \(entity.root.name) in the model",
+                text:
+                    "the root entity of \(entity.name) is \(root.name) in the store, but \(entity.root.name) in the model",
                 entity: entity.name, key: nil)
         }
         return nil
@@ -59,8 +60,8 @@ extension ModelComparison {
                     let value = try valueBeyond(range, column.name, table, schema)
                 else { continue }
                 let difference = Difference(
-                    text: "\(attribute.entity.name).\(attribute.path) is \(value) in the store, which is too large for "
-                        + "\(attribute.type.displayName) of the model",
+                    text: "\(attribute.entity.name).\(attribute.path) is \(value) in the store, which is too large "
+                        + "for its type in the model (\(attribute.type.displayName))",
                     entity: attribute.entity.name, key: attribute.path)
                 throw error(difference, value: .int(value))
             }
@@ -149,15 +150,15 @@ extension Property {
         switch (self, stored) {
         case (let own as Attribute, let other as Attribute):
             if own.type.isRead(as: other.type) { return nil }
-            return "is \"\(other.type.displayName)\" in the store, and \(own.type.displayName) in the model"
+            return "is \(other.type.displayName) in the store, but \(own.type.displayName) in the model"
         case (let own as Relationship, let other as Relationship):
             if own.isToMany != other.isToMany {
-                return "is \(other.isToMany ? "to-many" : "to-one") in the store, and not in the model"
+                return "is \(other.isToMany ? "to-many" : "to-one") in the store, but not in the model"
             }
             let (here, there) = (own.destination.name, other.destination.name)
-            return here == there ? nil : "leads to \(there) in the store, and to \(here) in the model"
-        case (is Relationship, _): return "is no relationship in the store, and one in the model"
-        default: return stored is Relationship ? "is a relationship in the store, and none in the model" : nil
+            return here == there ? nil : "has the destination \(there) in the store, but \(here) in the model"
+        case (is Relationship, _): return "is an attribute in the store, but a relationship in the model"
+        default: return stored is Relationship ? "is a relationship in the store, but an attribute in the model" : nil
         }
     }
 }

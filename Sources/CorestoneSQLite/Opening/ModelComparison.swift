@@ -38,7 +38,7 @@ struct ModelComparison {
         let doubt = versions == .compared ? try compareHashes() : nil
         let unknown = model.entities.filter { contents.number(ofEntity: $0.name) == nil }.map(\.name)
         guard unknown.isEmpty else {
-            throw error(["the store does not know \(ModelComparison.list(unknown))"], entity: unknown.first)
+            throw error(["the store does not have \(ModelComparison.list(unknown))"], entity: unknown.first)
         }
         let schema = schema()
         if let difference = missing(in: schema) { throw error(difference) }
@@ -52,8 +52,8 @@ struct ModelComparison {
         }
         if let table = schema.tables.first(where: { !$0.hasVersions }) {
             return
-                "its table \(table.name) has no column Z_OPT, in which \(table.root.name) would have its versions; "
-                + "to add them: ALTER TABLE \(table.name) ADD COLUMN Z_OPT INTEGER DEFAULT 1"
+                "its table \(table.name) has no column Z_OPT for the versions of \(table.root.name); "
+                + "add it with: ALTER TABLE \(table.name) ADD COLUMN Z_OPT INTEGER DEFAULT 1"
         }
         return nil
     }
@@ -91,24 +91,24 @@ extension ModelComparison {
         let removed = stored.keys.filter { wanted[$0] == nil }.sorted(by: byteOrder)
         if changed.isEmpty && added.isEmpty && removed.isEmpty { return nil }
         if source == .cached {
-            return "the model cached in it is not the one that its metadata names (a migration may be unfinished)"
+            return "its cached model does not match its metadata (a migration may be unfinished)"
         }
         let cached = try? contents.cachedModel(connection)
         var difference = cached.flatMap { propertyDifference(changed + added + removed, from: $0) }
         if difference == nil, added.isEmpty, removed.isEmpty {
             if cached != nil {
-                return "\(ModelComparison.list(changed)) hashes otherwise than Apple's framework hashed it, "
-                    + "although the model is the same"
+                return "its version hash of \(ModelComparison.list(changed)) differs from that of the model, "
+                    + "although the models are the same"
             }
             difference = tableDifference()
         }
         var parts: [String] = []
         if !changed.isEmpty {
             let verb = changed.count == 1 ? "differs" : "differ"
-            parts.append("\(ModelComparison.list(changed)) \(verb) from what the store was written with")
+            parts.append("\(ModelComparison.list(changed)) \(verb) from the version in the store")
         }
-        if !added.isEmpty { parts.append("the store does not know \(ModelComparison.list(added))") }
-        if !removed.isEmpty { parts.append("the model lacks \(ModelComparison.list(removed))") }
+        if !added.isEmpty { parts.append("the store does not have \(ModelComparison.list(added))") }
+        if !removed.isEmpty { parts.append("the model does not have \(ModelComparison.list(removed))") }
         if let difference { parts.append(difference.text) }
         throw error(parts, entity: difference?.entity ?? (changed + added + removed).first, key: difference?.key)
     }
@@ -136,19 +136,19 @@ extension ModelComparison {
         _ parts: [String], entity: String?, key: String? = nil, value: PropertyValue? = nil
     ) -> CoreError {
         CoreError(
-            .modelMismatch, code: .persistentStoreIncompatibleVersionHash, message(parts.joined(separator: "; ")),
+            .modelMismatch, code: .persistentStoreIncompatibleVersionHash, message(parts.joined(separator: ", and ")),
             entity: entity, key: key, value: value, file: contents.place.given)
     }
 
     private func message(_ what: String) -> String {
         let store = contents.place.given
         if let candidates {
-            return "\(store) was written with none of \(candidates); the nearest is "
-                + "\(model.versionName ?? "without a name"): \(what); the store needs a migration to one of them"
+            return "\(store) does not match any of \(candidates); the nearest is "
+                + "\(model.versionName ?? "an unnamed version"): \(what). Migrate the store to one of the versions"
         }
         guard source == .given else {
-            return "the model that \(store) carries does not fit its tables: \(what) (a migration of it may be "
-                + "unfinished, or its write-ahead log lost)"
+            return "the model in \(store) does not match its tables: \(what) (a migration may be unfinished, or the "
+                + "write-ahead log missing)"
         }
         return
             "the model does not match \(store): \(what); open the store with the model it was written with, or migrate it"
@@ -207,7 +207,7 @@ extension ModelComparison {
             if let extra = present.keys.filter({ !known.contains($0) }).min(by: byteOrder) {
                 return Difference(
                     text:
-                        "the store has a column \(extra) in \(table.name), which the model's \(table.root.name) lacks",
+                        "the store has a column \(extra) in \(table.name), which \(table.root.name) does not have in the model",
                     entity: table.root.name, key: nil)
             }
         }
@@ -222,8 +222,8 @@ extension ModelComparison {
             let property = column.property
             return Difference(
                 text:
-                    "\(property.entity.name).\(property.name) is stored as \(type), but the model's type is stored "
-                    + "as \(column.declaredType)",
+                    "\(property.entity.name).\(property.name) is stored as \(type), but its type in the model "
+                    + "requires \(column.declaredType)",
                 entity: property.entity.name, key: property.name)
         }
         return nil

@@ -52,8 +52,8 @@ struct ModelGaps {
     /// refers to it could not be kept.
     var readOnlyReason: String? {
         hidden.first.map {
-            "it has objects of \($0.name), which the model lacks, among those of \($0.table.root.name); migrate the store, or add "
-                + "\($0.name) to the model"
+            "it has objects of \($0.name), an entity in the tree of \($0.table.root.name) that is not in the model; migrate the store, "
+                + "or add \($0.name) to the model"
         }
     }
 }
@@ -100,8 +100,8 @@ extension ModelGaps {
             let name = "\(promise.entity ?? "").\(promise.key ?? "")"
             throw CoreError(
                 .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
-                "cannot \(purpose), which requires \(name) to be unique: objects in it have the same value; open it read-only, or "
-                    + "with its own model, and change them", entity: promise.entity, key: promise.key,
+                "cannot \(purpose): \(name) must be unique, but several objects have the same value; change the values with "
+                    + "the store's own model, or open the store read-only", entity: promise.entity, key: promise.key,
                 sqliteCode: error.sqliteCode, file: connection.path)
         }
     }
@@ -113,7 +113,7 @@ extension ModelGaps {
     /// Has statements of the connection find what is missing: columns of null, tables without rows, and no row of an entity that
     /// the model lacks. The file stays as it is.
     func standIn(_ connection: Connection, _ schema: StoreSchema) throws {
-        let purpose = "read \(connection.path) by a model that it was not written with"
+        let purpose = "read \(connection.path) with another model"
         for statement in standIns(schema) {
             try connection.execute(statement, purpose, cocoaCode: .persistentStoreOpen)
         }

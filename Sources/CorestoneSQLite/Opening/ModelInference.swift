@@ -36,8 +36,8 @@ struct ModelInference {
         } catch let error as CoreError {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreOpen,
-                "\(contents.place.given) carries no model, and none fits its tables: \(error.message); "
-                    + "give the model it was written with", entity: error.entity, key: error.key,
+                "\(contents.place.given) does not contain a model, and its tables do not match any: \(error.message); "
+                    + "pass the model that it was written with", entity: error.entity, key: error.key,
                 file: contents.place.given)
         }
     }
@@ -54,7 +54,7 @@ struct ModelInference {
             if stored.parent == 0 { continue }
             guard let parent = entities[stored.parent] else {
                 throw CoreError(
-                    .storeCorrupt, "\(stored.name) inherits from an entity \(stored.parent), which is not there",
+                    .storeCorrupt, "\(stored.name) inherits from entity number \(stored.parent), which does not exist",
                     entity: stored.name)
             }
             try entity.setParent(parent)

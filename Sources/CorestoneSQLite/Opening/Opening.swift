@@ -52,8 +52,8 @@ struct StoreOpening {
         if options.isReadOnly, options.vacuums || options.analyzes {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOpen,
-                "\(path) is to be opened read-only and to be \(options.vacuums ? "vacuumed" : "analyzed"), which writes; leave one "
-                    + "of these options out", file: path)
+                "\(path) cannot be opened read-only and \(options.vacuums ? "vacuumed" : "analyzed") at the same time; leave out "
+                    + "one of the options", file: path)
         }
         try options.requireUsableFileMode(path)
         try options.limits.check(path)
@@ -84,7 +84,8 @@ struct StoreOpening {
         guard let model, !options.isReadOnly, !options.mustExist else {
             throw failure(
                 .invalidArgument,
-                "\(path) is an empty store in memory: it is opened with a model, and for writing", place)
+                "\(path) is a new, empty in-memory store; pass a model, and leave out the read-only and must-exist options",
+                place)
         }
         let connection = try Connection(
             ":memory:", path: path, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, limits: options.limits)
@@ -129,7 +130,7 @@ struct StoreOpening {
         guard sqlite3_db_readonly(connection.db, "main") == 0 else {
             throw failure(
                 .storeReadOnly,
-                "\(place.given) may not be written; make the file writable, or open the store read-only", place,
+                "\(place.given) is not writable; make the file writable, or open the store read-only", place,
                 sqliteCode: SQLITE_READONLY)
         }
         connection.limitExpressions()
@@ -145,7 +146,7 @@ struct StoreOpening {
         }
         if let reason = examination.readOnlyReason {
             connection.close()
-            return try openReadOnly(place, reason: "\(reason); save to another store")
+            return try openReadOnly(place, reason: "\(reason). Save to another store")
         }
         let schema = examination.schema
         _ = cst_sqlite3_checkpoint_on_close(connection.db, 1)
@@ -173,7 +174,7 @@ struct StoreOpening {
                 place.path, path: place.given, flags: SQLITE_OPEN_READWRITE, limits: options.limits)
             guard place.number == file else {
                 connection.close()
-                throw failure(.storeIO, "\(place.given) is another file by now", place)
+                throw failure(.storeIO, "\(place.given) was replaced by another file; add the store again", place)
             }
             connection.waitForLocks(milliseconds: busyTimeout)
             connection.distrust()
@@ -189,7 +190,8 @@ struct StoreOpening {
     private func derive(_ schema: StoreSchema, in connection: Connection, _ place: StorePlace) throws {
         for statement in schema.derivedAttributes.flatMap(\.connectionTriggerStatements) {
             try connection.execute(
-                statement, "prepare the derived attributes of \(place.given)", cocoaCode: .persistentStoreOpen)
+                statement, "create the triggers for derived attributes of \(place.given)",
+                cocoaCode: .persistentStoreOpen)
         }
     }
 
@@ -234,7 +236,7 @@ struct StoreOpening {
     /// The design of a history that begins now; nil when the options want none, or the file has one.
     private func beginHistory(in connection: Connection, model: Model) throws -> HistoryDesign? {
         guard options.keepsHistory, try HistoryDesign(of: connection) == nil else { return nil }
-        let purpose = "begin a history in \(connection.path)"
+        let purpose = "create the history tables in \(connection.path)"
         try connection.execute("BEGIN IMMEDIATE", purpose, cocoaCode: .persistentStoreOpen)
         do {
             // Another process may have begun one meanwhile.
@@ -273,7 +275,7 @@ struct StoreOpening {
         }
         return failure(
             .storeReadOnly,
-            "the folder \(place.folder) of \(place.given) may not be written; "
+            "the folder \(place.folder) of \(place.given) is not writable; "
                 + "make it writable, or open the store read-only",
             place, sqliteCode: error.sqliteCode)
     }
@@ -289,7 +291,7 @@ extension Connection {
     /// Has a store be of the model that it was examined by: in its tables, its hashes, and the model that it carries.
     fileprivate func adopt(_ examination: StoreExamination) throws {
         let (schema, contents) = (examination.schema, examination.contents)
-        let purpose = "make \(path) a store of the model"
+        let purpose = "adapt \(path) to the model"
         try execute("BEGIN IMMEDIATE", purpose, cocoaCode: .persistentStoreOpen)
         do {
             try examination.gaps.fill(self, schema, purpose)

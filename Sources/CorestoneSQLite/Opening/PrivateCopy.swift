@@ -17,7 +17,7 @@ struct PrivateCopy {
     /// A connection to the copy, in which the log is taken in and an unfinished transaction undone. The copy has no name
     /// any more, so it ends with the connection, whatever becomes of the process.
     func open() throws -> Connection {
-        guard let folder = PrivateFolder() else { throw failure("make a folder for a private copy of", errno) }
+        guard let folder = PrivateFolder() else { throw failure("create a folder for a private copy of", errno) }
         let target = folder.path + "/store"
         try writeWhileUnchanged(target)
         let copy = try Connection(target, path: place.given, flags: SQLITE_OPEN_READWRITE, limits: frozen.limits)
@@ -43,7 +43,7 @@ struct PrivateCopy {
         }
         throw CoreError(
             .storeBusy, code: .persistentStoreOpen,
-            "\(place.given) kept changing while it was copied; open it when the program that writes it has paused",
+            "\(place.given) was changed by another program while it was copied; try again when that program is idle",
             file: place.given)
     }
 
@@ -69,7 +69,7 @@ struct PrivateCopy {
         let input = Glibc.open(source, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
         guard input >= 0 else {
             if errno == ENOENT { return }
-            throw failure("read a companion of", errno)
+            throw failure("read the log file of", errno)
         }
         defer { close(input) }
         let output = Glibc.open(target, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
@@ -77,13 +77,13 @@ struct PrivateCopy {
         defer { close(output) }
         // Not to its end: a writer at work might be faster.
         var facts = stat()
-        guard fstat(input, &facts) == 0 else { throw failure("read a companion of", errno) }
+        guard fstat(input, &facts) == 0 else { throw failure("read the log file of", errno) }
         var rest = Int(facts.st_size)
         var buffer = [UInt8](repeating: 0, count: 1 << 20)
         while rest > 0 {
             let count = read(input, &buffer, min(rest, buffer.count))
             if count < 0 && errno == EINTR { continue }
-            if count < 0 { throw failure("read a companion of", errno) }
+            if count < 0 { throw failure("read the log file of", errno) }
             if count == 0 { return }
             try write(buffer[..<count], to: output)
             rest -= count
@@ -104,7 +104,7 @@ struct PrivateCopy {
         CoreError(
             .storeIO, code: .persistentStoreOpen,
             "cannot \(action) \(place.given), which has a live log or journal: \(StorePlace.text(of: code)); "
-                + "TMPDIR names the folder for such copies", file: place.given)
+                + "set TMPDIR to a writable folder with free space", file: place.given)
     }
 }
 

@@ -56,7 +56,7 @@ struct StoreContents {
         } catch let error as CoreError {
             throw CoreError(
                 error.status, code: .persistentStoreOpen,
-                "the model that \(place.given) carries cannot be read: \(error.message)",
+                "cannot read the model in \(place.given): \(error.message)",
                 entity: error.entity, key: error.key, sqliteCode: error.sqliteCode, file: place.given)
         }
     }
@@ -64,7 +64,7 @@ struct StoreContents {
 
 /// What is wrong with a table of `unkeyedTables`, in words that follow its name.
 func unkeyedAccount(of root: Entity) -> String {
-    "the column Z_PK is no INTEGER PRIMARY KEY, so keys of \(root.name) may be no numbers, or stand there twice"
+    "the column Z_PK is not an INTEGER PRIMARY KEY, so keys of \(root.name) may be repeated or not be integers"
 }
 
 /// Declared types by column name, by table name.
@@ -126,14 +126,14 @@ extension StoreContents {
         guard try statement.step(purpose), let identifier = statement.text(0), !identifier.isEmpty else {
             throw CoreError(
                 .notAStore, code: .persistentStoreOpen,
-                "\(place.given) is no complete Core Data store: its table Z_METADATA has no row with an identifier",
+                "\(place.given) is not a complete Core Data store: its table Z_METADATA has no row with an identifier",
                 file: place.given)
         }
         guard identifier.utf8.count <= longestIdentifier else {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreOpen,
-                "\(place.given) is damaged: its identifier in the table Z_METADATA has more than \(longestIdentifier) bytes, and a UUID "
-                    + "36; restore it from a backup", file: place.given)
+                "\(place.given) is damaged: its identifier in the table Z_METADATA has more than \(longestIdentifier) bytes, but a UUID "
+                    + "has 36; restore it from a backup", file: place.given)
         }
         return try StoreDocument(identifier: identifier, propertyList: statement.blob(1) ?? [])
     }
@@ -172,14 +172,14 @@ extension StoreContents {
         if tables.isEmpty, header.usesLog, !place.hasCompanion("-wal") {
             throw CoreError(
                 .notAStore, code: .persistentStoreOpen,
-                "\(place.given) holds no tables: what was written to it lay in its write-ahead log \(place.given)-wal, "
-                    + "which is missing; put the log back beside it", file: place.given)
+                "\(place.given) does not contain tables: they were in its write-ahead log \(place.given)-wal, which is "
+                    + "missing; put the log back next to it", file: place.given)
         }
         let missing = StoreSchema.systemTables.dropLast().filter { tables[$0] == nil }
         guard missing.isEmpty else {
             throw CoreError(
                 .notAStore, code: .persistentStoreOpen,
-                "\(place.given) is an SQLite database but no Core Data store: "
+                "\(place.given) is an SQLite database but not a Core Data store: "
                     + "it has no table \(missing.joined(separator: " and no table "))",
                 file: place.given)
         }
@@ -192,10 +192,10 @@ extension StoreContents {
         guard size > 0, size < needed else { return }
         let log =
             header.usesLog
-            ? ", or its write-ahead log \(place.given)-wal is missing; put that back beside it, or" : ";"
+            ? ", or its write-ahead log \(place.given)-wal is missing; put the log back next to it, or" : ";"
         throw CoreError(
             .storeCorrupt, code: .persistentStoreOpen,
-            "\(place.given) is cut off (\(size) of \(needed) bytes are there)\(log) restore it from a backup",
+            "\(place.given) is truncated to \(size) of \(needed) bytes\(log) restore it from a backup",
             sqliteCode: SQLITE_CORRUPT, file: place.given)
     }
 
@@ -206,12 +206,12 @@ extension StoreContents {
         switch error.sqliteCode & 0xff {
         case SQLITE_NOTADB:
             message =
-                "\(place.given) is no SQLite database; give the path of a store, or of a file that is not there yet"
+                "\(place.given) is not an SQLite database; pass the path of a store or of a new file"
         case SQLITE_CORRUPT:
-            message = "\(place.given) is damaged or cut off (\(place.size) bytes are there); restore it from a backup"
+            message = "\(place.given) is damaged or truncated to \(place.size) bytes; restore it from a backup"
         case SQLITE_ERROR:
             status = .notAStore
-            message = "\(place.given) is no Core Data store: \(error.message)"
+            message = "\(place.given) is not a Core Data store: \(error.message)"
         default:
             message = error.file == nil ? "\(place.given) is damaged: \(error.message)" : error.message
         }

@@ -46,16 +46,17 @@ extension StoreMetadata {
     /// What the metadata says of its writer that keeps us from writing; nil when there is nothing of the kind.
     var foreignState: String? {
         if values[Key.deferredMigration]?.flag == true {
-            return "a migration of it was put off and is unfinished: let the application that owns it finish it "
+            return "it has an unfinished deferred migration; finish it in the application that owns the store "
                 + "(finishDeferredLightweightMigration)"
         }
         if frameworkVersion > StoreMetadata.frameworkVersion {
-            return "it was written by a framework newer than known (version \(frameworkVersion); "
-                + "\(StoreMetadata.frameworkVersion) is the newest known)"
+            return "it was written by version \(frameworkVersion) of the framework, but "
+                + "\(StoreMetadata.frameworkVersion) is the newest supported version"
         }
         let rule = values[Key.hashesVersion]?.integer ?? StoreMetadata.hashesVersion
         if rule > StoreMetadata.hashesVersion {
-            return "its version hashes follow a newer rule than known (version \(rule))"
+            return "its version hashes have the format version \(rule), but \(StoreMetadata.hashesVersion) is the "
+                + "newest supported one"
         }
         return nil
     }

@@ -58,8 +58,8 @@ struct StoreExamination {
         try schema.findSpatialIndexes(in: connection)
         if source == .inferred {
             readOnlyReason =
-                misfit.map { "\($0.error.message); what can be read is read by a model inferred from the tables" }
-                ?? "its model was only inferred from its tables"
+                misfit.map { "\($0.error.message). Rows are read with a model inferred from the tables" }
+                ?? "its model was inferred from its tables; open it with the model it was written with"
             return
         }
         // Whoever only reads is told too: to open it for writing would not help.

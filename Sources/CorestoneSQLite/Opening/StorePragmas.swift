@@ -56,11 +56,11 @@ struct StorePragmas {
             }
             guard values[key] == nil else {
                 throw StorePragmas.refusal(
-                    "the pragma \(key) is given twice for \(path); give it once", name, value, path)
+                    "the pragma \(key) is set twice for \(path); set it once", name, value, path)
             }
             guard let word = rule.word(for: value) else {
                 throw StorePragmas.refusal(
-                    "the pragma \(name) of \(path) is \"\(value)\", and can be \(rule.text)", name, value, path)
+                    "the pragma \(name) of \(path) is \"\(value)\", but must be \(rule.text)", name, value, path)
             }
             values[key] = word
             given[key] = (name, value)
@@ -68,12 +68,12 @@ struct StorePragmas {
         self.values = values
         if options.rollbackJournal, self["journal_mode"] == "wal", let (name, value) = given["journal_mode"] {
             throw StorePragmas.refusal(
-                "the options for \(path) ask for a rollback journal, and the pragma \(name) for \"\(value)\"; leave one of them out",
+                "the options for \(path) request a rollback journal, but the pragma \(name) is \"\(value)\"; leave out one of them",
                 name, value, path)
         }
         if options.normalSync, self["synchronous"] != "1", let (name, value) = given["synchronous"] {
             throw StorePragmas.refusal(
-                "the options for \(path) ask for normal synchronisation, and the pragma \(name) for \"\(value)\"; leave one of them out",
+                "the options for \(path) request normal synchronisation, but the pragma \(name) is \"\(value)\"; leave out one of them",
                 name, value, path)
         }
     }
@@ -91,9 +91,9 @@ struct StorePragmas {
 
     private static func unknown(_ name: String, _ value: String, _ path: String) -> CoreError {
         let names = rules.map(\.name)
-        let near = nearestName(to: name.lowercased(), among: names).map { "; did you mean \($0)?" } ?? ""
+        let near = nearestName(to: name.lowercased(), among: names).map { "; did you mean \"\($0)\"?" } ?? ""
         return refusal(
-            "\(path) cannot be opened with the pragma \"\(name)\": a store takes \(names.dropLast().joined(separator: ", ")) and "
+            "the pragma \"\(name)\" of \(path) is not one of \(names.dropLast().joined(separator: ", ")) and "
                 + "\(names.last ?? "")\(near)", name, value, path)
     }
 
@@ -123,7 +123,7 @@ extension StorePragmas.Rule {
         switch self {
         case .words(let words), .numbered(let words):
             "\(words.dropLast().joined(separator: ", ")) or \(words.last ?? "")"
-        case .number(let range): "a whole number from \(range.lowerBound) to \(range.upperBound)"
+        case .number(let range): "an integer from \(range.lowerBound) to \(range.upperBound)"
         case .powerOfTwo(let range): "a power of two from \(range.lowerBound) to \(range.upperBound)"
         }
     }

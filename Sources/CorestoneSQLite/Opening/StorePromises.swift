@@ -16,7 +16,7 @@ struct StorePromises {
         if let reason = try misnumberedTable(schema) { return reason }
         if let reason = try named(ForeignTrigger.all(in: connection, schema).map(\.text)) { return reason }
         return try named(LostPromises(schema, connection).all.map { "it \($0.text)" })
-            .map { "\($0) (\"corestone check\" says how to make it again)" }
+            .map { "\($0) (corestone check prints the statements that recreate it)" }
     }
 
     private func named(_ reasons: [String]) -> String? {
@@ -42,8 +42,8 @@ struct StorePromises {
             }
             if isMisnumbered, let entity {
                 return
-                    "its table Z_PRIMARYKEY contradicts its rows: by their number those of \(table.name) would be of the "
-                    + "entity \(entity.name) (\"corestone check\" lists them)"
+                    "its table Z_PRIMARYKEY contradicts its rows: the rows of \(table.name) have the number of the "
+                    + "entity \(entity.name) (corestone check lists them)"
             }
         }
         return nil
@@ -69,7 +69,7 @@ struct StorePromises {
             for text in try changes(of: table, purpose) {
                 if let reason = obstacle(to: text) {
                     return
-                        "a trigger, an index or an expression of its table \(table) needs what this library does not have (\(reason))"
+                        "a trigger, an index or an expression of its table \(table) is not supported (\(reason))"
                 }
             }
         }
@@ -97,7 +97,7 @@ struct StorePromises {
         var handle: OpaquePointer?
         defer { sqlite3_finalize(handle) }
         let code = sqlite3_prepare_v2(connection.db, text, -1, &handle, nil)
-        if code & 0xff == SQLITE_AUTH { return "a query that calls itself and need not end" }
+        if code & 0xff == SQLITE_AUTH { return "a recursive query" }
         guard code & 0xff == SQLITE_ERROR else { return nil }
         let words = sqlite3_errmsg(connection.db).map { String(cString: $0) }
         if !connection.trustsSchema, words?.hasPrefix("unsafe use of virtual table") == true {

@@ -11,12 +11,12 @@ struct LogLoss: Equatable {
     /// What happened, as the end of a sentence.
     var account: String {
         if !isCertain {
-            return "the last save in its write-ahead log is not whole (frame \(frame)) and left out, since a crash "
+            return "the last save in its write-ahead log is incomplete (frame \(frame)) and was skipped, since a crash "
                 + "interrupted it or the log is damaged"
         }
         return
-            "its write-ahead log is damaged (frame \(frame)), and \(saves == 1 ? "a save" : "\(saves) saves") in it cannot "
-            + "be read; restore the store and its log from the same backup, or move the log away to go on without it"
+            "its write-ahead log is damaged (frame \(frame)), and \(saves == 1 ? "1 save" : "\(saves) saves") cannot be "
+            + "read; restore the store and its log from the same backup, or move the log away to continue without it"
     }
 }
 

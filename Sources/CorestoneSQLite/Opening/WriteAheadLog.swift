@@ -38,7 +38,7 @@ struct WriteAheadLog {
         guard case .stale(let why) = state else { return Account(isLive: state == .live, loss: loss) }
         throw CoreError(
             .storeCorrupt, code: .persistentStoreOpen,
-            "the write-ahead log \(place.given)-wal does not belong to the store beside it: \(why); "
+            "the write-ahead log \(place.given)-wal does not belong to the store: \(why); "
                 + "restore both files from the same backup, or move the log away to open the store without it",
             sqliteCode: SQLITE_CORRUPT, file: place.given)
     }
@@ -85,11 +85,11 @@ struct WriteAheadLog {
         // A crash before the first commit leaves a header that is cut off or empty.
         guard header.count == 32, header.contains(where: { $0 != 0 }) else { return .settled }
         let magic = word(header, 0)
-        guard magic & ~1 == 0x377f_0682 else { return .stale("it does not begin as a write-ahead log does") }
+        guard magic & ~1 == 0x377f_0682 else { return .stale("it does not have the header of a write-ahead log") }
         isBigEndian = magic & 1 != 0
         let logPageSize = Int(word(header, 8))
         guard logPageSize == pageSize else {
-            return .stale("its pages have \(logPageSize) bytes, those of the store \(pageSize)")
+            return .stale("its pages have \(logPageSize) bytes, but those of the store \(pageSize)")
         }
         add(header[..<24])
         guard sums == (word(header, 24), word(header, 28)) else { return .stale("its header is damaged") }
@@ -108,7 +108,7 @@ struct WriteAheadLog {
             guard frame.bytes.count == 24 + pageSize else { break }
             // Frames of the round before, which were all taken into the file, follow the newest ones.
             if offset == 32, !frame.isOfRound(header), frame.word(8) &+ 1 != word(header, 16) {
-                return .stale("its frames do not go with its header")
+                return .stale("its frames do not match its header")
             }
             guard frame.isOfRound(header), isSound(frame) else {
                 loss = try loss(at: frame, offset, of: Int64(facts.st_size), header)
@@ -139,7 +139,7 @@ struct WriteAheadLog {
         // Without the first page, which has the number of pages, no transaction of the log changed that number.
         let counted = file.size / file.pageSize
         guard counted > 0, Int(pages) != counted else { return nil }
-        return .stale("it belongs to a file of \(pages) pages, and the store has \(counted)")
+        return .stale("it belongs to a file of \(pages) pages, but the store has \(counted)")
     }
 
     /// Pages that neither the file nor the log has: then the two were not written together.
@@ -150,7 +150,7 @@ struct WriteAheadLog {
         let unused = pageCount < (1 << 30) / pageSize + 1 && Int(pages) > (1 << 30) / pageSize ? 1 : 0
         guard added + unused < Int(pages) - pageCount else { return nil }
         return .stale(
-            "it belongs to a file of \(pages) pages, of which the store has \(pageCount) and the log \(added) more")
+            "it belongs to a file of \(pages) pages, but the store has only \(pageCount) and the log \(added) more")
     }
 
     /// SQLite's checksum goes on over all words, in the order of bytes that the magic number names.

@@ -46,7 +46,7 @@ enum ExternalFile {
     static func excess(_ size: Int, _ limits: StoreLimits) -> String? {
         guard size > limits.externalBytes else { return nil }
         return
-            "has \(size) bytes, and the store's external_limit is \(limits.externalBytes); raise that if you trust the file"
+            "has \(size) bytes, more than external_limit (\(limits.externalBytes)); raise external_limit if the file is trusted"
     }
 
     static func read(_ path: String, _ limits: StoreLimits) -> ExternalValue {
@@ -59,19 +59,19 @@ enum ExternalFile {
         defer { close(descriptor) }
         var facts = stat()
         guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else {
-            return unreadable(path, "it is no regular file")
+            return unreadable(path, "it is not a regular file")
         }
         let size = Int(facts.st_size)
         if let excess = excess(size, limits) { return unreadable(path, "it \(excess)") }
         guard size <= largest else {
-            return unreadable(path, "it has \(size) bytes, and a value at most \(largest)")
+            return unreadable(path, "it has \(size) bytes, but a value is limited to \(largest)")
         }
         // Of what is not there, nobody paid for the memory.
         if hasHoles(descriptor, size: size, over: limits.valueBytes) {
             return unreadable(
                 path,
-                "of its \(size) bytes more are missing (it is sparse) than the store's value_limit (\(limits.valueBytes)); raise that if "
-                    + "you trust the file")
+                "it is sparse: more of its \(size) bytes are missing than value_limit (\(limits.valueBytes)) allows; raise "
+                    + "value_limit if the file is trusted")
         }
         var failure: String?
         let bytes = Bytes(count: size) { memory in failure = fill(memory, from: descriptor) }
@@ -85,7 +85,7 @@ enum ExternalFile {
             let count = Glibc.read(descriptor, memory.baseAddress.map { $0 + done }, memory.count - done)
             if count < 0 && errno == EINTR { continue }
             if count < 0 { return StorePlace.text(of: errno) }
-            if count == 0 { return "it became shorter while it was read" }
+            if count == 0 { return "it was truncated while it was read" }
             done += count
         }
         return nil

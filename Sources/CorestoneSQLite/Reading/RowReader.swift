@@ -192,13 +192,13 @@ struct RowReader {
     @inline(never)
     private func checkNull(_ row: OpaquePointer, _ column: Int32) throws {
         if sqlite3_column_type(row, column) != SQLITE_NULL {
-            throw CoreError(.noMemory, code: .sqlite, "cannot read a row: out of memory", sqliteCode: SQLITE_NOMEM)
+            throw CoreError(.noMemory, code: .sqlite, "out of memory: cannot read a row", sqliteCode: SQLITE_NOMEM)
         }
     }
 
     @inline(never)
     private func tooLarge() -> CoreError {
         CoreError(
-            .noMemory, code: .sqlite, "cannot read a row: its values take more than 4 GB", sqliteCode: SQLITE_TOOBIG)
+            .noMemory, code: .sqlite, "cannot read a row: its values exceed 4 GB", sqliteCode: SQLITE_TOOBIG)
     }
 }

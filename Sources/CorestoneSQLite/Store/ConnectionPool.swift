@@ -145,8 +145,8 @@ final class ConnectionPool: @unchecked Sendable {
         if !mayWait, withdraw(place) {
             throw CoreError(
                 .storeBusy, code: .persistentStoreOperation,
-                "this code runs in the middle of a fetch or a save, and all connections to \(path) are in use; use the store "
-                    + "before or after", file: path)
+                "a callback of a fetch or save needs \(path), but all of its connections are in use; use the store before or "
+                    + "after the fetch or save", file: path)
         }
         while !place.turn.waitAWhile() {
             guard let check, check(), withdraw(place) else { continue }
@@ -319,7 +319,7 @@ final class ConnectionPool: @unchecked Sendable {
     private func calledFromLog() -> CoreError {
         CoreError(
             .invalidArgument, code: .persistentStoreOperation,
-            "the function that takes the lines of the log used the store \(path); let it keep the line, and use the store "
-                + "after the call that is under way", file: path)
+            "the log callback used the store \(path) while a line is logged; keep the line, and use the store after the "
+                + "running call has returned", file: path)
     }
 }

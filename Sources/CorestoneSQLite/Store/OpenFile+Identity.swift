@@ -45,7 +45,7 @@ extension OpenFile {
         if try statement.step(purpose), let line = statement.text(0), line != "ok" {
             throw CoreError(
                 .storeCorrupt, code: .sqlite,
-                "\(connection.path) has become shorter (\(size) of \(fileBytes) bytes are there), and is damaged (\(line)); "
+                "\(connection.path) was truncated to \(size) of \(fileBytes) bytes and is damaged (\(line)); "
                     + "restore it from a backup", sqliteCode: SQLITE_CORRUPT, file: connection.path)
         }
     }
@@ -58,9 +58,8 @@ extension OpenFile {
         let isThere = sqlite3_db_filename(connection.db, "main").map { access($0, F_OK) == 0 } ?? false
         return CoreError(
             .storeIO, code: .persistentStoreSave,
-            "\(connection.path) is \(isThere ? "another file by now: somebody has put one in its place" : "no longer there: somebody removed it"); "
-                + "nothing is saved into the one that is open, which has no name any more. Back the store up to keep what it holds, then "
-                + "remove it from the coordinator and add it again (a document: save as, or revert)",
+            "\(connection.path) \(isThere ? "was replaced by another file" : "no longer exists"); back up the store, "
+                + "then remove it from the coordinator and add it again. Save a document with save as, or revert it",
             file: connection.path)
     }
 
@@ -79,8 +78,8 @@ extension OpenFile {
         guard there == identifier else {
             throw CoreError(
                 .storeIO, code: .persistentStoreOperation,
-                "\(connection.path) is another store by now: somebody has put one with the identifier \(there ?? "") in its place; "
-                    + "remove the store from the coordinator and add it again (a document: revert)",
+                "\(connection.path) was replaced by another store, with the identifier \(there ?? ""); remove the store from "
+                    + "the coordinator and add it again, or revert the document",
                 file: connection.path)
         }
         examined = version

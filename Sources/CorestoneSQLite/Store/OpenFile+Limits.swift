@@ -26,19 +26,18 @@ extension OpenFile {
             case .steps:
                 (
                     "step_limit", limits.steps,
-                    "takes more steps than the store's step_limit allows (\(limits.steps), and \(StoreLimits.stepsPerByte) for each byte "
-                        + "of the file)"
+                    "exceed step_limit (\(limits.steps), plus \(StoreLimits.stepsPerByte) for each byte of the file)"
                 )
             case .memory:
                 (
                     "memory_limit", limits.expressionBytes,
-                    "takes more memory than the store's memory_limit allows (\(limits.expressionBytes) bytes)"
+                    "exceed memory_limit (\(limits.expressionBytes) bytes)"
                 )
             }
         return CoreError(
             .storeIO, code: .persistentStoreSave,
-            "cannot save to \(connection.path): a statement, with the triggers of the file that it fires, \(what); raise that if you "
-                + "trust the file, or drop the triggers", key: key, value: .int(Int64(value)),
+            "cannot save to \(connection.path): a statement and its triggers \(what); raise \(key) if the file is trusted, or "
+                + "drop the triggers", key: key, value: .int(Int64(value)),
             sqliteCode: error.sqliteCode,
             file: connection.path)
     }

@@ -29,7 +29,7 @@ extension OpenFile {
         if try statement.step(purpose), let line = statement.text(0), line != "ok" {
             throw CoreError(
                 .storeCorrupt, code: .sqlite,
-                "reading \(table.root.name) in \(connection.path) does not end, since the file is damaged (\(line)); restore it "
+                "cannot read \(table.root.name) in \(connection.path): the file is damaged (\(line)); restore it "
                     + "from a backup", entity: table.root.name, sqliteCode: SQLITE_CORRUPT, file: connection.path)
         }
         pagesAreSound()

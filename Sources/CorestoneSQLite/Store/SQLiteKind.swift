@@ -61,7 +61,7 @@ package struct SQLiteKind: StoreKind {
         if let loss = file.loss, loss.isCertain {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreOperation,
-                "\(source) cannot take the place of \(path): \(loss.account)", file: source)
+                "\(source) cannot replace \(path): \(loss.account)", file: source)
         }
         func transfer() throws {
             let folder = ExternalFile.folder(ofStore: origin.path)

@@ -14,7 +14,7 @@ extension SQLiteReading {
             _ = try file.connection.statement("SELECT 1\(compiled.query.text)", "fetch \(fetch.entity.name)")
             return compiled
         } catch {
-            return try compiler.compile(fetch, inMemory: "the predicate is larger than a statement of SQLite can be")
+            return try compiler.compile(fetch, inMemory: "the predicate exceeds the size limit of an SQLite statement")
         }
     }
 }
@@ -22,7 +22,7 @@ extension SQLiteReading {
 extension SQLiteReading {
     /// Whether an R-tree finds few rows; not one that cannot be read, which a scan does not need.
     func isNarrow(_ probe: SQLQuery, _ file: OpenFile) throws -> Bool {
-        let purpose = "ask an R-tree"
+        let purpose = "query an R-tree"
         do {
             let statement = try file.connection.statement(probe.text, purpose)
             for (place, value) in probe.bindings.enumerated() { statement.bind(value, at: Int32(clamping: place + 1)) }

@@ -109,13 +109,14 @@ extension SQLiteStore {
             guard !isInMemory else {
                 throw CoreError(
                     .unsupported, code: .persistentStoreOperation,
-                    "\(path) lies in memory and has no states to be read later; use a store with a file", file: path)
+                    "\(path) is an in-memory store, which does not support query generations; use a store with a file",
+                    file: path)
             }
             guard file.keepsReaders, let location = sqlite3_db_filename(file.connection.db, "main") else {
                 throw CoreError(
                     .unsupported, code: .persistentStoreOperation,
-                    "\(path) has a rollback journal, so a context that reads one of its states would keep every writer out; open the "
-                        + "store with a write-ahead log, as it is without CST_STORE_ROLLBACK_JOURNAL (journal=\"rollback\")",
+                    "\(path) uses a rollback journal, so a context pinned to a query generation would block every writer; use "
+                        + "a write-ahead log: open the store without CST_STORE_ROLLBACK_JOURNAL (journal=\"rollback\")",
                     file: path)
             }
             // What has the path by now is another file.

@@ -7,8 +7,8 @@ extension SQLiteStore {
     func move(to path: String) throws {
         if isInMemory || path == StorePlace.nowhere {
             throw refusal(
-                "\(self.path) cannot be moved to \(path): a store in memory has no file; migrate it", path, .unsupported
-            )
+                "cannot move \(self.path) to \(path): an in-memory store does not have a file; migrate it instead",
+                path, .unsupported)
         }
         var options = options
         if !isReadOnly { options.isReadOnly = false }
@@ -21,18 +21,18 @@ extension SQLiteStore {
         do {
             guard opened.identifier == identifier else {
                 throw refusal(
-                    "\(path) is another store, with the identifier \(opened.identifier); \(self.path), with \(identifier), is moved to "
-                        + "a copy of its own file, else migrate it or add the other one", path)
+                    "\(path) is not a copy of \(self.path): its identifier is \(opened.identifier), not \(identifier); choose a copy "
+                        + "of the store, or migrate the store", path)
             }
             guard opened.schema.numbers == schema.numbers,
                 opened.schema.creationStatements == schema.creationStatements
             else {
                 throw refusal(
-                    "\(path) keeps its objects in other tables than \(self.path), of which it is a copy: it was migrated; add it to "
-                        + "another coordinator", path)
+                    "\(path) is a migrated copy of \(self.path) and has other tables; add it to another coordinator",
+                    path)
             }
             if let reason = opened.readOnlyReason, !isReadOnly {
-                throw refusal("\(path) can only be read: \(reason)", path, .storeReadOnly)
+                throw refusal("\(path) is read-only: \(reason)", path, .storeReadOnly)
             }
             try change(to: opened)
         } catch {

@@ -33,7 +33,7 @@ extension SQLiteStore {
             file.endReads()
             guard file.connection.isAutocommit else {
                 throw CoreError(
-                    .internal, code: .persistentStoreSave, "cannot save to \(path): another save of it is running",
+                    .internal, code: .persistentStoreSave, "cannot save to \(path): another save is running",
                     file: path)
             }
             let purpose = "save to \(path)"

@@ -57,8 +57,8 @@ extension SQLiteStore: SQLiteUpkeep {
         }
         throw CoreError(
             .storeBusy, code: .persistentStoreOperation,
-            "\(self.path) kept losing files with large values while it was copied to \(path): another program saves without a pause; "
-                + "try again", file: self.path)
+            "cannot copy \(self.path) to \(path): another program kept removing backing files during the copy; try again "
+                + "when that program is idle", file: self.path)
     }
 
     private func transfer(
@@ -97,7 +97,7 @@ extension SQLiteStore: SQLiteUpkeep {
             let code = sqlite3_wal_checkpoint_v2(file.connection.db, "main", Int32(mode.rawValue), &frames, &done)
             guard code == SQLITE_OK else {
                 throw file.connection.error(
-                    code, "bring the log of \(path) into it (\(mode)): \(max(done, 0)) of \(max(frames, 0)) pages are",
+                    code, "checkpoint \(path) (\(mode), \(max(done, 0)) of \(max(frames, 0)) pages copied)",
                     cocoaCode: .persistentStoreOperation)
             }
             if frames < 0 { return nil }

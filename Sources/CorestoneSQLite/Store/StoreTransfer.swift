@@ -49,7 +49,7 @@ struct StoreTransfer {
         guard place.path != origin.path else {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
-                "\(place.given) is the store that is to be copied; choose another path", file: place.given)
+                "cannot copy \(place.given) to itself; choose another path", file: place.given)
         }
         let tables = try StoreContents(source, place: origin).tables.keys
         names = try source.namesOfExternalFiles(in: tables)
@@ -92,8 +92,8 @@ struct StoreTransfer {
         let names = names.filter { !ExternalFile.isThere("\(own)/\($0)") }
         guard let first = names.min() else { return }
         DebugLog.write(
-            "CoreData: warning: the copy \(copy.given) is without large values whose files were not there: \(names.count), the first "
-                + "\(folder)/\(first); corestone check names their objects")
+            "CoreData: warning: \(copy.given) was written without \(names.count) missing backing files (first: "
+                + "\(folder)/\(first)); run corestone check to list their objects")
     }
 
     /// The store that is there, which has to be one.
@@ -111,8 +111,8 @@ struct StoreTransfer {
                 guard identifier == other else {
                     throw CoreError(
                         .invalidArgument, code: .persistentStoreOperation,
-                        "\(place.given) is another store than \(origin.given) and stays as it is; choose a path where nothing is, or a former "
-                            + "copy of the store, or replace it (replaceStore)", file: place.given)
+                        "\(place.given) is not a copy of \(origin.given) and was not changed; choose an unused path or an earlier "
+                            + "copy, or replace the store (replaceStore)", file: place.given)
                 }
             }
             return connection
@@ -143,7 +143,7 @@ struct StoreTransfer {
         defer { for suffix in companions { unlink(draft + suffix) } }
         let mode: mode_t = permissions == nil ? 0o644 : 0o600
         let descriptor = open(draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode)
-        guard descriptor >= 0 else { throw failure("make", place.given, errno) }
+        guard descriptor >= 0 else { throw failure("create", place.given, errno) }
         // Before anything is in it that is not for everybody.
         permissions?.give(to: descriptor)
         close(descriptor)
@@ -157,7 +157,7 @@ struct StoreTransfer {
         if place.hasCompanion("-wal") || place.hasCompanion("-journal") {
             throw CoreError(
                 .storeIO, code: .persistentStoreOperation,
-                "\(place.given) has a log beside it, and no file; move the log away, or choose another path",
+                "\(place.given) does not exist but has a log file; move the log file away, or choose another path",
                 file: place.given)
         }
         if place.state == .empty { unlink(place.path) }
@@ -166,7 +166,7 @@ struct StoreTransfer {
             var facts = stat()
             let isThere = stat(place.path, &facts) == 0
             guard code != EEXIST, !isThere, rename(draft, place.path) == 0 else {
-                throw failure("make", place.given, isThere ? EEXIST : code)
+                throw failure("create", place.given, isThere ? EEXIST : code)
             }
         }
         _ = synchronise(folder: place.folder)
@@ -194,7 +194,7 @@ struct StoreTransfer {
     private func cancelled() -> CoreError {
         CoreError(
             .cancelled, code: .persistentStoreOperation,
-            "copying \(origin.given) to \(place.given) was cancelled; \(place.given) is as it was", file: place.given)
+            "copying \(origin.given) to \(place.given) was cancelled; \(place.given) is unchanged", file: place.given)
     }
 
     // MARK: Files
@@ -206,7 +206,7 @@ struct StoreTransfer {
         let parent = String(folder[..<(folder.lastIndex(of: "/") ?? folder.startIndex)])
         for path in [parent, folder] {
             let code = ExternalFile.makeFolder(path, beside: permissions)
-            guard code == 0 || code == EEXIST else { throw failure("make", path, code) }
+            guard code == 0 || code == EEXIST else { throw failure("create", path, code) }
         }
         var done = 0
         for name in names.sorted() {
@@ -237,7 +237,7 @@ struct StoreTransfer {
         let size = try sizeToCopy(input, from)
         unlink(path)
         let output = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard output >= 0 else { throw failure("make", path, errno) }
+        guard output >= 0 else { throw failure("create", path, errno) }
         made.append(path)
         defer { close(output) }
         permissions?.ofCompanions.give(to: output)
@@ -279,12 +279,12 @@ struct StoreTransfer {
         guard fstat(input, &facts) == 0 else { throw failure("read", path, errno) }
         let size = Int(facts.st_size)
         let isFile = facts.st_mode & S_IFMT == S_IFREG
-        guard let reason = isFile ? ExternalFile.excess(size, options.limits) : "is no regular file" else {
+        guard let reason = isFile ? ExternalFile.excess(size, options.limits) : "is not a regular file" else {
             return size
         }
         throw CoreError(
             .storeIO, code: .persistentStoreOperation,
-            "cannot copy \(origin.given) to \(place.given): its file of a large value \(path) \(reason)",
+            "cannot copy \(origin.given) to \(place.given): the backing file \(path) \(reason)",
             key: isFile ? "external_limit" : nil,
             value: isFile ? .int(Int64(clamping: options.limits.externalBytes)) : nil, file: path)
     }
@@ -297,7 +297,7 @@ struct StoreTransfer {
     private func failure(_ action: String, _ path: String, _ code: Int32) -> CoreError {
         CoreError(
             .storeIO, code: .persistentStoreOperation,
-            "cannot \(action) \(path), to copy \(origin.given) to \(place.given): \(StorePlace.text(of: code))",
+            "cannot \(action) \(path) while copying \(origin.given) to \(place.given): \(StorePlace.text(of: code))",
             file: path)
     }
 }

@@ -60,13 +60,13 @@ public struct StoreViews: Sendable {
         guard !isTemporary, place.path != origin.path else {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
-                "views are not written into \(copy): "
+                "cannot create views in \(copy): "
                     + (isTemporary
-                        ? "they end with their session; make lasting ones"
-                        : "it is the store itself, which other programs could not migrate any more; copy it first"),
+                        ? "temporary views end with their session; request permanent views"
+                        : "Apple's framework cannot migrate a store with views; create them in a copy"),
                 file: copy)
         }
-        let purpose = "make views in \(copy)"
+        let purpose = "create views in \(copy)"
         let connection = try Connection.forChanging(
             place, busyTimeout: StoreOptions().busyTimeoutMilliseconds, purpose)
         defer { connection.close() }

@@ -21,7 +21,7 @@ final class ChangeReader {
     private var transaction: Int64 = 0
     private var windows: [KeyWindow] = []
 
-    private static let purpose = "look for changes"
+    private static let purpose = "read remote changes"
 
     /// - Parameter path: of a store that is open for writing.
     init(path: String, schema: StoreSchema, hasHistory: Bool) throws {
@@ -176,11 +176,11 @@ private struct KeyWindow {
 
     init(_ table: TableSchema, _ connection: Connection) throws {
         self.table = table
-        let highest = try connection.prepare("SELECT max(Z_PK) FROM \(table.name)", "look for changes")
-        if try highest.step("look for changes") { floor = max(highest.integer(0).addingClamped(-KeyWindow.size), 0) }
+        let highest = try connection.prepare("SELECT max(Z_PK) FROM \(table.name)", "read remote changes")
+        if try highest.step("read remote changes") { floor = max(highest.integer(0).addingClamped(-KeyWindow.size), 0) }
         statement = try connection.prepare(
             "SELECT Z_PK, Z_ENT FROM \(table.name) WHERE Z_PK > ? ORDER BY Z_PK LIMIT "
-                + "\(ForeignChanges.limit + Int(KeyWindow.size) + 1)", "look for changes")
+                + "\(ForeignChanges.limit + Int(KeyWindow.size) + 1)", "read remote changes")
         _ = try advance()
     }
 
@@ -190,7 +190,7 @@ private struct KeyWindow {
         defer { statement.reset() }
         var new: [(entity: Int64, primaryKey: Int64)] = []
         var highest = floor
-        while try statement.step("look for changes") {
+        while try statement.step("read remote changes") {
             highest = statement.integer(0)
             if !seen.insert(highest).inserted { continue }
             new.append((statement.integer(1), highest))

@@ -32,7 +32,7 @@ extension SQLiteReading {
 extension Connection {
     /// A number that differs from the one before when another connection committed meanwhile.
     func dataVersion() throws -> Int64 {
-        let purpose = "look for changes"
+        let purpose = "read remote changes"
         let statement = try statement("PRAGMA data_version", purpose)
         defer { statement.reset() }
         return try statement.step(purpose) ? statement.integer(0) : 0

@@ -53,7 +53,7 @@ final class ExternalWrites {
         if written.isEmpty { try makeFolder() }
         let path = "\(folder)/\(name)"
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw failure("make", path, errno) }
+        guard descriptor >= 0 else { throw failure("create", path, errno) }
         written.append(name)
         defer { close(descriptor) }
         permissions?.ofCompanions.give(to: descriptor)
@@ -72,7 +72,7 @@ final class ExternalWrites {
         let parent = String(folder.prefix(upTo: folder.lastIndex(of: "/") ?? folder.startIndex))
         for path in [parent, folder] {
             let code = ExternalFile.makeFolder(path, beside: permissions)
-            guard code == 0 || code == EEXIST else { throw failure("make", path, code) }
+            guard code == 0 || code == EEXIST else { throw failure("create", path, code) }
         }
         try makeDurable(parent)
     }
@@ -85,7 +85,7 @@ final class ExternalWrites {
     private func failure(_ action: String, _ path: String, _ code: Int32) -> CoreError {
         CoreError(
             .storeIO, code: .persistentStoreSave,
-            "cannot \(action) \(path), which is to hold a large value: \(StorePlace.text(of: code)); "
+            "cannot \(action) \(path) for a backing file: \(StorePlace.text(of: code)); "
                 + "free some space or make its folder writable, and save again", file: path)
     }
 }

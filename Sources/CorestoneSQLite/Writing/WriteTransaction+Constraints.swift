@@ -21,7 +21,7 @@ extension WriteTransaction {
         if properties.isEmpty {
             return CoreError(
                 .conflict, code: .persistentStoreSave,
-                "cannot save \(name): the store refuses the row (\(error.message))",
+                "cannot save \(name), which violates a constraint of the store: \(error.message)",
                 entity: entity.name, sqliteCode: error.sqliteCode, file: path)
         }
         return .notUnique(entity, properties, properties.map(value), in: path, sqliteCode: error.sqliteCode)

@@ -5,7 +5,7 @@ import CorestoneValues
 
 extension WriteTransaction {
     func link(_ relationship: Relationship, added: [Link], removed: [Link]) throws {
-        let purpose = "link \(relationship.entity.name).\(relationship.name)"
+        let purpose = "save the members of \(relationship.entity.name).\(relationship.name)"
         switch schema.storage(of: relationship) {
         case nil, .foreignKey(_, _, _, true):
             // The to-one side's row says it.
@@ -48,7 +48,7 @@ extension WriteTransaction {
     }
 
     func setOrder(_ relationship: Relationship, owners: [(owner: Int64, members: [Int64])]) throws {
-        let purpose = "order \(relationship.entity.name).\(relationship.name)"
+        let purpose = "save the order of \(relationship.entity.name).\(relationship.name)"
         let read: String
         let write: String
         switch schema.storage(of: relationship) {

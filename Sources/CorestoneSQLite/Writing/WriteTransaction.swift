@@ -50,7 +50,8 @@ final class WriteTransaction: SaveTransaction {
         guard count >= 0, !overflow, end < .max else {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreSave,
-                "the primary keys of \(table.root.name) are used up: the store says that \(highest) was handed out",
+                "\(path) has no unused primary keys for \(table.root.name): the highest key is \(highest); restore the store "
+                    + "from a backup",
                 entity: table.root.name, file: path)
         }
         keys[table.place] = (end, true)
@@ -60,7 +61,7 @@ final class WriteTransaction: SaveTransaction {
 
     /// What the file says; never less than the keys that are in use, whatever a foreign writer left behind.
     func storedHighest(_ table: TableSchema) throws -> Int64 {
-        let purpose = "reserve keys for \(table.root.name)"
+        let purpose = "reserve primary keys for \(table.root.name)"
         let statement = try connection.statement(
             "SELECT (SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT = ?), (SELECT max(Z_PK) FROM \(table.name))", purpose)
         statement.bind(schema.number(of: table.root), at: 1)
@@ -73,7 +74,7 @@ final class WriteTransaction: SaveTransaction {
     func finish() throws {
         for (place, entry) in keys where entry.isChanged {
             let table = schema.tables[place]
-            let purpose = "reserve keys for \(table.root.name)"
+            let purpose = "reserve primary keys for \(table.root.name)"
             let statement = try connection.statement("UPDATE Z_PRIMARYKEY SET Z_MAX = ? WHERE Z_ENT = ?", purpose)
             statement.bind(entry.highest, at: 1)
             statement.bind(schema.number(of: table.root), at: 2)
@@ -148,7 +149,7 @@ final class WriteTransaction: SaveTransaction {
 
     /// The files of a row's present values are no longer needed once the transaction has committed.
     func leaveExternal(_ former: Statement, _ primaryKey: Int64, _ count: Int) throws {
-        let purpose = "read a value that lies in a file"
+        let purpose = "read a value in a backing file"
         former.bind(primaryKey, at: 1)
         defer { former.reset() }
         guard try former.step(purpose) else { return }

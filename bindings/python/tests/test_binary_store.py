@@ -276,7 +276,7 @@ def test_what_is_no_binary_store_is_called_what_it_is(tmp_path: Path) -> None:
     model, path = Model(THINGS), tmp_path / "a.store"
     Container(model, path).close()
     for wanted in ("Binary", "XML"):
-        with pytest.raises(Exception, match=re.escape(f"an SQLite store, and no {wanted} store")) as caught:
+        with pytest.raises(Exception, match=re.escape(f"an SQLite store, not a store of type {wanted}")) as caught:
             Container(model, path, type=wanted)
         assert caught.value.code == 134000  # type: ignore[attr-defined]
 

@@ -60,8 +60,8 @@ def test_a_store_in_use_is_checked_with_what_was_saved(staff: Context, path: Pat
         ("UPDATE Z_PRIMARYKEY SET Z_MAX = 1 WHERE Z_NAME = 'Employee'", "PRIMARY_KEY", "Employee", None, "Z_MAX"),
         ("UPDATE ZEMPLOYEE SET Z_OPT = NULL WHERE ZNAME = 'Ada'", "ROW", "Employee", None, "Z_OPT"),
         ("UPDATE ZPROJECT SET Z_ENT = 77 WHERE ZTITLE = 'Cobalt'", "ROW", "Project", None, "77"),
-        ("DELETE FROM ZPROJECT WHERE ZTITLE = 'Apollo'", "PAIR", None, None, "not there"),
-        ("UPDATE Z_PRIMARYKEY SET Z_SUPER = 0 WHERE Z_NAME = 'Manager'", "PRIMARY_KEY", "Manager", None, "inherits"),
+        ("DELETE FROM ZPROJECT WHERE ZTITLE = 'Apollo'", "PAIR", None, None, "does not exist"),
+        ("UPDATE Z_PRIMARYKEY SET Z_SUPER = 0 WHERE Z_NAME = 'Manager'", "PRIMARY_KEY", "Manager", None, "superentity"),
     ],
 )
 def test_each_broken_promise_is_named(

@@ -267,7 +267,7 @@ def test_another_root_is_refused(
         for name in TREE:
             container.view_context.insert(name, name=name)
         container.view_context.save()
-    with pytest.raises(ModelMismatchError, match=f"the root of {entity} is ") as raised:
+    with pytest.raises(ModelMismatchError, match=f"the root entity of {entity} is ") as raised:
         opened(tree(**parents), path, store_type, read_only=read_only)
     assert raised.value.entity == entity
 
@@ -466,7 +466,7 @@ def test_a_parent_of_another_tree_is_refused(
         with pytest.raises(ModelMismatchError) as raised:
             opened(model, path, store_type, read_only=read_only)
         assert (raised.value.entity, raised.value.code) == (entity, 134100)
-        difference = "the root of {} is {} in the store, and {} in the model".format(entity, *roots)
+        difference = "the root entity of {} is {} in the store, but {} in the model".format(entity, *roots)
         assert difference in raised.value.message
 
 
@@ -475,7 +475,7 @@ def test_root_is_compared_without_a_cached_model(path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("DELETE FROM Z_MODELCACHE")
     connection.close()
-    with pytest.raises(ModelMismatchError, match="the root of Manager is Employee in the store"):
+    with pytest.raises(ModelMismatchError, match="the root entity of Manager is Employee in the store"):
         opened(changed(Manager={"@parent": "Room", "name": "string?"}), path, "SQLite")
 
 
@@ -488,7 +488,7 @@ def test_a_parent_of_the_same_tree_is_accepted(path: Path, store_type: str) -> N
         assert container.view_context.first("Person").name == "Max"
     with Container(model, path, type=store_type) as container:
         assert container.view_context.first("Person").name == "Max"
-    with pytest.raises(ModelMismatchError, match="the root of Person is Employee in the store"):
+    with pytest.raises(ModelMismatchError, match="the root entity of Person is Employee in the store"):
         opened(changed(Person={"@parent": "Room"}), path, store_type)
 
 
@@ -560,7 +560,7 @@ def test_values_that_are_not_unique_are_refused(path: Path) -> None:
         container.view_context.insert("Department", title="Sales")
         container.view_context.save()
     model = Model({**FIRST, "Department": {**FIRST["Department"], "@unique": [["title"]]}})
-    with pytest.raises(ModelMismatchError, match="to be unique") as raised:
+    with pytest.raises(ModelMismatchError, match="must be unique") as raised:
         opened(model, path, "SQLite")
     assert (raised.value.entity, raised.value.key) == ("Department", "title")
     Container(Model(FIRST), path).close()

@@ -208,7 +208,7 @@ def test_each_detail_adds_its_kinds_of_lines(staff: Context) -> None:
             statements,
             {"sql: BEGIN", "sql: COMMIT"},
             {"details: with values", "details: plan"},
-            {"details: rows looked"},
+            {"rows scanned"},
         ]
     ):
         expected |= added
@@ -269,7 +269,7 @@ def test_a_damaged_file_is_refused_where_integrity_is_checked(tmp_path: Path, ch
             with Container(Model(STAFF), path) as container:
                 assert container.context().count("Person") == 1
             return
-        with pytest.raises(StoreCorruptError, match="does not pass SQLite's integrity check: ") as caught:
+        with pytest.raises(StoreCorruptError, match="fails SQLite's integrity check: ") as caught:
             Container(Model(STAFF), path)
     finally:
         log.take_arguments(["-com.apple.CoreData.SQLiteIntegrityCheck", "0"])

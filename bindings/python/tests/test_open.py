@@ -193,7 +193,7 @@ def test_a_store_of_no_version_needs_a_migration(tmp_path: Path) -> None:
         corestone.open(store, bundle(tmp_path))
     assert (raised.value.entity, raised.value.key) == ("Note", "size")
     assert "the nearest is App 2" in str(raised.value)
-    assert "migration" in str(raised.value)
+    assert "Migrate the store" in str(raised.value)
 
 
 @pytest.mark.parametrize("kind", [bytes, str])

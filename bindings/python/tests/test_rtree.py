@@ -254,7 +254,7 @@ def test_the_remedy_of_a_lost_trigger_fills_the_tree_again(tmp_path: Path) -> No
         path, "DROP TRIGGER Z_RT_Place_byPlace_UPDATE; UPDATE ZTHING SET ZX = 500 + Z_PK WHERE ZLABEL IN ('p30', 'p31')"
     )
     # As `corestone check` prints it.
-    kinds = {problem.message.partition("; to make it again: ")[2] for problem in check(path)} - {""}
+    kinds = {problem.message.partition("; recreate it with: ")[2] for problem in check(path)} - {""}
     [remedy] = kinds
     altered(path, remedy)
     assert check(path) == []
@@ -280,8 +280,8 @@ def test_the_check_finds_values_outside_of_their_bounds(tmp_path: Path) -> None:
     )  # fmt: skip
     problems = check(path)
     assert sorted(problem.object_uri or "" for problem in problems) == sorted(uris.values())
-    assert all("has other values than the R-tree index Z_RT_Place_byPlace" in problem.message for problem in problems)
-    altered(path, problems[0].message.partition("to fill it again: ")[2])
+    assert all("outside its bounds in the R-tree index Z_RT_Place_byPlace" in problem.message for problem in problems)
+    altered(path, problems[0].message.partition("rebuild it with: ")[2])
     assert check(path) == []
 
 

@@ -87,7 +87,7 @@ def test_a_backup_leaves_other_stores_alone(photos: Model, tmp_path: Path) -> No
     (tmp_path / "text").write_text("this is no store")
     with Container(photos, tmp_path / "a.sqlite") as container:
         backup = container.coordinator.backup
-        with pytest.raises(InvalidArgumentError, match="another store"):
+        with pytest.raises(InvalidArgumentError, match="is not a copy of"):
             backup(container.store, tmp_path / "b.sqlite")
         with pytest.raises(InvalidArgumentError, match="the same store"):
             backup(container.store, container.path)
@@ -356,9 +356,9 @@ def test_a_file_that_lost_its_name(photos: Model, tmp_path: Path, how: str, jour
         with pytest.raises(StoreError) as caught:
             ctx.save()
         assert caught.value.file == str(path)
-        words = "no longer there" if how == "removed" else "another file by now"
+        words = "no longer exists" if how == "removed" else "was replaced by another file"
         assert words in str(caught.value)
-        assert "Back the store up" in str(caught.value)
+        assert "back up the store" in str(caught.value)
         assert len(files(path)) == 1
         with pytest.raises(StoreError):
             ctx.batch_update("Photo", {"title": "c"})
