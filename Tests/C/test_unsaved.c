@@ -59,9 +59,8 @@ static void a_context_refuses_and_counts_by_entity(void) {
     OK(cst_context_set_origin(c.context, text("editor.c"), 12, E));
     edit(&c);
     CHECK_STATUS(CST_E_UNSAVED_CHANGES, cst_context_close(c.context, CST_UNSAVED_REFUSE, E));
-    CHECK_TEXT("context 'editor' (made at editor.c:12) stays open, since it has unsaved changes: " COUNTS
-               "; call save() to keep them or the context's rollback() to drop them, or close with the policy to "
-               "discard them",
+    CHECK_TEXT("context \"editor\" (created at editor.c:12) stays open because it has unsaved changes: " COUNTS
+               "; call save() or rollback() of the context, or close with the policy to discard them",
                cst_error_message(check_error()));
     CHECK_INT(1, (int)cst_error_detail_count(check_error()));
     CHECK(has_changes(c.context)); /* nothing is closed */
@@ -135,7 +134,7 @@ static void children_are_asked_too(void) {
     OK(cst_context_set_name(child, text("form"), E));
     OK(cst_release(company_employee(&c, child, "Ada", 1)));
     CHECK_STATUS(CST_E_UNSAVED_CHANGES, cst_context_close(c.context, CST_UNSAVED_REFUSE, E));
-    CHECK_CONTAINS("context 'form' has unsaved changes: 1 Employee inserted", cst_error_message(check_error()));
+    CHECK_CONTAINS("context \"form\" has unsaved changes: 1 Employee inserted", cst_error_message(check_error()));
     OK(cst_context_close(child, CST_UNSAVED_SAVE, E)); /* into its parent */
     CHECK(has_changes(c.context));
     CHECK_STATUS(CST_E_UNSAVED_CHANGES, cst_context_close(c.context, CST_UNSAVED_REFUSE, E));
@@ -202,7 +201,7 @@ static cst_status close_coordinator_in_hook(void *userdata, cst_object *object, 
     cst_error *why = NULL;
     hooked.calls++;
     CHECK_STATUS(CST_E_INVALID_HANDLE, cst_coordinator_close(hooked.coordinator, CST_UNSAVED_DISCARD, &why));
-    CHECK_CONTAINS("the coordinator is being closed already", cst_error_message(why));
+    CHECK_CONTAINS("the coordinator is already being closed", cst_error_message(why));
     OK(cst_release(why));
     return CST_OK;
 }
@@ -336,7 +335,7 @@ static void a_context_is_not_closed_before_its_own_work(void) {
     OK(cst_context_lock(context, E));
     OK(cst_context_schedule(context, CST_SCHEDULE_ENQUEUED, work_body, work_done, &work, work_destroy, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_close(context, CST_UNSAVED_DISCARD, E));
-    CHECK_CONTAINS("on which other work waits", cst_error_message(check_error()));
+    CHECK_CONTAINS("while other work waits for it", cst_error_message(check_error()));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_close(context, CST_UNSAVED_REFUSE, E));
     OK(cst_context_unlock(context, E));
     OK(cst_context_close(context, CST_UNSAVED_REFUSE, E)); /* waits for it */
@@ -380,7 +379,7 @@ static void a_coordinator_refuses_and_tells(void) {
     edit(&c);
     CHECK_STATUS(CST_E_UNSAVED_CHANGES, cst_coordinator_close(c.coordinator, CST_UNSAVED_REFUSE, E));
     CHECK_CONTAINS(
-        "the coordinator stays open, since context 'editor' (made at editor.c:12) has unsaved changes: " COUNTS,
+        "the coordinator stays open because context \"editor\" (created at editor.c:12) has unsaved changes: " COUNTS,
         cst_error_message(check_error()));
     OK(cst_coordinator_copy_unsaved_changes(c.coordinator, 0, &json, E));
     cst_string found = text_of_size(json.data, json.size);
@@ -429,10 +428,10 @@ static void a_container_refuses_by_default(void) {
     OK(cst_container_view_context(container, &view, E));
     insert_department(view);
     CHECK_STATUS(CST_E_UNSAVED_CHANGES, cst_container_close(container, 0, E)); /* zero is the default of all options */
-    CHECK_TEXT("the container Shop stays open, since context 'view' has unsaved changes: 1 Department inserted; call "
-               "save() to keep "
-               "them or the context's rollback() to drop them, or close with the policy to discard them",
-               cst_error_message(check_error()));
+    CHECK_TEXT(
+        "the container Shop stays open because context \"view\" has unsaved changes: 1 Department inserted; call "
+        "save() or rollback() of the context, or close with the policy to discard them",
+        cst_error_message(check_error()));
     OK(cst_container_close(container, CST_UNSAVED_DISCARD, E));
     listen_to_the_log();
     OK(cst_release(container));
@@ -483,7 +482,7 @@ static void a_document_refuses_by_default(void) {
     insert_department(context);
     CHECK_STATUS(CST_E_UNSAVED_CHANGES, cst_document_close(document, 0, E));
     CHECK_TEXT(
-        "the untitled document stays open, because context 'document' has unsaved changes: 1 Department inserted; "
+        "the untitled document stays open, because context \"document\" has unsaved changes: 1 Department inserted; "
         "save it with save as, or close with the policy to discard them",
         cst_error_message(check_error()));
     OK(cst_document_save_as(document, none, text(check_path("a.store")), false, E));
@@ -505,8 +504,8 @@ static void the_log_counts_what_ends_with_a_context(void) {
     listen_to_the_log();
     company_close(&c);
     CHECK_TEXT(
-        "CoreData: warning: context 'editor' (made at editor.c:12) ended with unsaved changes, which are lost: " COUNTS
-        "; call save() to keep them, or rollback() to drop them, before the last reference to it goes\n",
+        "CoreData: warning: context \"editor\" (created at editor.c:12) was released with unsaved changes, which are "
+        "lost: " COUNTS "; call save() or rollback() before the last reference is released\n",
         lines());
 }
 
@@ -621,7 +620,8 @@ static void a_container_that_is_released_is_told(void) {
     insert_department(view);
     listen_to_the_log();
     OK(cst_release(container));
-    CHECK_CONTAINS("context 'view' ended with unsaved changes, which are lost: 1 Department inserted", lines());
+    CHECK_CONTAINS("context \"view\" was released with unsaved changes, which are lost: 1 Department inserted",
+                   lines());
 }
 
 static void a_document_that_is_released_is_told(void) {
@@ -636,9 +636,9 @@ static void a_document_that_is_released_is_told(void) {
         if (is_saved) save(context); /* into the folder that ends with the document */
         listen_to_the_log();
         OK(cst_release(document));
-        CHECK_CONTAINS(is_saved
-                           ? "an untitled document was released, and its content is lost"
-                           : "context 'document' ended with unsaved changes, which are lost: 1 Department inserted",
+        CHECK_CONTAINS(is_saved ? "an untitled document was released, and its content is lost"
+                                : "context \"document\" was released with unsaved changes, which are lost: 1 "
+                                  "Department inserted",
                        lines());
     }
 }

@@ -385,8 +385,8 @@ static void tell_end_of_chain(void *userdata, cst_context *context, cst_status s
     (void)userdata, (void)context;
     if (status != CST_OK) {
         CHECK_STATUS(CST_E_CALLBACK, status);
-        CHECK_CONTAINS("(at most 256, or as many as the system gives)", seen_message(error));
-        CHECK_CONTAINS("waits for the queue of context 'hub', which thread ", seen_message(error));
+        CHECK_CONTAINS("(at most 256)", seen_message(error));
+        CHECK_CONTAINS("waits for the queue of context \"hub\", held by thread ", seen_message(error));
         CHECK_CONTAINS("and so on, 21 waits in all", seen_message(error));
         refused++;
     }
@@ -475,8 +475,8 @@ static void too_many_waits_name_the_chain(void) {
 static void tell_chain(void *userdata, cst_context *context, cst_status status, const cst_error *error) {
     (void)userdata, (void)context;
     if (status != CST_OK) {
-        CHECK_CONTAINS("waits for the queue of context 'second'", seen_message(error));
-        CHECK_CONTAINS("It is the end of a chain", seen_message(error));
+        CHECK_CONTAINS("waits for the queue of context \"second\"", seen_message(error));
+        CHECK_CONTAINS("The chain of waits: ", seen_message(error));
         refused++;
     }
     told++;
@@ -502,7 +502,7 @@ static void without_a_thread_work_is_refused_and_nothing_lost(void) {
     threads_left = 0;
     for (int i = 0; i < 3; i++) {
         CHECK_STATUS(CST_E_NO_MEMORY, cst_context_perform(context, nothing, NULL, count_destroy, E));
-        CHECK_CONTAINS("gives no thread for the queue of context 'first'", cst_error_message(check_error()));
+        CHECK_CONTAINS("cannot create a thread for the queue of context \"first\"", cst_error_message(check_error()));
     }
     CHECK_INT(3, destroyed);
     CHECK_INT(0, ran);
@@ -569,20 +569,20 @@ static void without_a_thread_stores_are_read_and_written(void) {
         CHECK_INT(i + 1, company_count(c.context, c.employee, "name == 'Ada'"));
     }
     CHECK_STATUS(CST_E_NO_MEMORY, cst_context_set_merges_remote_changes(c.context, true, E));
-    CHECK_CONTAINS("gives no thread to watch", cst_error_message(check_error()));
+    CHECK_CONTAINS("cannot create a watcher thread for", cst_error_message(check_error()));
     cst_observation *observation = NULL;
     OK(cst_coordinator_observe(c.coordinator, CST_COORDINATOR_REMOTE_CHANGE, see, NULL, count_destroy, &observation,
                                E));
     OK(cst_release(observation));
     CHECK_INT(1, destroyed);
     CHECK_STATUS(CST_E_NO_MEMORY, cst_coordinator_perform(c.coordinator, nothing_alone, NULL, count_destroy, E));
-    CHECK_CONTAINS("gives no thread", cst_error_message(check_error()));
+    CHECK_CONTAINS("cannot create a thread", cst_error_message(check_error()));
     CHECK_INT(2, destroyed);
     OK(cst_coordinator_perform_and_wait(c.coordinator, nothing_alone, NULL, E));
     CHECK_INT(1, ran);
     cst_context *context = company_context(&c, CST_QUEUE_PRIVATE);
     CHECK_STATUS(CST_E_CALLBACK, cst_context_perform_and_wait(context, fetch_later, &c, E));
-    CHECK_CONTAINS("gives no thread for the queue of a context", cst_error_message(check_error()));
+    CHECK_CONTAINS("cannot create a thread for the queue of a context", cst_error_message(check_error()));
     CHECK_INT(3, destroyed);
     CHECK_INT(0, told);
     threads_left = -1;
@@ -627,7 +627,7 @@ static void *in_context(void *argument) {
     cst_status status = cst_context_perform_and_wait(pair->own, wait_for_others, argument, E);
     if (status != CST_OK) {
         CHECK_STATUS(CST_E_CALLBACK, status);
-        CHECK_CONTAINS("for ever", cst_error_message(check_error()));
+        CHECK_CONTAINS("deadlock", cst_error_message(check_error()));
         refused++;
     }
     check_slot();

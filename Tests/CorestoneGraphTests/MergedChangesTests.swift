@@ -252,7 +252,7 @@ final class MergedChangesTests: GraphTestCase {
         store.readFailure = nil
         let told = lines.withLock { $0 }.filter { $0.contains("did not merge") }
         XCTAssertEqual(told.count, 1)
-        XCTAssertTrue(told.first?.contains("context 'list'") == true && told.first?.contains("on fire") == true)
+        XCTAssertTrue(told.first?.contains("context \"list\"") == true && told.first?.contains("on fire") == true)
     }
 
     func testAChildMergesWhatItsParentMerges() throws {

@@ -74,8 +74,8 @@ final class QueuePartsTests: GraphTestCase {
                 XCTAssertEqual((error as? CoreError)?.status, .invalidHandle)
                 XCTAssertEqual(
                     (error as? CoreError)?.message,
-                    "context 'import' (made at a.swift:2) takes no more work: its stores are closed, or about to be; give it work "
-                        + "before, or open the stores anew")
+                    "context \"import\" (created at a.swift:2) accepts no more work: its stores are closed or being closed; queue work "
+                        + "before that, or open the stores again")
             }
         }
         var ran = 0
@@ -91,11 +91,11 @@ final class QueuePartsTests: GraphTestCase {
         let label = ContextLabel(origin: nil)
         XCTAssertEqual(label.text, "a context")
         label.name = "import"
-        XCTAssertEqual(label.text, "context 'import'")
+        XCTAssertEqual(label.text, "context \"import\"")
         label.origin = CallSite(file: "a.swift", line: 2)
-        XCTAssertEqual(label.text, "context 'import' (made at a.swift:2)")
+        XCTAssertEqual(label.text, "context \"import\" (created at a.swift:2)")
         label.name = nil
-        XCTAssertEqual(label.text, "a context (made at a.swift:2)")
+        XCTAssertEqual(label.text, "a context (created at a.swift:2)")
     }
 
     func testClosingIsOfOneThreadAtATime() throws {
@@ -106,7 +106,7 @@ final class QueuePartsTests: GraphTestCase {
         XCTAssertNotEqual(closing.closer, 0)
         XCTAssertThrowsError(try closing.begin(waits: true, "the container")) { error in
             XCTAssertEqual((error as? CoreError)?.status, .invalidHandle)
-            XCTAssertTrue("\(error)".hasPrefix("the container is being closed already"), "\(error)")
+            XCTAssertTrue("\(error)".hasPrefix("the container is already being closed"), "\(error)")
         }
         closing.end()
         XCTAssertEqual(closing.closer, 0)

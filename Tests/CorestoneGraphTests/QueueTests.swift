@@ -32,27 +32,28 @@ final class QueueTests: GraphTestCase {
             let number = "thread \(getpid()) ("  // the first thread's number is that of the process
             if Thread.isMainThread { XCTAssertTrue(message.hasPrefix(number), message) }
             XCTAssertTrue(
-                message.contains("used context 'import' (made at CorestoneGraphTests/QueueTests.swift:40)"), message)
-            XCTAssertTrue(message.contains("private queue, which no thread uses now; use it inside perform"), message)
+                message.contains("used context \"import\" (created at CorestoneGraphTests/QueueTests.swift:40)"),
+                message)
+            XCTAssertTrue(message.contains("private queue, which no thread is using; use it inside perform"), message)
         }
         try worker.performAndWait { _ in
             let error = onThread { try worker.save() }
             XCTAssertEqual(error?.status, .wrongThread)
             let message = error?.message ?? ""
-            XCTAssertTrue(message.contains(") used context 'import'"), message)
+            XCTAssertTrue(message.contains(") used context \"import\""), message)
             XCTAssertTrue(message.contains(", which thread "), message)
-            XCTAssertTrue(message.contains(") uses now; use it inside perform"), message)
+            XCTAssertTrue(message.contains(") is using; use it inside perform"), message)
         }
         let confined = context!
         let message = onThread { _ = try confined.count("Employee") }?.message ?? ""
-        XCTAssertTrue(message.contains("used a context (made at CorestoneGraphTests/GraphTestCase.swift:"), message)
-        XCTAssertTrue(message.contains("belongs to the thread that made it, thread "), message)
+        XCTAssertTrue(message.contains("used a context (created at CorestoneGraphTests/GraphTestCase.swift:"), message)
+        XCTAssertTrue(message.contains("belongs to the thread that created it, thread "), message)
         let child = onThread { try Context(parent: confined, queue: .privateQueue).performAndWait { _ in } }
         XCTAssertNil(child, "making it asks nothing of the parent")
         let fetch = onThread {
             _ = try Context(parent: confined, queue: .privateQueue).performAndWait { try $0.count("Employee") }
         }
-        XCTAssertTrue(fetch?.message.contains("used a child of a context (made at") == true, fetch?.message ?? "")
+        XCTAssertTrue(fetch?.message.contains("used a child of a context (created at") == true, fetch?.message ?? "")
     }
 
     func testTheThreadThatMadeAContextMayHaveEnded() throws {
@@ -63,11 +64,11 @@ final class QueueTests: GraphTestCase {
         }
         let context = try XCTUnwrap(made.withLock { $0 })
         var message = ""
-        for _ in 0..<500 where !message.contains("(ended); make one") {
+        for _ in 0..<500 where !message.contains("(ended); create a context") {
             Thread.sleep(forTimeInterval: 0.01)
             XCTAssertThrowsError(try context.save()) { message = "\($0)" }
         }
-        XCTAssertTrue(message.contains("(ended); make one"), message)
+        XCTAssertTrue(message.contains("(ended); create a context"), message)
     }
 
     func testAQueuesThreadBearsTheNameOfItsContext() throws {
@@ -223,7 +224,7 @@ final class QueueTests: GraphTestCase {
         XCTAssertEqual(both.wait(timeout: .now() + 60), .success, "hangs")
         let found = errors.withLock { $0 }
         XCTAssertEqual(found.map(\.code), [132000], "one of them goes on")
-        XCTAssertTrue(found.first?.message.contains("would wait for the queue of context '") == true)
+        XCTAssertTrue(found.first?.message.contains("would deadlock on the queue of context \"") == true)
     }
 
     func testAParentsBlockThatWaitsForAChildIsTold() throws {

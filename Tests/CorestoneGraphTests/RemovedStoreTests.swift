@@ -125,7 +125,7 @@ final class RemovedStoreTests: GraphTestCase {
         XCTAssertTrue(
             losses.first?.contains("2 Department inserted, 1 Employee updated, 1 Employee deleted") == true, "\(losses)"
         )
-        XCTAssertTrue(losses.first?.contains("context 'editor'") == true, "\(losses)")
+        XCTAssertTrue(losses.first?.contains("context \"editor\"") == true, "\(losses)")
         for object in [goes, deleted, assigned, known] { checkGone(object) }
         XCTAssertEqual(context.insertedObjects.map(\.objectID), [free.objectID])
         XCTAssertEqual(context.updatedObjects.map(\.objectID), [stays.objectID])

@@ -136,7 +136,7 @@ final class SettingsTests: GraphTestCase {
     // MARK: Unsaved changes
 
     private func unsaved(_ entities: [String: UnsavedChanges.Counts]?) -> UnsavedChanges {
-        UnsavedChanges(context: "context 'view'", name: "view", origin: nil, entities: entities)
+        UnsavedChanges(context: "context \"view\"", name: "view", origin: nil, entities: entities)
     }
 
     func testUnsavedChangesInWords() {
@@ -145,12 +145,12 @@ final class SettingsTests: GraphTestCase {
         XCTAssertEqual(some.counts, .init(inserted: 2, updated: 3, deleted: 1))
         XCTAssertEqual(some.error.status, .unsavedChanges)
         XCTAssertEqual(
-            some.error.message, "context 'view' has unsaved changes: 3 A updated, 2 B inserted, 1 B deleted")
+            some.error.message, "context \"view\" has unsaved changes: 3 A updated, 2 B inserted, 1 B deleted")
         XCTAssertNil(some.error.entity, "there are two")
         XCTAssertEqual(unsaved(["A": .init(updated: 3)]).error.entity, "A")
         let unknown = unsaved(nil)
         XCTAssertNil(unknown.counts)
-        XCTAssertEqual(unknown.text, "another thread uses the context, and it alone can count them")
+        XCTAssertEqual(unknown.text, "an unknown number, because another thread is using the context")
         XCTAssertNil(unknown.error.entity)
     }
 
@@ -166,10 +166,10 @@ final class SettingsTests: GraphTestCase {
 
     func testARefusalHasADetailForEachContext() {
         let one = unsaved(["A": .init(inserted: 1)])
-        let own = UnsavedChanges.refusal("context 'view'", [one])
+        let own = UnsavedChanges.refusal("context \"view\"", [one])
         XCTAssertEqual(
             own.message,
-            "context 'view' stays open, since it has unsaved changes: 1 A inserted; \(UnsavedChanges.remedy)")
+            "context \"view\" stays open because it has unsaved changes: 1 A inserted; \(UnsavedChanges.remedy)")
         XCTAssertEqual(own.code, 134030)
         XCTAssertEqual(own.entity, "A")
         XCTAssertEqual(own.children.count, 1)
@@ -178,8 +178,9 @@ final class SettingsTests: GraphTestCase {
         XCTAssertEqual(several.children.map(\.entity), ["A", nil])
         XCTAssertEqual(
             several.message,
-            "the coordinator stays open, since context 'view' has unsaved changes: 1 A inserted; context 'view' has unsaved "
-                + "changes: another thread uses the context, and it alone can count them; \(UnsavedChanges.remedy)")
+            "the coordinator stays open because context \"view\" has unsaved changes: 1 A inserted, and context \"view\" has "
+                + "unsaved changes: an unknown number, because another thread is using the context; "
+                + UnsavedChanges.remedy)
     }
 
     // MARK: Stores

@@ -206,7 +206,7 @@ final class ContainerTests: XCTestCase {
         let error = failure { try container.close() }
         XCTAssertEqual(error.status, .unsavedChanges)
         XCTAssertEqual(error.children.count, 2)
-        XCTAssert(error.message.contains("context 'view'"), error.message)
+        XCTAssert(error.message.contains("context \"view\""), error.message)
         XCTAssert(error.message.contains("1 Item updated, 1 Item deleted"), error.message)
         XCTAssert(error.message.contains("3 Item inserted"), error.message)
         XCTAssertFalse(container.isClosed)

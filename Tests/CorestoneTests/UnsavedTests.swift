@@ -50,7 +50,7 @@ final class UnsavedTests: XCTestCase {
     private static let counts =
         "1 Department inserted, 2 Employee inserted, 1 Employee updated, 1 Employee deleted"
     private static let remedy =
-        "call save() to keep them or the context's rollback() to drop them, or close with the policy to discard them"
+        "call save() or rollback() of the context, or close with the policy to discard them"
 
     private func lines(_ body: () throws -> Void) rethrows -> [String] {
         let lines = Locked<[String]>([])
@@ -67,8 +67,8 @@ final class UnsavedTests: XCTestCase {
         XCTAssertEqual(error.status, .unsavedChanges)
         XCTAssertEqual(
             error.message,
-            "the container Shop stays open, since context 'view' has unsaved changes: \(UnsavedTests.counts); \(UnsavedTests.remedy)"
-        )
+            "the container Shop stays open because context \"view\" has unsaved changes: \(UnsavedTests.counts); "
+                + UnsavedTests.remedy)
         XCTAssertEqual(
             container.unsavedChanges.first?.entities,
             ["Department": .init(inserted: 1), "Employee": .init(inserted: 2, updated: 1, deleted: 1)])
@@ -85,7 +85,7 @@ final class UnsavedTests: XCTestCase {
         XCTAssertEqual(error.status, .unsavedChanges)
         XCTAssertEqual(
             error.message,
-            "the untitled document stays open, because context 'document' has unsaved changes: 1 Employee inserted; save it with "
+            "the untitled document stays open, because context \"document\" has unsaved changes: 1 Employee inserted; save it with "
                 + "save as, or close with the policy to discard them")
         try document.saveAs(folder + "/a.store")
         try document.context.insert("Employee", ["name": "Bob"])
@@ -108,7 +108,7 @@ final class UnsavedTests: XCTestCase {
             XCTAssertEqual(error.status, .unsavedChanges)
             XCTAssertEqual(
                 error.message,
-                "context 'editor' (made at Here.swift:7) stays open, since it has unsaved changes: \(UnsavedTests.counts); "
+                "context \"editor\" (created at Here.swift:7) stays open because it has unsaved changes: \(UnsavedTests.counts); "
                     + UnsavedTests.remedy)
             XCTAssertFalse(context.isClosed)
             XCTAssert(try context.performAndWait { $0.hasChanges })
@@ -175,7 +175,7 @@ final class UnsavedTests: XCTestCase {
         try context.insert("Employee", ["name": "Ada"])
         XCTAssert(
             failure { try coordinator.close() }.message.hasPrefix(
-                "the coordinator stays open, since a context (made at "))
+                "the coordinator stays open because a context (created at "))
         XCTAssertEqual(coordinator.stores.count, 1)
         try coordinator.close(.save)
         try coordinator.close()
@@ -260,8 +260,8 @@ final class UnsavedTests: XCTestCase {
         XCTAssertEqual(
             told,
             [
-                "CoreData: warning: context 'editor' (made at Here.swift:7) ended with unsaved changes, which are lost: "
-                    + "\(UnsavedTests.counts); call save() to keep them, or rollback() to drop them, before the last reference to it goes"
+                "CoreData: warning: context \"editor\" (created at Here.swift:7) was released with unsaved changes, which are lost: "
+                    + "\(UnsavedTests.counts); call save() or rollback() before the last reference is released"
             ])
         try container.close()
     }
@@ -308,7 +308,8 @@ final class UnsavedTests: XCTestCase {
     func testReleasedContainersAndDocumentsAreTold() throws {
         var container: Container? = try self.container()
         try container?.viewContext.insert("Employee", ["name": "Ada"])
-        XCTAssert(lines { container = nil }.first?.contains("context 'view' ended with unsaved changes") == true)
+        XCTAssert(
+            lines { container = nil }.first?.contains("context \"view\" was released with unsaved changes") == true)
         var document: Document? = try Document(model: model(), queue: .caller)
         try document?.context.insert("Employee", ["name": "Ada"])
         try document?.context.save()

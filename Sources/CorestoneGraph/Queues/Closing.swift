@@ -32,7 +32,7 @@ final class Closing: Sendable {
             guard state.closer == 0 else {
                 throw CoreError(
                     .invalidHandle,
-                    "\(name) is being closed already; wait until that call returns, and close it again if it stays open"
+                    "\(name) is already being closed; wait for that call, and close it again if it stays open"
                 )
             }
             (state.closer, state.isMainClosed) = (platform_thread_id(), !waits)
@@ -60,7 +60,7 @@ extension ContextLabel {
     var refusal: CoreError {
         CoreError(
             .invalidHandle,
-            "\(text) takes no more work: its stores are closed, or about to be; give it work before, or open the stores anew"
+            "\(text) accepts no more work: its stores are closed or being closed; queue work before that, or open the stores again"
         )
     }
 }
@@ -136,7 +136,7 @@ extension Coordinator {
                 if context.isOwn, context.queue?.isAwaited == true {
                     throw CoreError(
                         .invalidArgument,
-                        "the stores are to be closed on the queue of \(context.label.text), on which other work waits; close them on "
+                        "cannot close the stores on the queue of \(context.label.text) while other work waits for it; close them on "
                             + "another thread")
                 }
                 if isMain, !context.isOwn, let queue = context.queue {

@@ -9,7 +9,7 @@ extension Context {
     public var isClosed: Bool { ownerThread == Context.endedOwner }
 
     func isClosedForGood() -> CoreError {
-        CoreError(.invalidHandle, "\(label.text) is closed; make another one")
+        CoreError(.invalidHandle, "\(label.text) is closed; create a new context")
     }
 
     /// Closes the context and those on top of it: their objects are gone, and every other call fails with `.invalidHandle`. Closing
@@ -52,11 +52,11 @@ extension Context {
             if waits, let queue { try queue.run(isGuest: true) {} }
             return
         }
-        try refuseInHook("be closed")
+        try refuseInHook("close the context")
         if queue?.isAwaited == true, !isShared {
             throw CoreError(
                 .invalidArgument,
-                "\(label.text) is to be closed on its own queue, on which other work waits; close it on another thread, or when that "
+                "cannot close \(label.text) on its own queue while other work waits for it; close it on another thread, or when that "
                     + "work is done")
         }
     }

@@ -8,12 +8,12 @@ extension Context {
     /// within. A lock taken within a perform ends with it at the latest; a thread that ends gives up what it locked.
     /// - Throws: `.wrongThread` for a context that belongs to another thread, with code 132000 when the wait would never end;
     ///   `.invalidHandle` when the stores are being closed.
-    @available(*, noasync, message: "a task may go on with another thread, which has no lock; use perform")
+    @available(*, noasync, message: "a task can resume on another thread, which does not hold the lock; use perform")
     public func lock() throws { _ = try lock { try queue?.acquire(isGuest: true) != nil } }
 
     /// The same without waiting.
     /// - Returns: false when another thread has the queue, or work waits there.
-    @available(*, noasync, message: "a task may go on with another thread, which has no lock; use perform")
+    @available(*, noasync, message: "a task can resume on another thread, which does not hold the lock; use perform")
     public func tryLock() throws -> Bool { try lock { queue?.tryAcquire(isGuest: true, asksForEnded: true) ?? false } }
 
     private func lock(_ acquire: () throws -> Bool) throws -> Bool {
@@ -38,21 +38,21 @@ extension Context {
     /// Ends what a call to `lock` began. The last one processes pending changes and lets the next one have the queue.
     /// - Throws: `.wrongThread` with code 132000 when the calling thread has no lock to give up; what processing pending
     ///   changes fails with, and then the lock is gone all the same.
-    @available(*, noasync, message: "a task may go on with another thread, which has no lock; use perform")
+    @available(*, noasync, message: "a task can resume on another thread, which does not hold the lock; use perform")
     public func unlock() throws {
         try checkQueue()
         guard holds.locks > 0, platform_call_depth() <= holds.callsAtLock else {
             throw CoreError(
                 .wrongThread, code: .managedObjectContextLocking,
-                "\(nameOfThread(platform_thread_id())) unlocks \(label.text), which it did not lock"
-                    + (holds.performs + holds.locks > 0 ? " within this perform or call" : ""))
+                "\(nameOfThread(platform_thread_id())) unlocked \(label.text) without locking it"
+                    + (holds.performs + holds.locks > 0 ? " in this perform or call" : "") + "; call lock first")
         }
         guard holds.locks == 1, holds.performs == 0 else { return holds.locks -= 1 }
-        try refuseInHook("be unlocked")
+        try refuseInHook("unlock the context")
         guard observers?.isTelling != true else {
             throw CoreError(
                 .invalidArgument,
-                "an observer unlocks \(label.text) in the midst of the call that tells it of a change; unlock it after that"
+                "an observer must not unlock \(label.text) during its notification; unlock it afterwards"
             )
         }
         defer {

@@ -38,7 +38,7 @@ extension Context {
             throw CoreError(
                 .invalidArgument,
                 "this context is confined to its thread and has no queue to perform on; call it directly, "
-                    + "or make it with a private queue")
+                    + "or create it with a private queue")
         case .privateQueue: try queue?.enqueue(isGuest: true) { self.performQueued(body, refused) }
         case .main:
             try coordinator.closing.enter(label)
@@ -90,7 +90,7 @@ extension Context {
         if isOwn { return try performHere(body) }
         if isClosed { throw isClosedForGood() }
         try refuseWaitInSave()
-        try Coordinator.requireNoStoreInUse("wait for the queue of a context")
+        try Coordinator.requireNoStoreInUse("wait for a context's queue")
         switch queueType {
         case .caller: try checkQueue()
         case .privateQueue: try queue?.run(isGuest: true) { try performHere(body) }
@@ -152,7 +152,7 @@ extension Context {
         case .ending:
             throw CoreError(
                 .invalidHandle,
-                "the last handle of \(label.text) is given up at this moment on another thread; keep one as long as the context is used"
+                "another thread is releasing the last handle of \(label.text); retain a handle while the context is in use"
             )
         }
     }

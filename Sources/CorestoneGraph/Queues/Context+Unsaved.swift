@@ -47,7 +47,7 @@ public struct UnsavedChanges: Sendable {
 
     /// For the end of a sentence: `1 Department updated, 2 Person inserted`.
     package var text: String {
-        guard let entities else { return "another thread uses the context, and it alone can count them" }
+        guard let entities else { return "an unknown number, because another thread is using the context" }
         let names = entities.keys.sorted()
         var parts: [String] = []
         for name in names.prefix(UnsavedChanges.shownEntities) {
@@ -70,7 +70,7 @@ public struct UnsavedChanges: Sendable {
 
     /// How a message ends that tells of unsaved changes which kept something open.
     package static let remedy =
-        "call save() to keep them or the context's rollback() to drop them, or close with the policy to discard them"
+        "call save() or rollback() of the context, or close with the policy to discard them"
 
     /// Why something is not closed.
     ///
@@ -80,8 +80,9 @@ public struct UnsavedChanges: Sendable {
         let whose = children.count == 1 && what == held[0].context
         return CoreError(
             .unsavedChanges, code: .persistentStoreSave,
-            "\(what) stays open, since "
-                + (whose ? "it has unsaved changes: \(held[0].text)" : children.map(\.message).joined(separator: "; "))
+            "\(what) stays open because "
+                + (whose
+                    ? "it has unsaved changes: \(held[0].text)" : children.map(\.message).joined(separator: ", and "))
                 + "; \(remedy)", entity: children.count == 1 ? children[0].entity : nil, children: children)
     }
 }
@@ -164,7 +165,8 @@ extension Context {
         if failures.count == 1 { throw failures[0] }
         if let first = failures.first {
             throw CoreError(
-                first.status, "the saves of \(failures.count) contexts failed", domain: first.domain,
+                first.status, "\(failures.count) contexts could not be saved; the details list each",
+                domain: first.domain,
                 customCode: first.code,
                 children: failures)
         }
@@ -242,8 +244,8 @@ extension Context {
         let counts = countUnsaved()
         if counts.isEmpty { return }
         DebugLog.write(
-            "CoreData: warning: \(label.text) ended with unsaved changes, which are lost: \(unsavedChanges(counts).text); call save() "
-                + "to keep them, or rollback() to drop them, before the last reference to it goes")
+            "CoreData: warning: \(label.text) was released with unsaved changes, which are lost: \(unsavedChanges(counts).text); "
+                + "call save() or rollback() before the last reference is released")
     }
 }
 

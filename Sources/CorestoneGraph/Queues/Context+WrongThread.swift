@@ -49,12 +49,12 @@ extension Context {
         case .save:
             CoreError(
                 .invalidArgument,
-                "\(label.text) is being saved, and cannot be used before its changes are written; use it when the save has returned"
+                "\(label.text) is being saved and cannot be used; use it after the save has returned"
             )
         case .callSite:
             CoreError(
                 .invalidArgument,
-                "\(label.text) reads a fault and asks for the call site; a call site finder may not use the context")
+                "a call site finder must not use \(label.text), which is firing a fault")
         }
     }
 
@@ -73,17 +73,17 @@ extension Context {
         switch queueType {
         case .caller:
             whose =
-                ", which belongs to the thread that made it, \(nameOfThread(owner)); "
+                ", which belongs to the thread that created it, \(nameOfThread(owner)); "
                 + (asParent
-                    ? "use the child on that thread, or give its parent a private queue"
-                    : "make one for this thread, or a context with a private queue")
+                    ? "use the child on that thread, or create its parent with a private queue"
+                    : "create a context on this thread, or one with a private queue")
         case .privateQueue:
-            let user = owner == 0 ? "which no thread uses now" : "which \(nameOfThread(owner)) uses now"
-            whose = " outside of its private queue, \(user); use it inside perform"
+            let user = owner == 0 ? "which no thread is using" : "which \(nameOfThread(owner)) is using"
+            whose = " outside its private queue, \(user); use it inside perform"
         case .main where main == 0:
-            whose = " of the main queue, and no thread is the main one yet; bind the main queue first"
+            whose = " of the main queue, which is not bound to a thread; bind the main queue first"
         case .main where owner != main && owner != 0:
-            whose = " of the main queue, which \(nameOfThread(owner)) uses now for a child; use it inside perform"
+            whose = " of the main queue, which \(nameOfThread(owner)) is using for a child; use it inside perform"
         case .main:
             whose =
                 " of the main queue, which belongs to \(nameOfThread(main)); use it on the main thread, or inside perform"
@@ -96,8 +96,7 @@ extension Context {
     package static func forked() -> CoreError {
         CoreError(
             .forked,
-            "the process was forked: nothing of the parent's may be used in the child; open the store anew "
-                + "in a process of its own")
+            "the process was forked, and the library cannot be used in the child; call exec in the child first")
     }
 
     /// For what cannot throw: at once on the queue, and from elsewhere on the context's private queue, waiting for it.

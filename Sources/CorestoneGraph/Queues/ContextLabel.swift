@@ -23,11 +23,11 @@ final class ContextLabel: Sendable {
         set { content.withLock { $0.origin = newValue } }
     }
 
-    /// For the middle of a sentence: `context 'import' (made at Import.swift:40)`.
+    /// For the middle of a sentence: `context "import" (created at Import.swift:40)`.
     var text: String {
         let (name, origin) = content.withLock { ($0.name, $0.origin) }
-        return (name.map { "context '\($0)'" } ?? "a context")
-            + (origin.map { " (made at \($0.file):\($0.line))" } ?? "")
+        return (name.map { "context \"\($0)\"" } ?? "a context")
+            + (origin.map { " (created at \($0.file):\($0.line))" } ?? "")
     }
 }
 

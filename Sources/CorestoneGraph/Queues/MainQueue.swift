@@ -50,8 +50,8 @@ public enum MainQueue {
             guard state.thread == 0 || state.thread == current || !threadIsAlive(state.thread) else {
                 throw CoreError(
                     .wrongThread,
-                    "\(nameOfThread(state.thread)) is the main one already, and contexts of the main queue belong to it; "
-                        + "\(nameOfThread(current)) cannot be it too")
+                    "the main queue is already bound to \(nameOfThread(state.thread)); \(nameOfThread(current)) cannot bind it "
+                        + "until that thread ends")
             }
             state.thread = current
         }
@@ -71,8 +71,8 @@ public enum MainQueue {
             throw CoreError(
                 .wrongThread,
                 boundThread == 0
-                    ? "no thread is the main one; bind the main queue first"
-                    : "only the main thread, \(nameOfThread(boundThread)), drains the main queue")
+                    ? "the main queue is not bound to a thread; bind it first"
+                    : "only the main thread, \(nameOfThread(boundThread)), can drain the main queue")
         }
         // The work may be to lend a context to another thread, which needs the store.
         try Coordinator.requireNoStoreInUse("drain the main queue")
@@ -146,7 +146,8 @@ public enum MainQueue {
             if state.descriptor >= 0 { return state.descriptor }
             let descriptor = platform_event_new()
             guard descriptor >= 0 else {
-                throw CoreError(.noMemory, "the system gives no descriptor for the main queue (error \(errno))")
+                throw CoreError(
+                    .noMemory, "cannot create a descriptor for the main queue: \(StorePlace.text(of: errno))")
             }
             state.descriptor = descriptor
             if !state.work.isEmpty { signal() }

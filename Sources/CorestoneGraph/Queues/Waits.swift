@@ -37,7 +37,7 @@ enum Waits {
     static func whileWaiting(
         for awaited: Awaited, _ whose: ContextLabel, serves: Bool = false, _ wait: () throws -> Void
     ) throws {
-        try Coordinator.requireNoStoreInUse("wait for the queue of a context")
+        try Coordinator.requireNoStoreInUse("wait for a context's queue")
         let thread = platform_thread_id()
         defer { if serves { waiting.withLock { _ in MainQueue.setServed(false) } } }
         let holder = waiting.withLock { all -> UInt64? in
@@ -80,8 +80,8 @@ enum Waits {
     private static func endless(_ thread: UInt64, _ holder: UInt64, _ whose: ContextLabel) -> CoreError {
         CoreError(
             .wrongThread, code: .managedObjectContextLocking,
-            "\(nameOfThread(thread)) would wait for the queue of \(whose.text) for ever: \(nameOfThread(holder)), which has "
-                + "it, waits for what this thread has; take contexts from a child down to its parent, never the other way"
+            "\(nameOfThread(thread)) would deadlock on the queue of \(whose.text): \(nameOfThread(holder)) holds it and waits "
+                + "for this thread; use a child context before its parent, not after it"
         )
     }
 
@@ -94,10 +94,9 @@ enum Waits {
     private static func tooMany(_ thread: UInt64, _ whose: ContextLabel) -> CoreError {
         CoreError(
             .noMemory, code: .managedObjectContextLocking,
-            "\(nameOfThread(thread)) may not wait for the queue of \(whose.text): all other threads that work for queues wait "
-                + "already, and there are no more (at most \(Workers.limit), or as many as the system gives), so that nobody "
-                + "could do what they wait for. It is the end of a chain: \(chain(from: thread)). Have fewer functions wait "
-                + "for other contexts at a time, or enqueue what they wait for")
+            "\(nameOfThread(thread)) cannot wait for the queue of \(whose.text): all other worker threads (at most "
+                + "\(Workers.limit)) are waiting. Enqueue work instead of waiting for other contexts. The chain of waits: "
+                + chain(from: thread))
     }
 
     /// Which thread waits for what, from one on: who has what it waits for, and what that one waits for.
@@ -112,20 +111,20 @@ enum Waits {
         }
         var text = ""
         for (place, link) in links.prefix(namedLinks).enumerated() {
-            text += place == 0 ? nameOfThread(link.thread) : ", which \(nameOfThread(link.thread)) has, which"
+            text += place == 0 ? nameOfThread(link.thread) : ", held by \(nameOfThread(link.thread)), which"
             text += " waits for \(link.awaited.description)"
         }
         if links.count > namedLinks { return text + ", and so on, \(links.count) waits in all" }
         guard let last = links.last else { return nameOfThread(thread) }
         let holder = last.awaited.holder
-        return text + (holder == 0 ? ", which no thread serves" : ", which \(nameOfThread(holder)) has")
+        return text + (holder == 0 ? ", which no thread serves" : ", held by \(nameOfThread(holder))")
     }
 
     /// Nothing comes of waiting for a queue, since the work before it finds no thread.
     static func withoutThread(_ whose: ContextLabel) -> CoreError {
         CoreError(
             .noMemory, code: .managedObjectContextLocking,
-            "the system gives no thread for what the queue of \(whose.text), or another one that it waits for, was given before; "
-                + "what was given is done as soon as it gives one")
+            "cannot create a thread for the queue of \(whose.text) or for one that it waits for; its blocks run as soon as "
+                + "a thread can be created")
     }
 }

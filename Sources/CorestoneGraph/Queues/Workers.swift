@@ -64,7 +64,8 @@ final class Workers: @unchecked Sendable {
         let code = withMutex { total.load(ordering: .relaxed) > 0 ? 0 : create(nil) }
         guard code != 0 else { return }
         pending.subtract(1, ordering: .sequentiallyConsistent)
-        throw CoreError(.noMemory, "the system gives no thread for the queue of \(whose.text) (error \(code))")
+        throw CoreError(
+            .noMemory, "cannot create a thread for the queue of \(whose.text): \(StorePlace.text(of: code))")
     }
 
     /// A piece of work has ended.

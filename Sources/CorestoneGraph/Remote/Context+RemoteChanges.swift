@@ -26,8 +26,8 @@ extension Context {
         guard parent == nil else {
             throw CoreError(
                 .invalidArgument,
-                "this context has a parent, which reads the stores; have the parent merge what other processes save, and "
-                    + "this one what its parent saves")
+                "a child context does not read stores and cannot merge remote changes; enable it for the parent, and "
+                    + "automatic merging for the child")
         }
         if inbox.mergesRemote.exchange(merges, ordering: .relaxed) == merges { return }
         guard merges else { return coordinator.remote.remove(inbox, in: coordinator) }

@@ -82,7 +82,7 @@ package final class FolderWatch: @unchecked Sendable {
             work.release()
             throw CoreError(
                 .noMemory, code: .persistentStoreOperation,
-                "the system gives no thread to watch \(path) (error \(code)); nothing tells what others write there",
+                "cannot create a watcher thread for \(path), so remote changes are not reported: \(StorePlace.text(of: code))",
                 file: path)
         }
     }

@@ -57,7 +57,7 @@ extension Context {
         if counts.isEmpty { return }
         DebugLog.write(
             "CoreData: warning: \(store.path) was removed from its coordinator while \(label.text) had unsaved changes of its objects, "
-                + "which are lost: \(unsavedChanges(counts).text); call save() to keep them before the store is removed"
+                + "which are lost: \(unsavedChanges(counts).text); call save() before removing a store"
         )
     }
 

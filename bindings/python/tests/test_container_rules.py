@@ -185,12 +185,12 @@ def test_closing_names_each_context(model: Model, tmp_path: Path) -> None:
     with pytest.raises(UnsavedChangesError) as caught:
         container.close()
     error = caught.value
-    assert re.sub(r" \(made at [^)]*:\d+\)", "", error.message) == (
-        "the container Shop stays open, since context 'form' has unsaved changes: 1 Employee inserted; context 'view' "
-        "has unsaved changes: 1 Department inserted, 2 Employee updated; call save() to keep them or the context's "
-        'rollback() to drop them, or close with unsaved="discard"'
+    assert re.sub(r" \(created at [^)]*:\d+\)", "", error.message) == (
+        'the container Shop stays open because context "form" has unsaved changes: 1 Employee inserted, and context '
+        '"view" has unsaved changes: 1 Department inserted, 2 Employee updated; call save() or rollback() of the '
+        'context, or close with unsaved="discard"'
     )
-    assert error.message.count(f"(made at {__file__}:") == 2
+    assert error.message.count(f"(created at {__file__}:") == 2
     assert len(error.details) == 2
     form_detail, view_detail = error.details
     assert "'form'" in form_detail.message
@@ -264,7 +264,7 @@ def test_closing_a_coordinator_refuses_alike(model: Model, tmp_path: Path) -> No
     context = coordinator.context()
     context.name = "mine"
     context.insert("Employee", name="a")
-    with pytest.raises(UnsavedChangesError, match="the coordinator stays open, since context 'mine'") as caught:
+    with pytest.raises(UnsavedChangesError, match='the coordinator stays open because context "mine"') as caught:
         coordinator.close()
     assert [each.status for each in caught.value.details] == [Status.UNSAVED_CHANGES]
     coordinator.close("save")

@@ -61,7 +61,7 @@ def fill(context: Context) -> None:
 
 
 COUNTS = "1 Department inserted, 2 Employee inserted, 1 Employee updated, 1 Employee deleted"
-REMEDY = 'call save() to keep them or the context\'s rollback() to drop them, or close with unsaved="discard"'
+REMEDY = 'call save() or rollback() of the context, or close with unsaved="discard"'
 
 
 def names(path: Path) -> list[str]:
@@ -77,7 +77,7 @@ def test_a_container_refuses(model: Model, path: Path) -> None:
         ctx = container.context()
         ctx.name = "editor"
         fill(ctx)
-    assert "context 'editor' (made at " in caught.value.message
+    assert 'context "editor" (created at ' in caught.value.message
     assert f"has unsaved changes: {COUNTS}; {REMEDY}" in caught.value.message
     assert [each.entity for each in caught.value.details] == [None]
     # Nothing is closed.
@@ -93,7 +93,7 @@ def test_a_document_refuses(model: Model, path: Path) -> None:
     document = Document(model, queue="caller")
     with pytest.raises(UnsavedChangesError) as caught, document:
         document.context.insert("Employee", name="Ada")
-    assert caught.value.message.startswith("the untitled document stays open, because context 'document'")
+    assert caught.value.message.startswith('the untitled document stays open, because context "document"')
     assert caught.value.message.endswith(
         'has unsaved changes: 1 Employee inserted; save it with save as, or close with unsaved="discard"'
     )
@@ -107,8 +107,8 @@ def test_a_context_refuses(model: Model, path: Path) -> None:
     with Container(model, path) as container:
         with pytest.raises(UnsavedChangesError) as caught, container.context() as ctx:
             fill(ctx)
-        assert caught.value.message.startswith("a context (made at ")
-        assert f" stays open, since it has unsaved changes: {COUNTS}; {REMEDY}" in caught.value.message
+        assert caught.value.message.startswith("a context (created at ")
+        assert f" stays open because it has unsaved changes: {COUNTS}; {REMEDY}" in caught.value.message
         assert not ctx.is_closed
         assert ctx.has_changes
         ctx.rollback()
@@ -283,7 +283,7 @@ def test_a_block_with_the_view_context_does_not_close_it(model: Model, path: Pat
             view.save()
         assert not view.is_closed
         assert container.view_context is view
-        with pytest.raises(UnsavedChangesError, match=r"context 'view' .*1 Employee inserted"), container.view_context:
+        with pytest.raises(UnsavedChangesError, match=r'context "view" .*1 Employee inserted'), container.view_context:
             view.insert("Employee", name="Bob")
         assert view.has_changes
         with pytest.raises(LookupError), container.view_context:
@@ -364,8 +364,8 @@ def test_the_garbage_collector_tells_what_it_takes(model: Model, path: Path) -> 
         del ctx
         gc.collect()
     assert len(lines) == 1
-    assert lines[0].startswith("CoreData: warning: context 'editor' (made at ")
-    assert f"ended with unsaved changes, which are lost: {COUNTS}; " in lines[0]
+    assert lines[0].startswith('CoreData: warning: context "editor" (created at ')
+    assert f"was released with unsaved changes, which are lost: {COUNTS}; " in lines[0]
     container.close()
 
 
@@ -558,7 +558,7 @@ with Container(model, "a.store") as container:
     assert done.returncode == 1
     # The traceback, and the warning of what is lost by the end.
     assert done.stderr.count("UnsavedChangesError: the container a.store stays open") == 1
-    assert done.stderr.count("1 Employee inserted; call save() to keep them or the context's rollback()") == 1
+    assert done.stderr.count("1 Employee inserted; call save() or rollback() of the context") == 1
     assert done.stderr.count("UnsavedChangesWarning: the interpreter ends") == 1
     assert "CoreData: warning" not in done.stderr
 
@@ -570,7 +570,7 @@ with Container(model, "a.store") as container, container.context() as ctx:
 """
     done = run(source, tmp_path)
     assert done.returncode == 1
-    assert done.stderr.count("UnsavedChangesError: a context (made at ") == 1
+    assert done.stderr.count("UnsavedChangesError: a context (created at ") == 1
     assert done.stderr.count("UnsavedChangesWarning: the interpreter ends") == 1
     assert "CoreData: warning" not in done.stderr
 
@@ -590,7 +590,7 @@ def test_what_goes_with_a_removed_store_is_told(model: Model, path: Path, tmp_pa
             coordinator.remove_store(coordinator.stores[0])
         # What was inserted is in no store yet.
         assert len(lines) == 1
-        assert "a.store was removed from its coordinator while context 'editor' (made at " in lines[0]
+        assert 'a.store was removed from its coordinator while context "editor" (created at ' in lines[0]
         assert "which are lost: 1 Employee updated, 1 Employee deleted; call save()" in lines[0]
         coordinator.add_store(tmp_path / "b.store")
         child.save()
