@@ -207,7 +207,7 @@ static void a_policy_forbids_what_a_prefetch_avoids(void) {
     CHECK_STATUS(CST_E_UNSUPPORTED, cst_object_get_path(object_at(employees, 0), text("department.name"), &value, E));
     CHECK_TEXT("Employee", cst_error_entity(check_error()));
     CHECK_TEXT("department", cst_error_key(check_error()));
-    CHECK_CONTAINS("prefetch \"department\" where Employee is fetched", cst_error_message(check_error()));
+    CHECK_CONTAINS("prefetch \"department\" in the fetch of Employee", cst_error_message(check_error()));
     cst_release(employees);
     cst_fetch_request *request = NULL;
     OK(cst_fetch_request_new(c.employee, &request, E));

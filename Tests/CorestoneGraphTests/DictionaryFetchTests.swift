@@ -200,7 +200,7 @@ final class DictionaryFetchTests: GraphTestCase {
         let request = try request(["age", count], groupBy: ["age"], having: "$m > 1", sort: [])
         XCTAssertThrowsError(try context.fetchDictionaries(request)) {
             XCTAssertTrue(
-                "\($0)".contains("names $m, which is neither a column nor grouped by"), "\($0)")
+                "\($0)".contains("uses $m, which is neither a column nor a property to group by"), "\($0)")
         }
     }
 
@@ -209,11 +209,11 @@ final class DictionaryFetchTests: GraphTestCase {
             do { return "gave \(try context.fetchDictionaries(request).rows)" } catch { return "\(error)" }
         }
         let count = try column("n", "count:(name)")
-        XCTAssertTrue(complaint(try request(["age", "age"])).contains("two columns are called age"))
+        XCTAssertTrue(complaint(try request(["age", "age"])).contains("two columns have the name \"age\""))
         XCTAssertTrue(complaint(try request(["speed"])).contains("Employee.speed is not stored"))
         XCTAssertTrue(complaint(try request(["nothing"])).contains("nothing"))
         XCTAssertTrue(complaint(try request(["name", count], groupBy: ["age"])).contains("max:(name)"))
         XCTAssertTrue(complaint(try request(["name"], having: "name == 'x'")).contains("needs properties to group by"))
-        XCTAssertTrue(complaint(try request([count], groupBy: ["age"])).contains("cannot be sorted by name"))
+        XCTAssertTrue(complaint(try request([count], groupBy: ["age"])).contains("cannot be sorted by \"name\""))
     }
 }

@@ -75,7 +75,7 @@ final class FaultingTests: GraphTestCase {
             XCTAssertEqual(refused?.status, .unsupported)
             XCTAssertEqual([refused?.entity, refused?.key], ["Employee", "department"])
             let message = try XCTUnwrap(refused?.message)
-            XCTAssert(message.contains("prefetch \"department\" where Employee is fetched"), message)
+            XCTAssert(message.contains("prefetch \"department\" in the fetch of Employee"), message)
             XCTAssert(message.contains("CorestoneGraphTests/FaultingTests.swift:"), message)
             XCTAssertTrue(department.isFault)
         }
@@ -107,8 +107,8 @@ final class FaultingTests: GraphTestCase {
         XCTAssertEqual(
             lines.withLock { $0 },
             [
-                "CoreData: fault: a single fault along Employee.department (a.c:7); prefetch \"department\" where Employee is "
-                    + "fetched"
+                "CoreData: fault: Employee.department fired a single fault (a.c:7); prefetch \"department\" in the fetch of "
+                    + "Employee"
             ])
     }
 

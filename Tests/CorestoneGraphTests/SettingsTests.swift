@@ -344,15 +344,15 @@ final class SettingsTests: GraphTestCase {
     func testFetchGivesObjectsAlone() throws {
         let request = FetchRequest(entityName: "Employee")
         for (type, words) in [
-            (FetchRequest.ResultType.objectIDs, "asks for object IDs: execute it, or fetch its IDs"),
-            (.count, "asks for a count: execute it, or count it"),
-            (.dictionaries, "asks for dictionaries: execute it, or fetch its rows"),
+            (FetchRequest.ResultType.objectIDs, "returns object IDs, not objects; execute it, or fetch IDs with it"),
+            (.count, "returns a count, not objects; execute it, or count with it"),
+            (.dictionaries, "returns dictionaries, not objects; execute it, or fetch rows with it"),
         ] {
             request.resultType = type
             XCTAssertThrowsError(try context.fetch(request)) { error in
                 XCTAssertEqual((error as? CoreError)?.status, .unsupported)
                 XCTAssertEqual((error as? CoreError)?.code, 134091)
-                XCTAssertEqual((error as? CoreError)?.message, "the request for Employee \(words)")
+                XCTAssertEqual((error as? CoreError)?.message, "the fetch request for Employee \(words)")
             }
         }
         request.resultType = .objects

@@ -5,7 +5,8 @@ import CorestoneValues
 extension ArrowOptions {
     func check() throws {
         guard batchSize > 0 else {
-            throw CoreError(.invalidArgument, "an Arrow export has batches of \(batchSize) rows; give 1 or more")
+            throw CoreError(
+                .invalidArgument, "the batch size of an Arrow export is \(batchSize), but must be 1 or more")
         }
     }
 }
@@ -61,7 +62,7 @@ final class SharedArrowBatch {
         guard platform_arrow_export_shared(shared, out) else { throw SharedArrowBatch.noMemory }
     }
 
-    private static var noMemory: CoreError { CoreError(.noMemory, "there is no memory for a record batch") }
+    private static var noMemory: CoreError { CoreError(.noMemory, "out of memory: cannot allocate a record batch") }
 }
 
 extension ArrowStream {

@@ -1,4 +1,5 @@
 import CorestoneModel
+import CorestonePredicate
 import CorestoneValues
 
 // Values of objects, with what was not saved, and values of rows of dictionaries: one by one.
@@ -85,7 +86,7 @@ extension ArrowBuilder {
     private func isNoColumn(_ value: PropertyValue) -> CoreError {
         CoreError(
             .typeMismatch,
-            "\(field.name) has \(value.kindName), which has no type of Arrow; export objects, which have its bytes, or leave it out",
+            "the column \"\(field.name)\" has \(value.kind), which has no Arrow type; export objects to get its bytes, or leave it out",
             key: field.name, value: value)
     }
 }

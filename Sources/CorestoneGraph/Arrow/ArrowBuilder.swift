@@ -187,7 +187,7 @@ final class ArrowBuilder {
         guard !field.isSettled else {
             throw CoreError(
                 .unsupported,
-                "the values of \(field.name) in one record batch are larger than offsets of 32 bits can say; take smaller batches",
+                "the values of \"\(field.name)\" in one record batch exceed the range of 32-bit offsets; reduce the batch size",
                 key: field.name)
         }
         field.isLarge = true
@@ -223,8 +223,8 @@ final class ArrowBuilder {
                 guard let units = decimal(place).scaled(to: scale) else {
                     throw CoreError(
                         .typeMismatch,
-                        "\(decimal(place)) does not fit into a decimal of 38 digits with \(scale) behind the point; export decimals "
-                            + "as text", key: field.name, value: .decimal(decimal(place)))
+                        "the column \"\(field.name)\" has \(decimal(place)), which does not fit a decimal of 38 digits with scale "
+                            + "\(scale); export decimals as text", key: field.name, value: .decimal(decimal(place)))
                 }
                 values.start!.storeBytes(of: units, toByteOffset: place * 16, as: Int128.self)
             }
@@ -258,7 +258,7 @@ final class ArrowBuilder {
         guard
             platform_arrow_make_array(
                 out, Int64(count), Int64(nullCount), buffers, Int64(buffers.count), Int64(children.count))
-        else { throw CoreError(.noMemory, "there is no memory for a column") }
+        else { throw CoreError(.noMemory, "out of memory: cannot allocate an Arrow column") }
         _ = (validity.take(), offsets.take(), values.take())
         (count, nullCount, used, capacity, isLarge) = (0, 0, 0, 0, field.isLarge)
         do {

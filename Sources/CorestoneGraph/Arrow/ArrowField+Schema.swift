@@ -14,7 +14,7 @@ extension ArrowField {
                 out, type.format(isLarge: isLarge), name, bytes.baseAddress, bytes.count,
                 isRequired ? 0 : ArrowField.nullable, Int64(children.count))
         }
-        guard made else { throw CoreError(.noMemory, "there is no memory for an Arrow schema") }
+        guard made else { throw CoreError(.noMemory, "out of memory: cannot allocate an Arrow schema") }
         do {
             for (place, child) in children.enumerated() {
                 try child.export(to: out.pointee.children[place]!, entity: nil)

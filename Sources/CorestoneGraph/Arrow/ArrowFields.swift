@@ -40,7 +40,7 @@ struct ArrowFields {
         var names: Set<String> = []
         return try (keyPaths.isEmpty ? stored.map(\.name) : keyPaths).map { path in
             guard names.insert(path).inserted else {
-                throw invalid("two columns are called \(path); name each key path once", path)
+                throw invalid("the key path \"\(path)\" is listed twice; list it once", path)
             }
             return try field(path, path[...], includesSubentities ? entity.withDescendants : [entity], [])
         }
@@ -100,16 +100,16 @@ struct ArrowFields {
         guard head.utf8.count < rest.utf8.count, let property = found.first?.property else {
             // For the message, which names the nearest.
             _ = try family[0].requireProperty(named: found.isEmpty ? head : String(rest))
-            throw invalid("\(family[0].name) has no property \(rest)", name)
+            throw invalid("\(family[0].name) has no property \"\(rest)\"", name)
         }
         guard let relationship = property as? Relationship else {
             _ = try family[0].requireProperty(named: String(rest))
-            throw invalid("\(head) is no relationship, so nothing lies behind it", name)
+            throw invalid("\(property.entity.name).\(head) is not a relationship; end the key path there", name)
         }
         guard !relationship.isToMany else {
             throw invalid(
-                "\(property.entity.name).\(head) is to-many, and a row has one value; name the relationship itself for a list of "
-                    + "its members", name)
+                "\(property.entity.name).\(head) is to-many, but a column has one value per row; end the key path there to "
+                    + "export a list of the members", name)
         }
         guard found.allSatisfy({ $0.property === property }) else { throw ambiguous(name, found) }
         return try field(
@@ -122,16 +122,16 @@ struct ArrowFields {
     // MARK: What cannot be
 
     private func notStored(_ property: Property, _ name: String) -> CoreError {
-        invalid("\(property.entity.name).\(property.name) is not stored, so no column can have it", name)
+        invalid("\(property.entity.name).\(property.name) is not stored and cannot be exported; leave it out", name)
     }
 
     private func ambiguous(_ name: String, _ found: [(entity: Entity, property: Property)]) -> CoreError {
         let owners = Set(found.map(\.property.entity.name)).sorted().joined(separator: " and ")
-        return invalid("\(name) is another property in \(owners); export one entity at a time", name)
+        return invalid("\"\(name)\" is a different property in \(owners); export one entity at a time", name)
     }
 
     private func invalid(_ what: String, _ key: String) -> CoreError {
         CoreError(
-            .invalidArgument, "cannot export \(entity.name) for Arrow: \(what)", entity: entity.name, key: key)
+            .invalidArgument, "cannot export \(entity.name) to Arrow: \(what)", entity: entity.name, key: key)
     }
 }

@@ -19,7 +19,8 @@ struct ArrowMemory {
         let wanted = (max(size, capacity * 2, alignment) + alignment - 1) & ~(alignment - 1)
         var place: UnsafeMutableRawPointer?
         guard posix_memalign(&place, alignment, wanted) == 0, let place else {
-            throw CoreError(.noMemory, "there is no memory for a column of \(wanted) bytes; take smaller batches")
+            throw CoreError(
+                .noMemory, "out of memory: cannot allocate a column of \(wanted) bytes; reduce the batch size")
         }
         if let start {
             memcpy(place, start, used)

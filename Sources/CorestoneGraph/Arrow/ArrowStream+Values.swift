@@ -1,4 +1,5 @@
 import CorestoneModel
+import CorestonePredicate
 import CorestoneValues
 
 extension ArrowStream {
@@ -25,7 +26,8 @@ extension ArrowStream {
         try options.check()
         let first = results.isEmpty ? nil : try results.object(at: 0)
         guard let entity = entity ?? first?.entity else {
-            throw CoreError(.invalidArgument, "a list without objects has no columns; say of which entity it is")
+            throw CoreError(
+                .invalidArgument, "cannot export an empty list of objects without an entity; pass the entity")
         }
         let row = ArrowField(row: try ArrowFields(entity, includesSubentities: true, options).fields(keyPaths))
         let batches = ArrowBatches(row, batchSize: options.batchSize)
@@ -94,8 +96,8 @@ extension ArrowField {
             guard let own = ArrowType(row[place]), let joined = type.joined(own) else {
                 throw CoreError(
                     .typeMismatch,
-                    "the column \(name) has \(row[place].kindName), which has no type of Arrow in common with the values before; leave "
-                        + "the column out", key: name, value: row[place])
+                    "the column \"\(name)\" has \(row[place].kind), which has no Arrow type in common with the values before it; "
+                        + "leave the column out", key: name, value: row[place])
             }
             type = joined
         }

@@ -58,7 +58,7 @@ public final class ArrowStream: @unchecked Sendable {
         try alone {
             guard !wasRead else {
                 throw CoreError(
-                    .invalidArgument, "batches were read of this Arrow stream; copy it before the first one")
+                    .invalidArgument, "batches of this Arrow stream were already read; copy it before the first read")
             }
             var source = source
             if case .rows(let rows) = source { source = try rows.copy().map { .rows($0) } ?? .end }
@@ -69,7 +69,7 @@ public final class ArrowStream: @unchecked Sendable {
     private func alone<Result>(_ body: () throws -> Result) throws -> Result {
         guard !isInUse.exchange(true, ordering: .acquiring) else {
             throw CoreError(
-                .invalidArgument, "another thread reads this Arrow stream just now; one thread at a time may use it")
+                .invalidArgument, "another thread is reading this Arrow stream; use it from one thread at a time")
         }
         defer { isInUse.store(false, ordering: .releasing) }
         return try body()
@@ -104,7 +104,11 @@ extension ArrowStream {
         let stream = place.assumingMemoryBound(to: platform_arrow_stream.self)
         guard let release = stream.pointee.release, let exported = ExportedArrowStream.of(stream),
             unsafeBitCast(release, to: Int.self) == unsafeBitCast(ExportedArrowStream.release, to: Int.self)
-        else { throw CoreError(.invalidArgument, "this is no Arrow stream of this library, or one that was released") }
+        else {
+            throw CoreError(
+                .invalidArgument,
+                "the pointer is not an open Arrow stream of this library; pass a stream that was not released")
+        }
         return exported.stream
     }
 
@@ -154,7 +158,9 @@ private final class ExportedArrowStream {
         guard let exported = of(stream), let out else { return EINVAL }
         do {
             if platform_is_forked() {
-                throw CoreError(.forked, "the process has forked: an Arrow stream belongs to the parent process")
+                throw CoreError(
+                    .forked,
+                    "the process was forked, and an Arrow stream cannot be used in the child; read it in the parent")
             }
             try asCall { try body(exported.stream, out) }
             exported.note(nil)

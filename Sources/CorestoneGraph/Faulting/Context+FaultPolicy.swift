@@ -34,7 +34,8 @@ extension Context {
     public func setFaultBatchSize(_ size: Int) throws {
         guard (1...1 << 16).contains(size) else {
             throw CoreError(
-                .invalidArgument, "the batch size of faults is \(size); it takes 1 to 65536", value: .int(Int64(size)))
+                .invalidArgument, "the batch size of faults is \(size), but must be 1 to 65536",
+                value: .int(Int64(size)))
         }
         faultBatchSize = size
     }

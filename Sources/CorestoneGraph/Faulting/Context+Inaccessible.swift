@@ -41,7 +41,7 @@ extension Context {
         let uri = object.objectID.uri
         throw CoreError(
             .objectGone, code: .managedObjectReferentialIntegrity,
-            "row \(row) of the results has no values: \(uri) was deleted since they were fetched; fetch them again",
+            "row \(row) of the results has no values: \(uri) was deleted after the fetch; fetch again",
             entity: object.entity.name, objectURI: uri)
     }
 

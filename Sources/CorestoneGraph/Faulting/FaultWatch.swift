@@ -67,22 +67,22 @@ final class FaultWatch {
         guard told.count < FaultWatch.limit, told.insert(place).inserted else { return }
         let path = place.relationship.map { "\(place.entity).\($0)" } ?? place.entity
         let remedy =
-            place.relationship.map { "prefetch \"\($0)\" where \(place.entity) is fetched" }
-            ?? "fetch the objects together"
+            place.relationship.map { "prefetch \"\($0)\" in the fetch of \(place.entity)" }
+            ?? "fetch the objects with one request"
         let where_ = site.map { " (\($0.file):\($0.line))" } ?? ""
-        DebugLog.write("CoreData: fault: a single fault along \(path)\(where_); \(remedy)")
+        DebugLog.write("CoreData: fault: \(path) fired a single fault\(where_); \(remedy)")
     }
 
     private func forbidden(_ object: ManagedObject, _ relationship: Relationship, _ site: CallSite?) -> CoreError {
         let source = relationship.entity.name
         let what =
             relationship.isToMany && object.entity.isKind(of: relationship.entity)
-            ? "the members of" : "an object behind"
+            ? "reading the members of" : "reading an object of"
         return CoreError(
             .unsupported,
-            "\(what) \(source).\(relationship.name) would cost a query of its own, which the fault policy of this context "
-                + "forbids\(site.map { " (\($0.file):\($0.line))" } ?? ""); prefetch \"\(relationship.name)\" where \(source) is "
-                + "fetched", entity: source, key: relationship.name, objectURI: object.objectID.uri)
+            "\(what) \(source).\(relationship.name) needs a separate query, which the fault policy of this context "
+                + "forbids\(site.map { " (\($0.file):\($0.line))" } ?? ""); prefetch \"\(relationship.name)\" in the fetch of "
+                + "\(source)", entity: source, key: relationship.name, objectURI: object.objectID.uri)
     }
 
     // MARK: The report

@@ -28,8 +28,8 @@ public final class AsynchronousFetchRequest: PersistentStoreRequest, @unchecked 
         guard context.queueType != .caller else {
             throw CoreError(
                 .invalidArgument,
-                "a context that is confined to its thread has no queue on which a fetch could end; fetch at once, or use a "
-                    + "context with a private queue or of the main queue", entity: fetchRequest.entityName)
+                "an asynchronous fetch needs a context with a queue; fetch synchronously, or use a context with a private "
+                    + "queue or of the main queue", entity: fetchRequest.entityName)
         }
         try fetchRequest.resolve(in: context.coordinator.model)
         let result = AsynchronousFetchResult(fetchRequest.copy(), context, estimate: estimatedResultCount)
@@ -96,7 +96,7 @@ private final class Underway: @unchecked Sendable {
     init(_ result: AsynchronousFetchResult) { self.result = result }
 
     func read(_ ahead: FetchAhead) throws -> FetchAhead {
-        guard let result else { throw CoreError(.internal, "the fetch has ended before it was read") }
+        guard let result else { throw CoreError(.internal, "the asynchronous fetch ended before its result was read") }
         return try result.read(ahead)
     }
 

@@ -65,7 +65,8 @@ extension Aggregate {
         guard let key, !key.isEmpty else {
             if self == .count { return .selfObject }
             throw CoreError(
-                .invalidArgument, "cannot compute the \(self) of \(entity.name) objects: say of which key",
+                .invalidArgument,
+                "cannot compute the \(self) of \(entity.name) objects without a key; pass the key of an attribute",
                 entity: entity.name)
         }
         guard case .keyPath(let path) = try Expression.parse(key) else { return try Expression.parse(key) }
@@ -78,14 +79,13 @@ extension Aggregate {
         }
         if let collection = properties.lazy.compactMap({ $0 as? Relationship }).first(where: \.isToMany) {
             throw fault(
-                "\(collection.name) is to-many, and each object has many values there; compute one of them for each object "
-                    + "first, as \(collection.name).@count does")
+                "\(collection.name) is to-many; compute one value per object first, as in \(collection.name).@count")
         }
         switch last {
         case is Relationship where self != .count:
-            throw fault("\(last.name) is a relationship; name a property of its object, as in \(key).name")
+            throw fault("\(last.name) is a relationship; use a property of its destination, as in \(key).name")
         case let attribute as Attribute where needsNumbers && !attribute.type.isNumber:
-            throw fault("its values are of the type \(attribute.type.displayName); take count, minimum or maximum")
+            throw fault("its type is \(attribute.type.displayName), not a number; use count, minimum or maximum")
         default: return .keyPath(path)
         }
     }

@@ -76,7 +76,8 @@ extension Context {
         try request.resolve(in: coordinator.model)
         guard request.limit >= 0, request.offset >= 0 else {
             throw CoreError(
-                .invalidArgument, "a fetch of \(request.entity.name) has a limit or an offset below zero",
+                .invalidArgument,
+                "a fetch of \(request.entity.name) has limit \(request.limit) and offset \(request.offset), but both must be 0 or more",
                 entity: request.entity.name)
         }
         try requireOpen(request.affectedStores)

@@ -11,15 +11,15 @@ extension FetchRequest {
         var keys: Set<UInt32> = []
         for column in propertiesToFetch {
             guard case .property(let name) = column else {
-                throw unfit(column.name, "is computed, which only dictionaries have")
+                throw unfit(column.name, "is computed; fetch dictionaries instead")
             }
             if name.utf8.contains(UInt8(ascii: ".")) {
-                throw unfit(name, "is a key path; name a property of the entity")
+                throw unfit(name, "is a key path; use a property of the entity")
             }
             let property = try entity.requireProperty(named: name)
             if property.isTransient || property is FetchedProperty { throw unfit(name, "is not stored") }
             if let relationship = property as? Relationship, relationship.isToMany {
-                throw unfit(name, "is a to-many relationship, which is in no row; prefetch it instead")
+                throw unfit(name, "is a to-many relationship; prefetch it instead")
             }
             keys.insert(property.key)
             for element in (property as? Attribute)?.elements ?? [] { keys.insert(element.key) }
@@ -29,7 +29,7 @@ extension FetchRequest {
 
     private func unfit(_ name: String, _ what: String) -> CoreError {
         CoreError(
-            .invalidArgument, "objects of \(entity.name) cannot be fetched with \(name) alone: it \(what)",
+            .invalidArgument, "cannot fetch \(entity.name) objects with only \"\(name)\": it \(what)",
             entity: entity.name, key: name)
     }
 

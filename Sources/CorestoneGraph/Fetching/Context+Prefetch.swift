@@ -7,7 +7,7 @@ extension Context {
         try checkQueue()
         guard let relationship = try entity.requireProperty(named: name) as? Relationship, relationship.isToMany else {
             throw CoreError(
-                .typeMismatch, "\(entity.name).\(name) is no to-many relationship and has no members",
+                .typeMismatch, "\(entity.name).\(name) is not a to-many relationship",
                 entity: entity.name, key: name)
         }
         try loadMembers(of: relationship, owners: objects.filter { $0.entity.isKind(of: relationship.entity) })
@@ -21,7 +21,8 @@ extension Context {
             for (place, name) in names.enumerated() {
                 guard let relationship = try current.requireProperty(named: name) as? Relationship else {
                     throw CoreError(
-                        .invalidArgument, "cannot prefetch \(keyPath): \(current.name).\(name) is no relationship",
+                        .invalidArgument,
+                        "cannot prefetch \"\(keyPath)\": \(current.name).\(name) is not a relationship",
                         entity: current.name, key: name)
                 }
                 sources = try prefetch(relationship, of: sources, leadsOn: place < names.count - 1)

@@ -8,7 +8,7 @@ extension DictionaryFetch {
         var names: Set<String> = []
         for column in columns {
             guard names.insert(column.name).inserted else {
-                throw invalid("two columns are called \(column.name); give one of them another name", column.name)
+                throw invalid("two columns have the name \"\(column.name)\"; rename one of them", column.name)
             }
             switch column {
             case .property(let keyPath): try checkStored(keyPath)
@@ -22,8 +22,8 @@ extension DictionaryFetch {
         if let having { try check(having, names) }
         for descriptor in request.sortDescriptors where isGrouped && !names.contains(descriptor.keyPath) {
             throw invalid(
-                "groups cannot be sorted by \(descriptor.keyPath), which is no column of theirs; sort by a column, or by what "
-                    + "is grouped by", descriptor.keyPath)
+                "groups cannot be sorted by \"\(descriptor.keyPath)\", which is not one of their columns; sort by a column or by "
+                    + "a property to group by", descriptor.keyPath)
         }
     }
 
@@ -36,14 +36,14 @@ extension DictionaryFetch {
         }
         guard let stray = others.keyPaths.first(where: { !grouped.contains($0.text) }) else { return }
         throw invalid(
-            "\(column.name) has a value for each row, not for a group; group by it, or compute it over the group, as "
-                + "max:(\(stray.text)) does", column.name)
+            "\"\(column.name)\" has one value per row, not per group; group by it, or aggregate it, as in "
+                + "max:(\(stray.text))", column.name)
     }
 
     /// What a having predicate asks of a group must be a column of it, or computed over its rows.
     private func check(_ having: Predicate, _ names: Set<String>) throws {
         guard !request.propertiesToGroupBy.isEmpty else {
-            throw invalid("a having predicate needs properties to group by", nil)
+            throw invalid("a having predicate needs properties to group by; set at least one", nil)
         }
         var arguments: [Expression] = []
         let others = having.mapExpressions { expression in
@@ -55,26 +55,27 @@ extension DictionaryFetch {
         if let variable = others.freeVariables.first {
             let near = nearestName(to: variable, among: names.sorted()).map { "; did you mean $\($0)?" } ?? ""
             throw invalid(
-                "the having predicate names $\(variable), which is neither a column nor grouped by\(near)", variable)
+                "the having predicate uses $\(variable), which is neither a column nor a property to group by\(near)",
+                variable)
         }
         for path in arguments.flatMap(\.keyPaths) { _ = try request.entity.properties(along: path) }
         guard let stray = others.keyPaths.first else { return }
-        let near = nearestName(to: stray.text, among: names.sorted()).map { "; did you mean \($0)?" } ?? ""
+        let near = nearestName(to: stray.text, among: names.sorted()).map { "did you mean \"\($0)\"?" }
         throw invalid(
-            "the having predicate names \(stray.text), which is no column, is not grouped by, and is not computed over the "
-                + "group, as max:(\(stray.text)) would be\(near)", stray.text)
+            "the having predicate uses \"\(stray.text)\", which is neither a column nor a property to group by; "
+                + (near ?? "aggregate it, as in max:(\(stray.text))"), stray.text)
     }
 
     private func checkStored(_ keyPath: String) throws {
         for property in try request.entity.properties(along: KeyPath(keyPath)) {
             if let relationship = property as? Relationship, relationship.isToMany {
                 throw invalid(
-                    "\(relationship.entity.name).\(relationship.name) is a to-many relationship, of which a column has no value; "
+                    "\(relationship.entity.name).\(relationship.name) is a to-many relationship and cannot be a column; "
                         + "count or sum its members in an expression", keyPath)
             }
             if property.isTransient || property is FetchedProperty {
                 throw invalid(
-                    "\(property.entity.name).\(property.name) is not stored, so no column can have it", keyPath)
+                    "\(property.entity.name).\(property.name) is not stored and cannot be a column", keyPath)
             }
         }
     }

@@ -162,7 +162,8 @@ extension Context {
         let batchSize = batchSize ?? (request.batchSize > 0 ? request.batchSize : 1000)
         guard batchSize > 0 else {
             throw CoreError(
-                .invalidArgument, "a cursor of \(request.entityName ?? "") has batches of \(batchSize); give 1 or more",
+                .invalidArgument,
+                "the batch size of a cursor of \(request.entityName ?? "") is \(batchSize), but must be 1 or more",
                 entity: request.entityName)
         }
         try request.requireObjects()

@@ -73,12 +73,12 @@ extension FetchExplanation: CustomStringConvertible {
             lines += share.steps.map { String(repeating: "  ", count: $0.depth + 1) + $0.detail }
             lines.append("indexes: \(share.indexes.isEmpty ? "none" : share.indexes.joined(separator: ", "))")
             if let remainder = share.remainder { lines.append("in memory: \(remainder.format)") }
-            if share.isSortedInMemory { lines.append("in memory: the order") }
+            if share.isSortedInMemory { lines.append("in memory: sorting") }
             if share.remainder == nil, !share.isSortedInMemory { lines.append("in memory: nothing") }
             lines += share.reasons.map { "  because \($0)" }
         }
         if pendingObjects > 0 {
-            lines.append("in memory: \(pendingObjects) objects with unsaved changes, and the window")
+            lines.append("in memory: \(pendingObjects) objects with unsaved changes, limit and offset")
         }
         return lines.joined(separator: "\n")
     }

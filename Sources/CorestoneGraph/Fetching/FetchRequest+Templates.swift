@@ -51,18 +51,19 @@ extension FetchRequest {
             if propertiesToGroupBy.isEmpty, havingPredicate == nil { return }
             throw CoreError(
                 .invalidArgument,
-                "the request for \(entityName ?? "") groups, and groups are dictionaries: ask for those, or fetch its rows",
+                "the fetch request for \(entityName ?? "") groups its results, so it cannot return objects; request dictionaries, or fetch rows",
                 entity: entityName)
         }
         let (what, remedy) =
             switch resultType {
-            case .objectIDs: ("object IDs", "fetch its IDs")
-            case .count: ("a count", "count it")
-            default: ("dictionaries", "fetch its rows")
+            case .objectIDs: ("object IDs", "fetch IDs with it")
+            case .count: ("a count", "count with it")
+            default: ("dictionaries", "fetch rows with it")
             }
         throw CoreError(
             .unsupported, code: .persistentStoreUnsupportedRequestType,
-            "the request for \(entityName ?? "") asks for \(what): execute it, or \(remedy)", entity: entityName)
+            "the fetch request for \(entityName ?? "") returns \(what), not objects; execute it, or \(remedy)",
+            entity: entityName)
     }
 }
 

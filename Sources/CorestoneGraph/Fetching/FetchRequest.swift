@@ -150,10 +150,11 @@ extension FetchRequest {
             (found, self.model) = (try model.requireEntity(named: name), model)
         } else if let found {
             throw CoreError(
-                .invalidArgument, "\(found.name) is no entity of the model that the request is used with",
+                .invalidArgument,
+                "\(found.name) belongs to another model than the one that the fetch request is used with; set an entity of that one",
                 entity: found.name)
         } else {
-            throw CoreError(.invalidArgument, "the request fetches nothing yet: give it an entity, or the name of one")
+            throw CoreError(.invalidArgument, "the fetch request has no entity; set an entity or an entity name")
         }
     }
 }

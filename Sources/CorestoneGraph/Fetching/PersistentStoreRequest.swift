@@ -28,8 +28,8 @@ open class PersistentStoreRequest: @unchecked Sendable {
     func perform(in context: Context) throws -> RequestResult {
         throw CoreError(
             .unsupported, code: .persistentStoreUnsupportedRequestType,
-            "\(requestType) is no type of request that a context carries out; fetches are 1, and batches of inserts 5, of "
-                + "updates 6, of deletions 7")
+            "a context cannot execute a request of type \(requestType); use 1 (fetch), 5 (batch insert), 6 (batch update) or 7 "
+                + "(batch delete)")
     }
 }
 

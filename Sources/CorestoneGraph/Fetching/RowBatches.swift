@@ -104,9 +104,9 @@ extension DictionaryFetch {
         hasher.combine(names)
         let why =
             isGrouped || request.returnsDistinctResults
-            ? "\(isGrouped ? "groups" : "distinct rows") are of no one object, so all are read at once; leave the batch size out"
-            : "without a column that has the object's ID all rows are read at once; add one (\"objectID\" in Python, elsewhere the "
-                + "expression SELF), or leave the batch size out"
+            ? "\(isGrouped ? "groups" : "distinct rows") are always read at once; leave the batch size out"
+            : "rows without an object ID are read at once; add the column \"objectID\" (Python) or the expression SELF, or leave the "
+                + "batch size out"
         DebugLog.warnOnce(
             hasher.finalize(),
             "the batch size \(request.batchSize) of a fetch of dictionaries of \(request.entity.name) (\(names.joined(separator: ", "))) "

@@ -40,8 +40,8 @@ struct DependencyPaths {
         for relationship in relationships where relationship.inverse == nil {
             throw CoreError(
                 .invalidArgument,
-                "changes cannot be followed along \(relationship.entity.name).\(relationship.name), which has no inverse; "
-                    + "give it one in the model", entity: relationship.entity.name, key: relationship.name)
+                "cannot observe changes along \(relationship.entity.name).\(relationship.name), which has no inverse "
+                    + "relationship; add one in the model", entity: relationship.entity.name, key: relationship.name)
         }
         paths.append(Path(relationships: relationships, last: last, isDeclared: isDeclared))
     }

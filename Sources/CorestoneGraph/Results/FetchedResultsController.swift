@@ -71,8 +71,8 @@ public final class FetchedResultsController {
         guard fetchRequest.isOrderGiven, naming == nil || !fetchRequest.sortDescriptors.isEmpty else {
             throw CoreError(
                 .invalidArgument,
-                "a results controller needs an order: give the request sort descriptors"
-                    + (naming == nil ? "" : ", first one that keeps the objects of a section together"),
+                "a results controller needs an order; set sort descriptors"
+                    + (naming == nil ? "" : ", the first of which sorts by section"),
                 entity: fetchRequest.entityName)
         }
         let fresh = try ResultsTracker(
@@ -100,7 +100,8 @@ public final class FetchedResultsController {
             throw CoreError(
                 .invalidArgument,
                 snapshot == nil
-                    ? "there are no results; performFetch first" : "there is nothing at \(indexPath) of the results",
+                    ? "the controller has no results; call performFetch first"
+                    : "the results have no object at \(indexPath)",
                 entity: fetchRequest.entityName)
         }
         let object = try tracker.object(of: snapshot.rows[place])
@@ -163,7 +164,7 @@ public final class FetchedResultsController {
                 sectionIndexTitle(forSectionName: $0.text) == title
             })
         else {
-            throw CoreError(.invalidArgument, "\"\(title)\" is not the title at place \(index) of the section index")
+            throw CoreError(.invalidArgument, "\"\(title)\" is not the title at index \(index) of the section index")
         }
         return section
     }

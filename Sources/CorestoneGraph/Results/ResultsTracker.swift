@@ -142,7 +142,8 @@ final class ResultsTracker {
         if place < list.count, list[place] === row { return place }
         // A comparator of the host's that contradicts itself.
         guard let place = list.all.firstIndex(where: { $0 === row }) else {
-            throw CoreError(.internal, "results of \(request.entity.name) have lost a row")
+            throw CoreError(
+                .internal, "the results of \(request.entity.name) lost a row; make the comparator consistent")
         }
         return place
     }

@@ -30,8 +30,8 @@ public enum SectionNaming {
         if context.changeCount == before { return name }
         throw CoreError(
             .invalidArgument, code: .coreData,
-            "the function that names sections changed objects when it was asked about \(object.entity.name) "
-                + "\(object.objectID.uri); let it read only, and change objects before or after",
+            "the section name function changed objects when it was called for \(object.entity.name) "
+                + "\(object.objectID.uri); only read objects in it",
             entity: object.entity.name, objectURI: object.objectID.uri)
     }
 

@@ -75,7 +75,7 @@ struct SectionTable: Sendable {
 private func outOfOrder(_ row: ResultsRow, after name: SectionName) -> CoreError {
     CoreError(
         .invalidArgument, code: .coreData,
-        "\(row.id.entity.name) \(row.id.uri) is in section \"\(row.section.text)\", but stands after objects of section "
-            + "\"\(name.text)\" that come after others of its section; sort first by what gives the sections their order",
+        "\(row.id.entity.name) \(row.id.uri) is in section \"\(row.section.text)\", but is sorted after section "
+            + "\"\(name.text)\"; sort first by a key that keeps each section together",
         entity: row.id.entity.name, objectURI: row.id.uri)
 }

@@ -18,7 +18,7 @@ package struct HostNeeds {
     package init(_ names: HostNames, of descriptors: [SortDescriptor]) {
         self.init(names)
         for descriptor in descriptors {
-            if descriptor.comparator != nil { add("a comparator of the host's sorts in memory") }
+            if descriptor.comparator != nil { add("a comparator of the application sorts in memory") }
             visit(descriptor.path)
         }
     }
@@ -30,12 +30,12 @@ package struct HostNeeds {
         case .constant: break
         case .comparison(let comparison):
             if case .custom(let selector) = comparison.operator, FunctionRegistry.function(named: selector) != nil {
-                add("\(selector) is code of the host and runs in memory")
+                add("\(selector) is a function of the application and runs in memory")
             }
             visit(comparison.left)
             visit(comparison.right)
         case .compound(let compound): for part in compound.parts { visit(part) }
-        case .block: add("\(predicate.format) is code of the host and runs in memory")
+        case .block: add("\(predicate.format) is a function of the application and runs in memory")
         }
     }
 
@@ -85,7 +85,7 @@ package struct HostNames {
             }
             for property in entity.fetchedProperties {
                 names[property.name] =
-                    "\(entity.name).\(property.name) is a fetched property, which runs a fetch of its own"
+                    "\(entity.name).\(property.name) is a fetched property, which runs its own fetch"
             }
         }
         reasons = names

@@ -540,7 +540,8 @@ final class ArrowTests: XCTestCase {
         var array = platform_arrow_array()
         XCTAssertNil(exported.get_last_error(&exported))
         XCTAssertEqual(exported.get_next(&exported, &array), EINVAL)
-        XCTAssertTrue(try String(cString: XCTUnwrap(exported.get_last_error(&exported))).contains("smaller batches"))
+        XCTAssertTrue(
+            try String(cString: XCTUnwrap(exported.get_last_error(&exported))).contains("reduce the batch size"))
         XCTAssertEqual(exported.get_next(&exported, nil), EINVAL)
         XCTAssertEqual(exported.get_next(&exported, &array), 0)
         XCTAssertNil(array.release, "the end")
@@ -613,7 +614,7 @@ final class ArrowTests: XCTestCase {
         XCTAssertThrowsError(try table("size", request: request("Shape", sort: "rank"))) { error in
             XCTAssertEqual((error as? CoreError)?.status, .invalidArgument)
             XCTAssertEqual((error as? CoreError)?.key, "size")
-            XCTAssertTrue("\(error)".contains("another property in Circle and Square"), "\(error)")
+            XCTAssertTrue("\(error)".contains("a different property in Circle and Square"), "\(error)")
         }
     }
 

@@ -160,8 +160,8 @@ final class ResultsListTests: GraphTestCase {
             XCTAssertEqual(error?.objectURI, rows[3].id.uri)
             XCTAssertEqual(
                 error?.message,
-                "Employee \(rows[3].id.uri) is in section \"a\", but stands after objects of section \"b\" that come after "
-                    + "others of its section; sort first by what gives the sections their order")
+                "Employee \(rows[3].id.uri) is in section \"a\", but is sorted after section \"b\"; sort first by a key "
+                    + "that keeps each section together")
         }
     }
 

@@ -330,7 +330,7 @@ def test_mistakes_are_named(everything: Context) -> None:
         pa.table(everything.arrow("Place", columns=["items.large"]))
     with pytest.raises(InvalidArgumentError, match="negative"):
         everything.arrow("Item", batch_size=-1)
-    with pytest.raises(InvalidArgumentError, match="no columns"):
+    with pytest.raises(InvalidArgumentError, match="without an entity"):
         pa.table(everything.inserted)
     with pytest.raises(TypeMismatchError):
         everything.arrow("Item", columns=[5])  # type: ignore[list-item]
@@ -462,10 +462,10 @@ def test_the_scale_of_decimals_at_its_bounds(tmp_path: Path, texts: list[str], k
     ("columns", "key", "message"),
     [
         (["lagre"], "lagre", 'Item has no property "lagre"; did you mean "large"?'),
-        (["large", "mood"], "mood", "Item.mood is not stored, so no column can have it"),
+        (["large", "mood"], "mood", "Item.mood is not stored and cannot be exported"),
         (["place.items"], None, None),
-        (["place.items.large"], "place.items.large", "Place.items is to-many, and a row has one value; name the"),
-        (["large", "text", "large"], "large", "two columns are called large; name each key path once"),
+        (["place.items.large"], "place.items.large", "Place.items is to-many, but a column has one value"),
+        (["large", "text", "large"], "large", 'the key path "large" is listed twice; list it once'),
         (["spot.latitud"], "spot.latitud", 'did you mean "spot.latitude"?'),
     ],
 )

@@ -411,7 +411,7 @@ def test_sections_out_of_order_end_the_results_until_they_are_fetched_again(cont
     [(what, error, shown)] = steps.of_event(context)
     assert (what, shown) == ("reset", None)
     assert (error.code, error.entity, error.object_uri) == (134060, "Item", items[3].id.uri)
-    assert f'Item {items[3].id.uri} is in section "a", but stands after objects of section "b"' in str(error)
+    assert f'Item {items[3].id.uri} is in section "a", but is sorted after section "b"' in str(error)
     assert controller.sections is None
     assert controller.fetched_objects is None
     with pytest.raises(InvalidArgumentError) as caught:
@@ -442,7 +442,7 @@ def test_the_object_that_stands_out_of_order_is_named_whichever_was_changed(cont
         controller.perform_fetch()
     for each in (error, caught.value):
         assert (what, each.code, each.object_uri) == ("reset", 134060, items[2].id.uri)
-        assert f'Item {items[2].id.uri} is in section "b", but stands after objects of section "a"' in str(each)
+        assert f'Item {items[2].id.uri} is in section "b", but is sorted after section "a"' in str(each)
 
 
 def test_a_fetch_that_fails_leaves_the_results_as_they_were(context: Context) -> None:
@@ -466,7 +466,7 @@ def test_a_fetch_that_fails_leaves_the_results_as_they_were(context: Context) ->
 def test_orders_that_a_controller_needs(context: Context) -> None:
     items = [context.insert("Item", rank=rank) for rank in (3, 1, 2)]
     context.save()
-    with pytest.raises(InvalidArgumentError, match="needs an order: give the request sort descriptors") as caught:
+    with pytest.raises(InvalidArgumentError, match="needs an order; set sort descriptors") as caught:
         FetchedResultsController(context, FetchRequest("Item")).perform_fetch()
     assert caught.value.entity == "Item"
     none = FetchRequest("Item", sort=[])
@@ -478,7 +478,7 @@ def test_orders_that_a_controller_needs(context: Context) -> None:
     context.insert("Item", rank=0)
     assert [told[0] for told in steps.of_event(context)] == ["will", "INSERT", "UPDATE", "did"]
     assert Steps.shown(by_key) == ":100,1,2,0"
-    with pytest.raises(InvalidArgumentError, match="first one that keeps the objects of a section together"):
+    with pytest.raises(InvalidArgumentError, match="the first of which sorts by section"):
         FetchedResultsController(context, none, "name").perform_fetch()
 
 

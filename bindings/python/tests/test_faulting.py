@@ -91,7 +91,7 @@ def test_a_policy_tells_or_forbids(fresh: Context) -> None:
     fresh.reset()
     fresh.fault_policy = "error"
     department = fresh.first("Department")
-    with pytest.raises(UnsupportedError, match='prefetch "employees" where Department is fetched') as raised:
+    with pytest.raises(UnsupportedError, match='prefetch "employees" in the fetch of Department') as raised:
         len(department.employees)
     assert (raised.value.entity, raised.value.key) == ("Department", "employees")
     fresh.reset()
@@ -133,12 +133,12 @@ def test_the_error_of_a_single_fault_says_what_would_be_read(tmp_path: Path) -> 
             owner = "Person" if name == "team" else "Team"
             assert (raised.value.entity, raised.value.key) == (owner, name)
             text = str(raised.value)
-            assert f"{owner}.{name} would cost a query of its own" in text
-            assert f'prefetch "{name}" where {owner} is fetched' in text
+            assert f"{owner}.{name} needs a separate query" in text
+            assert f'prefetch "{name}" in the fetch of {owner}' in text
             return text.partition(owner)[0] + (raised.value.object_uri or "").split("/")[3]
 
     for name in ("people", "order"):
-        assert refused(name, lambda team, name=name: len(team[name])) == "the members of Team"
+        assert refused(name, lambda team, name=name: len(team[name])) == "reading the members of Team"
         for number, kind in ((0, "Person"), (1, "Boss"), (2, "Person")):
             found: dict[str, Any] = {}
 
@@ -146,12 +146,12 @@ def test_the_error_of_a_single_fault_says_what_would_be_read(tmp_path: Path) -> 
                 found.update(enumerate(sorted(team[name], key=lambda person: int(person.id.uri.rpartition("p")[2]))))
 
             assert refused(name, lambda _, found=found, number=number: found[number].name, load) == (
-                f"an object behind {kind}"
+                f"reading an object of {kind}"
             )
-    assert refused("below", lambda team: len(team.below)) == "the members of Team"
-    assert refused("above", lambda team: team.above.name) == "an object behind Team"
-    assert refused("lead", lambda team: team.lead.name) == "an object behind Boss"
-    assert refused("team", lambda person: person.team.name) == "an object behind Team"
+    assert refused("below", lambda team: len(team.below)) == "reading the members of Team"
+    assert refused("above", lambda team: team.above.name) == "reading an object of Team"
+    assert refused("lead", lambda team: team.lead.name) == "reading an object of Boss"
+    assert refused("team", lambda person: person.team.name) == "reading an object of Team"
 
 
 def lost(context: Context) -> Any:
@@ -389,7 +389,7 @@ def test_a_single_fault_is_warned_of_once_for_each_relationship_and_place(fresh:
     assert frame is not None
     first = frame.f_code.co_firstlineno + 5
     members = read_members.__code__.co_firstlineno + 2
-    advice = "CoreData: fault: a single fault along {0}.{1} (" + __file__ + ':{2}); prefetch "{1}" where {0} is fetched'
+    advice = "CoreData: fault: {0}.{1} fired a single fault (" + __file__ + ':{2}); prefetch "{1}" in the fetch of {0}'
     assert lines == [
         advice.format("Employee", "department", first),
         advice.format("Employee", "department", first + 1),
@@ -402,7 +402,7 @@ def test_a_forbidden_fault_stays_one_and_names_what_to_prefetch(fresh: Context) 
     fresh.fault_policy = "error"
     department = fresh.first("Employee", sort="name").department
     for _ in range(2):
-        with pytest.raises(UnsupportedError, match='prefetch "department" where Employee is fetched') as caught:
+        with pytest.raises(UnsupportedError, match='prefetch "department" in the fetch of Employee') as caught:
             _ = department.name
         assert (caught.value.entity, caught.value.key) == ("Employee", "department")
         assert caught.value.object_uri == department.id.uri

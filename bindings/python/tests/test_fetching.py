@@ -443,7 +443,7 @@ def test_an_explanation_says_what_is_left_to_memory_and_why(indexed: Context) ->
     assert share.path == indexed.coordinator.stores[0].path
     assert [step.depth for step in share.steps] == [0]
     assert str(told).splitlines()[-3:] == [
-        "in memory: mood == nil", "in memory: the order", "  because Person.mood is transient and not in the store",
+        "in memory: mood == nil", "in memory: sorting", "  because Person.mood is transient and not in the store",
     ]  # fmt: skip
     for name in ("x", "y", "x"):
         indexed.insert("Person", name=name, age=5)

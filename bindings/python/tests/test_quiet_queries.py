@@ -262,7 +262,7 @@ def test_a_batch_size_without_the_id_warns_once(stored: Context) -> None:
     assert "batch size 10" in first
     assert "Note" in first
     assert "objectID" in first
-    assert "groups are of no one object" in second
+    assert "groups are always read at once" in second
 
 
 def test_objects_with_columns_come_a_batch_at_a_time_with_these_alone(stored: Context) -> None:

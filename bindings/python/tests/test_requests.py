@@ -78,7 +78,7 @@ def test_mistakes_are_named(context: Context) -> None:
     assert raised.value.code == 134091
     with pytest.raises(InvalidArgumentError, match="did you mean"):
         context.execute(FetchRequest("Persn"))
-    with pytest.raises(InvalidArgumentError, match="name of one"):
+    with pytest.raises(InvalidArgumentError, match="set an entity or an entity name"):
         context.execute(FetchRequest())
     with pytest.raises(InvalidArgumentError):
         context.execute(FetchRequest("Person", batch_size=-1))

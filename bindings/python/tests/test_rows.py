@@ -116,7 +116,7 @@ def test_more_rows_than_are_read_at_once(staff: Context) -> None:
     ("columns", "words"),
     [
         (["members"], "Team.members is a to-many relationship"),
-        (["name", "name"], "two columns are called name"),
+        (["name", "name"], 'two columns have the name "name"'),
         (["nothing"], "nothing"),
         (["name", {"n": "count:(name)"}], "max:\\(name\\)"),
     ],
@@ -188,7 +188,7 @@ def test_sums_of_groups_are_in_order(staff: Context) -> None:
 @pytest.mark.parametrize(
     ("entity", "key", "words"),
     [
-        ("Person", "name", r"sum of Person.name: its values are of the type String; take count, minimum or maximum"),
+        ("Person", "name", r"sum of Person.name: its type is String, not a number; use count, minimum or maximum"),
         ("Person", "aeg", "age"),
         ("Person", "team", "as in team.name"),
         ("Team", "members.age", "members is to-many.*members.@count"),
@@ -403,20 +403,20 @@ def test_a_column_refuses_what_its_type_does_not_take(asked: Asked, kind: str, e
     ("given", "key", "message"),
     [
         ({"columns": ["name"], "having": "name == 'x'"}, None, "a having predicate needs properties to group by"),
-        ({"columns": ["mood"]}, "mood", "Person.mood is not stored, so no column can have it"),
+        ({"columns": ["mood"]}, "mood", "Person.mood is not stored and cannot be a column"),
         ({"columns": {"x": "mood"}, "group_by": "mood"}, "mood", "Person.mood is not stored"),
-        ({"columns": ["age", "name", "age"]}, "age", "two columns are called age; give one of them another name"),
+        ({"columns": ["age", "name", "age"]}, "age", 'two columns have the name "age"; rename one of them'),
         (
             {"columns": ["team.members"]}, "team.members",
-            "Team.members is a to-many relationship, of which a column has no value; count or sum its members",
+            "Team.members is a to-many relationship and cannot be a column; count or sum its members",
         ),
         (
             {"columns": ["age", {"n": "count:(name)"}]}, "age",
-            "age has a value for each row, not for a group; group by it, or compute it over the group, as max:(age)",
+            '"age" has one value per row, not per group; group by it, or aggregate it, as in max:(age)',
         ),
         (
             {"columns": ["age"], "group_by": "name"}, "age",
-            "age has a value for each row, not for a group; group by it, or compute it over the group, as max:(age)",
+            '"age" has one value per row, not per group; group by it, or aggregate it, as in max:(age)',
         ),
     ],
 )  # fmt: skip
@@ -472,7 +472,7 @@ def test_rows_that_are_read_at_once_whatever_the_batch_size(staff: Context) -> N
         for _ in range(2):
             assert isinstance(batches(staff, distinct=True), list)
     [line] = [line for line in lines if "warning" in line]
-    assert "distinct rows are of no one object" in line
+    assert "distinct rows are always read at once" in line
     child = staff.child()
     assert isinstance(batches(child), LazyRows)
     staff.insert("Person", name="Eve")

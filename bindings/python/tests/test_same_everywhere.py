@@ -216,9 +216,9 @@ def test_a_batch_size_without_effect_is_told_once(container: Container) -> None:
     name = f"n{container.store.type}"
     count = {name: "count:(rank)"}
     for more, reason in (
-        ({"columns": [{name: "rank"}]}, "without a column that has the object's ID"),
-        ({"columns": [{f"d{name}": "title"}], "distinct": True}, "distinct rows are of no one object"),
-        ({"columns": ["title", count], "group_by": "title"}, "groups are of no one object"),
+        ({"columns": [{name: "rank"}]}, "rows without an object ID are read at once"),
+        ({"columns": [{f"d{name}": "title"}], "distinct": True}, "distinct rows are always read at once"),
+        ({"columns": ["title", count], "group_by": "title"}, "groups are always read at once"),
         ({"columns": [{f"i{name}": "SELF"}, "title"]}, None),
     ):
         requests = [FetchRequest("Book", result_type="dictionaries", batch_size=size, **more) for size in (0, 2, 2)]
