@@ -107,7 +107,7 @@ static void a_child_has_none(void) {
     OK(cst_context_new_child(c.context, CST_QUEUE_CALLER, &child, E));
     cst_query_generation *generation = current(), *none = NULL;
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_set_query_generation(child, generation, E));
-    CHECK_CONTAINS("pin the context that its parents end in", cst_error_message(check_error()));
+    CHECK_CONTAINS("pin the outermost parent context", cst_error_message(check_error()));
     CHECK_STATUS(CST_NOT_FOUND, cst_context_query_generation(child, &none, E));
     pin(c.context, NULL);
     CHECK_INT(0, company_count(child, c.employee, NULL));

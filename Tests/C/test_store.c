@@ -430,7 +430,7 @@ static void configurations_say_which_store_an_object_lands_in(void) {
     target.as.object = one;
     OK(cst_object_set(two, key, &target, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_assign(context, one, local, E));
-    CHECK_CONTAINS("which lacks Note", cst_error_message(check_error()));
+    CHECK_CONTAINS("does not contain Note", cst_error_message(check_error()));
     OK(cst_context_assign(context, two, local, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_save(context, E));
     CHECK_INT(CST_CODE_MANAGED_OBJECT_EXTERNAL_RELATIONSHIP, cst_error_code(check_error()));

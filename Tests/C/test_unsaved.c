@@ -261,7 +261,7 @@ static void a_closed_coordinator_takes_no_store(void) {
     OK(cst_coordinator_close(c.coordinator, CST_UNSAVED_REFUSE, E));
     CHECK_STATUS(CST_E_INVALID_HANDLE, cst_coordinator_add_store(c.coordinator, text("SQLite"),
                                                                  text(check_path("b.sqlite")), NULL, &store, E));
-    CHECK_CONTAINS("the coordinator is closed, and takes no store", cst_error_message(check_error()));
+    CHECK_CONTAINS("the coordinator is closed; create a new coordinator", cst_error_message(check_error()));
     CHECK(store == NULL);
     CHECK_INT(0, (int)cst_coordinator_store_count(c.coordinator));
     company_close(&c);

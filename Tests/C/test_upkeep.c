@@ -59,7 +59,7 @@ static void an_open_store_is_copied(void) {
                  cst_coordinator_backup_store(c.coordinator, c.store, cst_store_path(c.store), NULL, NULL, NULL, E));
     CHECK_STATUS(CST_E_STORE_IO, cst_coordinator_backup_store(c.coordinator, c.store, text(check_path("none/c.sqlite")),
                                                               NULL, NULL, NULL, E));
-    CHECK_CONTAINS("no folder", cst_error_message(check_error()));
+    CHECK_CONTAINS("does not exist", cst_error_message(check_error()));
     company_close(&c);
 }
 

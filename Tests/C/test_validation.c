@@ -171,7 +171,7 @@ static void bounds_and_patterns_have_codes(void) {
     CHECK_STATUS(CST_E_VALIDATION, cst_context_save(r.context, E));
     check_failure(
         CST_CODE_VALIDATION_INVALID_URI, "site", NULL,
-        "Run.site is \"http://not a uri\", which is no URI; write what a URI cannot hold as % and two digits");
+        "Run.site is \"http://not a uri\", which is not a URI; percent-encode characters that a URI cannot contain");
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_validate(run, 0, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_validate(run, 4, E));
     cst_release(run);

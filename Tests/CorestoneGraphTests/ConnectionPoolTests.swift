@@ -386,7 +386,7 @@ final class ConnectionPoolTests: XCTestCase {
         }
         XCTAssertEqual(try context.fetch(slowRequest()).count, 0)
         XCTAssertEqual(errors.map(\.status), Array(repeating: .invalidArgument, count: 4))
-        XCTAssert(errors.allSatisfy { $0.message.contains("middle of a fetch") }, "\(errors)")
+        XCTAssert(errors.allSatisfy { $0.message.contains("during a fetch") }, "\(errors)")
         XCTAssertEqual(rows, 4001)
         XCTAssertEqual(connections.count, 1)
         try other.save()

@@ -101,14 +101,14 @@ final class CoordinatorTests: GraphTestCase {
         XCTAssertEqual(error.entity, "Task")
         XCTAssertEqual(
             error.message,
-            "no open store has objects of Task: memory is of People, and Task is in the configuration Work; add a store of a "
-                + "configuration that has it, or one without a configuration")
+            "no open store can hold Task objects: memory has the configuration People, and Task is in the configuration Work; "
+                + "add a store with a configuration that contains it, or without one")
         let context = Context(coordinator: coordinator)
         let new = try context.insert("Task")
         let refused = failure { try context.assign(new, to: stores[0]) }
         XCTAssertEqual(refused.status, .invalidArgument)
         XCTAssertEqual(refused.entity, "Task")
-        XCTAssertTrue(refused.message.hasSuffix("the store is of the configuration People, which lacks Task"))
+        XCTAssertTrue(refused.message.hasSuffix("its configuration \"People\" does not contain Task"))
         XCTAssertEqual(refused.objectURI, new.objectID.uri)
     }
 
@@ -124,13 +124,13 @@ final class CoordinatorTests: GraphTestCase {
         try context.save()
         XCTAssertTrue(ada.objectID.store === second, "the last one counts")
         XCTAssertTrue(bob.objectID.store === coordinator.stores[0])
-        XCTAssertTrue(failure { try context.assign(ada, to: second) }.message.contains("it was saved"))
+        XCTAssertTrue(failure { try context.assign(ada, to: second) }.message.contains("it has a permanent ID"))
         let foreign = other()
         XCTAssertTrue(failure { try foreign.assign(bob, to: second) }.message.contains("belongs to another context"))
         let cid = try employee("Cid")
         try coordinator.remove(second)
         let gone = failure { try context.assign(cid, to: second) }
-        XCTAssertTrue(gone.message.contains("the store is not open in the coordinator of this context"), gone.message)
+        XCTAssertTrue(gone.message.contains("the store is not open in this context's coordinator"), gone.message)
         XCTAssertEqual(gone.file, second.path)
         try context.delete(cid)
         try context.processPendingChanges()

@@ -156,7 +156,7 @@ final class GenerationTests: XCTestCase {
         XCTAssertNil(child.queryGenerationToken)
         let error = failure { try child.setQueryGeneration(from: .current) }
         XCTAssertEqual(error.status, .invalidArgument)
-        XCTAssertTrue(error.message.contains("pin the context that its parents end in"), error.message)
+        XCTAssertTrue(error.message.contains("pin the outermost parent context"), error.message)
         XCTAssertThrowsError(try child.setQueryGeneration(from: nil))
         XCTAssertEqual(try names(child), ["Ada", "Bob", "Eve"])
         XCTAssertNotEqual(reader.queryGenerationToken, .current, "the child's read pinned it")
@@ -342,7 +342,7 @@ final class GenerationTests: XCTestCase {
         XCTAssertEqual(try reader.count(request()), 3)
         let error = failure { _ = try reader.object(with: dan.objectID).get("name") as String? }
         XCTAssertEqual(error.code, 133000)
-        XCTAssertTrue(error.message.contains("pin the context anew"), error.message)
+        XCTAssertTrue(error.message.contains("pin the context again"), error.message)
         try reader.setQueryGeneration(from: .current)
         XCTAssertEqual(try names(reader), ["Ada", "Bob", "Dan", "Eve"])
 

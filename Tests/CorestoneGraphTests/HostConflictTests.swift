@@ -255,7 +255,7 @@ final class HostConflictTests: XCTestCase {
             let place = try opened(atomic: atomic)
             place.desk.refusals = 1
             let object = try place.context.insert("Person", ["name": "mine"])
-            XCTAssertTrue(failure { try place.context.save() }.message.contains("refuses its reference"))
+            XCTAssertTrue(failure { try place.context.save() }.message.contains("rejects its reference"))
             place.desk.refusals = 1
             place.context.mergePolicy = .objectTrump
             try place.context.save()
@@ -404,7 +404,7 @@ final class HostConflictTests: XCTestCase {
             place.desk.refusals = 1
             let error = failure { _ = try coordinator.migrateStore(memory, to: type, at: "desk") }
             XCTAssertEqual([error.status.rawValue, Int32(error.code)], [-101, 133020])
-            XCTAssertTrue(error.message.contains("could not take the copy of memory"), error.message)
+            XCTAssertTrue(error.message.contains("could not import memory"), error.message)
             XCTAssertEqual(error.children.map(\.entity), ["Person"])
             XCTAssertEqual(coordinator.stores.count, 1)
         }

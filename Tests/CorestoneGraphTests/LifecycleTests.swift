@@ -426,7 +426,7 @@ final class LifecycleTests: GraphTestCase {
         try context.delete(ada)
         try context.save()
         XCTAssertEqual(log.calls.count, 6 * 4)
-        XCTAssertTrue(log.calls.allSatisfy { $0.hasPrefix("a hook or a validator asks its context to ") }, log.calls[0])
+        XCTAssertTrue(log.calls.allSatisfy { $0.hasPrefix("a hook or validator must not ") }, log.calls[0])
     }
 
     func testHooksThatNeverEndAreStopped() throws {

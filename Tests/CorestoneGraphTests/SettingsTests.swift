@@ -229,10 +229,10 @@ final class SettingsTests: GraphTestCase {
         XCTAssertEqual(first.externalBytes, 2_147_483_647)
         XCTAssertEqual(StoreLimits.names, ["value_limit", "memory_limit", "step_limit", "external_limit"])
         let bounds: [(name: String, lowest: Int, highest: Int, takes: String)] = [
-            ("value_limit", 65_536, 1_000_000_000, "it takes 65536 to 1000000000"),
-            ("memory_limit", 1_048_576, .max, "it takes 1048576 or more"),
-            ("step_limit", 10_000, .max, "it takes 10000 or more"),
-            ("external_limit", 1, .max, "it takes 1 or more"),
+            ("value_limit", 65_536, 1_000_000_000, "must be 65536 to 1000000000"),
+            ("memory_limit", 1_048_576, .max, "must be 1048576 or more"),
+            ("step_limit", 10_000, .max, "must be 10000 or more"),
+            ("external_limit", 1, .max, "must be 1 or more"),
         ]
         for (name, lowest, highest, takes) in bounds {
             for value in [lowest, highest] {
@@ -248,7 +248,7 @@ final class SettingsTests: GraphTestCase {
                     let error = error as? CoreError
                     XCTAssertEqual(error?.key, name)
                     XCTAssertEqual(error?.value, .int(Int64(value)))
-                    XCTAssertEqual(error?.message, "the \(name) for a is \(value); \(takes)")
+                    XCTAssertEqual(error?.message, "the \(name) for a is \(value), but \(takes)")
                     XCTAssertEqual(error?.code, 134080)
                 }
             }

@@ -98,7 +98,7 @@ final class ConfigurationTests: StoreTestCase {
         XCTAssert(try context.fetch(request).first === tag)
         XCTAssertEqual(failure { try context.assign(tag, to: store(0)) }.status, .invalidArgument)
         let error = try failure { try context.assign(insert("Draft", "x"), to: store(0)) }
-        XCTAssert(error.message.contains("the configuration Cloud, which lacks Draft"), error.message)
+        XCTAssert(error.message.contains("its configuration \"Cloud\" does not contain Draft"), error.message)
         // What a rollback takes away is assigned no longer.
         try context.assign(insert("Tag", "d"), to: store(1))
         try context.rollback()
@@ -112,7 +112,7 @@ final class ConfigurationTests: StoreTestCase {
         let error = failure { _ = try names("Draft") }
         XCTAssertEqual(error.status, .invalidArgument)
         XCTAssertEqual(error.entity, "Draft")
-        XCTAssert(error.message.contains("cloud.sqlite is of Cloud"), error.message)
+        XCTAssert(error.message.contains("cloud.sqlite has the configuration Cloud"), error.message)
         XCTAssert(error.message.contains("Draft is in the configuration Local"), error.message)
         try insert("Draft", "x")
         XCTAssertEqual(failure { try context.save() }.entity, "Draft")

@@ -295,7 +295,7 @@ final class ExternalReadingTests: StoreTestCase {
         XCTAssert(FileManager.default.createFile(atPath: paths[3], contents: nil))
         XCTAssertEqual(truncate(paths[3], 1 << 31), 0)
         XCTAssertEqual(symlink("/etc/hostname", paths[4]), 0)
-        let reasons = ["not there", "not a regular file", "not a regular file", "2147483647", "cannot be read"]
+        let reasons = ["does not exist", "not a regular file", "not a regular file", "2147483647", "cannot be read"]
         for (place, photo) in photos.enumerated() {
             let error = failure { _ = try photo.value(forKey: "data") }
             XCTAssertEqual(error.status, .storeIO)

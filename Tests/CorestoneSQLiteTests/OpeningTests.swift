@@ -73,7 +73,7 @@ final class OpeningTests: StoreTestCase {
             XCTAssertEqual(error.status, .storeIO)
             XCTAssertEqual(error.code, 134080)
             XCTAssertEqual(error.file, path("none.sqlite"))
-            XCTAssertEqual(error.message, "there is no store \(path("none.sqlite")); check the path")
+            XCTAssertEqual(error.message, "the store \(path("none.sqlite")) does not exist; check the path")
         }
         let looks: [(String) throws -> Void] = [
             { _ = try StoreReport(ofStoreAt: $0) }, { _ = try AppleCheck(storeAt: $0) },
@@ -81,18 +81,18 @@ final class OpeningTests: StoreTestCase {
         ]
         for look in looks {
             let error = failure { try look(path("none.sqlite")) }
-            XCTAssertEqual(error.message, "there is no store \(path("none.sqlite")); check the path")
+            XCTAssertEqual(error.message, "the store \(path("none.sqlite")) does not exist; check the path")
             for name in ["Notes.xcdatamodeld", "Notes.momd/"] {
                 mkdir(path(name), 0o755)
                 let error = failure { try look(path(name)) }
                 XCTAssertEqual(error.status, .notAStore)
-                XCTAssert(error.message.contains("is a model and no store"), error.message)
+                XCTAssert(error.message.contains("is a model, not a store"), error.message)
                 rmdir(path(name))
             }
         }
         let noFolder = failure { _ = try open("sub/none.sqlite", model) }
         XCTAssertEqual(noFolder.status, .storeIO)
-        XCTAssert(noFolder.message.contains("no folder"), noFolder.message)
+        XCTAssert(noFolder.message.contains("does not exist"), noFolder.message)
         XCTAssertEqual(
             failure { _ = try StoreOpening("", model: model, options: StoreOptions()).run() }.status, .invalidArgument)
         XCTAssertEqual(

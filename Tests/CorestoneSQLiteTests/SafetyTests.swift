@@ -220,7 +220,8 @@ final class SafetyTests: StoreTestCase {
             },
         ]
         for change in torn {
-            XCTAssertEqual(try reading(change, readOnly).reason, "open it for writing to save")
+            XCTAssertEqual(
+                try reading(change, readOnly).reason, "the read-only option is set; open the store without it")
             XCTAssertEqual(try reading(change, readOnly).count, 1802)
         }
         // Either of the two.

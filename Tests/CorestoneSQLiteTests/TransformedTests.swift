@@ -119,7 +119,7 @@ final class TransformedTests: StoreTestCase {
             XCTAssertEqual([error.entity, error.key], ["Item", "payload"], line: line)
             XCTAssert(error.message.contains(part), error.message, line: line)
         }
-        check(.callback, "the transformer Colour cannot transform") {
+        check(.callback, "the transformer \"Colour\" cannot transform") {
             try object.setTransformedValue(Colour(red: 1, green: 0, blue: 0), key: payload)
         }
         check(.typeMismatch, "takes a value of type Colour") { try object.setTransformedValue("text", key: payload) }
@@ -127,7 +127,7 @@ final class TransformedTests: StoreTestCase {
         check(.callback, "cannot reverse") { _ = try object.transformedValue(key: payload) }
         XCTAssert(ValueTransformers.unregister("Colour"))
         XCTAssertFalse(ValueTransformers.unregister("Colour"))
-        check(.unsupported, "the transformer Colour, which is not registered") {
+        check(.unsupported, "the transformer \"Colour\", which is not registered") {
             _ = try object.transformedValue(key: payload)
         }
         XCTAssertEqual(try object.value(forKey: "payload"), .bytes(Bytes([1])))

@@ -167,7 +167,7 @@ def test_a_damaged_database_is_a_problem_and_no_store_an_error(zoo: Path, tmp_pa
     assert "refused: " in found.stdout
     report = json.loads(run("check", cut, "--apple", "--format", "json").stdout)
     assert report["ok"] is False and report["apple"]["accepted"] is False
-    for path, words in [(tmp_path / "missing.sqlite", "there is no store"), (Path(__file__), "not a store")]:
+    for path, words in [(tmp_path / "missing.sqlite", "does not exist"), (Path(__file__), "not a store")]:
         found = run("check", path)
         assert (found.returncode, found.stdout) == (3, "")
         assert words in found.stderr
@@ -283,11 +283,11 @@ def test_paths_that_are_not_utf8(zoo: Path, tmp_path: Path) -> None:
         assert "is not UTF-8" in found.stderr
     # Where the path given is, and the one that it leads to is not.
     found = run("check", "zoo.sqlite", cwd=folder)
-    assert found.returncode == 3 and "working directory of a path that is not UTF-8" in found.stderr
+    assert found.returncode == 3 and "is relative to a path that is not UTF-8" in found.stderr
     link = tmp_path / "link.sqlite"
     os.symlink(folder + b"/zoo.sqlite", link)
     found = run("check", link)
-    assert found.returncode == 3 and "leads to a path that is not UTF-8" in found.stderr
+    assert found.returncode == 3 and "resolves to a path that is not UTF-8" in found.stderr
 
 
 @pytest.fixture(scope="module")

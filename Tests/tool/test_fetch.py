@@ -238,7 +238,7 @@ def test_a_store_of_others_is_left_as_it_is(fixtures: Path) -> None:
         (["{zoo}", "Animal", "--format", "xml"], 2, "table, json or csv"),
         (["{zoo}", "Animal", "--limit", "1", "--limit", "2"], 2, "once"),
         (["/dev/null", "Animal"], 3, "/dev/null"),
-        (["{zoo}.missing", "Animal"], 3, "there is no store"),
+        (["{zoo}.missing", "Animal"], 3, "does not exist"),
         ([str(TOOL), "Animal"], 3, "pass the path of a store"),
     ],
 )

@@ -527,7 +527,7 @@ def taken(kinds: Path, folder: Path, text: str, key: str, *words: str) -> tuple[
 
 
 NO_TEXT_FOR = "but the text cannot be converted to this type"
-NO_NUMBER = "which is no number that every store can keep"
+NO_NUMBER = "which not every store can keep"
 ID = "12345678-1234-5678-1234-567812345678"
 CELLS: list[tuple[str, str, Any]] = [
     ("b", "true", True), ("b", "TRUE", True), ("b", "yes", True), ("b", "1", True),
@@ -550,8 +550,8 @@ REFUSED_CELLS = [
     ("f", "1e40", NO_NUMBER), ("f", "NaN", NO_NUMBER), ("r", "NaN", NO_NUMBER), ("r", "Infinity", NO_NUMBER),
     ("r", "-Infinity", NO_NUMBER), ("r", "0X10", "A.r: 0X10 is no decimal number"),
     ("r", "0x10", "A.r: 0x10 is no decimal number"), ("t", "2024-02-30", "expected a day of that month"),
-    ("t", "1e", "is not a date"), ("t", "--1.0", "is not a date"), ("t", "NaN", "A.t is no date (nan)"),
-    ("t", "inf", "A.t is no date (inf)"), ("t", "-Infinity", "A.t is no date (-inf)"), ("x", "AAE", NO_TEXT_FOR),
+    ("t", "1e", "is not a date"), ("t", "--1.0", "is not a date"), ("t", "NaN", "A.t is nan seconds"),
+    ("t", "inf", "A.t is inf seconds"), ("t", "-Infinity", "A.t is -inf seconds"), ("x", "AAE", NO_TEXT_FOR),
     ("u", "123", NO_TEXT_FOR), ("w.lat", "east", NO_TEXT_FOR),
 ]  # fmt: skip
 MEMBERS: list[tuple[str, str, Any]] = [
@@ -568,7 +568,7 @@ REFUSED_MEMBERS = [
     ("b", "2", "A.b takes Boolean, not an integer (2)"), ("b", "1.0", "takes Boolean, not a floating-point number"),
     ("b", '""', NO_TEXT_FOR), ("i", "7.5", "A.i takes Integer 16, not a floating-point number (7.5)"),
     ("i", '"x"', NO_TEXT_FOR), ("r", '"NaN"', NO_NUMBER), ("t", '"1.5"', "is not a date"),
-    ("t", '"NaN"', "A.t is no date (nan)"), ("t", "true", "A.t takes Date, not a boolean"),
+    ("t", '"NaN"', "A.t is nan seconds"), ("t", "true", "A.t takes Date, not a boolean"),
     ("x", "1", "A.x takes Binary Data, not an integer (1)"), ("u", "1", "A.u takes UUID, not an integer (1)"),
     ("req", "null", "A.req is required"), ("w", '{"lot": 1}', 'A has no property "w.lot"; did you mean "w.lat"?'),
 ]  # fmt: skip

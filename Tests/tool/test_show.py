@@ -111,7 +111,7 @@ def test_models_and_stores_of_others(fixtures: Path) -> None:
         (["show", "{zoo}", "--entity", "Anmal"], 2, 'did you mean "Animal"'),
         (["show", "{zoo}", "--format", "csv"], 2, "table or json"),
         (["show", "{zoo}", "--version", "2"], 2, "no versions"),
-        (["show", "{zoo}.missing"], 3, "there is no store"),
+        (["show", "{zoo}.missing"], 3, "does not exist"),
         (["show", "{zoo}.missing.mom"], 3, "cannot"),
         (["show", str(PACKAGES), "--version", "7"], 3, "it has Packages"),
     ],

@@ -222,7 +222,7 @@ def test_spellings_of_options(zoo: Path) -> None:
         (["show", "{zoo}", "--file-limit", "size=1"], "value_limit, memory_limit, step_limit, external_limit"),
         (["show", "{zoo}", "--file-limit", "value_limit=0"], "--file-limit takes NAME=NUMBER"),
         (["show", "{zoo}", "--file-limit", "value_limit=1=2"], "--file-limit takes NAME=NUMBER"),
-        (["show", "{zoo}", "--file-limit=value_limit=9"], "the value_limit for the store is 9; it takes 65536 to"),
+        (["show", "{zoo}", "--file-limit=value_limit=9"], "the value_limit for the store is 9, but must be 65536 to"),
     ],
 )
 def test_options_that_are_wrong(zoo: Path, arguments: list[str], words: str) -> None:

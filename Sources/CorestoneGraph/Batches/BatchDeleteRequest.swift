@@ -21,18 +21,18 @@ public final class BatchDeleteRequest: BatchRequest, @unchecked Sendable {
     /// - Throws: `.invalidArgument` for none, for objects of several entities, for an object that was never saved.
     public init(objectIDs: [ObjectID]) throws {
         guard let entity = objectIDs.first?.entity else {
-            throw CoreError(.invalidArgument, "a batch deletion needs the ID of an object at least")
+            throw CoreError(.invalidArgument, "a batch delete has no object IDs; pass at least one")
         }
         if let other = objectIDs.first(where: { $0.entity !== entity }) {
             throw CoreError(
                 .invalidArgument,
-                "a batch deletion takes objects of one entity, and these are of \(entity.name) and \(other.entity.name); "
-                    + "make a request for each", entity: other.entity.name, objectURI: other.uri)
+                "a batch delete takes objects of one entity, not of \(entity.name) and \(other.entity.name); create a "
+                    + "request for each", entity: other.entity.name, objectURI: other.uri)
         }
         if let unsaved = objectIDs.first(where: \.isTemporary) {
             throw CoreError(
                 .invalidArgument,
-                "\(unsaved.uri) was never saved, so there is no row to delete; save it, or delete the object",
+                "\(unsaved.uri) was never saved and has no row; save it first, or delete it in its context",
                 entity: entity.name, objectURI: unsaved.uri)
         }
         fetchRequest = nil

@@ -86,8 +86,9 @@ final class BatchDeletion {
     private func isRequired(_ inverse: Relationship, _ key: Int64) -> CoreError {
         CoreError(
             .validation, code: .validationMissingMandatoryProperty,
-            "rows cannot be deleted to which \(inverse.entity.name).\(inverse.name) leads, which is required; delete or move these "
-                + "first, or let the deletion cascade", entity: inverse.entity.name, key: inverse.name,
+            "cannot delete rows to which the required \(inverse.entity.name).\(inverse.name) refers; delete or reassign the "
+                + "\(inverse.entity.name) rows first, or use the delete rule cascade", entity: inverse.entity.name,
+            key: inverse.name,
             objectURI: ObjectID(store: run.store, entity: inverse.entity, reference: key).uri, file: run.store.path)
     }
 
@@ -95,8 +96,9 @@ final class BatchDeletion {
         guard keys.contains(where: { !isDoomed($0, relationship.destination.root) }) else { return }
         throw CoreError(
             .validation, code: .validationRelationshipDeniedDelete,
-            "rows of \(relationship.entity.name) cannot be deleted while \(relationship.name) leads to others; delete or move "
-                + "these first", entity: relationship.entity.name, key: relationship.name, file: run.store.path)
+            "cannot delete \(relationship.entity.name) rows whose \(relationship.name) refers to other rows; delete or "
+                + "reassign those first", entity: relationship.entity.name, key: relationship.name, file: run.store.path
+        )
     }
 
     /// Sets to nothing what led to rows that went.

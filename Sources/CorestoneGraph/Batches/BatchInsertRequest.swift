@@ -106,7 +106,7 @@ extension ManagedObject {
     fileprivate func leftBatch() -> CoreError {
         CoreError(
             .objectGone,
-            "the handler of a batch insertion deleted the object that it fills, or reset its context; let it set attributes only",
+            "the handler of a batch insert deleted its object or reset the context; only set attributes in the handler",
             entity: entity.name)
     }
 }

@@ -40,7 +40,10 @@ public class BatchRequest: PersistentStoreRequest, @unchecked Sendable {
         guard let entity, entity.model === model, !entity.isRemoved else {
             throw CoreError(
                 .invalidArgument,
-                "\(entity?.name ?? "nothing") is no entity of the model of this context's coordinator",
+                entity.map {
+                    "\($0.name) belongs to another model than this context's coordinator; use the entity of that model"
+                }
+                    ?? "the batch request has no entity; set one",
                 entity: entity?.name)
         }
         return entity
@@ -54,7 +57,7 @@ public class BatchRequest: PersistentStoreRequest, @unchecked Sendable {
         guard found.isEmpty else { return found }
         throw CoreError(
             .invalidArgument, code: .persistentStoreOperation,
-            "no open store \(affectedStores == nil ? "" : "of the request ")has objects of \(entity.name); add one first",
+            "no \(affectedStores == nil ? "open" : "affected") store can hold \(entity.name) objects; add such a store first",
             entity: entity.name)
     }
 
@@ -89,7 +92,8 @@ struct BatchRun {
     func checkCancelled() throws {
         guard context.interruptCheck?() == true else { return }
         throw CoreError(
-            .cancelled, code: .persistentStoreSave, "the batch request was cancelled; nothing was written",
+            .cancelled, code: .persistentStoreSave,
+            "the batch request was cancelled; nothing was written to \(store.path)",
             file: store.path)
     }
 }
@@ -127,7 +131,7 @@ extension Store {
     func isInBatchError() -> CoreError {
         CoreError(
             .invalidArgument, code: .persistentStoreSave,
-            "this code runs within a batch request that writes to \(path), and may not save there or run another one; do it "
+            "a batch request is writing to \(path), so its callbacks cannot save there or run another batch request; do so "
                 + "before or after", file: path)
     }
 }

@@ -188,10 +188,10 @@ extension Entity {
         let why: String? =
             switch property {
             case let attribute as Attribute where attribute.derivation != nil:
-                "is derived: the store computes it; leave it out"
+                "is derived and computed by the store; leave it out"
             case is Relationship:
-                "is a relationship, and a batch request sets attributes only; set it on objects, and save those"
-            default: property.isTransient ? "is transient, so that no store has it; leave it out" : nil
+                "is a relationship, but a batch request sets only attributes; set it on objects and save them"
+            default: property.isTransient ? "is transient and not stored; leave it out" : nil
             }
         if let why {
             throw CoreError(.invalidArgument, "\(self.name).\(name) \(why)", entity: self.name, key: name)
@@ -206,8 +206,11 @@ extension Entity {
             switch part {
             case .double(let number) where !number.isFinite && !leaf.allowsNaN,
                 .date(let number) where !number.isFinite:
-                throw refusedInBatch(leaf, part, "is \(number), which not every store can keep")
-            case .uri(let text) where !isURIReference(text.utf8): throw refusedInBatch(leaf, part, "is no URI")
+                throw refusedInBatch(leaf, part, "is \(number), but must be finite")
+            case .uri(let text) where !isURIReference(text.utf8):
+                throw refusedInBatch(
+                    leaf, part,
+                    "is \(part.excerpt), which is not a URI; percent-encode characters that a URI cannot contain")
             default: return (Int(leaf.slot), part)
             }
         }
@@ -220,7 +223,8 @@ extension Entity {
         case .null, .bytes: return value
         default:
             guard let transformer = ValueTransformers.named(attribute.valueTransformerName) else {
-                throw refusedInBatch(attribute, value, "goes through a transformer that is not registered")
+                throw refusedInBatch(
+                    attribute, value, "needs a transformer that is not registered; register it, or pass bytes")
             }
             return .bytes(try transformer.bytes(for: value))
         }
@@ -228,14 +232,14 @@ extension Entity {
 
     private func refusedInBatch(_ attribute: Attribute, _ value: PropertyValue, _ why: String) -> CoreError {
         CoreError(
-            .validation, code: .managedObjectValidation, "\(name).\(attribute.path) \(why); give another value",
+            .validation, code: .managedObjectValidation, "\(name).\(attribute.path) \(why)",
             entity: name, key: attribute.path, value: value)
     }
 
     func missingInBatch(_ slot: Int) -> CoreError {
         CoreError(
             .validation, code: .validationMissingMandatoryProperty,
-            "\(name).\(properties[slot].path) is required and has no value; give it one", entity: name,
+            "\(name).\(properties[slot].path) is required and has no value; set it", entity: name,
             key: properties[slot].path)
     }
 }

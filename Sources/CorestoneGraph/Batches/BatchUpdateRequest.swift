@@ -45,7 +45,8 @@ public final class BatchUpdateRequest: BatchRequest, @unchecked Sendable {
     private func settings(of entity: Entity) throws -> [BatchSetting] {
         guard !propertiesToUpdate.isEmpty else {
             throw CoreError(
-                .invalidArgument, "the batch update of \(entity.name) sets nothing; give it propertiesToUpdate",
+                .invalidArgument,
+                "the batch update of \(entity.name) sets no properties; pass the properties to update",
                 entity: entity.name)
         }
         var found: [BatchSetting] = []

@@ -7,7 +7,8 @@ extension Context {
         try checkQueue()
         guard entity.model === coordinator.model else {
             throw CoreError(
-                .invalidArgument, "\(entity.name) belongs to another model than this context's coordinator",
+                .invalidArgument,
+                "\(entity.name) belongs to another model than this context's coordinator; use the entity of that model",
                 entity: entity.name)
         }
         if entity.isAbstract { try ManagedObject.requireConcrete(entity) }
@@ -37,12 +38,14 @@ extension Context {
         if object.context === self { return [] }
         guard object.context == nil, !object.isGone else {
             throw CoreError(
-                .invalidArgument, "this \(object.entity.name) belongs to another context, or left one",
+                .invalidArgument,
+                "this \(object.entity.name) belongs to another context or was removed from one; insert a new object",
                 entity: object.entity.name, objectURI: object.objectID.uri)
         }
         guard object.entity.model === coordinator.model else {
             throw CoreError(
-                .invalidArgument, "\(object.entity.name) belongs to another model than this context's coordinator",
+                .invalidArgument,
+                "\(object.entity.name) belongs to another model than this context's coordinator; use the entity of that model",
                 entity: object.entity.name)
         }
         var (waiting, taken) = ([object], [ManagedObject]())
@@ -272,7 +275,7 @@ extension Context {
     /// Drops every change that was not saved, and all that could be undone.
     public func rollback() throws {
         try checkQueue()
-        try refuseInHook("roll back")
+        try refuseInHook("roll back the context")
         // A store that hears which objects leave may use the context, which has to be whole by then.
         try tellingTogether(true) {
             try together { try dropAllChanges() }

@@ -18,8 +18,8 @@ extension Context {
             if let actual = storedEntity(of: object), actual !== object.entity {
                 throw CoreError(
                     .objectGone, code: .managedObjectReferentialIntegrity,
-                    "\(object.objectID.uri) names a row that is a \(actual.name), not a \(object.entity.name); "
-                        + "fetch it, or use the ID \(ObjectID(store: store, entity: actual, reference: object.primaryKey).uri)",
+                    "\(object.objectID.uri) refers to a row of \(actual.name), not of \(object.entity.name); "
+                        + "fetch the object, or use the ID \(ObjectID(store: store, entity: actual, reference: object.primaryKey).uri)",
                     entity: object.entity.name, objectURI: object.objectID.uri, file: store.path)
             }
             guard let slot else { throw object.deleted(from: store) }

@@ -153,12 +153,13 @@ extension Context {
         guard id.store != nil, !id.isTemporary else {
             throw CoreError(
                 .objectGone, code: .managedObjectReferentialIntegrity,
-                "\(id.uri) is temporary and unknown to this context; save the object first, then use its new ID",
+                "\(id.uri) is temporary and unknown to this context; save the object and use its permanent ID",
                 entity: id.entity.name, objectURI: id.uri)
         }
         throw CoreError(
             .invalidArgument, code: .managedObjectReferentialIntegrity,
-            "\(id.uri) belongs to a store that this context's coordinator does not have", entity: id.entity.name,
+            "\(id.uri) belongs to a store that this context's coordinator does not have; add it first",
+            entity: id.entity.name,
             objectURI: id.uri)
     }
 
@@ -212,7 +213,7 @@ extension Context {
         if let object = try storedObject(with: id) { return object }
         throw CoreError(
             .objectGone, code: .managedObjectReferentialIntegrity,
-            "\(id.entity.name) \(id.uri) does not exist: its row was deleted, or never saved; fetch the objects that there are",
+            "\(id.entity.name) \(id.uri) does not exist: its row was deleted or never saved; fetch the objects again",
             entity: id.entity.name, objectURI: id.uri)
     }
 
@@ -299,7 +300,7 @@ extension Context {
     /// - Throws: what hooks threw that were told of it, when it is done; `.invalidArgument` within a hook.
     public func reset() throws {
         try checkQueue()
-        try refuseInHook("reset")
+        try refuseInHook("reset the context")
         let told = objectsToTellOfFaulting(among: everyObject)
         for object in told { object.sendWillTurnIntoFault() }
         // A store that hears which objects leave may use the context, which has to be whole by then.

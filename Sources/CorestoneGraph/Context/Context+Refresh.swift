@@ -56,7 +56,7 @@ extension Context {
         guard isThere else {
             throw CoreError(
                 .objectGone, code: .managedObjectReferentialIntegrity,
-                "\(object.entity.name) \(object.objectID.uri) was deleted from the store; roll back or delete it here too",
+                "\(object.entity.name) \(object.objectID.uri) was deleted from the store; roll back, or delete it in this context too",
                 entity: object.entity.name, objectURI: object.objectID.uri, file: store.path)
         }
         try stand(object)
@@ -68,7 +68,7 @@ extension Context {
     /// say so.
     public func refreshAll() throws {
         try checkQueue()
-        try refuseInHook("refresh its objects")
+        try refuseInHook("refresh all objects")
         if parent != nil {
             for object in everyObject { try refreshNested(object, mergeChanges: true) }
             try takeInAllReturned()

@@ -8,7 +8,7 @@ extension Context {
     /// written.
     public func save() throws {
         try checkQueue()
-        try refuseInHook("save")
+        try refuseInHook("save the context")
         applyTakenBackDeleteRules()
         try processPendingChanges(appliesDeleteRules: true)
         if hasChanges {
@@ -192,7 +192,8 @@ extension Context {
             if object.state.contains(.gone) { throw object.gone() }
             guard object.context === self else {
                 throw CoreError(
-                    .invalidArgument, "this \(object.entity.name) belongs to another context",
+                    .invalidArgument,
+                    "this \(object.entity.name) belongs to another context; obtain its permanent ID there",
                     entity: object.entity.name,
                     objectURI: object.objectID.uri)
             }
@@ -266,7 +267,7 @@ extension Context {
         }
         if !new.isEmpty {
             guard let keys = try obtain(new.map { NewRow($0) }), keys.count == new.count else {
-                throw CoreError(.internal, "\(store.path) gave no keys for new objects")
+                throw CoreError(.internal, "\(store.path) did not return a key for each new object")
             }
             // A host that does not note what it gave may give that again while nothing is saved: then it names all of them anew.
             if zip(new, keys).contains(where: { kept[$0.entity.rootIndex]?.contains($1) == true }) {
@@ -281,8 +282,8 @@ extension Context {
             else { continue }
             throw CoreError(
                 .invalidArgument, code: .persistentStoreSave,
-                "\(store.path) gave a new \(object.entity.name) the reference of another object, \(other.objectID.uri); references are "
-                    + "unique within an inheritance tree, and never used again", entity: object.entity.name,
+                "\(store.path) returned the reference of \(other.objectID.uri) for a new \(object.entity.name); return references "
+                    + "that are unique in the entity tree and never reused", entity: object.entity.name,
                 objectURI: other.objectID.uri, file: store.path)
         }
         return objects.map { found[ObjectIdentifier($0)] ?? $0.primaryKey }

@@ -40,14 +40,14 @@ extension Context {
         }
         guard object.context === self else { throw refused("it belongs to another context") }
         guard object.isInserted, object.hasTemporaryID else {
-            throw refused("it was saved, or has a permanent ID, and objects stay in their store; insert another one")
+            throw refused("it has a permanent ID and cannot change its store; insert a new object")
         }
         guard coordinator.stores.contains(where: { $0 === store }) else {
-            throw refused("the store is not open in the coordinator of this context")
+            throw refused("the store is not open in this context's coordinator")
         }
         guard store.mayHold(object.entity) else {
             throw refused(
-                "the store is of the configuration \(store.configuration ?? ""), which lacks \(object.entity.name)")
+                "its configuration \"\(store.configuration ?? "")\" does not contain \(object.entity.name)")
         }
         assignedStores[ObjectIdentifier(object)] = store
     }
@@ -66,7 +66,7 @@ extension Context {
         for store in stores where !open.contains(where: { $0 === store }) {
             throw CoreError(
                 .invalidArgument,
-                "\(store.path) is not open in the coordinator of this context; the request affects it",
+                "\(store.path) is not open in this context's coordinator; add it, or remove it from the affected stores",
                 file: store.path)
         }
     }

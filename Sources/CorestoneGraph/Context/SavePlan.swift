@@ -97,9 +97,9 @@ extension ManagedObject {
     ) -> CoreError {
         CoreError(
             .invalidArgument, code: .managedObjectExternalRelationship,
-            "\(entity.name).\(relationship.name) cannot lead from \(objectID.uri) in \(store?.path ?? "no store") to "
-                + "\(other.objectID.uri) in \(otherStore?.path ?? "no store"), since a relationship stays within one store; "
-                + "assign new objects to the store of the others, or use a fetched property", entity: entity.name,
+            "\(entity.name).\(relationship.name) must stay within one store, but refers from \(objectID.uri) in "
+                + "\(store?.path ?? "no store") to \(other.objectID.uri) in \(otherStore?.path ?? "no store"); "
+                + "assign both objects to one store, or use a fetched property", entity: entity.name,
             key: relationship.name, value: .object(other), objectURI: objectID.uri)
     }
 }

@@ -26,10 +26,10 @@ extension Context {
         guard parent == nil else {
             throw CoreError(
                 .invalidArgument,
-                "a context with a parent reads what its parent reads and has no generation of its own; "
-                    + "pin the context that its parents end in")
+                "a child context reads the query generation of its parent and cannot be pinned; "
+                    + "pin the outermost parent context")
         }
-        try refuseInHook("pin itself to a generation")
+        try refuseInHook("pin the context to a query generation")
         guard let token else {
             generation = nil
             return
@@ -47,15 +47,15 @@ extension Context {
         if let foreign {
             throw CoreError(
                 .invalidArgument,
-                "the generation is one of \(foreign.store.path) in another coordinator; take one of this coordinator or its contexts",
+                "the query generation of \(foreign.store.path) belongs to another coordinator; use one of this coordinator",
                 file: foreign.store.path)
         }
         generation = Generation(token: token, isChosen: !token.isCurrent)
         if let gone = token.pins.first(where: { !$0.store.isOpen }) {
             throw CoreError(
                 .objectGone, code: .persistentStoreOperation,
-                "\(gone.store.path) is of the generation but was removed from the coordinator; the context is pinned in the other "
-                    + "stores of the generation; pin it to the current one to have those that are open",
+                "\(gone.store.path) was removed from the coordinator and is no longer in the query generation; pin the context to "
+                    + "the current generation",
                 file: gone.store.path)
         }
     }
@@ -94,8 +94,8 @@ extension Context {
         guard let token = try generationToRead(), !token.knows(store) else { return }
         throw CoreError(
             .objectGone, code: .managedObjectReferentialIntegrity,
-            "\(store.path) was added to the coordinator after the generation that the context is pinned to; pin the context anew "
-                + "to read it", file: store.path)
+            "\(store.path) was added to the coordinator after the context's query generation; pin the context again to read "
+                + "it", file: store.path)
     }
 }
 

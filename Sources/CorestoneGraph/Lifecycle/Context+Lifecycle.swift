@@ -52,8 +52,8 @@ extension Context {
         guard hookState.depth < Context.maximumHookNesting else {
             throw CoreError(
                 .invalidArgument,
-                "hooks of \(object.entity.name) run more than \(Context.maximumHookNesting) deep, one within the other; let "
-                    + "them not insert or read objects without end", entity: object.entity.name,
+                "hooks of \(object.entity.name) are nested more than \(Context.maximumHookNesting) levels deep; do not insert "
+                    + "or read objects recursively in a hook", entity: object.entity.name,
                 objectURI: object.objectID.uri)
         }
         let untracked = hookState.untracked
@@ -69,11 +69,10 @@ extension Context {
     /// Throws when a hook, or a merge policy within a save, asks its context for something that only the outermost call may do.
     func refuseInHook(_ what: String) throws {
         guard isInHook || isMerging else { return }
-        let (who, whose) = isInHook ? ("a hook or a validator", "its object") : ("a merge policy", "its conflicts")
+        let who = isInHook ? "a hook or validator" : "a merge policy"
         throw CoreError(
             .invalidArgument,
-            "\(who) asks its context to \(what); let it look at \(whose) only, and do that when the call that runs it has "
-                + "ended")
+            "\(who) must not \(what); do so after the call that runs it has returned")
     }
 
     func noteHookFailure(_ error: any Error) { if hookState.failure == nil { hookState.failure = error } }

@@ -77,11 +77,11 @@ extension Context {
         let culprit = hookState.culprit
         hookState.culprit = nil
         let (object, keys) = (culprit?.object, culprit?.keys ?? [])
-        let what = "\(keys.joined(separator: ", ")) of the \(object?.entity.name ?? "") \(object?.objectID.uri ?? "")"
+        let what = "\(keys.joined(separator: ", ")) of \(object?.entity.name ?? "") \(object?.objectID.uri ?? "")"
         return CoreError(
             .validation, code: .managedObjectValidation,
-            "the context is still dirty after \(Context.maximumSaveAttempts) attempts to save it: each time, a hook changed "
-                + "\(what); let willSave set a value only where it differs", entity: object?.entity.name,
+            "the context is still dirty after \(Context.maximumSaveAttempts) attempts to save: each time, a hook changed "
+                + "\(what); set a value in willSave only if it differs", entity: object?.entity.name,
             key: keys.first, objectURI: object?.objectID.uri)
     }
 }

@@ -51,7 +51,7 @@ public final class ConstraintConflict: SaveConflict, @unchecked Sendable {
         let pairs = constraint.map { "\($0) \(constraintValues[$0]?.shownInConflict ?? "")" }.joined(separator: ", ")
         let names = constraint.joined(separator: ", ")
         let others = databaseObjectID.map { "\($0.uri) in the store" } ?? "\(objectIDs[1].uri) in this context"
-        return "\(entityName) \(objectIDs[0].uri) has \(pairs), which \(others) has too, but \(names) must be unique"
+        return "\(entityName) \(objectIDs[0].uri) has \(pairs), which \(others) also has, but \(names) must be unique"
     }
 
     override var error: CoreError {
@@ -65,7 +65,7 @@ public final class ConstraintConflict: SaveConflict, @unchecked Sendable {
                 : constraint.map {
                     CoreError(
                         .conflict, code: .managedObjectConstraintMerge,
-                        "\(entityName).\($0) is part of a unique combination",
+                        "\(entityName).\($0) is part of a unique constraint",
                         entity: entityName, key: $0, value: constraintValues[$0]?.asURI)
                 }, file: path, payload: ConflictList([self]))
     }

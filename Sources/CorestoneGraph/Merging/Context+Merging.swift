@@ -56,9 +56,9 @@ extension Context {
         let reported = obstacle.reported ?? ReportedRows([], taken: nil)
         defer { for conflict in conflicts { conflict.end() } }
         throw reported.error(
-            "reported conflicts \(Context.maximumMerges + 1) times, each time after the merge policy had settled them upon the rows "
-                + "that it gives",
-            "see that it gives the newest rows; refresh these objects, and save again", conflicts, of: store.backing)
+            "reported conflicts \(Context.maximumMerges + 1) times, each time after the merge policy had resolved them with the "
+                + "rows that it returned",
+            "return the newest rows from the store, refresh these objects and save again", conflicts, of: store.backing)
     }
 
     /// Has the merge policy settle conflicts, in memory.
@@ -159,7 +159,7 @@ extension Context {
         if object.state.contains(.gone) { throw object.gone() }
         guard object.context === self else {
             throw CoreError(
-                .invalidArgument, "this \(object.entity.name) belongs to another context; lock it there",
+                .invalidArgument, "this \(object.entity.name) belongs to another context; detect its conflicts there",
                 entity: object.entity.name, objectURI: object.objectID.uri)
         }
         if object.state.contains(.inserted) { return }
@@ -185,14 +185,14 @@ extension CoreError {
         if conflicts.count == 1 && merges == 0 { return conflicts[0].error }
         let shown = 20
         let code: CocoaCode = conflicts[0] is MergeConflict ? .managedObjectMerge : .managedObjectConstraintMerge
-        var message = conflicts.prefix(shown).reduce("\(conflicts.count) objects are in conflict:") {
+        var message = conflicts.prefix(shown).reduce("\(conflicts.count) objects have conflicts:") {
             "\($0)\n  \($1.message)"
         }
         if conflicts.count > shown { message += "\n  and \(conflicts.count - shown) more" }
         message +=
             merges == 0
             ? "\n  refresh or change them and save again, or set the context's merge policy"
-            : "\n  the merge policy settled conflicts \(merges) times, and new ones came each time; save again"
+            : "\n  the merge policy resolved conflicts \(merges) times, but each save found new ones; save again"
         return CoreError(
             .conflict, code: code, message, children: conflicts.map(\.error), file: store.path,
             payload: ConflictList(conflicts))

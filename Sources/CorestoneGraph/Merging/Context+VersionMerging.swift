@@ -168,8 +168,8 @@ extension Context {
         guard entity === object.entity else {
             throw CoreError(
                 .conflict, code: .managedObjectMerge,
-                "\(stored.uri) is what the store has where the new \(object.entity.name) was to be; references are unique within an "
-                    + "inheritance tree, so give it another one", entity: object.entity.name, objectURI: stored.uri,
+                "the new \(object.entity.name) has the reference of \(stored.uri), which is already in the store; use a reference "
+                    + "that is unique in the entity tree", entity: object.entity.name, objectURI: stored.uri,
                 file: store.path)
         }
         keptKeys[temporary] = nil
@@ -333,8 +333,8 @@ extension ManagedObject {
             let name = entity.properties[slot].path
             throw CoreError(
                 .conflict, code: .managedObjectMerge,
-                "\(objectID.uri) was deleted by somebody else, and cannot be saved again with all that it holds: its \(name) was in a "
-                    + "file of its own, which went with the row; set \(name), or give the object up (refresh, roll back, delete)",
+                "\(objectID.uri) was deleted in the store together with the backing file of \(name); set \(name) before saving "
+                    + "again, or delete the object",
                 entity: entity.name, key: name, objectURI: objectID.uri, children: [error], file: error.file)
         }
     }

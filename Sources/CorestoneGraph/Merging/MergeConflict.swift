@@ -81,8 +81,9 @@ public final class MergeConflict: SaveConflict, @unchecked Sendable {
         let head = "\(objectID.entity.name) \(uri)"
         if isInserted {
             return isGone
-                ? "\(head) is new here, and the store refuses its reference, of which it has no row"
-                : "\(head) is new here, and the store has a row of its reference already (version \(newVersion))" + told
+                ? "\(head) is new here, but the store rejects its reference, although no row has it"
+                : "\(head) is new here, but the store already has a row with its reference (version \(newVersion))"
+                    + told
         }
         guard !isGone else {
             if objectSnapshot.isEmpty { return "\(head) has no row in the store" }
@@ -91,13 +92,13 @@ public final class MergeConflict: SaveConflict, @unchecked Sendable {
                 + "(version \(oldVersion) here)" + told
         }
         return "\(head) was \(isDeleted ? "deleted here and " : "")changed in the store since it was read "
-            + "(version \(oldVersion) here, \(newVersion) there)" + told
+            + "(version \(oldVersion) here, \(newVersion) in the store)" + told
     }
 
     /// The three values of each property that differs, a line each.
     private var told: String {
         if isDeleted { return "" }
-        if differences.isEmpty { return isGone || newVersion == oldVersion ? "" : ": its relationships" }
+        if differences.isEmpty { return isGone || newVersion == oldVersion ? "" : ": its relationships changed" }
         var lines = differences.prefix(MergeConflict.shownDifferences).map { "\n    " + $0.message }
         if differences.count > lines.count { lines.append("\n    and \(differences.count - lines.count) more") }
         return ":" + lines.joined()
@@ -106,11 +107,11 @@ public final class MergeConflict: SaveConflict, @unchecked Sendable {
     override var error: CoreError {
         let remedy =
             isInserted
-            ? "\(isGone ? "save again, and it gets another one" : "fetch that object and change it instead"), or set the context's "
+            ? "\(isGone ? "save again to get a new reference" : "fetch that object and change it instead"), or set the context's "
                 + "merge policy"
             : isGone
-                ? "roll back or delete it here too"
-                : "refresh it, keeping or dropping its changes, and save again, or set the context's merge policy"
+                ? "roll back, or delete it in this context too"
+                : "refresh it (keeping or discarding its changes) and save again, or set the context's merge policy"
         let theirs = differences.filter(\.isChangedThere)
         let concerned = theirs.isEmpty ? differences : theirs
         return CoreError(

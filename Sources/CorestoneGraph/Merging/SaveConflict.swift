@@ -36,8 +36,8 @@ public class SaveConflict: @unchecked Sendable {
         guard let context, context.isMerging else {
             throw CoreError(
                 .invalidArgument,
-                "this conflict belongs to no save that is asking its merge policy; set the context's mergePolicy and save "
-                    + "again")
+                "a conflict can be resolved only while a save runs its merge policy; set the context's merge policy and "
+                    + "save again")
         }
         try settle(as: type, in: context)
         resolution = type

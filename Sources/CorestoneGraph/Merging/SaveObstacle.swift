@@ -49,7 +49,8 @@ package struct ReportedRows {
         var details = rows.map { row in
             let uri = ObjectID.uri(ofKey: row.key, entity: row.entity, in: store.references, store: store.identifier)
             return CoreError(
-                .conflict, code: .managedObjectMerge, "\(uri) is not what it was read as, or has a row there already",
+                .conflict, code: .managedObjectMerge,
+                "\(uri) was changed in the store since it was read, or already has a row there",
                 entity: row.entity.name, objectURI: uri, file: store.path)
         }
         if let taken { details.append(taken) }
@@ -74,8 +75,8 @@ extension PersistentStore {
     ) throws {
         do { try save(by: author, body) } catch let obstacle as SaveObstacle {
             throw (obstacle.reported ?? ReportedRows([], taken: obstacle.taken)).error(
-                "reports conflicts, so it could not \(work)",
-                "nothing was written; do it again, upon what the store has by now", of: self)
+                "reported conflicts and could not \(work)",
+                "nothing was written; try again", of: self)
         }
     }
 }

@@ -51,9 +51,9 @@ struct SaveReport {
         }
         return CoreError(
             cause.status, code: .persistentStoreIncompleteSave,
-            "the save is incomplete, since each store is written on its own: "
-                + outcomes.map(\.message).joined(separator: "; ")
-                + ". What was written is done; mend the cause and save again for the rest",
+            "the save is incomplete, because each store is written in its own transaction: "
+                + outcomes.map(\.message).joined(separator: ", ")
+                + ". Fix the cause and save again to write the rest",
             children: outcomes.map(\.child), file: failure.store.path, payload: OutcomeList(outcomes, cause.conflicts))
     }
 }
@@ -67,7 +67,7 @@ extension StoreOutcome {
     }
 
     fileprivate var message: String {
-        let what = isCommitted ? "is written" : error == nil ? "was not tried" : "failed"
+        let what = isCommitted ? "was written" : error == nil ? "was skipped" : "failed"
         return "\(path) (\(objectIDs.count) object\(objectIDs.count == 1 ? "" : "s")) \(what)"
     }
 

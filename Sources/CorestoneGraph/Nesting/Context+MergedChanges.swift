@@ -223,7 +223,8 @@ extension Context {
     private func tellNotMerged(_ error: any Error) {
         let reason = (error as? CoreError)?.message ?? "\(error)"
         DebugLog.write(
-            "CoreData: error: \(label.text) did not merge all that others saved: \(reason); refresh what it has")
+            "CoreData: error: \(label.text) did not merge all saves of other contexts and processes: \(reason); refresh its objects"
+        )
         noteEverythingMerged()
     }
 
@@ -300,7 +301,7 @@ extension ChangedIDs {
                     guard ObjectIDParts(uri: uri) != nil else {
                         throw CoreError(
                             .invalidArgument,
-                            "\"\(uri)\" is no URI of a saved object; it reads x-coredata://<store UUID>/<Entity>/p<number>",
+                            "\"\(uri)\" is not a URI of a saved object, which has the form x-coredata://<store UUID>/<Entity>/p<number>",
                             value: .string(uri))
                     }
                     return try coordinator.objectID(forURI: uri)
@@ -316,7 +317,7 @@ extension ChangedIDs {
             default:
                 throw CoreError(
                     .invalidArgument,
-                    "\"\(key)\" is no key of changes to merge; use inserted, updated, deleted, refreshed or invalidated",
+                    "\"\(key)\" is not a kind of changes to merge; use inserted, updated, deleted, refreshed or invalidated",
                     key: key)
             }
         }

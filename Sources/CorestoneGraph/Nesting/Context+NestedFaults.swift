@@ -197,7 +197,7 @@ extension ManagedObject {
     func unknownBeneath() -> CoreError {
         CoreError(
             .objectGone, code: .managedObjectReferentialIntegrity,
-            "\(entity.name) \(objectID.uri) is no longer in the parent of this context: it was deleted there or in the store, or "
+            "\(entity.name) \(objectID.uri) is no longer in the parent context: it was deleted there or in the store, or "
                 + "the parent was rolled back or reset", entity: entity.name, objectURI: objectID.uri, file: store?.path
         )
     }

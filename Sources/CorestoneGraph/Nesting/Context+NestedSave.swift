@@ -32,7 +32,7 @@ extension Context {
         if isAskingValidators || isMerging || isInHook {
             throw CoreError(
                 .invalidArgument,
-                "the parent of this context is being saved, and asks this very code about it; save the child before or after"
+                "a callback of a save must not save a child of the context that is being saved; save the child before or after"
             )
         }
     }
@@ -81,7 +81,8 @@ private struct Transfer {
         if !conflicts.isEmpty {
             throw CoreError(
                 .conflict, code: .managedObjectMerge,
-                "\(conflicts.count) objects are no longer in the parent; the details name each", children: conflicts)
+                "\(conflicts.count) objects are no longer in the parent context; the details list each",
+                children: conflicts)
         }
         for object in plan.inserted { try prepareTargets(of: object, nil) }
         // What was deleted there too is done already.
@@ -275,8 +276,8 @@ extension ManagedObject {
     fileprivate func lostBeneath() -> CoreError {
         CoreError(
             .conflict, code: .managedObjectMerge,
-            "\(entity.name) \(objectID.uri) was changed here, and is no longer in the parent: it was deleted there or in the store, or the "
-                + "parent was rolled back or reset; roll back or delete it here too", entity: entity.name,
+            "\(entity.name) \(objectID.uri) has changes but is no longer in the parent context; roll back, or delete it in "
+                + "this context too", entity: entity.name,
             objectURI: objectID.uri)
     }
 }

@@ -11,7 +11,7 @@ extension Context {
         if parent == nil { return try keepingHold(body) }
         var result: Swift.Result<Result, any Error>?
         try holdAncestors { result = Swift.Result { try body() } }
-        guard let result else { throw CoreError(.internal, "the queue of a context did not run what it was given") }
+        guard let result else { throw CoreError(.internal, "the context's queue dropped a block without running it") }
         return try result.get()
     }
 

@@ -56,7 +56,7 @@ private final class Cloning {
     func collect(from object: ManagedObject) throws {
         if object.isDeleted {
             throw CoreError(
-                .invalidArgument, "this \(object.entity.name) is deleted and cannot be cloned; roll back to keep it",
+                .invalidArgument, "this \(object.entity.name) is deleted and cannot be cloned; roll back first",
                 entity: object.entity.name, objectURI: object.objectID.uri)
         }
         for path in options.including ?? [] { try check(path, from: object.entity) }
@@ -77,8 +77,8 @@ private final class Cloning {
             guard let relationship = property as? Relationship else {
                 throw CoreError(
                     .invalidArgument,
-                    "\(entity.name).\(name) is no relationship, and a clone takes nothing along by it; attributes are "
-                        + "cloned anyway", entity: entity.name, key: path)
+                    "\(entity.name).\(name) is not a relationship; leave it out, because attributes are always "
+                        + "cloned", entity: entity.name, key: path)
             }
             entity = relationship.destination
         }

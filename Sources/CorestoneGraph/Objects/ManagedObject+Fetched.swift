@@ -31,7 +31,7 @@ extension ManagedObject {
         guard let context else {
             throw CoreError(
                 .invalidArgument,
-                "\(entity.name).\(property.name) is fetched, and this object is in no context; insert it first",
+                "\(entity.name).\(property.name) is a fetched property and needs a context; insert the object first",
                 entity: entity.name, key: property.name)
         }
         let former = state.contains(.keepsFetched) ? context.fetchedValues[ObjectIdentifier(self)]?[property.name] : nil
@@ -75,8 +75,8 @@ extension Context {
         guard fetchedNesting < Context.maximumFetchedNesting else {
             throw CoreError(
                 .predicate,
-                "the predicate of \(object.entity.name).\(property.name) asks for fetched properties more than "
-                    + "\(Context.maximumFetchedNesting) deep; do not let it lead back to itself",
+                "the predicate of \(object.entity.name).\(property.name) nests fetched properties more than "
+                    + "\(Context.maximumFetchedNesting) levels deep; remove the cycle between them",
                 entity: object.entity.name, key: property.name)
         }
         fetchedNesting += 1

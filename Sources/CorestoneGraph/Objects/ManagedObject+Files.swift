@@ -98,7 +98,7 @@ extension ManagedObject {
         case .missing(let file):
             if try isReplaced(slot, name, context, store) { throw replaced(slot, file) }
             if try hasOutlived(slot, name, context, store) { throw outlived(slot, file) }
-            throw unreadable(slot, file, "is not there; restore the folder of such files beside the store")
+            throw unreadable(slot, file, "does not exist; restore the folder of backing files next to the store")
         }
     }
 
@@ -148,7 +148,8 @@ extension ManagedObject {
         let name = entity.properties[slot].path
         return CoreError(
             .storeIO, code: .persistentStoreOperation,
-            "\(entity.name).\(name) of \(objectID.uri) lies in the file \(file), which \(what)", entity: entity.name,
+            "cannot read \(entity.name).\(name) of \(objectID.uri): the backing file \(file) \(what)",
+            entity: entity.name,
             key: name, objectURI: objectID.uri, file: file)
     }
 
@@ -156,8 +157,8 @@ extension ManagedObject {
         let name = entity.properties[slot].path
         return CoreError(
             .conflict, code: .managedObjectMerge,
-            "\(entity.name).\(name) of \(objectID.uri) was changed in the store since it was read, and the file \(file) of "
-                + "its former value is gone; refresh the object to read the new value", entity: entity.name, key: name,
+            "\(entity.name).\(name) of \(objectID.uri) was changed in the store, and its backing file \(file) was removed; "
+                + "refresh the object", entity: entity.name, key: name,
             objectURI: objectID.uri, file: file)
     }
 
@@ -165,8 +166,8 @@ extension ManagedObject {
         let name = entity.properties[slot].path
         return CoreError(
             .conflict, code: .managedObjectMerge,
-            "\(entity.name).\(name) of \(objectID.uri) lies in the file \(file), which another process removed when it saved "
-                + "another value than the generation has that the context is pinned to; pin the context anew and refresh the object",
+            "cannot read \(entity.name).\(name) of \(objectID.uri): a later save removed the backing file \(file) of the "
+                + "context's query generation; pin the context again and refresh the object",
             entity: entity.name, key: name, objectURI: objectID.uri, file: file)
     }
 

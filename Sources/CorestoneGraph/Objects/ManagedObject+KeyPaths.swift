@@ -81,12 +81,12 @@ extension ManagedObject: KeyValueCoding {
         switch try self.value(forKeyPath: head) {
         case .null:
             throw CoreError(
-                .invalidArgument, "cannot set \(path) of this \(entity.name): \(head) leads to nothing",
+                .invalidArgument, "cannot set \"\(path)\" of this \(entity.name): \"\(head)\" is nil",
                 entity: entity.name,
                 key: path, value: value, objectURI: objectID.uri)
         default:
             throw CoreError(
-                .invalidArgument, "cannot set \(path) of this \(entity.name): \(head) does not lead to one object",
+                .invalidArgument, "cannot set \"\(path)\" of this \(entity.name): \"\(head)\" is not a single object",
                 entity: entity.name, key: path, value: value, objectURI: objectID.uri)
         }
     }

@@ -58,8 +58,8 @@ extension ManagedObject {
         guard relationship.isOrdered else {
             throw CoreError(
                 .invalidArgument,
-                "\(entity.name).\(relationship.name) is not ordered, and its members have no index; "
-                    + "add and remove them without one", entity: entity.name, key: relationship.name,
+                "\(entity.name).\(relationship.name) is not ordered, so its members have no index; "
+                    + "add and remove them without an index", entity: entity.name, key: relationship.name,
                 objectURI: objectID.uri)
         }
         return relationship
@@ -69,7 +69,7 @@ extension ManagedObject {
         guard index >= 0, index < end else {
             throw CoreError(
                 .invalidArgument,
-                "index \(UInt(bitPattern: index)) is beyond the \(count) members of \(entity.name).\(relationship.name)",
+                "index \(UInt(bitPattern: index)) is out of bounds of the \(count) members of \(entity.name).\(relationship.name)",
                 entity: entity.name, key: relationship.name, value: .int(Int64(index)), objectURI: objectID.uri)
         }
     }

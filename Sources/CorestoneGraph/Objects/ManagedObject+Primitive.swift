@@ -129,7 +129,7 @@ extension ManagedObject {
             let name = entity.properties[slot].path
             throw CoreError(
                 .invalidArgument,
-                "\(entity.name).\(name) did not say that it will change; say so before the primitive value is set",
+                "\(entity.name).\(name) has no preceding will-change call; make it before setting the primitive value",
                 entity: entity.name, key: name, objectURI: objectID.uri)
         }
         try together {

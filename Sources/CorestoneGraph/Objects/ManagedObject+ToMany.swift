@@ -75,7 +75,7 @@ extension ManagedObject {
             let name = entity.properties[slot].name
             throw CoreError(
                 .typeMismatch,
-                "\(entity.name).\(name) is no to-many relationship and has no members; get and set its value",
+                "\(entity.name).\(name) is not a to-many relationship; get or set its value instead",
                 entity: entity.name, key: name, objectURI: objectID.uri)
         }
         return relationship

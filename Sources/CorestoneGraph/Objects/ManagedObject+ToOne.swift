@@ -1,4 +1,5 @@
 import CorestoneModel
+import CorestonePredicate
 import CorestoneValues
 
 /// The target of a to-one relationship that was asked for, and the C token that the object keeps for it.
@@ -163,9 +164,9 @@ extension ManagedObject {
         default:
             throw CoreError(
                 .typeMismatch,
-                "\(entity.name).\(relationship.name) is a relationship to \(relationship.destination.name) and takes no "
-                    + value.kindName, entity: entity.name, key: relationship.name, value: value, objectURI: objectID.uri
-            )
+                "\(entity.name).\(relationship.name) takes an object of \(relationship.destination.name), not "
+                    + "\(value.kind) (\(value.excerpt))", entity: entity.name, key: relationship.name, value: value,
+                objectURI: objectID.uri)
         }
     }
 
@@ -192,25 +193,25 @@ extension ManagedObject {
         guard !state.contains(.propagated) else {
             throw CoreError(
                 .invalidArgument,
-                "this \(entity.name) is deleted and cannot take a \(member.entity.name) as \(relationship.name); roll back to keep it",
+                "\(entity.name).\(relationship.name) cannot be changed, because the object is deleted; roll back first",
                 entity: entity.name, key: relationship.name, value: .object(member), objectURI: objectID.uri)
         }
         guard !member.state.contains(.propagated) else {
             throw CoreError(
                 .invalidArgument,
-                "\(entity.name).\(relationship.name) cannot take a \(member.entity.name) that is deleted; roll back to keep it",
+                "\(entity.name).\(relationship.name) cannot refer to a deleted \(member.entity.name); roll back first",
                 entity: entity.name, key: relationship.name, value: .object(member), objectURI: objectID.uri)
         }
         guard member.entity.isKind(of: relationship.destination) else {
             throw CoreError(
                 .typeMismatch,
-                "\(entity.name).\(relationship.name) leads to \(relationship.destination.name), not to \(member.entity.name)",
+                "\(entity.name).\(relationship.name) takes an object of \(relationship.destination.name), not of \(member.entity.name)",
                 entity: entity.name, key: relationship.name, value: .object(member), objectURI: objectID.uri)
         }
         guard member.context === context else {
             throw CoreError(
                 .invalidArgument,
-                "\(entity.name).\(relationship.name) cannot take an object of another context; "
+                "\(entity.name).\(relationship.name) cannot refer to an object of another context; "
                     + "get it in this context by its ID", entity: entity.name, key: relationship.name,
                 value: .object(member), objectURI: objectID.uri)
         }

@@ -1,4 +1,5 @@
 import CorestoneModel
+import CorestonePredicate
 import CorestoneValues
 
 /// A value that a transformer made, with the bytes that it stands for.
@@ -61,7 +62,7 @@ extension ManagedObject {
         }
         let name = entity.properties[slot].path
         throw CoreError(
-            .typeMismatch, "\(entity.name).\(name) is not transformable, so there is no transformer to ask",
+            .typeMismatch, "\(entity.name).\(name) is not a transformable attribute",
             entity: entity.name, key: name, objectURI: objectID.uri)
     }
 
@@ -69,7 +70,7 @@ extension ManagedObject {
         if let known = ValueTransformers.named(attribute.valueTransformerName) { return known }
         throw CoreError(
             .unsupported,
-            "\(entity.name).\(attribute.path) goes through the transformer \(attribute.valueTransformerName ?? ""), which "
+            "\(entity.name).\(attribute.path) needs the transformer \"\(attribute.valueTransformerName ?? "")\", which "
                 + "is not registered; register it, or use the bytes of the attribute", entity: entity.name,
             key: attribute.path, objectURI: objectID.uri)
     }
@@ -78,8 +79,8 @@ extension ManagedObject {
         let plain = value as? PropertyValue
         return CoreError(
             .typeMismatch,
-            "\(entity.name).\(attribute.path) takes values of the class \(className), not a "
-                + (plain?.kindName ?? "\(type(of: value))"), entity: entity.name, key: attribute.path, value: plain,
+            "\(entity.name).\(attribute.path) takes values of the class \(className), not "
+                + (plain?.kind ?? "\(type(of: value))"), entity: entity.name, key: attribute.path, value: plain,
             objectURI: objectID.uri)
     }
 
@@ -116,8 +117,9 @@ extension ManagedObject {
             let failure = error as? CoreError
             throw CoreError(
                 failure?.status ?? .callback,
-                "\(entity.name).\(attribute.path): the transformer \(attribute.valueTransformerName ?? "of plain data") "
-                    + "cannot \(step) the value: \(failure?.message ?? "\(error)")", entity: entity.name,
+                "\(attribute.valueTransformerName.map { "the transformer \"\($0)\"" } ?? "the default transformer") cannot "
+                    + "\(step) the value of \(entity.name).\(attribute.path): \(failure?.message ?? "\(error)")",
+                entity: entity.name,
                 key: attribute.path, objectURI: objectID.uri, children: failure.map(\.children) ?? [])
         }
     }

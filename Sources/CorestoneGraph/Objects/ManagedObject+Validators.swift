@@ -102,7 +102,7 @@ extension Context {
         guard !isAskingValidators else {
             throw CoreError(
                 .invalidArgument,
-                "a validator asks its context to save or to validate everything; let it look at its object only")
+                "a validator must not save or validate its context; validate only its object")
         }
         isAskingValidators = true
         defer { isAskingValidators = false }
@@ -129,7 +129,7 @@ extension Context {
         }
         throw CoreError(
             .validation, code: .managedObjectValidation,
-            "validators still change other objects after \(Context.maximumValidationRounds) rounds; let them come to an end"
+            "validators still change other objects after \(Context.maximumValidationRounds) rounds; change a value in a validator only if it differs"
         )
     }
 }

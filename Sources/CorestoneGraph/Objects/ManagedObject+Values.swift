@@ -281,7 +281,7 @@ extension ManagedObject {
     func unknownKey(_ key: UInt32) -> CoreError {
         CoreError(
             .invalidArgument,
-            "key \(key) is no property of \(entity.name); resolve keys with the entity of the object, or one it inherits from",
+            "key \(key) is not a property of \(entity.name); get keys from the entity of the object or a superentity",
             entity: entity.name, objectURI: objectID.uri)
     }
 
@@ -289,15 +289,15 @@ extension ManagedObject {
         let expression = attribute.derivation?.expression.text ?? ""
         return CoreError(
             .invalidArgument,
-            "\(entity.name).\(attribute.name) is derived by \(expression): the store computes it at each save; change "
-                + "what it is derived from", entity: entity.name, key: attribute.name, value: value,
+            "\(entity.name).\(attribute.name) is derived from \(expression) and computed at each save; change the "
+                + "values that it is derived from", entity: entity.name, key: attribute.name, value: value,
             objectURI: objectID.uri)
     }
 
     func isToMany(_ slot: Int) -> CoreError {
         CoreError(
             .typeMismatch,
-            "\(entity.name).\(entity.properties[slot].name) is to-many and has members, not a value; "
+            "\(entity.name).\(entity.properties[slot].name) is a to-many relationship without a single value; "
                 + "use the functions for members", entity: entity.name, key: entity.properties[slot].name,
             objectURI: objectID.uri)
     }
@@ -306,12 +306,13 @@ extension ManagedObject {
         let closed = store.flatMap { $0.isOpen ? nil : $0.path }
         let reason =
             if let closed {
-                "its store \(closed) was removed from the coordinator; add the store again, and fetch the object from it"
+                "its store \(closed) was removed from the coordinator; add the store again and fetch the object"
             } else {
-                "the context was reset or ended, the store for it was removed, or its deletion was saved; fetch it again"
+                "the context was reset or closed, its store was removed, or its deletion was saved; fetch it again"
             }
         return CoreError(
-            .objectGone, code: .managedObjectReferentialIntegrity, "this \(entity.name) left its context: \(reason)",
+            .objectGone, code: .managedObjectReferentialIntegrity,
+            "this \(entity.name) is no longer in its context: \(reason)",
             entity: entity.name, objectURI: objectID.uri, file: closed)
     }
 }

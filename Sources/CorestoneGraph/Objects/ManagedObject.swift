@@ -111,7 +111,7 @@ public final class ManagedObject {
         guard entity.model.isFrozen else {
             throw CoreError(
                 .invalidArgument,
-                "the model of \(entity.name) is not in use yet; freeze it or make a coordinator first",
+                "the model of \(entity.name) is not frozen; freeze it or create a coordinator first",
                 entity: entity.name)
         }
         try ManagedObject.requireConcrete(entity)
@@ -167,7 +167,7 @@ public final class ManagedObject {
             let children = entity.children.map(\.name).joined(separator: ", ")
             throw CoreError(
                 .invalidArgument,
-                "\(entity.name) is abstract and has no objects of its own; insert one of its subentities (\(children))",
+                "\(entity.name) is an abstract entity and cannot be instantiated; insert one of its subentities (\(children))",
                 entity: entity.name)
         }
     }

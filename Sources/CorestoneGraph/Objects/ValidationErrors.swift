@@ -22,7 +22,7 @@ extension ManagedObject {
     func missing(_ property: Property) -> CoreError {
         let remedy =
             (property as? Attribute)?.derivation == nil
-            ? "set it before saving" : "it is derived at the save, so make it optional or give it a default value"
+            ? "set it before saving" : "make it optional or set a default value, because it is derived at the save"
         return invalid(
             property, .validationMissingMandatoryProperty,
             "\(shown(property)) is required and has no value; \(remedy)")
@@ -31,7 +31,7 @@ extension ManagedObject {
     func wrongCount(_ relationship: Relationship, _ code: CocoaCode, _ count: Int, _ bound: String) -> CoreError {
         invalid(
             relationship, code,
-            "\(shown(relationship)) has \(count) member\(count == 1 ? "" : "s"); it must have \(bound)",
+            "\(shown(relationship)) has \(count) member\(count == 1 ? "" : "s"), but must have \(bound)",
             value: .int(Int64(count)))
     }
 
@@ -55,20 +55,21 @@ extension ManagedObject {
     func notFinite(_ number: Double, _ attribute: Attribute) -> CoreError {
         invalid(
             attribute, .managedObjectValidation,
-            "\(shown(attribute)) is \(number), which is no number that every store can keep; let the attribute allow it, "
-                + "or set another value", value: .double(number))
+            "\(shown(attribute)) is \(number), which not every store can keep; allow NaN for the attribute, "
+                + "or set a finite value", value: .double(number))
     }
 
     func noDate(_ seconds: Double, _ attribute: Attribute) -> CoreError {
         invalid(
-            attribute, .validationInvalidDate, "\(shown(attribute)) is no date (\(seconds)); set another value",
+            attribute, .validationInvalidDate,
+            "\(shown(attribute)) is \(seconds) seconds, but a date must be finite",
             value: .date(seconds))
     }
 
     func noURI(_ value: PropertyValue, _ attribute: Attribute) -> CoreError {
         invalid(
             attribute, .validationInvalidURI,
-            "\(shown(attribute)) is \(value.excerpt), which is no URI; write what a URI cannot hold as % and two digits",
+            "\(shown(attribute)) is \(value.excerpt), which is not a URI; percent-encode characters that a URI cannot contain",
             value: value)
     }
 
@@ -83,14 +84,14 @@ extension ManagedObject {
             let code = CocoaCode(rawValue: Int(number))
             return CoreError(
                 .validation,
-                "\(shown(property)) is \(value.excerpt), \(reason(code, value)); it must meet \(rule.predicate.text)",
+                "\(shown(property)) is \(value.excerpt), \(reason(code, value)); set a value that satisfies \(rule.predicate.text)",
                 customCode: Int(number), entity: entity.name, key: property.path, value: value,
                 predicate: rule.predicate.text, objectURI: objectID.uri)
         }
     }
 
     private func reason(_ code: CocoaCode?, _ value: PropertyValue) -> String {
-        if case .double(let number) = value, number.isNaN { return "which is no number" }
+        if case .double(let number) = value, number.isNaN { return "which is not a number" }
         return switch code {
         case .validationNumberTooSmall: "which is too small"
         case .validationNumberTooLarge: "which is too large"
@@ -110,7 +111,7 @@ extension ManagedObject {
         let subject = property.map { shown($0) } ?? "this \(entity.localizedName)"
         let said = own?.message ?? "\(error)"
         return CoreError(
-            .validation, said.isEmpty ? "\(subject) was refused by a validator" : said,
+            .validation, said.isEmpty ? "\(subject) was rejected by a validator" : said,
             domain: code == nil ? CoreError.cocoaDomain : own?.domain ?? CoreError.cocoaDomain,
             customCode: code ?? CocoaCode.managedObjectValidation.rawValue, entity: own?.entity ?? entity.name,
             key: own?.key ?? property?.name, value: own?.value ?? value, predicate: own?.predicate,
@@ -123,7 +124,7 @@ extension ManagedObject {
     {
         invalid(
             property, .managedObjectValidation,
-            "\(shown(property)) cannot be checked by the model's condition \(rule.predicate.text): \(reason)",
+            "cannot check \(shown(property)) against the model's condition \(rule.predicate.text): \(reason)",
             value: value, predicate: rule.predicate.text)
     }
 }

@@ -18,7 +18,7 @@ extension Context {
     package func use<Result>(_ body: (Context) throws -> Result) throws -> Result {
         var result: Result?
         try runAndWait { result = try body($0) }
-        guard let result else { throw CoreError(.internal, "the queue of a context did not run what it was given") }
+        guard let result else { throw CoreError(.internal, "the context's queue dropped a block without running it") }
         return result
     }
 }

@@ -15,8 +15,8 @@ extension ManagedObject {
         guard let context else {
             throw CoreError(
                 .invalidArgument,
-                "this \(entity.name) is in no context yet, and nobody would tell of its changes; insert it, then observe "
-                    + "it", entity: entity.name, key: keyPath)
+                "this \(entity.name) is not in a context and cannot be observed; insert it first", entity: entity.name,
+                key: keyPath)
         }
         try context.checkQueue()
         let observers = context.ownObservers()

@@ -81,8 +81,8 @@ final class ObjectObservers: @unchecked Sendable {
         guard !isTellingPrior else {
             throw CoreError(
                 .invalidArgument,
-                "a relationship cannot be changed while an observer is told that another is about to change; do it when "
-                    + "the change is done, or observe without the option prior")
+                "cannot change a relationship in an observer that runs before another change; do so after that change, or "
+                    + "observe without the option prior")
         }
         operations += 1
         defer { endOperation() }

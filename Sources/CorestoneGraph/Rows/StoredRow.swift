@@ -131,7 +131,7 @@ package final class StoredRow: KeyValueCoding {
         switch source.externalValue(named: name) {
         case .bytes(let bytes): return .bytes(bytes)
         case .missing(let file):
-            throw unreadable(slot, file, "is not there; restore the folder of such files beside the store")
+            throw unreadable(slot, file, "does not exist; restore the folder of backing files next to the store")
         case .unreadable(let file, let reason): throw unreadable(slot, file, "cannot be read (\(reason)); restore it")
         }
     }
@@ -140,7 +140,7 @@ package final class StoredRow: KeyValueCoding {
         let name = entity.properties[slot].path
         return CoreError(
             .storeIO, code: .persistentStoreOperation,
-            "\(entity.name).\(name) of \(valueDescription) lies in the file \(file), which \(what)",
+            "cannot read \(entity.name).\(name) of \(valueDescription): the backing file \(file) \(what)",
             entity: entity.name,
             key: name, objectURI: valueDescription, file: file)
     }

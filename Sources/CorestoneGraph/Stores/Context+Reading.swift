@@ -60,7 +60,7 @@ extension Context {
         if platform_holds_store(), !store.writing.isMine { throw Coordinator.storeInUse("save to \(store.path)") }
         guard store.writing.lock(unless: { interruptCheck?() == true }) else {
             throw CoreError(
-                .cancelled, code: .persistentStoreSave, "waiting for other saves to \(store.path) was cancelled",
+                .cancelled, code: .persistentStoreSave, "the wait for other saves to \(store.path) was cancelled",
                 file: store.path)
         }
         defer { store.writing.unlock() }

@@ -43,8 +43,8 @@ extension Coordinator {
             guard try backing.fetch(StoreFetch(entity: root, result: .count)).count == 0 else {
                 throw CoreError(
                     .invalidArgument, code: .persistentStoreOperation,
-                    "\(backing.path) has objects of \(root.name), and a store is migrated to an empty one; choose a path where "
-                        + "nothing is, or destroy the store there first", entity: root.name, file: backing.path)
+                    "\(backing.path) contains \(root.name) objects, but a migration needs an empty store; choose an unused path, "
+                        + "or destroy that store first", entity: root.name, file: backing.path)
             }
         }
         // Nobody else shall change it meanwhile. One that cannot be pinned is locked by this process alone.
@@ -52,14 +52,16 @@ extension Coordinator {
         defer { if let pinned { store.backing.unpin(pinned) } }
         let metadata = try store.metadata()
         var result: StoreCopy?
-        try backing.saveUnmerged("take the copy of \(store.path)") { transaction in
+        try backing.saveUnmerged("import \(store.path)") { transaction in
             var copy = StoreCopy(
                 of: store.backing, read: pinned ?? store.backing, model, metadata, into: transaction,
                 of: backing, progress: progress)
             try copy.run()
             result = copy
         }
-        guard let result else { throw CoreError(.internal, "nothing was copied") }
+        guard let result else {
+            throw CoreError(.internal, "the copy of \(store.path) to \(backing.path) has no result")
+        }
         store.wasMigrated(to: backing.path)
         return result
     }

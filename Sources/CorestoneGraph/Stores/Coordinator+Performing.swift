@@ -14,7 +14,7 @@ extension Coordinator {
         let stores = stores.sorted { $0.number < $1.number }
         // Within another one all is held already.
         if !stores.contains(where: { !$0.writing.isMine }) { return try body() }
-        try Coordinator.requireNoStoreInUse("keep others from saving")
+        try Coordinator.requireNoStoreInUse("block the saves of other threads")
         for store in stores { store.writing.lock() }
         defer { for store in stores.reversed() { store.writing.unlock() } }
         return try body()
@@ -36,7 +36,7 @@ extension Coordinator {
     static func storeInUse(_ purpose: String) -> CoreError {
         CoreError(
             .invalidArgument,
-            "this code runs in the middle of a fetch, of a save, or of a coordinator's perform, and may not \(purpose), since others "
-                + "may wait for each other then; do it before or after")
+            "cannot \(purpose) during a fetch, a save or a coordinator's perform, which could deadlock; do so before or "
+                + "after it")
     }
 }

@@ -85,13 +85,14 @@ public final class Coordinator: @unchecked Sendable {
             guard !closing.hasClosed else {
                 throw CoreError(
                     .invalidHandle, code: .persistentStoreOpen,
-                    "the coordinator is closed, and takes no store; make another one", file: backing.path)
+                    "cannot add \(backing.path): the coordinator is closed; create a new coordinator",
+                    file: backing.path)
             }
             guard let twin = openStores.first(where: { $0.identifier == backing.identifier }) else { return }
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOpen,
-                "the coordinator has the store \(twin.path) open already, with the same identifier as \(backing.path); "
-                    + "use that one, or another coordinator", file: backing.path)
+                "the coordinator already has \(twin.path) open, which has the same identifier as \(backing.path); "
+                    + "use that store, or another coordinator", file: backing.path)
         }
     }
 
@@ -102,14 +103,14 @@ public final class Coordinator: @unchecked Sendable {
             try refuse(
                 derived.map { ($0.entity.name, $0.name, "\($0.entity.name).\($0.name)") }, path,
                 {
-                    "\($0) \(derived.count == 1 ? "is" : "are") derived, and a store of this type computes no attributes"
+                    "\($0) \(derived.count == 1 ? "is" : "are") derived, but a store of this type does not compute attributes"
                 })
         }
         if !abilities.contains(.uniqueConstraints) {
             let constraints = model.entities.flatMap { entity in entity.uniqueConstraints.map { (entity.name, $0) } }
             try refuse(
                 constraints.map { ($0, $1.first, "\($1.joined(separator: ", ")) of \($0)") }, path,
-                { "\($0) must be unique, and a store of this type does not check that" })
+                { "\($0) must be unique, but a store of this type does not check unique constraints" })
         }
     }
 
@@ -121,7 +122,7 @@ public final class Coordinator: @unchecked Sendable {
         let why = reason(parts.map(\.name).joined(separator: ", "))
         throw CoreError(
             .unsupported, code: .persistentStoreOpen,
-            "\(path) cannot be used with this model: \(why); use a SQLite store, or a model without "
+            "\(path) cannot be used with this model: \(why); use an SQLite store, or a model without "
                 + (parts.count == 1 ? "it" : "them"), entity: first.entity, key: first.key, file: path)
     }
 
@@ -150,7 +151,7 @@ public final class Coordinator: @unchecked Sendable {
     package func requireOwn(_ store: Store) throws {
         guard stores.contains(where: { $0 === store }) else {
             throw CoreError(
-                .invalidArgument, "\(store.path) is no store of this coordinator, or was removed before",
+                .invalidArgument, "\(store.path) is not a store of this coordinator, or was removed from it",
                 file: store.path)
         }
     }
@@ -178,16 +179,16 @@ public final class Coordinator: @unchecked Sendable {
         if all.allSatisfy({ $0.holdings == nil }) { return all }
         let found = all.filter { $0.mayHold(entity, orHeirs: orHeirs) }
         if !found.isEmpty { return found }
-        let open = all.map { "\($0.path) is of \($0.configuration ?? ModelConfiguration.defaultName)" }
+        let open = all.map { "\($0.path) has the configuration \($0.configuration ?? ModelConfiguration.defaultName)" }
         let having = model.configurations.filter { configuration in
             (try? model.holdings(ofConfiguration: configuration.name))?.contains(entity.index) == true
         }.map(\.name)
         let noun = having.count == 1 ? "the configuration" : "the configurations"
         throw CoreError(
             .invalidArgument, code: .persistentStoreOperation,
-            "no open store has objects of \(entity.name): \(open.joined(separator: ", ")), and \(entity.name) is in "
+            "no open store can hold \(entity.name) objects: \(open.joined(separator: ", ")), and \(entity.name) is in "
                 + (having.isEmpty ? "no configuration" : "\(noun) \(having.joined(separator: ", "))")
-                + "; add a store of a configuration that has it, or one without a configuration", entity: entity.name)
+                + "; add a store with a configuration that contains it, or without one", entity: entity.name)
     }
 
     /// The store that new objects of an entity go to: the first that is for such objects and can be written.

@@ -56,7 +56,7 @@ public struct GraphComparison {
         for place in range {
             let name = left.name(of: pair.entity, place)
             guard let row = rows[place], let otherRow = otherRows[place] else {
-                note("\(name) has no row that can be read")
+                note("\(name) has no readable row")
                 continue
             }
             for (property, other) in pair.values {
@@ -87,7 +87,7 @@ public struct GraphComparison {
             note(
                 "\(left.name(of: pair.entity, place)).\(relationship.name): \(count) members in \(left.path), "
                     + "\(otherCount) in \(right.path)"
-                    + (count == otherCount ? ", not the same or in another order" : ""))
+                    + (count == otherCount ? ", but different ones or in a different order" : ""))
         }
     }
 }
@@ -107,16 +107,16 @@ private struct EntityPair {
         if let name = sortedByBytes(names).first {
             throw CoreError(
                 .invalidArgument,
-                "\(left.path) and \(right.path) have models with different entities: \(name) is in one of them only; "
-                    + "open both by the same one", entity: name, file: right.path)
+                "\(left.path) and \(right.path) have models with different entities: \(name) is only in one of them; "
+                    + "open both with the same model", entity: name, file: right.path)
         }
         return try left.model.entities.map { entity in
             let other = try right.model.requireEntity(named: entity.name)
             if let key = EntityPair.differingKey(entity, other) {
                 throw CoreError(
                     .invalidArgument,
-                    "\(left.path) and \(right.path) have models with different properties: \(entity.name).\(key) is in one of "
-                        + "them only, or is of another type there; open both by the same one",
+                    "\(left.path) and \(right.path) have models with different properties: \(entity.name).\(key) is only in "
+                        + "one of them, or its type differs; open both with the same model",
                     entity: entity.name, key: key, file: right.path)
             }
             return EntityPair(entity, other)
@@ -189,7 +189,7 @@ private enum ComparedValue: Equatable {
         case .value(let value): value.excerpt
         case .real(let bits): "\(Double(bitPattern: bits))"
         case .date(let bits): PropertyValue.date(Double(bitPattern: bits)).excerpt
-        case .object(_, let place): "the object at \(place)"
+        case .object(_, let place): "the object at index \(place)"
         }
     }
 }
@@ -207,7 +207,7 @@ private final class GraphSide {
 
     init(_ coordinator: Coordinator) throws {
         guard let store = coordinator.stores.first else {
-            throw CoreError(.invalidArgument, "a coordinator without a store has no objects to compare; add one")
+            throw CoreError(.invalidArgument, "cannot compare a coordinator without a store; add a store first")
         }
         (self.store, model, path) = (store.backing, coordinator.model, store.path)
         let order = sortedByBytes(model.entities.map(\.name)).enumerated()
@@ -259,7 +259,7 @@ private final class GraphSide {
             case .missing(let file), .unreadable(let file, _):
                 throw CoreError(
                     .storeIO,
-                    "\(entity.name).\(entity.properties[slot].path) lies in the file \(file), which cannot be read",
+                    "cannot compare \(entity.name).\(entity.properties[slot].path): the backing file \(file) cannot be read; restore it",
                     entity: entity.name, key: entity.properties[slot].path, file: file)
             }
         }

@@ -151,8 +151,8 @@ extension PersistentStore {
     package func move(to path: String) throws {
         throw CoreError(
             .unsupported, code: .persistentStoreOperation,
-            "a store of type \(type.rawValue) stays at \(self.path): it cannot be moved to \(path) while it is open; remove it and "
-                + "add it again", file: self.path)
+            "cannot move \(self.path) to \(path): a store of type \(type.rawValue) cannot be moved while it is open; remove it "
+                + "and add it again", file: self.path)
     }
 
     package func pinnedReader() throws -> (any StoreReading)? { nil }

@@ -67,12 +67,12 @@ public final class Store: @unchecked Sendable {
     public var isReadOnly: Bool { backing.isReadOnly || migratedTo.withLock { $0 != nil } }
     /// Why nothing can be saved; nil when it can.
     public var readOnlyReason: String? {
-        migratedTo.withLock { $0 }.map { "it was migrated to \($0), which takes its place" } ?? backing.readOnlyReason
+        migratedTo.withLock { $0 }.map { "it was migrated to \($0), which replaces it" } ?? backing.readOnlyReason
     }
     /// Attributes of which a row had a value of another type, so far, that was read as null.
     package var attributesReadAsNull: [Attribute] { backing.attributesReadAsNull }
     /// The reason of a store that could be written, if that had been asked for.
-    package static let isOpenForReading = "open it for writing to save"
+    package static let isOpenForReading = "the read-only option is set; open the store without it"
     /// Where the coordinator's model comes from.
     public var modelSource: ModelSource { backing.modelSource }
 
@@ -111,8 +111,8 @@ public final class Store: @unchecked Sendable {
         guard using.lock(seconds: Store.patience) else {
             throw CoreError(
                 .storeBusy, code: .persistentStoreTimeout,
-                "a callback that runs in the middle of a fetch from one store waited \(Store.patience) seconds for \(path), whose user "
-                    + "may wait for that fetch; use one store before or after the other", file: path)
+                "timed out after \(Store.patience) seconds waiting for \(path) in a callback of another store's fetch; use \(path) "
+                    + "before or after that fetch", file: path)
         }
     }
 
@@ -130,7 +130,7 @@ public final class Store: @unchecked Sendable {
         guard isOpen else {
             throw CoreError(
                 .objectGone, code: .managedObjectReferentialIntegrity,
-                "\(path) was removed from its coordinator; its objects cannot be read or saved any more", file: path)
+                "\(path) was removed from its coordinator; add it again to read or save its objects", file: path)
         }
     }
 }

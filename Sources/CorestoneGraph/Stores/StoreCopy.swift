@@ -71,13 +71,13 @@ struct StoreCopy {
         try transaction.setApplicationMetadata(applicationMetadata)
         for (name, count) in dangling.sorted(by: { $0.key < $1.key }) {
             DebugLog.write(
-                "CoreData: warning: the copy of \(store.path) is without the values of \(name) that lead to rows which are gone: \(count)"
+                "CoreData: warning: the copy of \(store.path) omits \(count) value\(count == 1 ? "" : "s") of \(name), whose target rows do not exist"
             )
         }
         for (name, count) in (rounded ?? [:]).sorted(by: { $0.key < $1.key }) {
             DebugLog.write(
-                "CoreData: warning: the copy of \(store.path) has values of \(name) with fewer digits, since it keeps decimals as "
-                    + "doubles: \(count)")
+                "CoreData: warning: the copy of \(store.path) has fewer digits in \(count) value\(count == 1 ? "" : "s") of \(name), "
+                    + "because it stores decimals as doubles")
         }
     }
 
@@ -86,7 +86,7 @@ struct StoreCopy {
         guard progress(done, keys.reduce(0) { $0 + $1.count }) else {
             throw CoreError(
                 .cancelled, code: .persistentStoreOperation,
-                "copying \(store.path) was ended by its progress function; nothing was made", file: store.path)
+                "the progress function cancelled the copy of \(store.path); no copy was created", file: store.path)
         }
     }
 
@@ -179,8 +179,8 @@ struct StoreCopy {
         guard let key = newKey(record.primaryKey, entity) else {
             throw CoreError(
                 .storeIO, code: .persistentStoreOperation,
-                "cannot copy \(store.path): it has \(entity.name) \(record.primaryKey) now, which it did not have when the copy began; "
-                    + "nothing was made. Copy it while its rows stay the same", entity: entity.name, file: store.path)
+                "cannot copy \(store.path): \(entity.name) \(record.primaryKey) was inserted during the copy; copy it again while "
+                    + "no other process writes to it", entity: entity.name, file: store.path)
         }
         writer.begin(primaryKey: key, version: 1, entity: entity)
         for slot in 0..<Int(entity.slotCount) {
@@ -232,14 +232,14 @@ struct StoreCopy {
         let (file, why): (String, String)
         switch store.externalValue(named: name) {
         case .bytes(let bytes): return bytes
-        case .missing(let path): (file, why) = (path, "is not there")
+        case .missing(let path): (file, why) = (path, "does not exist")
         case .unreadable(let path, let reason): (file, why) = (path, "cannot be read (\(reason))")
         }
         let key = entity.properties[slot].path
         throw CoreError(
             .storeIO, code: .persistentStoreOperation,
-            "\(entity.name).\(key) of the row \(record.primaryKey) lies in the file \(file), which \(why); restore it, or set the "
-                + "value anew and save, before the store is migrated", entity: entity.name, key: key, file: file)
+            "cannot copy \(entity.name).\(key) of row \(record.primaryKey): the backing file \(file) \(why); restore it, or set "
+                + "the value and save before migrating the store", entity: entity.name, key: key, file: file)
     }
 
     // MARK: Relationships
@@ -272,8 +272,8 @@ struct StoreCopy {
         }
         if leftOut > 0 {
             DebugLog.write(
-                "CoreData: warning: the copy of \(store.path) is without the members of \(relationship.entity.name)."
-                    + "\(relationship.name) whose rows are gone: \(leftOut)")
+                "CoreData: warning: the copy of \(store.path) omits \(leftOut) member\(leftOut == 1 ? "" : "s") of "
+                    + "\(relationship.entity.name).\(relationship.name), whose rows do not exist")
         }
     }
 

@@ -50,7 +50,7 @@ public struct StoreLimits: Sendable, Equatable {
             let value = self[keyPath: limit]
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOpen,
-                "the \(name) for \(path) is \(value); it takes \(range.lowerBound)"
+                "the \(name) for \(path) is \(value), but must be \(range.lowerBound)"
                     + (range.upperBound == .max ? " or more" : " to \(range.upperBound)"),
                 key: name, value: .int(Int64(value)), file: path)
         }

@@ -63,8 +63,8 @@ public struct StoreOptions: Sendable {
         guard let mode = fileMode, mode & ~0o777 != 0 || mode & 0o600 != 0o600 else { return }
         throw CoreError(
             .invalidArgument, code: .persistentStoreOpen,
-            "the file mode for \(path) is 0\(String(mode, radix: 8)); it takes permissions from 0600 to 0777 by which the owner "
-                + "may read and write", key: "file_mode", value: .int(Int64(mode)), file: path)
+            "the file mode for \(path) is 0\(String(mode, radix: 8)), but must be 0600 to 0777 with read and write "
+                + "permission for the owner", key: "file_mode", value: .int(Int64(mode)), file: path)
     }
     /// Values of more bytes lie in files of their own, where the attribute allows it. `Int.max`: none does.
     public var externalDataThreshold = StoreOptions.usualExternalDataThreshold

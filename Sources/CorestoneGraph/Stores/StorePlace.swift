@@ -30,15 +30,15 @@ package struct StorePlace {
     package init(_ given: String) throws {
         self.given = given
         guard !given.isEmpty else {
-            throw StorePlace.failure(.invalidArgument, "a store needs a path; the given one is empty", given)
+            throw StorePlace.failure(.invalidArgument, "the path of a store is empty; pass the path of a file", given)
         }
         guard !given.utf8.contains(0) else {
-            throw StorePlace.failure(.invalidArgument, "the path of a store cannot contain a NUL character", given)
+            throw StorePlace.failure(.invalidArgument, "the path of a store must not contain a NUL character", given)
         }
         absolute = given.hasPrefix("/") ? given : try StorePlace.workingDirectory(for: given) + "/" + given
         guard absolute.utf8.last != UInt8(ascii: "/") else {
             try StorePlace.refuseModel(given)
-            throw StorePlace.failure(.invalidArgument, "\(given) names a folder; give the path of a file", given)
+            throw StorePlace.failure(.invalidArgument, "\(given) names a folder; pass the path of a file", given)
         }
         path = try StorePlace.withoutLinks(absolute, given)
         folder = StorePlace.parts(of: path).folder
@@ -49,8 +49,8 @@ package struct StorePlace {
                 try StorePlace.refuseModel(given)
                 throw StorePlace.failure(
                     .notAStore,
-                    "\(given) is \(facts.st_mode & S_IFMT == S_IFDIR ? "a folder" : "no regular file"); "
-                        + "give the path of a file", given)
+                    "\(given) is \(facts.st_mode & S_IFMT == S_IFDIR ? "a folder" : "not a regular file"); "
+                        + "pass the path of a file", given)
             }
             size = Int(facts.st_size)
             state = size == 0 ? .empty : .present
@@ -59,12 +59,12 @@ package struct StorePlace {
         let reason = errno
         size = 0
         guard reason == ENOENT else {
-            throw StorePlace.failure(.storeIO, "cannot look at \(given): \(StorePlace.text(of: reason))", given)
+            throw StorePlace.failure(.storeIO, "cannot access \(given): \(StorePlace.text(of: reason))", given)
         }
         guard stat(folder, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR else {
             throw StorePlace.failure(
                 .storeIO,
-                "there is no folder \(folder) for the store \(given); check the path, or make the folder first",
+                "the folder \(folder) of the store \(given) does not exist; check the path, or create the folder first",
                 given)
         }
         state = .missing
@@ -84,9 +84,9 @@ package struct StorePlace {
             // A store never is: somebody else's file, or what is left of a store.
             throw StorePlace.failure(
                 .notAStore,
-                "\(given) is an empty file and no store; restore it from a backup, or delete it so that a new store can be "
-                    + "made there", given)
-        case .missing: throw StorePlace.failure(.storeIO, "there is no store \(given); check the path", given)
+                "\(given) is an empty file, not a store; restore it from a backup, or delete it to create a new store "
+                    + "there", given)
+        case .missing: throw StorePlace.failure(.storeIO, "the store \(given) does not exist; check the path", given)
         }
     }
 
@@ -95,7 +95,7 @@ package struct StorePlace {
         var name = given[...]
         while name.last == "/" { name = name.dropLast() }
         guard [".xcdatamodeld", ".xcdatamodel", ".momd"].contains(where: name.hasSuffix) else { return }
-        throw failure(.notAStore, "\(given) is a model and no store; open the store and give it this model", given)
+        throw failure(.notAStore, "\(given) is a model, not a store; pass it as the model of a store", given)
     }
 
     /// The path of the file, or of the one that would be made.
@@ -117,21 +117,21 @@ package struct StorePlace {
     private static func goal(ofLink path: String, _ given: String) throws -> String? {
         var goal = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
         guard readlink(path, &goal, goal.count - 1) > 0 else { return nil }
-        return try utf8(goal, "\(given) leads to a path", given)
+        return try utf8(goal, "\(given) resolves to a path", given)
     }
 
     /// nil for a path that leads nowhere.
     private static func real(_ path: String, _ given: String) throws -> String? {
         guard let text = realpath(path, nil) else { return nil }
         defer { free(text) }
-        return try utf8(text, "\(given) leads to a path", given)
+        return try utf8(text, "\(given) resolves to a path", given)
     }
 
     /// Another text would be the path of another file.
     private static func utf8(_ text: UnsafePointer<CChar>, _ subject: String, _ given: String) throws -> String {
         if let path = String(validatingCString: text) { return path }
         throw failure(
-            .invalidUTF8, "\(subject) that is not UTF-8 (\(String(cString: text))); rename the folders and files on it",
+            .invalidUTF8, "\(subject) that is not UTF-8 (\(String(cString: text))); rename its folders and files",
             given)
     }
 
@@ -147,7 +147,7 @@ package struct StorePlace {
     private static func workingDirectory(for given: String) throws -> String {
         guard let text = getcwd(nil, 0) else { return "" }
         defer { free(text) }
-        return try utf8(text, "\(given) lies in a working directory of a path", given)
+        return try utf8(text, "\(given) is relative to a path", given)
     }
 
     /// The system's words for an `errno`.

@@ -232,7 +232,8 @@ extension Store {
         try requireOpen()
         guard mayHold(entity) else {
             throw CoreError(
-                .invalidArgument, "\(path) has no objects of \(entity.name), which its configuration lacks",
+                .invalidArgument,
+                "\(path) cannot hold \(entity.name) objects, because its configuration does not contain \(entity.name)",
                 entity: entity.name, file: path)
         }
         if let references {
@@ -242,7 +243,7 @@ extension Store {
         guard case .integer(let number) = reference, number > 0 else {
             throw CoreError(
                 .invalidArgument,
-                "\(reference) is no primary key, which a store of type \(type.rawValue) names rows by; give a number above zero",
+                "\(reference) is not a primary key of a store of type \(type.rawValue); pass a number above zero",
                 entity: entity.name, value: reference.value, file: path)
         }
         return ObjectID(store: self, entity: entity, reference: number)

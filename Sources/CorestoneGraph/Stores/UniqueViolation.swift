@@ -13,7 +13,7 @@ extension CoreError {
         let names = properties.map(\.path).joined(separator: ", ")
         return CoreError(
             .conflict, code: .managedObjectConstraintMerge,
-            "another \(entity.root.name) in the store has \(pairs) already, but \(names) must be unique; "
+            "another \(entity.root.name) in the store already has \(pairs), but \(names) must be unique; "
                 + "change the value, or fetch that object and change it instead",
             entity: entity.name, key: properties.first?.path, value: values.first,
             children: properties.count == 1
@@ -21,20 +21,20 @@ extension CoreError {
                 : zip(properties, values).map {
                     CoreError(
                         .conflict, code: .managedObjectConstraintMerge,
-                        "\(entity.name).\($0.path) is part of a unique combination", entity: entity.name, key: $0.path,
+                        "\(entity.name).\($0.path) is part of a unique constraint", entity: entity.name, key: $0.path,
                         value: $1)
                 }, sqliteCode: sqliteCode, file: path)
     }
 
     private static func shown(_ value: PropertyValue) -> String {
         switch value {
-        case .null: "of nothing"
+        case .null: "null"
         case .text(let text): "\"\(text.string.prefix(60))\""
         case .uri(let uri): "\(uri.string.prefix(120))"
         case .int(let number): "\(number)"
         case .bool(let flag): flag ? "YES" : "NO"
         case .double(let number), .date(let number): "\(number)"
-        default: "of the same value"
+        default: "with the same value"
         }
     }
 }

@@ -25,7 +25,7 @@ extension UndoManager {
         guard groupingLevel < 2 else {
             throw CoreError(
                 .invalidArgument,
-                "\(groupingLevel) undo groups are open, one within the other; end them before the undo")
+                "\(groupingLevel) nested undo groups are open; end them before calling undo")
         }
         if groupingLevel == 1 { endGroup() }
         return try perform(.undoing)
@@ -43,7 +43,7 @@ extension UndoManager {
         guard case .group(let group)? = (lock.with { outer.items.last }) else {
             throw CoreError(
                 .invalidArgument,
-                "the open undo group does not end with a group that was closed; end it, or undo it whole")
+                "the open undo group does not end with a closed group; end it, or call undo")
         }
         // For the while of the undo the group is a step like any other.
         let steps = lock.with {
@@ -72,14 +72,14 @@ extension UndoManager {
         try checkpoint()
         closeEventGroup()
         guard groupingLevel == 0 else {
-            throw CoreError(.invalidArgument, "an undo group is open; end it before the redo")
+            throw CoreError(.invalidArgument, "an undo group is open; end it before calling redo")
         }
         return try perform(.redoing)
     }
 
     private func requireIdle(_ what: String) throws {
         guard (lock.with { mode == .recording }) else {
-            throw CoreError(.invalidArgument, "\(what) was called while something is undone or redone")
+            throw CoreError(.invalidArgument, "cannot call \(what) during an undo or redo")
         }
     }
 
@@ -97,7 +97,8 @@ extension UndoManager {
             // Another thread may have been faster.
             guard mode == .recording, open == nil, group === (doing == .undoing ? undoStack.last : redoStack.last)
             else {
-                throw CoreError(.wrongThread, "another thread is using the undo manager")
+                throw CoreError(
+                    .wrongThread, "another thread is using the undo manager; use it from one thread at a time")
             }
             if doing == .undoing { undoStack.removeLast() } else { redoStack.removeLast() }
             mode = doing

@@ -51,7 +51,7 @@ public final class UndoManager: @unchecked Sendable {
         if (lock.with { open }) == nil {
             guard groupsByEvent else {
                 throw CoreError(
-                    .invalidArgument, "no undo group is open to take the action; begin one, or let groups open by event"
+                    .invalidArgument, "no undo group is open for the action; begin one, or enable grouping by event"
                 )
             }
             beginGroup(UndoGroup(isOfEvent: true))
@@ -160,7 +160,8 @@ public final class UndoManager: @unchecked Sendable {
         try? checkpoint()
         try lock.with {
             guard disabled > 0 else {
-                throw CoreError(.invalidArgument, "undo registration is not disabled, so there is nothing to enable")
+                throw CoreError(
+                    .invalidArgument, "undo registration is not disabled; enable it only after disabling it")
             }
             disabled -= 1
         }

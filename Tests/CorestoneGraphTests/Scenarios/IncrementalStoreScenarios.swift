@@ -173,7 +173,7 @@ final class IncrementalStoreScenarios: XCTestCase {
         store.naming = { _, _ in .text("Ada L.") }
         _ = try context.insert("Person", ["name": "x"])
         XCTAssertThrowsError(try context.save()) {
-            XCTAssertTrue("\($0)".contains("the reference of another object"), "\($0)")
+            XCTAssertTrue("\($0)".contains("for a new Person"), "\($0)")
         }
     }
 

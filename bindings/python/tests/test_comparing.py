@@ -190,7 +190,7 @@ def test_models_that_differ_cannot_be_compared(
             if "Note" in each.model:
                 each.insert("Note", {})
         for left, right in [(first, second), (second, first)]:
-            with pytest.raises(InvalidArgumentError, match="open both by the same one") as caught:
+            with pytest.raises(InvalidArgumentError, match="open both with the same model") as caught:
                 corestone.compare(left.coordinator, right.coordinator)
             assert left.path in caught.value.message
             assert (caught.value.entity, caught.value.key, caught.value.file) == (entity, key, right.path)

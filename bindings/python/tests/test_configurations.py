@@ -49,7 +49,7 @@ def test_objects_land_in_the_store_of_their_configuration(container: Container, 
     assert hosts == {"n": cloud, "d": here, "a": cloud, "b": here, "c": cloud}
     assert [tag.name for tag in ctx.fetch("Tag", sort="name")] == ["a", "b", "c"]
     assert [tag.name for tag in ctx.fetch("Tag", sort="-name", limit=1, offset=1)] == ["b"]
-    with pytest.raises(InvalidArgumentError, match="objects stay in their store"):
+    with pytest.raises(InvalidArgumentError, match="cannot change its store"):
         ctx.assign(tags[1], local)
 
 
@@ -75,7 +75,7 @@ def test_entities_that_no_store_has(container: Container) -> None:
         ctx.fetch("Draft")
     assert caught.value.entity == "Draft"
     ctx.insert("Draft")
-    with pytest.raises(InvalidArgumentError, match="no open store has objects of Draft"):
+    with pytest.raises(InvalidArgumentError, match="no open store can hold Draft objects"):
         ctx.save()
 
 

@@ -638,16 +638,16 @@ def test_what_cannot_be_assigned_to_a_store_is_told(staff: Context, tmp_path: Pa
         permanent, free, note = ctx.insert("Draft"), ctx.insert("Draft"), ctx.insert("Note")
         ctx.obtain_permanent_ids([permanent])
         for item, store, reason in [
-            (permanent, local, "it was saved, or has a permanent ID, and objects stay in their store"),
-            (note, local, "the store is of the configuration Local, which lacks Note"),
-            (free, staff.container.store, "the store is not open in the coordinator of this context"),
+            (permanent, local, "it has a permanent ID and cannot change its store"),
+            (note, local, 'its configuration "Local" does not contain Note'),
+            (free, staff.container.store, "the store is not open in this context's coordinator"),
         ]:
             with pytest.raises(InvalidArgumentError, match=reason) as caught:
                 ctx.assign(item, store)
             error = caught.value
             assert (error.entity, error.object_uri, error.file) == (item.entity_name, item.id.uri, store.path)
         ctx.save()
-        with pytest.raises(InvalidArgumentError, match="objects stay in their store"):
+        with pytest.raises(InvalidArgumentError, match="cannot change its store"):
             ctx.assign(free, local)
         later = ctx.insert("Draft")
         ctx.assign(later, local)

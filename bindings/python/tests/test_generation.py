@@ -169,7 +169,7 @@ def test_fetched_properties_and_children(tmp_path: Path) -> None:
 
 def test_what_is_refused(container: Container, tmp_path: Path) -> None:
     child = container.context().child()
-    with pytest.raises(InvalidArgumentError, match="pin the context that its parents end in"):
+    with pytest.raises(InvalidArgumentError, match="pin the outermost parent context"):
         child.pin()
     assert child.query_generation is None
     with Container(Model(PEOPLE), tmp_path / "rollback.sqlite", journal="rollback") as rollback:
@@ -195,7 +195,7 @@ def test_files_of_another_process(container: Container) -> None:
     (old,) = (path for path in folder.iterdir() if path.read_bytes().endswith(b"1"))
     assert len(list(folder.iterdir())) == 2
     old.unlink()
-    with pytest.raises(corestone.ConflictError, match="another process removed"):
+    with pytest.raises(corestone.ConflictError, match="a later save removed the backing file"):
         _ = theirs.photo
     reader.unpin()
     reader.refresh_all()

@@ -1004,7 +1004,7 @@ def test_conflicts_that_nobody_settles() -> None:
         ctx = container.context()
         ctx.insert("Person", name="Ada")
         ctx.save()
-        with pytest.raises(ConflictError, match="could not take the copy of m"):
+        with pytest.raises(ConflictError, match="could not import m"):
             container.coordinator.migrate_store(container.store, "there", type="Reporting")
 
 
@@ -1770,7 +1770,7 @@ def test_a_store_says_what_is_not_unique(policy: MergePolicy, expected: Any) -> 
             with pytest.raises(ConflictError) as failure:
                 ctx.save()
             assert (failure.value.code, failure.value.entity, failure.value.key) == (133021, "Person", "name")
-            assert f'has name "Ada", which {first.id.uri} in the store has too' in failure.value.message
+            assert f'has name "Ada", which {first.id.uri} in the store also has' in failure.value.message
             assert len(failure.value.conflicts) == 1
             second.name = "Eve"
         ctx.save()

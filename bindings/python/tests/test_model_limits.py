@@ -119,7 +119,7 @@ def test_predicates_ask_for_fetched_properties_eight_deep(depth: int, fits: bool
         if fits:
             assert context.count("E", "ANY f0.rank >= 0") == 1
             return
-        with pytest.raises(PredicateError, match=r"of E\.f8 asks for fetched properties more than 8 deep") as caught:
+        with pytest.raises(PredicateError, match=r"of E\.f8 nests fetched properties more than 8 levels") as caught:
             context.count("E", "ANY f0.rank >= 0")
         assert caught.value.key == "f8"
 

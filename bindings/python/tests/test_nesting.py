@@ -221,7 +221,7 @@ def test_a_fault_that_others_deleted_leaves_when_that_is_merged(container: Conta
     assert theirs.context is None
     assert not theirs.is_deleted
     assert len(second.deleted) == 0
-    with pytest.raises(ObjectGoneError, match="left its context"):
+    with pytest.raises(ObjectGoneError, match="is no longer in its context"):
         _ = theirs.name
 
 
@@ -694,6 +694,6 @@ def test_what_cannot_be_merged_is_named(container: Container) -> None:
     with pytest.raises(InvalidArgumentError, match="'changed' is no key of changes to merge"):
         ctx.merge_changes({"changed": [ada.id]})
     for uri in ("", "x", "x-coredata:///Person/t1"):
-        with pytest.raises(InvalidArgumentError, match="no URI of a saved object") as caught:
+        with pytest.raises(InvalidArgumentError, match="not a URI of a saved object") as caught:
             ctx.merge_remote_changes({"updated": [ada.id.uri, uri]})
         assert caught.value.value == uri

@@ -482,7 +482,7 @@ def test_plans_of_many_sets_of_names(staff: Context) -> None:
         ("age", 1.5, TypeMismatchError, 0, "Employee.age takes Integer 16, not a floating-point number (1.5)"),
         ("name", 7, TypeMismatchError, 0, "Employee.name takes String, not an integer (7)"),
         ("active", 2, TypeMismatchError, 0, "Employee.active takes Boolean, not an integer (2)"),
-        ("department", "x", TypeMismatchError, 0, "Employee.department is a relationship to Department"),
+        ("department", "x", TypeMismatchError, 0, "Employee.department takes an object of Department, not"),
     ],
 )
 def test_a_value_that_does_not_fit_is_told_and_changes_nothing(
@@ -520,7 +520,7 @@ def test_an_object_of_the_wrong_entity_is_told(staff: Context) -> None:
     for key, value, target in [
         ("department", project, "Department"), ("manager", ada, "Manager"), ("tasks", [project], "Task")
     ]:  # fmt: skip
-        with pytest.raises(TypeMismatchError, match=rf"Employee\.{key} leads to {target}, not to") as caught:
+        with pytest.raises(TypeMismatchError, match=rf"Employee\.{key} takes an object of {target}, not of") as caught:
             ada[key] = value
         error = caught.value
         wrong = value[0] if isinstance(value, list) else value

@@ -222,7 +222,7 @@ def test_a_path_through_a_folder_that_is_not_utf8_is_an_error(model: Model, tmp_
     os.mkdir(folder)
     link = tmp_path / "link"
     os.symlink(folder, link)
-    with pytest.raises(InvalidUTF8Error, match="leads to a path that is not UTF-8"):
+    with pytest.raises(InvalidUTF8Error, match="resolves to a path that is not UTF-8"):
         Container(model, link / "notes.sqlite")
     assert os.listdir(folder) == []
 

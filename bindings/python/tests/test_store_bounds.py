@@ -47,9 +47,9 @@ def add(path: Path, data: bytes | None = None, title: str | None = None, **optio
 @pytest.mark.parametrize(
     ("name", "good", "bad", "range"),
     [
-        ("value_limit", [65_536, 1_000_000_000], [65_535, 1_000_000_001], "it takes 65536 to 1000000000"),
-        ("memory_limit", [1 << 20, 2**63 - 1], [(1 << 20) - 1], "it takes 1048576 or more"),
-        ("step_limit", [10_000, 2**63 - 1], [9_999], "it takes 10000 or more"),
+        ("value_limit", [65_536, 1_000_000_000], [65_535, 1_000_000_001], "must be 65536 to 1000000000"),
+        ("memory_limit", [1 << 20, 2**63 - 1], [(1 << 20) - 1], "must be 1048576 or more"),
+        ("step_limit", [10_000, 2**63 - 1], [9_999], "must be 10000 or more"),
         ("external_limit", [1, 2**63 - 1], [], ""),
     ],
 )
@@ -64,7 +64,7 @@ def test_limits_at_their_ends(
             Container(Model(PHOTOS), path, type=type, **{name: limit})  # type: ignore[call-overload]
         error = caught.value
         assert (error.key, error.value, error.file, error.code) == (name, limit, str(path), 134080)
-        assert error.message == f"the {name} for {path} is {limit}; {range}"
+        assert error.message == f"the {name} for {path} is {limit}, but {range}"
         assert not path.exists()
 
 

@@ -253,8 +253,8 @@ def test_references_to_rows_that_are_gone_are_counted_by_the_log(tmp_path: Path,
     with Container(model, tmp_path / "from") as container, log.recorded() as lines:
         container.migrate(tmp_path / "to", type=to)
         assert [line for line in lines if str(tmp_path) in line] == [
-            f"CoreData: warning: the copy of {tmp_path / 'from'} is without the values of Item.box that lead to rows "
-            "which are gone: 3"
+            f"CoreData: warning: the copy of {tmp_path / 'from'} omits 3 values of Item.box, whose "
+            "target rows do not exist"
         ]
         assert sorted(len(each["items"]) for each in container.read("Box")) == [0, 2]
         assert sum(each["box"] is None for each in container.read("Item")) == 3
@@ -338,7 +338,7 @@ def test_a_migration_to_a_store_that_is_open_copies_nothing(notes: Model, tmp_pa
         with coordinator.context() as context:
             context.assign(context.insert("Note", text="x"), old)
             context.save()
-        with pytest.raises(InvalidArgumentError, match="open already") as caught:
+        with pytest.raises(InvalidArgumentError, match="which has the same identifier as") as caught:
             coordinator.migrate_store(old, tmp_path / "b", type=to)
         assert caught.value.file == str(tmp_path / "b")
         assert [each.identifier for each in coordinator.stores] == [old.identifier, empty.identifier]
@@ -681,7 +681,7 @@ def test_a_link_to_what_is_not_there_yet_is_followed(notes: Model, tmp_path: Pat
     lost, circle = tmp_path / "lost", tmp_path / "circle"
     lost.symlink_to("none/store")
     circle.symlink_to("circle")
-    for path, words in [(lost, "there is no folder .*none"), (circle, "cannot look at")]:
+    for path, words in [(lost, "the folder .*none of the store .* does not exist"), (circle, "cannot access")]:
         with pytest.raises(StoreError, match=words) as caught:
             Coordinator(notes).add_store(path, type=type)
         assert caught.value.status == Status.STORE_IO

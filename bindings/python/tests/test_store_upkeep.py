@@ -93,7 +93,7 @@ def test_a_backup_leaves_other_stores_alone(photos: Model, tmp_path: Path) -> No
             backup(container.store, container.path)
         with pytest.raises(NotAStoreError):
             backup(container.store, tmp_path / "text")
-        with pytest.raises(StoreError, match="no folder"):
+        with pytest.raises(StoreError, match="does not exist"):
             backup(container.store, tmp_path / "none" / "c.sqlite")
 
 

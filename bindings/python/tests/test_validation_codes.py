@@ -75,8 +75,8 @@ def refused(ctx: Context) -> CorestoneError:
         (1660, "word", "abcdef", "length <= 5", "too long"),
         (1670, "word", "a", "length >= 2", "too short"),
         (1680, "name", "ABC", 'SELF MATCHES "[a-z]+"', "does not match its pattern"),
-        (1690, "site", "http://a b/", None, "which is no URI"),
-        (1690, "site", "http://a.example/%4", None, "which is no URI"),
+        (1690, "site", "http://a b/", None, "which is not a URI"),
+        (1690, "site", "http://a.example/%4", None, "which is not a URI"),
     ],
 )
 def test_a_value(things: Context, code: int, key: str, value: Any, predicate: str | None, words: str) -> None:
@@ -168,4 +168,4 @@ def test_1650_for_a_date_that_is_none(things: Context) -> None:
     call(lib.cst_object_set, thing._cst_handle, things.container.model["Thing"].properties["when"].key, cell.ref)
     error = refused(things)
     assert (error.code, error.entity, error.key, error.value) == (1650, "Thing", "when", float("inf"))
-    assert "is no date" in str(error)
+    assert "but a date must be finite" in str(error)

@@ -99,7 +99,7 @@ def test_a_validator_must_not_save(tmp_path: Path) -> None:
     with Container(model, tmp_path / "s.sqlite", unsaved="discard") as container:
         context = container.context()
         context.insert("Node", depth=0)
-        with pytest.raises(ValidationError, match="asks its context to save"):
+        with pytest.raises(ValidationError, match="must not save"):
             context.save()
 
 
