@@ -17,7 +17,7 @@ extension ManagedObject {
         if value.isNull { return nil }
         guard let result = Value.from(value) else {
             throw CoreError(
-                .typeMismatch, "\(entityName).\(keyPath) is of type \(value.kindName), not \(Value.self)",
+                .typeMismatch, "\(entityName).\(keyPath) is \(value.kindPhrase), not of type \(Value.self)",
                 entity: entityName,
                 key: keyPath, value: value, objectURI: objectID.uri)
         }

@@ -68,7 +68,7 @@ final class HostClass: HostValueMaker, ArchivableClass, @unchecked Sendable {
 
     func fields(of object: Any) throws -> [String: PropertyValue] {
         guard let object = object as? HostValue, let toFields = callbacks.to_fields else {
-            throw CoreError(.typeMismatch, "the class \"\(className)\" takes values created by the host only")
+            throw CoreError(.typeMismatch, "the class \"\(className)\" takes only values that the host created")
         }
         let plain = try filled {
             toFields(userdata.pointer, object.pointer, $0, $1)
@@ -77,7 +77,7 @@ final class HostClass: HostValueMaker, ArchivableClass, @unchecked Sendable {
         }
         if case .dictionary(let fields) = plain { return fields }
         throw CoreError(
-            .callback, "to_fields of the class \"\(className)\" returned JSON of type \(plain.kindName), not an object")
+            .callback, "to_fields of the class \"\(className)\" returned \(plain.kindPhrase) as JSON, not an object")
     }
 
     func object(from fields: [String: PropertyValue]) throws -> Any {

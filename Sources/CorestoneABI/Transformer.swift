@@ -87,7 +87,7 @@ extension ManagedObject {
         let name = propertyName(key: key) ?? ""
         return CoreError(
             .typeMismatch,
-            "\(objectID.entity.name).\(name) does not have values of the host; register its class with "
+            "\(objectID.entity.name).\(name) is not transformed by the host; register its class with "
                 + "cst_archive_register_class, or use its bytes",
             entity: objectID.entity.name, key: name, objectURI: objectID.uri)
     }
@@ -104,7 +104,7 @@ private final class HostTransformer: HostValueMaker, ValueTransformer, @unchecke
 
     func bytes(for value: Any) throws -> Bytes {
         guard let value = value as? HostValue, let transform = callbacks.transform else {
-            throw CoreError(.typeMismatch, "a transformer of the host takes values created by the host only")
+            throw CoreError(.typeMismatch, "a transformer of the host takes only values that the host created")
         }
         return try filled {
             transform(userdata.pointer, value.pointer, $0, $1)
@@ -149,7 +149,7 @@ private final class NamedTransformer: HostValueMaker, ValueTransformer, @uncheck
 
     func bytes(for value: Any) throws -> Bytes {
         guard let value = value as? HostValue else {
-            throw CoreError(.typeMismatch, "a transformer of the host takes values created by the host only")
+            throw CoreError(.typeMismatch, "a transformer of the host takes only values that the host created")
         }
         let answer = try callFunction(transform, try hostValue(value.pointer.load(as: cst_value.self)))
         switch answer {

@@ -146,9 +146,9 @@ package final class HostKind: StoreKind {
 
 extension CoreError {
     /// What a type of stores of a host's does not do.
-    package static func cannot(_ what: String, type: String, path: String, remedy: String) -> CoreError {
+    package static func cannot(_ what: String, type: String, path: String, reason: String) -> CoreError {
         CoreError(
-            .unsupported, code: .persistentStoreOperation, "stores of type \(type) cannot \(what): \(remedy)",
+            .unsupported, code: .persistentStoreOperation, "stores of type \(type) cannot \(what): \(reason)",
             file: path)
     }
 }

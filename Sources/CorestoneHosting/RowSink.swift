@@ -353,7 +353,7 @@ package final class RowSink {
         CoreError(
             .typeMismatch, code: .persistentStoreOperation,
             "\(relationship.entity.name).\(relationship.name) is \(relationship.isToMany ? "to-many" : "to-one") and takes "
-                + "\(relationship.isToMany ? "an array of references" : "a reference"), not \(value.kindName)",
+                + "\(relationship.isToMany ? "an array of references" : "a reference"), not \(value.kindPhrase)",
             entity: relationship.entity.name, key: relationship.name, value: value, file: place.path)
     }
 

@@ -66,7 +66,7 @@ private struct JSONReader {
 
     private mutating func read(depth: Int) throws -> PropertyValue {
         guard depth <= JSONReader.maximumDepth else {
-            throw error("is nested more than \(JSONReader.maximumDepth) deep")
+            throw error("is nested more than \(JSONReader.maximumDepth) levels deep")
         }
         skipSpace()
         switch next {

@@ -500,7 +500,7 @@ static void collections_lie_up_to_64_deep(void) {
     OK(cst_expression_new_constant(&levels[63], &made, E));
     OK(cst_release(made));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_expression_new_constant(&levels[64], &made, E));
-    CHECK_CONTAINS("more than 64 deep", cst_error_message(check_error()));
+    CHECK_CONTAINS("more than 64 levels deep", cst_error_message(check_error()));
 }
 
 static cst_status list_count(void *object, size_t *out_count, cst_error **error) {

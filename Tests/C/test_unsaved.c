@@ -482,7 +482,7 @@ static void a_document_refuses_by_default(void) {
     insert_department(context);
     CHECK_STATUS(CST_E_UNSAVED_CHANGES, cst_document_close(document, 0, E));
     CHECK_TEXT(
-        "the untitled document stays open, because context \"document\" has unsaved changes: 1 Department inserted; "
+        "the untitled document stays open because context \"document\" has unsaved changes: 1 Department inserted; "
         "save it with save as, or close with the policy to discard them",
         cst_error_message(check_error()));
     OK(cst_document_save_as(document, none, text(check_path("a.store")), false, E));

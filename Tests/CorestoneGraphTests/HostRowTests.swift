@@ -281,9 +281,9 @@ final class HostRowTests: XCTestCase {
 
     func testValuesThatLeadNowhere() throws {
         for (name, value, words) in [
-            ("boss", .bool(true), "is to-one and takes a reference, not boolean"),
+            ("boss", .bool(true), "is to-one and takes a reference, not a boolean"),
             ("boss", .double(1), "takes a reference"),
-            ("friends", .int(3), "is to-many and takes an array of references, not integer"),
+            ("friends", .int(3), "is to-many and takes an array of references, not an integer"),
             ("friends", .string("x"), "takes an array of references"),
             ("friends", .array([.int(1), .null]), "not null"),
         ] as [(String, PropertyValue, String)] {

@@ -435,7 +435,7 @@ final class LifecycleTests: GraphTestCase {
             "Project": hooks { $0.awakeFromInsert = { try $0.context?.delete($0) } },
         ])
         let error = try XCTUnwrap(failure { _ = try context.insert("Employee") })
-        XCTAssertTrue(error.message.contains("100 deep"), error.message)
+        XCTAssertTrue(error.message.contains("100 levels deep"), error.message)
         XCTAssertFalse(context.hasChanges)
         let project = try context.insert("Project")
         try context.processPendingChanges()

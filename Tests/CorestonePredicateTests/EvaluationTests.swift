@@ -216,7 +216,7 @@ final class EvaluationTests: XCTestCase {
         let mistakes = [
             ("FUNCTION('abc', 'hasPrefx:', 'a') == 1", "did you mean \"hasPrefix:\"?"),
             ("FUNCTION(5, 'stringByAppendingString:', 'a') == 1", "does not apply to"),
-            ("'abc' stringByAppendingString: 'a'", "there is no function \"stringByAppendingString:\""),
+            ("'abc' stringByAppendingString: 'a'", "the function \"stringByAppendingString:\" is not defined"),
         ]
         for (format, words) in mistakes {
             XCTAssertThrowsError(try holds(format)) { error in

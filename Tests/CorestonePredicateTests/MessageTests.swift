@@ -110,11 +110,11 @@ final class MessageTests: XCTestCase {
         assertFails("FUNCTION('abc', 'a:b:', 1)", "a:b: takes 2 arguments, not 1")
         assertFails("FUNCTION('abc', 5)", "FUNCTION takes its selector as a string, not a number")
         assertFails(
-            "FUNCTION(1, 'zzzzzzzzz')", "there is no function \"zzzzzzzzz\" for a number; register it",
+            "FUNCTION(1, 'zzzzzzzzz')", "the function \"zzzzzzzzz\" is not defined for a number; register it",
             key: "zzzzzzzzz")
         assertFails(
             "FUNCTION('a', 'hasPrefx:', 'b')",
-            "there is no function \"hasPrefx:\" for a string; did you mean \"hasPrefix:\"?",
+            "the function \"hasPrefx:\" is not defined for a string; did you mean \"hasPrefix:\"?",
             key: "hasPrefx:")
         for (receiver, selector, argument, kinds) in [
             ("5", "stringByAppendingString:", "'a'", "a number and a string"),

@@ -29,7 +29,7 @@ final class ParserTests: XCTestCase {
             ("a == %k", 5, "%k is not a conversion"),
             ("a IN {1, 2", 10, "expected } or a comma"),
             ("a == like", 5, "found the reserved word like; write the key as #like"),
-            ("a == foo:(1)", 5, "there is no function \"foo:\""),
+            ("a == foo:(1)", 5, "the function \"foo:\" is not defined"),
             ("a == abs:(1, 2)", 5, "abs: takes 1 argument, not 2"),
             ("a == ?", 5, "unexpected \"?\""),
             ("a ==[x] 'b'", 5, "expected options"),

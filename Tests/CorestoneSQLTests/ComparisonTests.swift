@@ -249,7 +249,7 @@ final class ComparisonTests: CompilerTestCase {
             ),
             (
                 "Employee", "name CONTAINS 3", nil, nil,
-                "only a string can be part of a string, not a number"
+                "cannot search a string for a number; pass a string instead"
             ),
             (
                 "Employee", "age CONTAINS 'x'", nil, nil,

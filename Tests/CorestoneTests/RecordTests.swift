@@ -258,10 +258,10 @@ final class RecordTests: XCTestCase {
         for (key, value, status, words) in [
             (
                 "next", .array([id]), .typeMismatch,
-                "Node.next takes a URI or a record of Node, not list"
+                "Node.next takes a URI or a record of Node, not a list"
             ),
-            ("next", .bool(true), .typeMismatch, "Node.next takes a URI or a record of Node, not boolean"),
-            ("leaves", leaf, .typeMismatch, "Node.leaves takes a list of URIs or records of Leaf, not string"),
+            ("next", .bool(true), .typeMismatch, "Node.next takes a URI or a record of Node, not a boolean"),
+            ("leaves", leaf, .typeMismatch, "Node.leaves takes a list of URIs or records of Leaf, not a string"),
             ("leaves", .dictionary([:]), .typeMismatch, "takes a list of URIs or records"),
             ("leaves", .array([.int(1)]), .typeMismatch, "takes a URI or a record of Leaf"),
             ("next", .dictionary(["@id": .int(1)]), .typeMismatch, "takes a URI as @id of Node"),

@@ -85,7 +85,7 @@ final class UnsavedTests: XCTestCase {
         XCTAssertEqual(error.status, .unsavedChanges)
         XCTAssertEqual(
             error.message,
-            "the untitled document stays open, because context \"document\" has unsaved changes: 1 Employee inserted; save it with "
+            "the untitled document stays open because context \"document\" has unsaved changes: 1 Employee inserted; save it with "
                 + "save as, or close with the policy to discard them")
         try document.saveAs(folder + "/a.store")
         try document.context.insert("Employee", ["name": "Bob"])

@@ -124,9 +124,9 @@ final class JSONReaderTests: XCTestCase {
             String(repeating: "{\"a\":", count: count) + "1" + String(repeating: "}", count: count)
         }
         XCTAssertNoThrow(try read(lists(129)))
-        assertFails(Array(lists(130).utf8), "is nested more than 128 deep", at: 129)
+        assertFails(Array(lists(130).utf8), "is nested more than 128 levels deep", at: 129)
         XCTAssertNoThrow(try read(objects(128)))
-        assertFails(Array(objects(129).utf8), "is nested more than 128 deep", at: 645)
+        assertFails(Array(objects(129).utf8), "is nested more than 128 levels deep", at: 645)
     }
 }
 

@@ -88,35 +88,35 @@ extension CustomStore {
     public func save(_ request: SaveChangesRequest) throws -> [StoreNode] {
         throw CoreError.cannot(
             "save", type: "\(Self.self)", path: "",
-            remedy: "save is not implemented; implement it, or return true from isReadOnly")
+            reason: "save is not implemented; implement it, or return true from isReadOnly")
     }
     public func references(for objects: [NewObject]) throws -> [StoreReference]? { nil }
     public func move(to path: String) throws {
         throw CoreError.cannot(
             "be moved", type: "\(Self.self)", path: path,
-            remedy: "move(to:) is not implemented; remove the store and add it at the new path")
+            reason: "move(to:) is not implemented; remove the store and add it at the new path")
     }
     public func close() {}
     public static var abilities: HostStoreAbilities { [] }
     public static func metadata(ofStoreAt path: String) throws -> [String: PropertyListValue]? {
         throw CoreError.cannot(
             "return metadata unless they are open", type: "\(self)", path: path,
-            remedy: "metadata(ofStoreAt:) is not implemented; open the store")
+            reason: "metadata(ofStoreAt:) is not implemented; open the store")
     }
     public static func setMetadata(_ values: [String: PropertyListValue], ofStoreAt path: String) throws {
         throw CoreError.cannot(
             "change metadata unless they are open", type: "\(self)", path: path,
-            remedy: "setMetadata(_:ofStoreAt:) is not implemented; open the store, set its metadata and save")
+            reason: "setMetadata(_:ofStoreAt:) is not implemented; open the store, set its metadata and save")
     }
     public static func destroyStore(at path: String) throws -> Bool {
         throw CoreError.cannot(
             "be destroyed", type: "\(self)", path: path,
-            remedy: "destroyStore(at:) is not implemented; implement it, or delete the data directly")
+            reason: "destroyStore(at:) is not implemented; implement it, or delete the data directly")
     }
     public static func replaceStore(at path: String, byStoreAt source: String) throws {
         throw CoreError.cannot(
             "be replaced", type: "\(self)", path: path,
-            remedy: "replaceStore(at:byStoreAt:) is not implemented; migrate the store instead")
+            reason: "replaceStore(at:byStoreAt:) is not implemented; migrate the store instead")
     }
 }
 

@@ -42,7 +42,7 @@ final class KeptValues {
         case .array, .set, .dictionary:
             throw CoreError(
                 .typeMismatch,
-                "\(path) is a \(value.kindName), which does not fit into a cst_value; use the functions for members",
+                "\(path) is \(value.kindPhrase), which does not fit into a cst_value; use the functions for members",
                 key: path)
         default: CorestoneABI.put(ValueView(value), out)
         }

@@ -170,7 +170,7 @@ final class HostStoreType: HostedType, @unchecked Sendable {
     private func missing(_ what: String, _ callback: String, _ path: String) -> CoreError {
         .cannot(
             what, type: name, path: path,
-            remedy: "register the callback \(callback)")
+            reason: "the callback \(callback) is not set; register the type with it")
     }
 
     private func withText<Result>(_ text: String, _ body: (cst_string) throws -> Result) rethrows -> Result {
@@ -232,7 +232,7 @@ private final class HostedCallbacks: HostedStore {
     func close() { table.close?(store) }
 
     private func missing(_ name: String) -> CoreError {
-        .cannot("run \(name)", type: type.name, path: "", remedy: "register the callback \(name)")
+        .cannot("run \(name)", type: type.name, path: "", reason: "the callback \(name) is not set; register the type with it")
     }
 
     /// Runs a callback with a handle for its sink, which is no good afterwards.

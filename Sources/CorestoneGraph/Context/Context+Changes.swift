@@ -8,7 +8,7 @@ extension Context {
         guard entity.model === coordinator.model else {
             throw CoreError(
                 .invalidArgument,
-                "\(entity.name) belongs to another model than this context's coordinator; use the entity of that model",
+                "\(entity.name) belongs to another model than this context's coordinator; use the entity of the coordinator's model",
                 entity: entity.name)
         }
         if entity.isAbstract { try ManagedObject.requireConcrete(entity) }
@@ -45,7 +45,7 @@ extension Context {
         guard object.entity.model === coordinator.model else {
             throw CoreError(
                 .invalidArgument,
-                "\(object.entity.name) belongs to another model than this context's coordinator; use the entity of that model",
+                "\(object.entity.name) belongs to another model than this context's coordinator; use the entity of the coordinator's model",
                 entity: object.entity.name)
         }
         var (waiting, taken) = ([object], [ManagedObject]())

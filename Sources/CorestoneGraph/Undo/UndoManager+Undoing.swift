@@ -43,7 +43,7 @@ extension UndoManager {
         guard case .group(let group)? = (lock.with { outer.items.last }) else {
             throw CoreError(
                 .invalidArgument,
-                "the open undo group does not end with a closed group; end it, or call undo")
+                "actions were registered after the last nested undo group; end the open group, or call undo")
         }
         // For the while of the undo the group is a step like any other.
         let steps = lock.with {

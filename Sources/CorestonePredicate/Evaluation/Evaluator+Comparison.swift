@@ -55,17 +55,8 @@ extension Evaluator {
         case .between: return try isBetween(left, right, comparison)
         case .in: return try isMember(left.owned, of: right, comparison)
         case .contains: return try isMember(right, of: left.owned, comparison)
-        case .beginsWith, .endsWith, .like, .matches, .utiEquals:
-            let what = comparison.operator == .matches ? "regex matching" : "a substring operation"
-            throw noText(
-                left, right, comparison,
-                "can't do \(what) with something that isn't a string (lhs = \(left.owned.excerpt) rhs = "
-                    + "\(right.excerpt)); compare two strings, or convert with CAST(…, \"NSString\")"
-            )
-        case .tokenMatches, .utiConformsTo:
-            throw noText(
-                left, right, comparison,
-                "\(comparison.operator.symbol) compares strings, not \(left.owned.excerpt) with \(right.excerpt)")
+        case .beginsWith, .endsWith, .like, .matches, .utiEquals, .tokenMatches, .utiConformsTo:
+            throw noText(left, right, comparison)
         case .custom(let selector):
             return try holds(selector, left.owned, right)
         }
@@ -83,15 +74,16 @@ extension Evaluator {
     }
 
     /// With the key whose value is no string, where that side is a key path.
-    private func noText(
-        _ left: BorrowedValue, _ right: PropertyValue, _ comparison: Comparison, _ message: String
-    ) -> CoreError {
+    private func noText(_ left: BorrowedValue, _ right: PropertyValue, _ comparison: Comparison) -> CoreError {
         let isLeft = left.utf8 == nil
         let path = (isLeft ? comparison.left : comparison.right).pathText
         let entity = path == nil ? nil : object?.nameOfEntity
         let place = path.map { path in " (\(entity.map { "\($0).\(path)" } ?? path))" } ?? ""
         return CoreError(
-            .predicate, message + place, entity: entity, key: path, value: isLeft ? left.owned : right)
+            .predicate,
+            "\(comparison.operator.symbol) compares strings, not \(left.owned.excerpt) with \(right.excerpt)\(place); compare two "
+                + "strings, or convert with CAST(…, \"NSString\")",
+            entity: entity, key: path, value: isLeft ? left.owned : right)
     }
 
     /// With the key whose value has no order beside the other side, where one side is a key path.
@@ -158,11 +150,10 @@ extension Evaluator {
         case .dictionary(let members): return members.values.contains(element)
         case .text, .uri:
             throw predicateError(
-                "can't look for \(element.excerpt) in a string; pass a string instead", value: element)
+                "cannot search a string for \(element.excerpt); pass a string instead", value: element)
         default:
             throw predicateError(
-                "can't use \(comparison.operator == .in ? "in" : "contains") operator with collection "
-                    + "\(collection.excerpt) (not a collection); pass a list, a set, a dictionary or a string",
+                "\(comparison.operator.symbol) needs a collection or a string, not \(collection.excerpt)",
                 value: collection)
         }
     }

@@ -80,7 +80,7 @@ extension Evaluator {
             FunctionRegistry.names + Message.allCases.map(\.rawValue) + ComparisonMethod.allCases.map(\.rawValue)
         let near = nearestName(to: name, among: known.filter { $0 != name }).map { "; did you mean \"\($0)\"?" } ?? ""
         return predicateError(
-            "there is no function \"\(name)\" for \(receiver.kind)\(near.isEmpty ? "; register it" : near)",
+            "the function \"\(name)\" is not defined for \(receiver.kind)\(near.isEmpty ? "; register it" : near)",
             key: name, value: receiver)
     }
 }

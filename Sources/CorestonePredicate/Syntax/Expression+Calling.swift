@@ -20,7 +20,7 @@ extension Expression {
 
     static func unknownFunction(_ name: String) -> String {
         let near = nearestName(to: name, among: Function.allCases.map(\.rawValue))
-        return "there is no function \"\(name)\"\(near.map { "; did you mean \"\($0)\"?" } ?? "")"
+        return "the function \"\(name)\" is not defined\(near.map { "; did you mean \"\($0)\"?" } ?? "")"
     }
 }
 

@@ -43,7 +43,7 @@ extension PredicateCompiler {
         }
         guard part.kind.isTextual else {
             throw CoreError(
-                .predicate, "only a string can be part of a string, not \(part.kind.name)", value: part.constant)
+                .predicate, "cannot search a string for \(part.kind.name); pass a string instead", value: part.constant)
         }
         if let constant = part.constant?.textual {
             if constant.isEmpty { return .constant(false) }

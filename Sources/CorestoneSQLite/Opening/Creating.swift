@@ -25,10 +25,10 @@ struct StoreCreation {
             let filter = derivation.filter.map { " with the filter \($0.text)" } ?? ""
             throw CoreError(
                 .unsupported, code: .persistentStoreOpen,
-                "a store cannot compute \(entity).\(attribute.name) of the type \(attribute.type.displayName) by "
-                    + "\(derivation.expression.text)\(filter); use attribute, to-one.attribute, to-many.@count, "
-                    + "to-many.attribute.@sum, canonical:(attribute), uppercase:(attribute), lowercase:(attribute) or "
-                    + "now(), without a filter and for a matching type", entity: entity, key: attribute.name)
+                "\(entity).\(attribute.name) (\(attribute.type.displayName)) is derived by \(derivation.expression.text)\(filter), "
+                    + "which stores cannot compute for this type; use a key path, to-many.@count, to-many.attribute.@sum, "
+                    + "canonical:(), uppercase:(), lowercase:() or now(), without a filter", entity: entity,
+                key: attribute.name)
         }
     }
 

@@ -155,7 +155,7 @@ private struct RecordWork {
         guard let value = record[Container.entityKey], !value.isNull else { return asked }
         guard case .text(let name) = value else {
             throw CoreError(
-                .typeMismatch, "@entity takes the name of an entity, not \(value.kindName)", entity: asked.name,
+                .typeMismatch, "@entity takes the name of an entity, not \(value.kindPhrase)", entity: asked.name,
                 key: Container.entityKey, value: value)
         }
         let entity = try context.coordinator.model.requireEntity(named: name.string)
@@ -280,7 +280,7 @@ private struct RecordWork {
     ) -> CoreError {
         CoreError(
             .typeMismatch,
-            "\(object.entity.name).\(relationship.name) takes \(wanted) of \(relationship.destination.name), not \(value.kindName)",
+            "\(object.entity.name).\(relationship.name) takes \(wanted) of \(relationship.destination.name), not \(value.kindPhrase)",
             entity: object.entity.name, key: relationship.name, value: value)
     }
 

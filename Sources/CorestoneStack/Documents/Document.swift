@@ -474,7 +474,7 @@ public final class Document: @unchecked Sendable {
         let name = path.map { "the document \($0)" } ?? "the untitled document"
         return CoreError(
             .unsavedChanges, code: .persistentStoreSave,
-            "\(name) stays open, because "
+            "\(name) stays open because "
                 + (held.isEmpty ? "it was never saved" : held.map(\.error.message).joined(separator: ", and "))
                 + (path == nil
                     ? "; save it with save as" : "; call save() to keep them or revert() to discard them")

@@ -63,7 +63,7 @@ def test_an_expression_stands_in_its_place_and_a_predicate_for_no_value() -> Non
 
 def test_mistakes_of_functions_name_them(staff: Context) -> None:
     for name, arguments, message in (
-        ("uppercse:", 1, 'there is no function "uppercse:"; did you mean "uppercase:"?'),
+        ("uppercse:", 1, 'the function "uppercse:" is not defined; did you mean "uppercase:"?'),
         ("abs:", 2, "abs: takes 1 argument, not 2"), ("add:to:", 1, "add:to: takes 2 arguments, not 1"),
         ("now", 1, "now takes 0 arguments, not 1"), ("sum:", 0, "sum: takes 1 or more arguments, not 0"),
     ):  # fmt: skip
@@ -118,7 +118,7 @@ def test_a_function_is_called_once_for_each_receiver_that_is_there(functions: li
         assert Expression(text).value({"a": {}}) is None
     assert len(functions) == 2
     with pytest.raises(
-        PredicateError, match=r'there is no function "notde" for a number; did you mean "noted"\?'
+        PredicateError, match=r'the function "notde" is not defined for a number; did you mean "noted"\?'
     ) as caught:
         Expression("FUNCTION(SELF, 'notde')").value(7)
     assert caught.value.key == "notde"
@@ -130,7 +130,7 @@ def test_a_function_that_unregisters_itself_ends_its_call_and_no_other() -> None
         unregister_function("once")
         return number * 2
 
-    with pytest.raises(PredicateError, match='there is no function "once" for a number'):
+    with pytest.raises(PredicateError, match='the function "once" is not defined for a number'):
         Expression("FUNCTION(SELF, 'once') + FUNCTION(SELF, 'once')").value(1)
     register_function("once", once)
     assert Expression("FUNCTION(SELF, 'once')").value(1) == 2

@@ -93,7 +93,7 @@ def test_a_document_refuses(model: Model, path: Path) -> None:
     document = Document(model, queue="caller")
     with pytest.raises(UnsavedChangesError) as caught, document:
         document.context.insert("Employee", name="Ada")
-    assert caught.value.message.startswith('the untitled document stays open, because context "document"')
+    assert caught.value.message.startswith('the untitled document stays open because context "document"')
     assert caught.value.message.endswith(
         'has unsaved changes: 1 Employee inserted; save it with save as, or close with unsaved="discard"'
     )
