@@ -37,7 +37,7 @@ def test_s041_defaults() -> None:
 def test_s042_a_request_of_a_name_has_no_entity_before_its_use(opened: Any) -> None:
     request = FetchRequest("Employee")
     assert request.entity_name == "Employee"
-    with pytest.raises(InvalidArgumentError, match="no context has used it"):
+    with pytest.raises(InvalidArgumentError, match="is unknown until a context uses the request"):
         _ = request.entity
     copied = request.copy()
     assert copied.entity_name == "Employee"

@@ -56,8 +56,8 @@ def _declare(library: ctypes.CDLL) -> ctypes.CDLL:
             function = getattr(library, name)
         except AttributeError:
             raise LibraryNotFoundError(
-                f"The library {find_library()} has no function {name}: it is older than this package. "
-                "Build or install the version that came with it."
+                f"the library {find_library()} does not have the function {name} because it is older than this "
+                "package; build or install the library of the same version"
             ) from None
         function.restype = result
         function.argtypes = parameters
@@ -69,8 +69,8 @@ def _checked_version(library: ctypes.CDLL) -> ctypes.CDLL:
     library.cst_version(ctypes.byref(major), ctypes.byref(minor), ctypes.byref(patch))
     if major.value != VERSION[0] or minor.value < VERSION[1]:
         raise LibraryNotFoundError(
-            f"The library {find_library()} is version {major.value}.{minor.value}.{patch.value}; this package needs "
-            f"{VERSION[0]}.{VERSION[1]} or a later {VERSION[0]}.x."
+            f"the library {find_library()} has version {major.value}.{minor.value}.{patch.value}; install version "
+            f"{VERSION[0]}.{VERSION[1]} or a later {VERSION[0]}.x, which this package requires"
         )
     return library
 
@@ -98,10 +98,10 @@ def utf8(value: str) -> bytes:
         return value.encode()
     except UnicodeEncodeError as failure:
         raise InvalidUTF8Error(
-            f"The text {value[:40]!r} holds half of a surrogate pair at {failure.start}, which is no character."
+            f"the string {value[:40]!r} has an unpaired surrogate at index {failure.start}, which UTF-8 cannot encode"
         ) from None
     except (AttributeError, TypeError):
-        raise TypeMismatchError(f"{value!r:.80} is of type {type(value).__name__}; give text, a str.") from None
+        raise TypeMismatchError(f"{value!r:.80} is of type {type(value).__name__}; pass a str") from None
 
 
 def text(value: str) -> InputString:

@@ -20,24 +20,23 @@ def whole(value: Any, name: str, least: int = 0, most: int = MOST) -> int:
     try:
         number = operator.index(value)
     except TypeError:
-        raise TypeMismatchError(f"{name} is {value!r:.60}, but has to be a whole number.", key=name) from None
+        raise TypeMismatchError(f"{name} must be an integer, not {value!r:.60}", key=name) from None
     if number > most or number < -MOST - 1:
-        raise NumberRangeError(f"{name} is {number}, but can be at most {most}.", key=name, value=number)
+        raise NumberRangeError(f"{name} must be {least} to {most}, not {number}", key=name, value=number)
     if number < least:
-        what = "cannot be negative" if least == 0 else f"has to be at least {least}"
-        raise InvalidArgumentError(f"{name} is {number}, but {what}.", key=name, value=number)
+        raise InvalidArgumentError(f"{name} must be at least {least}, not {number}", key=name, value=number)
     return number
 
 
 def milliseconds(seconds: Any, name: str) -> int:
     """A while that was given in seconds."""
     if not isinstance(seconds, (int, float)) or math.isnan(seconds):
-        raise TypeMismatchError(f"{name} is {seconds!r:.60}, but has to be a number of seconds.", key=name)
+        raise TypeMismatchError(f"{name} must be a number of seconds, not {seconds!r:.60}", key=name)
     if seconds < 0:
-        raise InvalidArgumentError(f"{name} is {seconds}, but cannot be negative.", key=name, value=seconds)
+        raise InvalidArgumentError(f"{name} must be at least 0 seconds, not {seconds}", key=name, value=seconds)
     if seconds * 1000 > MOST_SMALL:
         most = MOST_SMALL // 1000
-        raise NumberRangeError(f"{name} is {seconds}, but can be at most {most} seconds.", key=name, value=seconds)
+        raise NumberRangeError(f"{name} must be at most {most} seconds, not {seconds}", key=name, value=seconds)
     return math.ceil(seconds * 1000)
 
 
@@ -45,24 +44,30 @@ def flag(value: Any, name: str) -> bool:
     """True or False, or a number that stands for it."""
     if isinstance(value, int):
         return bool(value)
-    raise TypeMismatchError(f"{name} is {value!r:.60}, but has to be True or False.", key=name)
+    raise TypeMismatchError(f"{name} must be True or False, not {value!r:.60}", key=name)
 
 
 def one_of(kind: Any, value: Any, name: str) -> Any:
     """An object of one of the package's classes."""
     if isinstance(value, kind):
         return value
-    raise TypeMismatchError(f"{name} is {value!r:.60}, but has to be a {kind.__name__}.", key=name)
+    raise TypeMismatchError(f"{name} must be of type {kind.__name__}, not {value!r:.60}", key=name)
 
 
 def choice(
     value: Any, name: str, choices: Iterable[str], kind: type[InvalidArgumentError] = InvalidArgumentError
 ) -> str:
     """One of some words."""
-    words = [f'"{each}"' for each in choices]
-    if isinstance(value, str) and f'"{value}"' in words:
+    words = tuple(choices)
+    if isinstance(value, str) and value in words:
         return value
-    raise kind(f"{name} is {value!r:.60}, but can be {', '.join(words[:-1])} or {words[-1]}.", key=name)
+    raise kind(f"{name} must be {quoted(words)}, not {value!r:.60}", key=name)
+
+
+def quoted(words: Iterable[str]) -> str:
+    """The words in double quotes, the last one after "or"."""
+    *former, last = (f'"{each}"' for each in words)
+    return f"{', '.join(former)} or {last}" if former else last
 
 
 def elements(value: Any, name: str, what: str) -> Iterator[Any]:
@@ -70,14 +75,14 @@ def elements(value: Any, name: str, what: str) -> Iterator[Any]:
     try:
         return iter(value)
     except TypeError:
-        raise TypeMismatchError(f"{name} is {value!r:.60}, but has to be {what}.", key=name) from None
+        raise TypeMismatchError(f"{name} must be {what}, not {value!r:.60}", key=name) from None
 
 
 def function(value: Any, name: str) -> Callable[..., Any]:
     """What can be called."""
     if callable(value):
         return value  # type: ignore[no-any-return]
-    raise TypeMismatchError(f"{name} is {value!r:.60}, but has to be a function.", key=name)
+    raise TypeMismatchError(f"{name} must be a function, not {value!r:.60}", key=name)
 
 
 def handles(values: Sequence[Any], kind: type[Any], name: str) -> tuple[int, Any]:

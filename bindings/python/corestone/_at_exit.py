@@ -20,10 +20,10 @@ from .document import DocumentState, documents
 from .errors import CorestoneError, UnsavedChangesWarning
 from .queue import _exit
 
-_REMEDY = "call save() to keep them, or rollback() to drop them, before the program ends"
+_REMEDY = "call save() to keep them, or rollback() to discard them, before the interpreter exits"
 _LOST_DOCUMENT = (
-    "the interpreter ends, and a document without a place loses all that it holds; call save_as(path) to keep it, or "
-    'close(unsaved="discard"), before the program ends'
+    "an untitled document was lost at interpreter exit; call save_as(path) to keep it, or "
+    'close(unsaved="discard") to discard it, before the interpreter exits'
 )
 _HOMELESS = DocumentState.UNTITLED | DocumentState.EDITED
 
@@ -42,8 +42,8 @@ def _tell() -> None:
             continue
         with contextlib.suppress(CorestoneError):  # in a forked child, say, which has no part in it
             for held in _held(coordinator):
-                whose = "a context" if held.name is None else f"context '{held.name}'"
-                _warn(f"the interpreter ends, and {whose} loses unsaved changes: {held.text}; {_REMEDY}", held)
+                whose = "a context" if held.name is None else f'context "{held.name}"'
+                _warn(f"{whose} lost unsaved changes at interpreter exit: {held.text}; {_REMEDY}", held)
 
 
 def _held(coordinator: Coordinator) -> list[UnsavedChanges]:

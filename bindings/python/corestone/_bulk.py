@@ -117,7 +117,7 @@ class Block:
                 values.encode(slot, values.suited(description.attribute_type, value), entity, description.name)
             except CorestoneError as error:
                 raise type(error)(
-                    f"Row {self._first + row}: {error.message}",
+                    f"row {self._first + row}: {error.message}",
                     status=error.status,
                     code=error.code,
                     entity=entity,
@@ -155,17 +155,17 @@ def columns_of(rows: Iterable[Any], names: Sequence[str] | None) -> tuple[list[s
     if names is None:
         if not isinstance(given[0], Mapping):
             raise InvalidArgumentError(
-                "insert_many takes dictionaries, or tuples and the names of their values: columns=[...]."
+                "a row of insert_many is not a dictionary; pass dictionaries, or pass tuples and columns=[...]"
             )
         names = list(given[0])
         for place, row in enumerate(given):
             if not isinstance(row, Mapping) or len(row) != len(names) or any(name not in row for name in names):
                 raise InvalidArgumentError(
-                    f"Row {place} has not the same keys as row 0 ({', '.join(names)}). Give every row the same keys; "
-                    "None stands for no value."
+                    f"row {place} does not have the same keys as row 0 ({', '.join(names)}); pass the same keys in "
+                    "every row, with None for a missing value"
                 )
         return list(names), [tuple(row[name] for row in given) for name in names], len(given)
     for place, row in enumerate(given):
         if len(row) != len(names):
-            raise InvalidArgumentError(f"Row {place} has {len(row)} values for {len(names)} columns.")
+            raise InvalidArgumentError(f"row {place} has {len(row)} values for {len(names)} columns")
     return list(names), list(zip(*given)), len(given)

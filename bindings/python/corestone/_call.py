@@ -61,7 +61,7 @@ def read_error(handle: int, status: int | None = None) -> CorestoneError:
         if detail:
             details.append(read_error(detail))
     offset = lib.cst_error_offset(handle)
-    message = _abi.decode(lib.cst_error_message(handle)) or f"The library answered {status}."
+    message = _abi.decode(lib.cst_error_message(handle)) or f"the library returned status {status} without a message"
     found = BY_STATUS.get(status, CorestoneError)(
         _with_names(message) if status == Status.WRONG_THREAD else message.replace(*_POLICY),
         status=status,
@@ -99,7 +99,7 @@ def failure(status: int, error: Handle) -> CorestoneError:
     """The exception for a failed call."""
     if not error:
         kind = BY_STATUS.get(status, CorestoneError)
-        return kind(f"The library answered {status} ({kind.__name__}) without saying more.", status=status)
+        return kind(f"the library returned status {status} ({kind.__name__}) without a message", status=status)
     return read_error(error.value or 0, status)
 
 

@@ -53,7 +53,7 @@ def telling(what: str, whom: Any, context: Context) -> Generator[None]:
     except Exception as raised:
         note = getattr(raised, "add_note", None)  # of Python 3.11
         if note is not None:
-            note(f"Raised by {what} of {whom!r}.")
+            note(f"raised by {what} of {whom!r}")
         raise
     except BaseException as raised:
         if context._watcher is None:

@@ -96,7 +96,7 @@ class Stream:
         def ask(schema: int) -> None:
             if _GET_SCHEMA(c_void_p.from_address(self.address).value or 0)(self.address, schema):
                 message = _GET_LAST_ERROR(c_void_p.from_address(self.address + 16).value or 0)(self.address)
-                raise RuntimeError((message or b"there is no schema").decode())
+                raise RuntimeError((message or b"the Arrow stream does not have a schema").decode())
 
         return capsules((SCHEMA,), ask)[0]
 

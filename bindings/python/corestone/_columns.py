@@ -51,7 +51,7 @@ def unpack(data: memoryview, is_strict: bool = False) -> list[tuple[int, list[bo
         at += 8
         nulls = data[at : at + rows].tobytes()
         if is_strict and _DELETED in nulls:
-            raise ObjectGoneError(f"Object {nulls.index(_DELETED)} was deleted since.")
+            raise ObjectGoneError(f"object {nulls.index(_DELETED)} was deleted after the fetch; fetch again")
         at += _padded(rows)
         column: list[Any]
         if form in (INTEGERS, DOUBLES, KEYS):
@@ -71,7 +71,7 @@ def unpack(data: memoryview, is_strict: bool = False) -> list[tuple[int, list[bo
             column = [raw[first : first + 16] for first in range(0, 16 * rows, 16)]
             at += 16 * rows
         else:
-            raise InternalError(f"The library packed a column in an unknown form, {form}.")
+            raise InternalError(f"the library packed a column in the unknown format {form}")
         found.append((form, [bool(flag) for flag in nulls] if any(nulls) else None, column))
     return found
 

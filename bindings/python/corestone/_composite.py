@@ -40,7 +40,7 @@ def decompose(description: PropertyDescription, value: Any, entity: str) -> Iter
         return
     if value is not None and not isinstance(value, Mapping):
         raise values.located(
-            TypeMismatchError(f"{description.path} is composite and takes a dictionary, not {value!r:.60}."),
+            TypeMismatchError(f"a composite attribute takes a dictionary, not {value!r:.60}"),
             entity,
             description.path,
             value,
@@ -49,7 +49,7 @@ def decompose(description: PropertyDescription, value: Any, entity: str) -> Iter
     for name in value or ():
         if name not in known:
             raise InvalidArgumentError(
-                f"{entity}.{description.path} has no element '{name}'.{nearest(str(name), known)}",
+                f'{entity}.{description.path} does not have an element "{name}"{nearest(str(name), known)}',
                 entity=entity,
                 key=f"{description.path}.{name}",
             )

@@ -55,7 +55,7 @@ class UnsavedChanges(NamedTuple):
     def text(self) -> str:
         """1 Department updated, 2 Person inserted"""
         if self.entities is None:
-            return "another thread uses the context, and it alone can count them"
+            return "an unknown number, because another thread uses the context"
         return ", ".join(
             f"{count} {name} {kind}"
             for name, counts in sorted(self.entities.items())
@@ -106,8 +106,8 @@ def _tell_loss(what: Context | ContextOwner, raised: BaseException) -> None:
         lost = what._refusals()
     if lost:
         log.write(
-            f"CoreData: warning: {type(raised).__name__} ends a `with` block, which rolls back: {'; '.join(lost)}; "
-            "call save() within the block to keep them"
+            f"CoreData: warning: a `with` block was rolled back because {type(raised).__name__} ended it: "
+            f"{'; '.join(lost)}; call save() within the block to keep them"
         )
 
 
@@ -153,7 +153,7 @@ class ContextOwner:
     def _child(self, parent: Context, queue: str, unsaved: Policy | None) -> Context:
         """What contexts ask of the one who made them."""
         if queue not in QUEUES:
-            raise InvalidArgumentError(f"{queue!r} is no kind of queue. Use 'caller', 'private' or 'main'.")
+            raise InvalidArgumentError(f'queue must be "caller", "private" or "main", not {queue!r}')
         return self._context(QUEUES[queue], parent, unsaved)
 
     def _close_contexts(self) -> None:

@@ -110,7 +110,7 @@ class EntityEditing:
         buffer = _abi.Buffer()
         if call(function, self._handle, optional_text(of), byref(buffer)) != _abi.OK:
             known = nearest(of or "", read_properties(self._handle))
-            raise ModelError(f"The entity {self.name} has no property '{of}'.{known}", entity=self.name, key=of)
+            raise ModelError(f'{self.name} does not have a property "{of}"{known}', entity=self.name, key=of)
         return read_json(buffer)
 
     def index(
@@ -127,7 +127,7 @@ class EntityEditing:
         for which `where` holds are in the index. The kind "rtree" is for ranges of numbers.
         """
         if kind not in ("binary", "rtree"):
-            raise ModelError(f"{kind!r} is no kind of index. There are: binary, rtree.", entity=self.name)
+            raise ModelError(f'kind must be "binary" or "rtree", not {kind!r}', entity=self.name)
         condition = Predicate(where) if isinstance(where, str) else where
         listed = [self._element(element, _abi.INDEX_RTREE if kind == "rtree" else 0) for element in elements]
         array = (_abi.IndexElement * len(listed))(*listed)
@@ -184,7 +184,9 @@ class EntityEditing:
         elif function is not None:
             add_validator(self._handle, which, function)
         else:
-            raise ModelError(f"There is no function to check {self.name}.{which} by.", entity=self.name, key=which)
+            raise ModelError(
+                f"the validator of {self.name}.{which} is None; pass a function", entity=self.name, key=which
+            )
         return self._itself()
 
     def remove_index(self, name: str) -> bool:
@@ -346,7 +348,9 @@ class EntityEditing:
         line = property_line(definition, f"{self.name}.{path}")
         if line.method != "attribute":
             raise ModelError(
-                f"{self.name}.{path} is an element and cannot be a relationship.", entity=self.name, key=path
+                f"{self.name}.{path} is an element of a composite attribute and cannot be a relationship",
+                entity=self.name,
+                key=path,
             )
         known = {
             "optional": _abi.PROPERTY_OPTIONAL,
@@ -374,19 +378,19 @@ class EntityEditing:
         known = read_properties(self._handle)
         if name not in known:
             raise ModelError(
-                f"The entity {self.name} has no property '{name}'.{nearest(name, known)}", entity=self.name, key=name
+                f'{self.name} does not have a property "{name}"{nearest(name, known)}', entity=self.name, key=name
             )
         return known[name]
 
     def _attribute(self, name: str) -> int:
-        return made(lib.cst_entity_attribute, self._handle, text(name)) or self._not_of_kind(name, "attribute")
+        return made(lib.cst_entity_attribute, self._handle, text(name)) or self._not_of_kind(name, "an attribute")
 
     def _relation(self, name: str) -> int:
-        return made(lib.cst_entity_relationship, self._handle, text(name)) or self._not_of_kind(name, "relationship")
+        return made(lib.cst_entity_relationship, self._handle, text(name)) or self._not_of_kind(name, "a relationship")
 
     def _not_of_kind(self, name: str, kind: str) -> int:
         self._property(name)
-        raise ModelError(f"{self.name}.{name} is no {kind}.", entity=self.name, key=name)
+        raise ModelError(f"{self.name}.{name} is not {kind}", entity=self.name, key=name)
 
     def _inverse(self, name: str, inverse: str | None) -> int | None:
         if inverse is None:

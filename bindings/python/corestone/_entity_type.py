@@ -41,7 +41,7 @@ class EntityType(ABCMeta):
         """For a class of one's own, whose properties are the model's business."""
         entity = _entity(cls)
         if name.startswith("_") or (entity is None and cls._cst_entity_name is None):
-            raise AttributeError(f"The class {cls.__name__} has no attribute '{name}'.")
+            raise AttributeError(f'the class {cls.__name__} does not have an attribute "{name}"')
         return _key(entity, name)
 
 
@@ -70,7 +70,7 @@ def destination(entity: Entity | None, name: str) -> Entity | None:
         return None
     description = next((each.properties[name] for each in _family(entity) if name in each.properties), None)
     if description is None:
-        raise AttributeError(f"The entity {entity.name} has no property '{name}'.{nearest(name, entity.properties)}")
+        raise AttributeError(f'{entity.name} does not have a property "{name}"{nearest(name, entity.properties)}')
     return entity._model._entity_of(description.destination) if description.is_relationship else None
 
 

@@ -134,7 +134,7 @@ class _Encoder:
             if not level:
                 return
         raise InvalidArgumentError(
-            f"Collections lie more than {_NESTING} deep in each other here; does one hold itself?"
+            f"collections are nested more than {_NESTING} levels deep; make sure that none contains itself"
         )
 
     def _add_level(self, level: list[tuple[int, Sequence[Any]]], known: dict[str, tuple[int, int, int]]) -> None:
@@ -144,7 +144,7 @@ class _Encoder:
                 words[place] = len(words) // 3
                 member_words.append(place)
             if len(words) // 3 + len(members) > _CELLS:
-                raise InvalidArgumentError(f"The value has more than {_CELLS} elements in all.")
+                raise InvalidArgumentError(f"the value has more than {_CELLS} elements in total, which is the limit")
             for value in members:
                 kind = type(value)
                 if kind is str:
@@ -221,7 +221,7 @@ class _Encoder:
             self._add_members(_ARRAY, list(value))
         elif getattr(type(value), "_cst_is_condition", False):
             raise TypeMismatchError(
-                f"{value!r:.80} is a predicate, which can stand for no value. Combine predicates with &, | and ~."
+                f"{value!r:.80} is a predicate and cannot be used as a value; combine predicates with &, | and ~"
             )
         else:
             self._held.append(_hold(value))

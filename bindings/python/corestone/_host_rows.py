@@ -80,9 +80,7 @@ class Rows:
         cells: list[Any],
     ) -> None:
         if entity is None:
-            raise InvalidArgumentError(
-                f"{node!r:.80} has values, but says of which entity it is no more than an ID does."
-            )
+            raise InvalidArgumentError(f"{node!r:.80} has values but no entity; pass a row with an entity")
         properties, plain = entity.properties, reading_of(entity._handle, store).plain
         for name, value in node.values.items():
             if type(value) in _PLAIN and name in plain:
@@ -108,7 +106,8 @@ def _fields(
             return
         if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
             raise TypeMismatchError(
-                f"{entity.name}.{description.name} is a to-many relationship, and {value!r:.60} is no list of IDs.",
+                f"{entity.name}.{description.name} is a to-many relationship: it takes a list of IDs, "
+                f"not {value!r:.60}",
                 entity=entity.name,
                 key=description.name,
             )
@@ -120,7 +119,8 @@ def _fields(
     elif description.elements:
         if value is not None and not isinstance(value, Mapping):
             raise TypeMismatchError(
-                f"{entity.name}.{description.path} is composite, and {value!r:.60} is no dictionary of its elements.",
+                f"{entity.name}.{description.path} is composite: it takes a dictionary of its elements, "
+                f"not {value!r:.60}",
                 entity=entity.name,
                 key=description.path,
             )
@@ -159,7 +159,9 @@ def identity(item: Any, store: HostStore) -> tuple[Entity | None, int | None, An
     if isinstance(item, RowID):
         entity = item.entity
         if not isinstance(entity, Entity):
-            raise TypeMismatchError(f"The entity of {item!r:.80} is no Entity; use {type(store).__name__}.row_id.")
+            raise TypeMismatchError(
+                f"the entity of {item!r:.80} is not an Entity; create the ID with {type(store).__name__}.row_id"
+            )
         return entity, entity._handle, _reference(item.reference)
     if isinstance(item, ObjectID):
         entity = store.model[item.entity_name]
@@ -171,14 +173,14 @@ def _reference(item: Any) -> Reference:
     if isinstance(item, (int, str, bytes)) and not isinstance(item, bool) and item not in ("", b""):
         return item
     raise TypeMismatchError(
-        f"{item!r:.60} identifies no row. Give an IncrementalStoreNode, a RowID, an ObjectID, or a reference: an int, "
-        "or a str or bytes that are not empty."
+        f"{item!r:.60} does not identify a row; pass an IncrementalStoreNode, a RowID, an ObjectID, or a reference: an "
+        "int, or a non-empty str or bytes"
     )
 
 
 def push(items: Iterable[Any], sink: int, store: HostStore, entity: Entity | None = None) -> None:
     if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):
-        raise TypeMismatchError(f"{items!r:.60} are no rows. Give an iterable of nodes or IDs.")
+        raise TypeMismatchError(f"{items!r:.60} is not a list of rows; pass an iterable of nodes or IDs")
     iterator = iter(items)
     while True:
         some = list(itertools.islice(iterator, _PUSHED))

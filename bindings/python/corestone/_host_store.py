@@ -114,7 +114,9 @@ def _run_open(
 def _begin(store: Any, kind: str, out_metadata: Any) -> None:
     """Has a new instance open its store, and say what that says about itself."""
     if not isinstance(store, HostStore) or getattr(store, "opening", None) is None:
-        raise TypeMismatchError(f"{kind} has to call HostStore.__init__ with the opening.")
+        raise TypeMismatchError(
+            f"{kind}.__init__ did not initialise the store; call HostStore.__init__ with the opening"
+        )
     metadata = store.load_metadata()
     if metadata is not None:
         plist = _plist(metadata, f"{kind}.load_metadata")
@@ -142,11 +144,11 @@ def _opening(given: Any) -> StoreOpening:
 
 def _plist(metadata: Any, whose: str) -> bytes:
     if not isinstance(metadata, Mapping):
-        raise TypeMismatchError(f"{whose} returned {metadata!r:.60}, but has to return a dictionary or None.")
+        raise TypeMismatchError(f"{whose} must return a dictionary or None, not {metadata!r:.60}")
     try:
         return plistlib.dumps(dict(metadata), fmt=plistlib.FMT_BINARY)
     except (TypeError, OverflowError, ValueError) as failure:
-        raise TypeMismatchError(f"{whose} returned what cannot be a property list: {failure}.") from failure
+        raise TypeMismatchError(f"{whose} returned a value that cannot be a property list: {failure}") from failure
 
 
 def _from_plist(data: Any) -> dict[str, Any] | None:
@@ -196,7 +198,9 @@ def _give_back(became: Any, sink: int, store: HostStore) -> None:
         push(became, sink, store)
     except Exception as refused:
         lib.cst_row_sink_push(sink, 1, None, None)  # what it refuses has the library read the rows again
-        what = f"{type(store).__name__}.save returned what cannot be taken, after it saved: {refused}"
+        what = (
+            f"{type(store).__name__}.save saved the changes but returned invalid rows, which are read again: {refused}"
+        )
         try:
             warnings.warn(what, RuntimeWarning, stacklevel=2)
         except RuntimeWarning:  # with -W error
@@ -226,10 +230,10 @@ def _member_change(change: Any, store: HostStore) -> MemberChange:
 def _run_obtain(store: HostStore, count: int, rows: Any, out: Any) -> None:
     given = store.obtain_permanent_ids([node(rows[place], store) for place in range(count)])
     if isinstance(given, (str, bytes)) or not isinstance(given, Sequence) or len(given) != count:
-        amount = f"{len(given)} of them" if isinstance(given, (list, tuple)) else f"{given!r:.60}"
+        amount = f"{len(given)} IDs" if isinstance(given, (list, tuple)) else f"{given!r:.60}"
         raise TypeMismatchError(
-            f"{type(store).__name__}.obtain_permanent_ids returned {amount} for {count} objects. Return a list with an "
-            "ID for each, in the same order."
+            f"{type(store).__name__}.obtain_permanent_ids returned {amount} for {count} objects; return a list with "
+            "one ID per object, in the same order"
         )
     store._references = encoded = _host.Encoded([identity(each, store)[2] for each in given])
     ctypes.memmove(out, encoded.address, CELL * count)
@@ -242,8 +246,8 @@ def _run_fetch(store: HostStore, fetch: Any, sink: int, out_done: Any, out_count
     if isinstance(answer, int) and not isinstance(answer, bool):
         if request.result_type != "count":
             raise TypeMismatchError(
-                f"{type(store).__name__}.execute_fetch returned a number for a request of {request.result_type}, not "
-                "rows."
+                f"{type(store).__name__}.execute_fetch returned a number for a request of result type "
+                f'"{request.result_type}"; return rows'
             )
         out_count[0] = answer
         out_done[0] = _abi.FETCHED_COUNT | _abi.FETCHED_PREDICATE | _abi.FETCHED_WINDOW
@@ -293,8 +297,8 @@ def _run_relationship(store: HostStore, entity: int, key: int, count: int, owner
     given = list(store.new_values_for_relationship(description.name, ids))
     if len(given) != count:
         raise TypeMismatchError(
-            f"{type(store).__name__}.new_values_for_relationship returned {len(given)} values for {count} objects. "
-            "Return one for each, in the same order."
+            f"{type(store).__name__}.new_values_for_relationship returned {len(given)} values for {count} objects; "
+            "return one per object, in the same order"
         )
     destination = reading_of(description.destination, store).entity
     for place, value in enumerate(given):
@@ -302,8 +306,8 @@ def _run_relationship(store: HostStore, entity: int, key: int, count: int, owner
             value = [] if value is None else [value]
         elif value is None or isinstance(value, (str, bytes, RowID, Mapping)) or not isinstance(value, Iterable):
             raise TypeMismatchError(
-                f"{type(store).__name__}.new_value_for_relationship returned {value!r:.60} for {ids[place]!r}, but "
-                f"'{description.name}' is a to-many relationship: return a list.",
+                f"{type(store).__name__}.new_value_for_relationship returned {value!r:.60} for {ids[place]!r}; return "
+                f'a list, because "{description.name}" is a to-many relationship',
                 key=description.name,
             )
         members = Rows(list(value), store, destination)
@@ -394,7 +398,7 @@ _forget_callback = immortal(_abi.DESTROY_FN(_forget))
 def register(name: str, kind: Any) -> None:
     """Makes a class known as a type of stores."""
     if not isinstance(kind, type) or not issubclass(kind, (IncrementalStore, AtomicStore)):
-        raise TypeMismatchError(f"{kind!r:.80} is no subclass of IncrementalStore or AtomicStore.")
+        raise TypeMismatchError(f"{kind!r:.80} is not a subclass of IncrementalStore or AtomicStore")
     table = _TABLE()
     table.struct_size = ctypes.sizeof(table)
     table.kind = _abi.STORE_INCREMENTAL if issubclass(kind, IncrementalStore) else _abi.STORE_ATOMIC
@@ -410,7 +414,9 @@ def register(name: str, kind: Any) -> None:
     needed = ("execute_fetch", "new_values") if issubclass(kind, IncrementalStore) else ("load",)
     missing = [method for method in needed if not _has_own(kind, method)]
     if missing:
-        raise InvalidArgumentError(f"{kind.__name__} needs the method {' and '.join(missing)} to be a store.")
+        raise InvalidArgumentError(
+            f"{kind.__name__} must implement {' and '.join(missing)} to be registered as a store type"
+        )
     for field, callback in _ALWAYS.items():
         setattr(table, field, callback)
     for field, (method, callback) in _OPTIONAL.items():

@@ -36,12 +36,12 @@ def _from_environment() -> Optional[str]:
             if (path / name).exists():
                 return str(path / name)
         raise LibraryNotFoundError(
-            f"{VARIABLE} names the folder {named}, which holds no {_file_names()[0]}. "
-            f"Let it name the library file, or unset it."
+            f"{VARIABLE} is the folder {named}, which does not contain {_file_names()[0]}; set it to the path of the "
+            "library file, or unset it"
         )
     if not path.exists():
         raise LibraryNotFoundError(
-            f"{VARIABLE} names {named}, which does not exist. Let it name the library file, or unset it."
+            f"{VARIABLE} is {named}, which does not exist; set it to the path of the library file, or unset it"
         )
     return str(path)
 
@@ -73,9 +73,8 @@ def find_library() -> str:
     if system:
         return system
     raise LibraryNotFoundError(
-        "The Corestone library was not found. Build it (`make build` in the source tree), install it "
-        f"(`make install`), or set {VARIABLE} to the path of {_file_names()[0]}. Looked at: "
-        + ", ".join([*tried, "the system's libraries"])
+        f"cannot find the Corestone library in {', '.join([*tried, 'the system libraries'])}; build it (`make build` "
+        f"in the source tree), install it (`make install`), or set {VARIABLE} to the path of {_file_names()[0]}"
     )
 
 
@@ -88,8 +87,8 @@ def _refuse_subinterpreter() -> None:
     own.restype = main.restype = ctypes.c_void_p
     if own() != main():
         raise ImportError(
-            "Corestone cannot be used in a subinterpreter: ctypes would run its callbacks in the main interpreter. "
-            "Import it there, or in a process of its own (mod_wsgi: WSGIApplicationGroup %{GLOBAL}).",
+            "Corestone cannot be used in a subinterpreter, because ctypes runs callbacks in the main interpreter; "
+            "import it there, or in a separate process (mod_wsgi: WSGIApplicationGroup %{GLOBAL})",
             name="corestone",
         )
 
@@ -102,6 +101,6 @@ def load_library() -> ctypes.CDLL:
         return ctypes.CDLL(path)
     except OSError as failure:
         raise LibraryNotFoundError(
-            f"The Corestone library {path} cannot be loaded: {failure}. "
-            f"Build it for this machine, or set {VARIABLE} to one that was."
+            f"cannot load the Corestone library {path}: {failure}; build it for this machine, or set {VARIABLE} to the "
+            "path of a library for this machine"
         ) from failure

@@ -68,10 +68,10 @@ class ModelFiles:
         can still be changed until it is used, unless a store chose it.
         """
         if version is not None and for_store is not None:
-            raise InvalidArgumentError("Give the version or the store that chooses it, not both.")
+            raise InvalidArgumentError("version and for_store cannot be combined; pass one of them")
         if isinstance(source, bytes):
             if version is not None or for_store is not None:
-                raise ModelError("Bytes hold one model; leave the version out.")
+                raise ModelError("bytes contain a single model; omit version and for_store, or pass a path")
             return cls._of(owned(lib.cst_model_load_bytes, _abi.InputString(source, len(source))))
         if for_store is not None:
             return cls._of(owned(lib.cst_model_load_for_store, path_argument(source), path_argument(for_store)))

@@ -46,7 +46,7 @@ class Notifications(AsyncIterator[T], Generic[T]):
         news: Callable[[Any], T],
     ) -> None:
         if newest is not None and newest < 1:
-            raise InvalidArgumentError(f"newest is {newest}, but at least one notification has to be kept.")
+            raise InvalidArgumentError(f"newest must be at least 1, not {newest}")
         self._lock = threading.Lock()
         self._news: deque[T] = deque(maxlen=newest)
         self._waiter: asyncio.Future[None] | None = None
@@ -102,7 +102,9 @@ class Notifications(AsyncIterator[T], Generic[T]):
                 if self._has_ended:
                     raise StopAsyncIteration
                 if self._waiter is not None:
-                    raise InvalidArgumentError("Another task waits for these notifications; ask for some of its own.")
+                    raise InvalidArgumentError(
+                        "another task waits for these notifications; create a separate iterator for each task"
+                    )
                 waiter = self._waiter = asyncio.get_running_loop().create_future()
             try:
                 await waiter

@@ -104,8 +104,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Iterable):
         return _finite(list(value))
     raise TypeMismatchError(
-        f"A value of type {type(value).__name__} cannot be one of a record ({value!r:.60}). Use None, bool, int, "
-        "float, Decimal, str, bytes, datetime, UUID, an object or its ID, or dictionaries and lists of these."
+        f"a record cannot have a value of type {type(value).__name__}: {value!r:.60}; use None, bool, int, float, "
+        "Decimal, str, bytes, datetime, UUID, an object or its ID, or dictionaries and lists of these"
     )
 
 
@@ -164,7 +164,8 @@ class _Filter:
     def __init__(self, predicate: Predicate | None, arguments: tuple[Any, ...]) -> None:
         if arguments:
             raise InvalidArgumentError(
-                f"{len(arguments)} arguments were given, and no text of a predicate with conversions (%@) for them."
+                f"{len(arguments)} arguments were passed without a predicate format; pass the predicate as a str with "
+                "conversions such as %@"
             )
         self.predicate = predicate
         self.handle = predicate._handle if predicate is not None else None
@@ -273,7 +274,7 @@ class Records:
         """Deletes the objects that `where` says, as for `read`, but not None; delete rules follow. How many there
         were."""
         if where is None:
-            raise InvalidArgumentError("No predicate says which objects to delete. Use delete_all for all of them.")
+            raise InvalidArgumentError("delete takes a predicate, not None; call delete_all to delete all objects")
         found: int = self._asked(
             lib.cst_container_delete, lambda: (text(entity), self._filter(where, arguments)), success, failure,
             lambda json_text, count: count,
@@ -298,7 +299,7 @@ class Records:
             found = self.coordinator.object_id(where)
             if found is None:
                 raise InvalidArgumentError(
-                    f'"{where}" is the URI of no object in an open store. Use the "@id" of a record.', value=where
+                    f'"{where}" is not the URI of an object in an open store; pass the "@id" of a record', value=where
                 )
             where = found
         if isinstance(where, ObjectID):
@@ -322,7 +323,7 @@ class Records:
         except CorestoneError as raised:
             raise located(raised, entity, _name_of(values, last) or None, last) from None
         except (ValueError, TypeError, RecursionError) as raised:
-            raise TypeMismatchError(f"The record cannot be written as JSON: {raised}.") from raised
+            raise TypeMismatchError(f"cannot write the record as JSON: {raised}") from raised
 
     def _asked(
         self,

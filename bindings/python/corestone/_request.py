@@ -78,12 +78,12 @@ def fill_request(
     if isinstance(predicate, str):
         predicate = Predicate(predicate, *arguments)
     elif arguments:
-        raise InvalidArgumentError("Arguments belong to the text of a predicate, and there is no text.")
+        raise InvalidArgumentError("arguments were passed without a predicate format; pass the predicate as a str")
     if predicate is not None:
         if not isinstance(predicate, Predicate):
             raise TypeMismatchError(
-                f"{predicate!r:.80} is no predicate. Give its text, a Predicate, or compare a value: "
-                "Employee.active == True."
+                f"{predicate!r:.80} is not a predicate; pass a str, a Predicate or a comparison such as "
+                "Employee.active == True"
             )
         call(lib.cst_fetch_request_set_predicate, handle, predicate._handle)
     array = sort_array(sort)

@@ -70,9 +70,9 @@ def store_options(
 ) -> _abi.StoreOptions:
     """The structure for the options of a store; `flags` beside those that they stand for."""
     if sync not in ("full", "normal"):
-        raise InvalidArgumentError(f'sync is "full" or "normal", not {sync!r}.')
+        raise InvalidArgumentError(f'sync must be "full" or "normal", not {sync!r}')
     if journal not in ("wal", "rollback"):
-        raise InvalidArgumentError(f'journal is "wal" or "rollback", not {journal!r}.')
+        raise InvalidArgumentError(f'journal must be "wal" or "rollback", not {journal!r}')
     given = _abi.StoreOptions()
     given.struct_size = ctypes.sizeof(given)
     given.flags = (
@@ -107,7 +107,7 @@ def store_options(
     _set_pragmas(given, pragmas)
     if isinstance(foreign_options, str):
         raise TypeMismatchError(
-            f"foreign_options is {foreign_options!r:.60}, but has to be a list of names.", key="foreign_options"
+            f"foreign_options must be a list of names, not {foreign_options!r:.60}", key="foreign_options"
         )
     names = [text(each) for each in elements(foreign_options, "foreign_options", "a list of names")]
     given.foreign_option_count = len(names)
@@ -119,7 +119,7 @@ def store_options(
 
 def _set_host_options(options: _abi.StoreOptions, given: Mapping[str, Any] | None) -> None:
     if given is not None and not isinstance(given, Mapping):
-        raise TypeMismatchError(f"options is {given!r:.60}, but has to be a dictionary.", key="options")
+        raise TypeMismatchError(f"options must be a dictionary, not {given!r:.60}", key="options")
     names = [text(one_of(str, name, "options")) for name in given or {}]
     options.host_option_count = len(names)
     options.host_option_names = (_abi.InputString * max(len(names), 1))(*names)
@@ -130,14 +130,12 @@ def _set_host_options(options: _abi.StoreOptions, given: Mapping[str, Any] | Non
 
 def _set_pragmas(options: _abi.StoreOptions, pragmas: Mapping[str, str | int] | None) -> None:
     if pragmas is not None and not isinstance(pragmas, Mapping):
-        raise TypeMismatchError(
-            f"pragmas is {pragmas!r:.60}, but has to be a dictionary of names and values.", key="pragmas"
-        )
+        raise TypeMismatchError(f"pragmas must be a dictionary of names and values, not {pragmas!r:.60}", key="pragmas")
     found = []
     for name, value in (pragmas or {}).items():
         if not isinstance(value, (str, int)):
             raise TypeMismatchError(
-                f"The pragma {name} is {value!r:.60}, but has to be a text or a number.", key=str(name), value=value
+                f"the pragma {name} must be a str or an int, not {value!r:.60}", key=str(name), value=value
             )
         found.append(_abi.Pragma(text(name), text(str(value))))
     options.pragma_count = len(found)

@@ -112,7 +112,7 @@ def encode_archive(value: Any) -> bytes:
 def _tagged(value: Any, depth: int) -> Any:
     """What json.dumps writes for a value: the form that the library reads."""
     if depth > MAXIMUM_DEPTH:
-        raise InvalidArgumentError(f"The value is nested more than {MAXIMUM_DEPTH} deep, or in a circle.")
+        raise InvalidArgumentError(f"the value is nested more than {MAXIMUM_DEPTH} levels deep, or contains itself")
     if value is None or isinstance(value, bool):
         return value
     known = _by_class.get(type(value))
@@ -141,8 +141,8 @@ def _tagged(value: Any, depth: int) -> Any:
     if isinstance(value, Mapping):
         return {"$dictionary": _entries(value, depth)}
     raise TypeMismatchError(
-        f"A value of type {type(value).__name__} cannot be archived ({value!r:.60}). Register its class with "
-        "corestone.register_archivable, or give the attribute a transformer of its own.",
+        f"cannot archive a value of type {type(value).__name__}: {value!r:.60}; register its class with "
+        "corestone.register_archivable, or set a transformer for the attribute",
         value=value,
     )
 
@@ -150,7 +150,7 @@ def _tagged(value: Any, depth: int) -> Any:
 def _entries(value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
     for key in value:
         if not isinstance(key, str):
-            raise TypeMismatchError(f"A dictionary in an archive has strings as keys, not {key!r:.60}.", value=key)
+            raise TypeMismatchError(f"the keys of an archived dictionary must be strings, not {key!r:.60}", value=key)
     return {key: _tagged(member, depth + 1) for key, member in value.items()}
 
 
@@ -193,7 +193,9 @@ def _made(description: dict[str, Any]) -> Any:
     except CorestoneError:
         raise
     except Exception as error:
-        raise CallbackError(f"The fields of an archived {name} make none: {type(error).__name__}: {error}.") from error
+        raise CallbackError(
+            f"cannot create a {name} from its archived fields: {type(error).__name__}: {error}"
+        ) from error
 
 
 # What the value of a JSON object with that one key stands for.

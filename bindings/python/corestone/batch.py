@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Union
 
 from . import _abi, _host, values
 from ._abi import lib, text
-from ._arguments import elements, function, handles, one_of
+from ._arguments import elements, function, handles, one_of, quoted
 from ._bulk import Block, plain_columns
 from ._call import call, owned
 from ._callbacks import reported
@@ -60,9 +60,7 @@ class _BatchRequest:
 
     def _execute(self, context: Context) -> BatchOutcome:
         if not isinstance(self.result_type, str) or self.result_type not in _RESULTS:
-            raise UnsupportedError(
-                f"result_type is {self.result_type!r}, but can be {', '.join(_RESULTS)}.", code=134091
-            )
+            raise UnsupportedError(f"result_type must be {quoted(_RESULTS)}, not {self.result_type!r}", code=134091)
         handle = self._made(context)
         outer, batches.context = getattr(batches, "context", None), context
         try:
@@ -117,7 +115,7 @@ class BatchInsertRequest(_BatchRequest):
     ) -> None:
         super().__init__(result_type, merge, stores)
         if sum(each is not None for each in (rows, handler, objects)) != 1:
-            raise InvalidArgumentError("Give a BatchInsertRequest rows, or a handler, or one for objects.")
+            raise InvalidArgumentError("a BatchInsertRequest takes exactly one source; pass rows, handler or objects")
         for given, name in ((handler, "handler"), (objects, "objects")):
             if given is not None:
                 function(given, name)
@@ -141,7 +139,7 @@ class BatchInsertRequest(_BatchRequest):
             call(lib.cst_batch_insert_set_object_handler, handle, _object_callback, number, _forget_callback)
             return
         rows = self.rows if self.rows is not None else _handled(self.handler or bool)
-        source_rows = elements(rows, "rows", "rows, of which each is a dictionary or a tuple")
+        source_rows = elements(rows, "rows", "an iterable of dictionaries or tuples")
         filler = _RowSource(entity, source_rows, self.columns)
         number = next(_numbers)
         _sources[number] = filler
@@ -181,16 +179,16 @@ class _RowSource:
     def _attribute(self, name: str) -> PropertyDescription:
         found = self._entity._key(name)
         why = (
-            "is a relationship, and a batch request sets attributes only; set it on objects, and save those"
+            "is a relationship, but a batch request only sets attributes; set it on objects, and save them"
             if found.is_relationship or found.is_fetched
-            else "is derived: the store computes it; leave it out"
+            else "is a derived attribute, which the store computes; omit it"
             if found.is_derived
-            else "is transient, so that no store has it; leave it out"
+            else "is transient and is not stored; omit it"
             if found.is_transient
             else None
         )
         if why:
-            raise InvalidArgumentError(f"{self._entity.name}.{name} {why}.", entity=self._entity.name, key=name)
+            raise InvalidArgumentError(f"{self._entity.name}.{name} {why}", entity=self._entity.name, key=name)
         return found
 
     def __call__(self, capacity: int, target: int, out_rows: Any) -> None:
@@ -217,7 +215,7 @@ class _RowSource:
             for place, row in enumerate(rows):
                 if len(row) != len(self._columns):
                     raise InvalidArgumentError(
-                        f"Row {self._done + place + 1} has {len(row)} values for {len(self._columns)} columns."
+                        f"row {self._done + place + 1} has {len(row)} values for {len(self._columns)} columns"
                     )
             yield from zip(self._columns, zip(*rows))
             return
@@ -225,7 +223,8 @@ class _RowSource:
         for place, row in enumerate(rows):
             if not isinstance(row, Mapping):
                 raise InvalidArgumentError(
-                    f"Row {self._done + place + 1} is no dictionary; name the values of tuples: columns=[...]."
+                    f"row {self._done + place + 1} is not a dictionary; pass dictionaries, or pass tuples "
+                    "and columns=[...]"
                 )
             if row.keys() != names.keys():
                 names.update(dict.fromkeys(row))
@@ -288,7 +287,7 @@ class BatchUpdateRequest(_BatchRequest):
     ) -> None:
         super().__init__(result_type, merge, stores)
         if arguments and not isinstance(predicate, str):
-            raise InvalidArgumentError("Arguments belong to the text of a predicate, and there is no text.")
+            raise InvalidArgumentError("arguments were passed without a predicate format; pass the predicate as a str")
         self.entity, self.values, self.include_subentities = entity, values, include_subentities
         one_of(Mapping, values, "values")
         self.predicate = Predicate(predicate, *arguments) if isinstance(predicate, str) else predicate

@@ -84,7 +84,7 @@ class _ToMany(Generic[T]):
         return self._owner == other._owner and self._description.key == other._description.key
 
     def _missing(self, member: object) -> str:
-        return f"{member!r} is not among {self._owner._cst_entity.name}.{self._description.name}"
+        return f"{member!r} is not a member of {self._owner._cst_entity.name}.{self._description.name}"
 
     def _shown(self) -> str:
         members = self.snapshot()

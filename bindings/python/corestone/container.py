@@ -180,7 +180,10 @@ class Container(Records, Contexts):
         names = ("name", "model") if "name" in options or (given and isinstance(given[0], str)) else ("model", "path")
         for name, value in zip(names, given):
             if name in options or len(given) > 2:
-                raise TypeError(f"A container takes {names[0]} and {names[1]}, and all else by name.")
+                raise TypeError(
+                    f"Container takes only {names[0]} and {names[1]} as positional arguments; pass the others by "
+                    "keyword"
+                )
             options[name] = value
         if names[0] == "name":
             self._make(options.pop("name"), given_model(options.pop("model", None)), **options)
@@ -189,7 +192,7 @@ class Container(Records, Contexts):
         path = options.pop("path", None)
         if path is None:
             raise InvalidArgumentError(
-                "A container of a model needs the path of its store, or a name before the model."
+                "path is None; pass the path of the store, or pass a container name before the model"
             )
         store = StoreDescription(path, type=options.pop("type", None), makes_folder=False, **options)
         self._make(_file_name(store.path), model, stores=[store], application="corestone")
@@ -280,7 +283,7 @@ class Container(Records, Contexts):
         if self._store is None:
             found = self.coordinator.stores
             if not found:
-                raise InvalidHandleError("No store of the container is open. Call its load first.")
+                raise InvalidHandleError("the container does not have an open store; call load first")
             self._store = found[0]
         return self._store
 
@@ -328,7 +331,7 @@ class Container(Records, Contexts):
 
     def _require_open(self) -> None:
         if self._is_closed:
-            raise InvalidHandleError("The container is closed. Open another one.")
+            raise InvalidHandleError("the container is closed; create another one")
 
     @property
     def _beneath(self) -> Coordinator:

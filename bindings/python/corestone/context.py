@@ -141,13 +141,15 @@ class Context:
         """The container, or the document, that made it. InvalidArgumentError for a context of a coordinator by itself,
         which `coordinator` is in any case."""
         if self._owner is self.coordinator:
-            raise InvalidArgumentError("A coordinator made the context, and no container. Use context.coordinator.")
+            raise InvalidArgumentError(
+                "the context was created by a coordinator, not by a container; use context.coordinator"
+            )
         return cast("Container", self._owner)
 
     @property
     def _open(self) -> int:
         if self._handle is None:
-            raise InvalidHandleError("The context is closed. Make another one: container.context().")
+            raise InvalidHandleError("the context is closed; create another one with container.context()")
         return self._handle
 
     def _require_open(self) -> None:
@@ -308,7 +310,7 @@ class Context:
             each = description._key(name)
             if each.is_to_many:
                 raise InvalidArgumentError(
-                    f"{description.name}.{name} is a to-many relationship: set it on the objects, or set its inverse.",
+                    f"{description.name}.{name} is a to-many relationship; set it on the objects, or set its inverse",
                     entity=description.name,
                     key=name,
                 )
@@ -771,7 +773,9 @@ class Context:
         """The object of an ID or URI, as a fault unless it is known. Does not look into the store."""
         found = self._id(which)
         if found is None:
-            raise InvalidArgumentError(f"{which!r} is no URI of an object in this store.", object_uri=str(which))
+            raise InvalidArgumentError(
+                f'"{which}" is not the URI of an object in a store of this coordinator', object_uri=str(which)
+            )
         context = self._argument or self._open
         return self._adopt(held(_with_id, context, found._argument), None)
 
@@ -780,7 +784,7 @@ class Context:
         found = self._id(which)
         if found is None:
             raise ObjectGoneError(
-                f"{which} is of no store of this context's coordinator; add the store first.", code=133000
+                f'"{which}" does not belong to a store of this coordinator; add the store first', code=133000
             )
         return self._adopt(held(lib.cst_context_existing_object, self._open, found._handle), None)
 
@@ -993,7 +997,9 @@ class Context:
 
         if not isinstance(notification, FetchRequest):
             if function is None:
-                raise InvalidArgumentError("There is no function to call; ctx.notifications(…) gives an iterator.")
+                raise InvalidArgumentError(
+                    "function is None; pass a function, or call context.notifications() for an iterator"
+                )
             return observe_context(self, self._open, notification, function)
         if function is not None:
             return observe_fetch(self, notification, function, sections, dependencies)

@@ -48,7 +48,7 @@ class ResultsSection:
         """The objects that are in it now."""
         found = self._controller._objects(self.index)
         if found is None:
-            raise InvalidArgumentError("The controller has no results any more; perform_fetch first.")
+            raise InvalidArgumentError("the controller was reset; call perform_fetch first")
         return found
 
     def __len__(self) -> int:
@@ -56,7 +56,7 @@ class ResultsSection:
 
     def __getitem__(self, row: int) -> Any:
         if not -self.number_of_objects <= row < self.number_of_objects:
-            raise IndexError(f"section {self.name!r} has {self.number_of_objects} objects")
+            raise IndexError(f'index {row} is out of range: section "{self.name}" has {self.number_of_objects} objects')
         return self._controller.object_at(self.index, row % self.number_of_objects)
 
     def __iter__(self) -> Iterator[Any]:
@@ -213,7 +213,9 @@ class FetchedResultsController:
         """The object at an index path: `object_at(*path)`."""
         section, row = whole(section, "section", -MOST), whole(row, "row", -MOST)
         if self._handle is None or section < 0 or row < 0:
-            raise InvalidArgumentError(f"There is nothing at ({section}, {row}); perform_fetch gives results.")
+            raise InvalidArgumentError(
+                f"there is no object at ({section}, {row}); call perform_fetch first, and use indexes of at least 0"
+            )
         out = Handle()
         self.context._work_on(self._handle, lib.cst_controller_copy_object, section, row, byref(out))
         return self.context._adopt(out, None)
@@ -259,7 +261,7 @@ class FetchedResultsController:
         """The first section with a title, which is that at `index` of the titles."""
         out = ctypes.c_size_t()
         if self._handle is None:
-            raise InvalidArgumentError("There are no titles before perform_fetch.")
+            raise InvalidArgumentError("the controller does not have section titles yet; call perform_fetch first")
         index = whole(index, "index")
         self.context._work_on(self._handle, lib.cst_controller_section_for_title, _abi.text(title), index, byref(out))
         return out.value

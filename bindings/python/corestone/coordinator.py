@@ -145,7 +145,7 @@ def metadata(path: str | os.PathLike[str], type: str | None = None) -> dict[str,
     if type is None:
         call(lib.cst_store_copy_metadata, path_argument(path), byref(buffer))
     elif call(lib.cst_store_type_copy_metadata, text(type), path_argument(path), byref(buffer)) == _abi.NOT_FOUND:
-        raise InvalidArgumentError(f"There is no store of type {type} at {os.fspath(path)}.", file=str(path))
+        raise InvalidArgumentError(f'there is no store of type "{type}" at {os.fspath(path)}', file=str(path))
     found: dict[str, Any] = plistlib.loads(_abi.take_bytes(buffer))
     return found
 
@@ -194,11 +194,11 @@ def check_apple(path: str | os.PathLike[str], model: ModelLike | None = None) ->
 
 def _property_list(values: Mapping[str, Any]) -> _abi.InputString:
     if not isinstance(values, Mapping):
-        raise TypeMismatchError(f"values is {values!r:.60}, but has to be a dictionary.", key="values")
+        raise TypeMismatchError(f"values must be a dictionary, not {values!r:.60}", key="values")
     try:
         encoded = plistlib.dumps(dict(values), fmt=plistlib.FMT_BINARY)
     except (TypeError, OverflowError, ValueError) as failure:
-        raise TypeMismatchError(f"The metadata cannot be a property list: {failure}.", key="values") from failure
+        raise TypeMismatchError(f"cannot write the metadata as a property list: {failure}", key="values") from failure
     return _abi.InputString(encoded, len(encoded))
 
 
@@ -268,7 +268,7 @@ class Coordinator(Contexts):
 
     def _require_open(self) -> None:
         if self._is_closed:
-            raise InvalidHandleError("The coordinator is closed. Make another one.")
+            raise InvalidHandleError("the coordinator is closed; create another one")
 
     def add_store(
         self,
@@ -359,8 +359,8 @@ class Coordinator(Contexts):
         configuration = options.get("configuration")
         if configuration not in (None, old.configuration):
             raise InvalidArgumentError(
-                f"The configuration of the store stays as it is, so {configuration!r} cannot be that of the new one. "
-                "Leave it out.", key="configuration", value=configuration,
+                f'a migration cannot change the configuration of {old.path} to "{configuration}"; omit configuration',
+                key="configuration", value=configuration,
             )  # fmt: skip
         # The library has SQLite for no type.
         wanted = type if type is not None else "SQLite" if old.type == "InMemory" else old.type

@@ -87,7 +87,7 @@ class Document(ContextOwner):
         self._unsaved = policy_of(unsaved)
         given = given_model(model)
         if given is None:
-            raise InvalidArgumentError("A new document needs a model.")
+            raise InvalidArgumentError("model is None; pass the model of the new document")
         number = QUEUES[choice(queue, "queue", QUEUES)]
         self._adopt(owned(lib.cst_document_new, given._handle, optional_text(type), number), given, number)
 
@@ -144,11 +144,11 @@ class Document(ContextOwner):
 
     @property
     def _title(self) -> str:
-        return "a document without a place" if self._is_closed else self.path or "a document without a place"
+        return "an untitled document" if self._is_closed else self.path or "an untitled document"
 
     def _require_open(self) -> None:
         if self._is_closed:
-            raise InvalidHandleError("The document is closed. Open it again.")
+            raise InvalidHandleError("the document is closed; open it again")
 
     def object_id(self, uri: str) -> ObjectID | None:
         """The ID for a URI; None when the store does not know it."""
@@ -167,7 +167,7 @@ class Document(ContextOwner):
         """Its store."""
         found = self.coordinator.stores
         if not found:
-            raise InvalidHandleError("The document is closed. Open it again.")
+            raise InvalidHandleError("the document is closed; open it again")
         return found[0]
 
     @property
@@ -268,4 +268,4 @@ class Document(ContextOwner):
         leave_block(self, raised)
 
     def __repr__(self) -> str:
-        return f"<Document {self.path or 'without a place'}{' (closed)' * self._is_closed}>"
+        return f"<Document {self.path or 'untitled'}{' (closed)' * self._is_closed}>"

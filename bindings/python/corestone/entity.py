@@ -295,7 +295,7 @@ class Entity(EntityEditing):
     def _bind(self, own: type[ManagedObject]) -> None:
         if self._class is not None and self._bound_class is not own:
             raise InvalidArgumentError(
-                f"Objects of {self.name} have a class already. Bind classes before objects are fetched or inserted."
+                f"{self.name} already has a class for its objects; bind classes before objects are fetched or inserted"
             )
         from ._lifecycle import set_lifecycle
 
@@ -321,7 +321,7 @@ class Entity(EntityEditing):
             found = self._element_at(name)
         if found is None:
             raise ModelError(
-                f"The entity {self.name} has no property '{name}'.{nearest(name, self.properties)}",
+                f'{self.name} does not have a property "{name}"{nearest(name, self.properties)}',
                 entity=self.name,
                 key=name,
             )

@@ -75,7 +75,7 @@ class Tree:
             return self._recipe
         again = type(self)(str(self))  # type: ignore[call-arg]
         if again != self:
-            raise TypeError(f"{self!r} cannot be pickled: its text means something else.")
+            raise TypeError(f"cannot pickle {self!r}: parsing its format does not restore it")
         return type(self), (str(self),)
 
 
@@ -108,17 +108,17 @@ def key_path(item: KeyPath) -> str:
     found = getattr(item, "_cst_expression", item)
     if not isinstance(found, Expression) or found.type != ExpressionType.KEY_PATH or found.operands:
         shown = found.format if isinstance(found, Expression) else f"{item!r:.80}"
-        raise TypeMismatchError(f'{shown} is no key path. Write "department.name", Employee.name or key("name").')
+        raise TypeMismatchError(f'{shown} is not a key path; write "department.name", Employee.name or key("name")')
     return found.name or ""
 
 
 def check_format(format: Any, kind: str, example: str) -> None:
     """Raises what to write instead of a format that is no text."""
     if not isinstance(format, str):
-        already = " It is one already." if type(format).__name__ == kind else ""
+        found = f"already a {kind}" if type(format).__name__ == kind else f"of type {type(format).__name__}"
         raise TypeMismatchError(
-            f"{kind} reads a text (str), but {format!r:.80} is of type {type(format).__name__}.{already} "
-            f'Write the format as text and its values behind it: {kind}("{example}", 40).'
+            f"{format!r:.80} is {found}; pass the format of the {kind} as a str, followed by its arguments: "
+            f'{kind}("{example}", 40)'
         )
 
 

@@ -60,7 +60,7 @@ def set_option(handle: int, which: int, value: int) -> None:
 def policy_number(policy: str) -> int:
     """The number of a policy by its name."""
     if policy not in _abi.FAULT_POLICIES:
-        raise InvalidArgumentError(f'fault_policy is "batch", "warn" or "error", not {policy!r}.')
+        raise InvalidArgumentError(f'fault_policy must be "batch", "warn" or "error", not {policy!r}')
     return _abi.FAULT_POLICIES.index(policy)
 
 

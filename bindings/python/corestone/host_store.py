@@ -71,9 +71,7 @@ class IncrementalStoreNode:
 
     def __init__(self, object_id: RowID | ObjectID, values: Mapping[str, Any] | None = None, version: int = 0) -> None:
         if not isinstance(object_id, (RowID, ObjectID)):
-            raise TypeMismatchError(
-                f"object_id is {object_id!r:.60}, but has to be a RowID or an ObjectID.", key="object_id"
-            )
+            raise TypeMismatchError(f"object_id must be a RowID or an ObjectID, not {object_id!r:.60}", key="object_id")
         self.object_id = object_id
         self.values: dict[str, Any] = {}
         self.version = 0
@@ -82,7 +80,7 @@ class IncrementalStoreNode:
     def update(self, values: Mapping[str, Any], version: int) -> None:
         """Puts other values in the place of those that are there, and a version."""
         if not isinstance(values, Mapping):
-            raise TypeMismatchError(f"values is {values!r:.60}, but has to be a dictionary.", key="values")
+            raise TypeMismatchError(f"values must be a dictionary, not {values!r:.60}", key="values")
         known = self.object_id.entity.properties if isinstance(self.object_id, RowID) else None
         self.values = {name: value for name, value in values.items() if known is None or name in known}
         self.version = version
@@ -202,7 +200,7 @@ class SaveChangesRequest(PersistentStoreRequest):
         from ._host_rows import Rows
 
         if kind not in _CONFLICTS:
-            raise InvalidArgumentError(f'kind is {kind!r:.40}, but has to be "version" or "unique".', key="kind")
+            raise InvalidArgumentError(f'kind must be "version" or "unique", not {kind!r:.40}', key="kind")
         rows = Rows([row], self._open_store())
         call(lib.cst_save_request_add_conflict, self._handle, _CONFLICTS[kind], rows.array)
 
@@ -218,7 +216,10 @@ class SaveChangesRequest(PersistentStoreRequest):
 
     def _open_store(self) -> HostStore:
         if self._store is None:
-            raise InvalidHandleError("The save of this request is over, or it was made by hand.")
+            raise InvalidHandleError(
+                "this request does not belong to a running save; use the request that is passed to save, and only "
+                "until save returns"
+            )
         return self._store
 
 

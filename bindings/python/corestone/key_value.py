@@ -40,9 +40,7 @@ def set_value_for_key_path(item: Any, path: str, value: Any) -> None:
     for step in way:
         owner = owner.get(step) if isinstance(owner, MutableMapping) else _attribute(owner, step)
         if owner is None:
-            raise PredicateError(
-                f"There is nothing at {step} in the key path {path}, so {key} cannot be set.", key=step
-            )
+            raise PredicateError(f'cannot set "{key}": "{step}" in the key path "{path}" is None', key=step)
     if isinstance(owner, MutableMapping):
         if value is None:
             owner.pop(key, None)
@@ -50,13 +48,13 @@ def set_value_for_key_path(item: Any, path: str, value: Any) -> None:
             owner[key] = value
         return
     if _host.is_own_method(_attribute(owner, key, _host.plain_attribute), owner):
-        raise PredicateError(f'{type(owner).__name__} has a method "{key}", which cannot be set.', key=key)
+        raise PredicateError(f"{type(owner).__name__}.{key} is a method and cannot be set", key=key)
     if value is None and _is_scalar(owner, key):
         own = getattr(owner, "set_nil_value_for_key", None)
         if own is None:
             raise InvalidArgumentError(
                 f"[<{type(owner).__name__}> setNilValueForKey]: could not set nil as the value for the key {key}, "
-                "which is a number. Define set_nil_value_for_key(key) to say what nil means.",
+                "which is a number; define set_nil_value_for_key(key) to set a value for nil",
                 key=key,
             )
         own(key)
@@ -75,7 +73,7 @@ def _attribute(item: Any, key: str, read: Callable[[Any, str], Any] = _host.attr
         return read(item, key)
     except _host.NoSuchKey:
         raise PredicateError(
-            f'{type(item).__name__} has no key "{key}"; it is not key value coding-compliant for it.', key=key
+            f'{type(item).__name__} is not key value coding-compliant for the key "{key}"', key=key
         ) from None
 
 

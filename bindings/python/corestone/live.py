@@ -201,7 +201,7 @@ def _hear(number: int, _handle: int, told: Any, queries: dict[int, _Query] = _qu
     context = query.context() if query is not None else None
     if query is not None and context is not None and not context._is_closing:
         context._stamp = Stamp()
-        with telling(f"the function that follows {query.entity.name}", context, context):
+        with telling(f"the fetch observer for {query.entity.name}", context, context):
             query.function(context, difference(told[0], context, query.entity))
         context._stamp = Stamp()
 

@@ -95,7 +95,9 @@ class Conflict:
     _context: Context | None
 
     def __init__(self) -> None:
-        raise TypeError("Conflicts come from ConflictError.conflicts, and to MergePolicy.resolve.")
+        raise TypeError(
+            "a conflict cannot be created; use those in ConflictError.conflicts, or those passed to MergePolicy.resolve"
+        )
 
     @staticmethod
     def _borrowed(handle: int, context: Context | None) -> Conflict:

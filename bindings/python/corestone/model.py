@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from . import _abi
 from ._abi import lib, text
-from ._arguments import one_of
+from ._arguments import one_of, quoted
 from ._call import call, made, owned
 from ._definition import property_line, require_options
 from ._editing import add_validation
@@ -200,7 +200,7 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
                     require_options(options, add, name, key)
                     add(key, argument, **options)
                 elif key not in known:
-                    raise ModelError(f"{name}: '{key}' is not understood. There are: {', '.join(sorted(known))}.")
+                    raise ModelError(f'{name}: "{key}" is not a key of an entity; use {quoted(sorted(known))}')
             for index, properties in (body.get("@indexes") or {}).items():
                 entity.index(index, *properties)
             for attributes in body.get("@unique") or []:
@@ -253,7 +253,7 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
             where = f"{waiting.owner.name}.{waiting.name}"
             if not waiting.handle:
                 raise ModelError(
-                    f"The relationship {where} leads to an entity '{waiting.target}', which the model does not have."
+                    f'{where} is a relationship to "{waiting.target}", which is not an entity of the model'
                     f"{nearest(waiting.target, self._entities)}",
                     entity=waiting.owner.name,
                     key=waiting.name,
@@ -261,8 +261,8 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
             known = read_properties(self[waiting.target]._handle)
             names = [name for name, each in known.items() if each.is_relationship]
             raise ModelError(
-                f"The relationship {where} names '{waiting.inverse}' as its inverse, but {waiting.target} has no such "
-                f"relationship.{nearest(waiting.inverse or '', names)}",
+                f'the inverse of {where} is "{waiting.inverse}", but {waiting.target} does not have a relationship of '
+                f"that name{nearest(waiting.inverse or '', names)}",
                 entity=waiting.owner.name,
                 key=waiting.name,
             )
@@ -311,8 +311,7 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
             name = own._cst_entity_name
             if name is None:
                 raise InvalidArgumentError(
-                    f"{own.__name__} does not say whose objects it is for: class {own.__name__}(ManagedObject, "
-                    'entity="...").'
+                    f'{own.__name__} does not name its entity; write class {own.__name__}(ManagedObject, entity="...")'
                 )
             self[name]._bind(own)
         return self
@@ -348,7 +347,7 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
             found = None
         if found is None:
             near = nearest(one_of(str, name, "entity"), self._entities)
-            raise _NoEntityError(f"The model has no entity '{name}'.{near}", entity=name)
+            raise _NoEntityError(f'the model does not have an entity "{name}"{near}', entity=name)
         return found
 
     def __iter__(self) -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Union
 from . import _abi
 from ._abi import lib
 from ._ahead import Stamp
+from ._arguments import quoted
 from ._call import call
 from .errors import InvalidArgumentError
 from .object import ManagedObject, drop_held_values, object_id, wrappers
@@ -66,7 +67,7 @@ def _listed(changes: Changes) -> list[list[Any]]:
         return [list(getattr(changes, kind, ())) for kind in _KINDS]
     unknown = set(changes) - {*_KINDS, "refreshed"}
     if unknown:
-        raise InvalidArgumentError(f"{min(unknown)!r} is no key of changes to merge. Use {', '.join(_KINDS)}.")
+        raise InvalidArgumentError(f'"{min(unknown)}" is not a key of changes to merge; use {quoted(_KINDS)}')
     inserted, updated, deleted = (list(changes.get(kind, ())) for kind in _KINDS)
     return [inserted, [*updated, *changes.get("refreshed", ())], deleted]
 
@@ -76,7 +77,9 @@ def _id(item: ObjectID | ManagedObject) -> ObjectID:
         return item
     if isinstance(item, ManagedObject):
         return object_id(item)
-    raise InvalidArgumentError(f"{item!r} is neither an object nor an object ID. URIs are for merge_remote_changes.")
+    raise InvalidArgumentError(
+        f"{item!r:.80} is not a managed object or an object ID; call merge_remote_changes to merge URIs"
+    )
 
 
 def merge(context: Context, changes: Changes) -> None:

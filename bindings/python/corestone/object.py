@@ -79,7 +79,7 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
             cls._cst_entity_name = entity
 
     def __init__(self) -> None:
-        raise TypeError("Objects come from a context: ctx.insert(...), ctx.fetch(...).")
+        raise TypeError("a managed object cannot be created without a context; call context.insert or context.fetch")
 
     # ---- identity
 
@@ -281,7 +281,7 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
         plan = plan_for(type(self), names)
         if plan.many:
             raise values.located(
-                TypeMismatchError("A to-many relationship is read as an attribute."),
+                TypeMismatchError("get does not read a to-many relationship; read it as a property of the object"),
                 self._cst_entity.name,
                 plan.many[0],
                 None,
@@ -334,7 +334,9 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
         return self
 
     def __reduce__(self) -> Any:
-        raise TypeError(f"A {self._cst_entity.name} belongs to its context. Send its id.uri, or to_dict().")
+        raise TypeError(
+            f"cannot pickle a {self._cst_entity.name}, which belongs to its context; pickle its id.uri or to_dict()"
+        )
 
 
 def _validate(item: ManagedObject, purpose: int, name: str) -> None:
@@ -441,7 +443,7 @@ def wrap_all(
 def _no_property(item: ManagedObject, name: str) -> str:
     entity = type(item)._cst_entity.name
     known = [known for known in dir(type(item)) if not known.startswith("_")]
-    return f"The entity {entity} has no property '{name}'.{nearest(name, known)}"
+    return f'{entity} does not have a property "{name}"{nearest(name, known)}'
 
 
 def object_id(item: ManagedObject) -> ObjectID:
@@ -474,7 +476,7 @@ def handles(items: Sequence[Any], entity: str, key: str) -> Any:
         if not isinstance(item, ManagedObject):
             values.encode(values.Cell().value, item, entity, key)  # values that nothing can hold fail here
             raise values.located(
-                TypeMismatchError(f"{item!r:.60} is no managed object, as the members of a relationship are."),
+                TypeMismatchError(f"the members of a relationship must be managed objects, not {item!r:.60}"),
                 entity,
                 key,
                 item,

@@ -21,7 +21,7 @@ class ObjectID:
     _argument: Any
 
     def __init__(self) -> None:
-        raise TypeError("Object IDs come from objects (person.id) and from Container.object_id(uri).")
+        raise TypeError("an ObjectID cannot be created; use the id of an object, or call Container.object_id(uri)")
 
     @classmethod
     def _owned(cls, hold: Handle) -> ObjectID:
@@ -63,7 +63,9 @@ class ObjectID:
         InvalidArgumentError while the ID is temporary."""
         cell = values.Cell()
         if call(lib.cst_object_id_reference, self._handle, cell.ref) == _abi.NOT_FOUND:
-            raise InvalidArgumentError("The object was never saved: its ID has no reference yet. Save it first.")
+            raise InvalidArgumentError(
+                "the object ID is temporary and does not have a reference yet; save the object first"
+            )
         found: int | str | bytes = values.decode_cell(cell, None)
         return found
 
@@ -82,7 +84,9 @@ class ObjectID:
         return self.uri
 
     def __reduce__(self) -> Any:
-        raise TypeError("An ObjectID belongs to this process. Send its uri, and use Container.object_id(uri) there.")
+        raise TypeError(
+            "cannot pickle an ObjectID, which belongs to its process; pickle its uri, and call Container.object_id(uri)"
+        )
 
     def __copy__(self) -> ObjectID:
         return self

@@ -97,8 +97,8 @@ class Predicate(Tree):
         check_format(format, "Predicate", "age > %d")
         if len(arguments) > _conversion_count(format):
             raise InvalidArgumentError(
-                f'The predicate "{format}" has {_conversion_count(format)} conversions (%@, %K, %d …), but '
-                f"{len(arguments)} arguments were given."
+                f'the predicate "{format}" has {_conversion_count(format)} conversions such as %@, but '
+                f"{len(arguments)} arguments were passed; pass one argument per conversion"
             )
         given = _host.Encoded(arguments)
         self._recipe = (Predicate, (format, *arguments))
@@ -174,8 +174,8 @@ class Predicate(Tree):
 
     def __bool__(self) -> NoReturn:
         raise TypeError(
-            f"{self!r} is a condition, neither true nor false. Combine predicates with &, | and ~, in parentheses, not "
-            "with and, or and not; 1 < key < 3 is two of them. Ask one with evaluate(value)."
+            f"{self!r} is a predicate, not a truth value; combine predicates with &, | and ~ in parentheses instead of "
+            "and, or, not and chained comparisons, or call evaluate"
         )
 
     def substituting(self, /, **variables: Any) -> Predicate:

@@ -144,7 +144,7 @@ def _element(entity: int, composite: PropertyDescription, said: Any) -> Property
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """ " Did you mean 'x'?", or nothing when no name is near."""
+    """`; did you mean "x"?`, or nothing when no name is near."""
     folded = {candidate.lower(): candidate for candidate in known}
     match = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.6)
-    return f" Did you mean '{folded[match[0]]}'?" if match else ""
+    return f'; did you mean "{folded[match[0]]}"?' if match else ""

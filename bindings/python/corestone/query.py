@@ -63,8 +63,8 @@ class Value(Generic[T]):
         """Whether it is one of the values."""
         if isinstance(values, (str, bytes)):
             raise TypeMismatchError(
-                f"in_ takes several values, and {values!r:.80} is one. Write in_([value]); for a part of a text "
-                "contains(part), and for a text that has this one in it Predicate('%@ CONTAINS %@', text, key)."
+                f"in_ takes a collection, not {values!r:.80}; write in_([value]) for one value, contains(value) for a "
+                'substring, or Predicate("%@ CONTAINS %@", text, key) for the reverse'
             )
         return self._compare(Operator.IN, values if isinstance(values, (Value, Expression)) else list(values))
 
@@ -119,8 +119,8 @@ class Value(Generic[T]):
             if isinstance(operand, Predicate):
                 values = [each._cst_expression.format for each in operands if isinstance(each, Value)]
                 raise TypeMismatchError(
-                    f"{values[0]} is a value, and {operand.format} a condition. Compare the value first, in "
-                    f"parentheses: ({values[0]} == True) & (…)."
+                    f"cannot combine the value {values[0]} with the predicate {operand.format}; compare the value "
+                    f"first, in parentheses: ({values[0]} == True) & (…)"
                 )
         return Value(Expression.function(function, *operands))
 
@@ -151,8 +151,8 @@ class Value(Generic[T]):
 
     def __floordiv__(self, other: Any) -> NoReturn:
         raise UnsupportedError(
-            "// rounds down, which a query has no function for that holds for every type. Write a / b, which of two "
-            'integers is the whole quotient, rounded to zero; or of other numbers Expression("floor:(%@ / %@)", a, b).'
+            "// is not supported in a query; write a / b for integers, which rounds towards zero, or "
+            'Expression("floor:(%@ / %@)", a, b) for other numbers'
         )
 
     __rfloordiv__ = __floordiv__
@@ -225,8 +225,8 @@ class Value(Generic[T]):
 
     def __bool__(self) -> NoReturn:
         raise TypeError(
-            f"{self._cst_expression.format} is a value of a query, neither true nor false. Compare it, and combine "
-            "predicates with &, | and ~, in parentheses, not with and, or and not."
+            f"{self._cst_expression.format} is a value of a query, not a truth value; compare it, and combine "
+            "predicates with &, | and ~ in parentheses instead of and, or and not"
         )
 
     def __str__(self) -> str:
@@ -263,11 +263,12 @@ class Key(Value[T]):
         if isinstance(name, (Value, int)):
             if isinstance(name, int) and name < 0:
                 raise InvalidArgumentError(
-                    f'A query counts elements from 0, and {name} is before it. The last is Expression("%@[LAST]", key).'
+                    f'an index in a query must be at least 0, not {name}; write Expression("%@[LAST]", key) for the '
+                    "last element"
                 )
             return self._call("objectFrom:withIndex:", name)
         if not isinstance(name, str):
-            raise TypeMismatchError(f"{name!r:.80} is no key and no place in a list. Write key['name'] or key[0].")
+            raise TypeMismatchError(f'{name!r:.80} is not a key or an index; write key["name"] or key[0]')
         return Key(f"{self._cst_path}.{name}", destination(self._cst_entity, name))
 
     # ---- order
@@ -376,7 +377,9 @@ def rebased(part: Predicate | Expression, variable: str) -> Predicate | Expressi
     left, right, operator = part.left, part.right, part.operator
     if left is None or right is None or operator is None:
         if part.kind == PredicateKind.BLOCK:
-            raise UnsupportedError("A block predicate has no keys that could begin at a member; filter the members.")
+            raise UnsupportedError(
+                "a block predicate cannot be applied to members of a collection; filter the members in memory"
+            )
         return part
     return Predicate.comparison(
         rebased(left, variable), operator, rebased(right, variable), part.modifier, part.options
@@ -407,7 +410,9 @@ def _rebased_expression(part: Expression, variable: str) -> Expression:
     sets = {ExpressionType.UNION: Expression.union, ExpressionType.INTERSECT: Expression.intersect}
     if kind in (*sets, ExpressionType.MINUS):
         return sets.get(kind, Expression.minus)(*operands)
-    raise InvalidArgumentError(f"{part.format} cannot begin at a member. Write the SUBQUERY as text.")
+    raise InvalidArgumentError(
+        f"{part.format} cannot be applied to members of a collection; write the SUBQUERY as a format string"
+    )
 
 
 # -------- types of generated classes -----------------------------------------------------------------------

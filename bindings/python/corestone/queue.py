@@ -110,9 +110,7 @@ def _forget(number: int, tasks: dict[int, Task] = _tasks) -> None:
     if task is None or task.future is None or task.has_ended:
         return
     if task.future.set_running_or_notify_cancel():
-        task.future.set_exception(
-            InvalidHandleError("The context was closed before the function had its turn, and the function did not run.")
-        )
+        task.future.set_exception(InvalidHandleError("the context was closed before the queued function ran"))
 
 
 _run_callback = immortal(_abi.CONTEXT_PERFORM_FN(_run))
@@ -147,8 +145,8 @@ def refuse_other_task(context: Context, task: object) -> None:
     """A queue belongs to a thread, so it lets in every task of that thread."""
     if context._task is not None and context._task is not task and context._user == threading.get_ident():
         raise WrongThreadError(
-            "Another task of this thread is inside `with context.perform():`; await outside the block, or give both "
-            "tasks' work to `await context.aperform(...)`."
+            "another task of this thread is inside `with context.perform():`; await outside of the block, or call "
+            "`await context.aperform(...)` in both tasks"
         )
 
 
@@ -163,13 +161,13 @@ class _Future(Future[Any]):
         mine = threading.get_ident()
         if not self.done() and getattr(_alone, "is_here", False):
             raise WrongThreadError(
-                "This thread is inside a coordinator's perform, for which the function may have to wait; ask for its "
-                "result before or after."
+                "cannot wait for the future inside a coordinator's perform: the queued function may wait for that "
+                "perform; get its result after the perform"
             )
         if not self.done() and (self._context._user == mine or (self._context._is_main and main_queue._thread == mine)):
             raise WrongThreadError(
-                "This thread has the queue on which the function is to run, and would wait for itself; call "
-                "perform_and_wait, or await the future."
+                "cannot wait for the future on the queue that runs its function: this would be a deadlock; call "
+                "perform_and_wait, or await the future"
             )
 
     def _drained(self, timeout: float | None) -> float | None:
@@ -255,7 +253,7 @@ class ContextExecutor(Executor):
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
         """As Context.perform."""
         if self._is_shut:
-            raise RuntimeError("The executor was shut down.")
+            raise RuntimeError("cannot queue a function: the executor was shut down")
         return self._context.perform(function, *arguments, **named)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
@@ -386,7 +384,7 @@ class _Exit:
         """Refuses what is to be queued once the end has begun. What is queued already may still queue what belongs to
         it; a daemon thread may not, since it would go on for ever."""
         if self.has_run or (self._is_under_way and not getattr(_queued, "is_here", False)):
-            raise RuntimeError("The interpreter is ending: nothing more can be queued.")
+            raise RuntimeError("cannot queue a block: the interpreter is shutting down")
         self.arm()
 
     def run(self) -> None:

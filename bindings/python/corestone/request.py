@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Union
 
 from . import _abi
 from ._abi import lib, texts
-from ._arguments import flag, handles, one_of, whole
+from ._arguments import flag, handles, one_of, quoted, whole
 from ._call import call, owned
 from ._definition import attribute_type
 from ._handles import Handle
@@ -98,7 +98,7 @@ class FetchRequest(PersistentStoreRequest):
         self._name: str | None = None
         self.entity = entity
         if arguments and not isinstance(predicate, str):
-            raise InvalidArgumentError("Arguments belong to the text of a predicate, and there is no text.")
+            raise InvalidArgumentError("arguments were passed without a predicate format; pass the predicate as a str")
         self.predicate = Predicate(predicate, *arguments) if isinstance(predicate, str) else predicate
         self.sort = sort
         self.limit = limit
@@ -124,8 +124,8 @@ class FetchRequest(PersistentStoreRequest):
         """The Entity, None for none; InvalidArgumentError while there is a name that no context has looked up."""
         if self._entity is None and self._name is not None:
             raise InvalidArgumentError(
-                f"The request was made of the name {self._name!r}, and no context has used it: its entity is unknown. "
-                "Read entity_name, or make the request of an Entity."
+                f'the entity of a request for "{self._name}" is unknown until a context uses the request; read '
+                "entity_name, or create the request with an Entity"
             )
         return self._entity
 
@@ -133,10 +133,12 @@ class FetchRequest(PersistentStoreRequest):
     def entity(self, entity: str | Entity | type | None) -> None:
         if isinstance(entity, type):
             if not issubclass(entity, ManagedObject):
-                raise TypeMismatchError(f"{entity!r:.80} is no class of objects; give a generated class, or a name.")
+                raise TypeMismatchError(
+                    f"{entity!r:.80} is not a subclass of ManagedObject; pass a generated class or an entity name"
+                )
             entity = entity._cst_entity if "_cst_entity" in vars(entity) else entity._cst_entity_name
         elif entity is not None and not isinstance(entity, str) and not hasattr(entity, "_model"):
-            raise TypeMismatchError(f"entity is {entity!r:.60}, but has to be a name, a class or an Entity.")
+            raise TypeMismatchError(f"entity must be a name, a class or an Entity, not {entity!r:.60}")
         self._entity, self._name = (None, entity) if entity is None or isinstance(entity, str) else (entity, None)
 
     @property
@@ -177,7 +179,9 @@ class FetchRequest(PersistentStoreRequest):
         name = self._name
         is_foreign = context is not None and self._entity is not None and self._entity._model is not context.model
         if name is None and self._entity is not None and is_foreign:
-            raise InvalidArgumentError(f"{self._entity.name} is no entity of the context's model; give its name.")
+            raise InvalidArgumentError(
+                f"{self._entity.name} belongs to another model than that of the context; pass its name"
+            )
         request = Request(self._entity if name is None else name)
         handle = request.handle
         fill_request(
@@ -185,9 +189,7 @@ class FetchRequest(PersistentStoreRequest):
             self.include_subentities, self.include_pending_changes, self.as_faults, self.nulls, self.split,
         )  # fmt: skip
         if not isinstance(self.result_type, str) or self.result_type not in _RESULTS:
-            raise UnsupportedError(
-                f"result_type is {self.result_type!r}, but can be {', '.join(_RESULTS)}.", code=134091
-            )
+            raise UnsupportedError(f"result_type must be {quoted(_RESULTS)}, not {self.result_type!r}", code=134091)
         for option, value, default in (
             (_abi.FETCH_BATCH_SIZE, whole(self.batch_size, "batch_size"), 0),
             (_abi.FETCH_RESULT_TYPE, _RESULTS[self.result_type], 0),
@@ -280,5 +282,5 @@ def execute(context: Context, request: Any) -> Any:
     """Carries out a request of any kind."""
     carry_out = getattr(request, "_execute", None)
     if carry_out is None:
-        raise UnsupportedError(f"{request!r:.80} is no request; make a FetchRequest.", code=134091)
+        raise UnsupportedError(f"{request!r:.80} is not a request; pass a FetchRequest or a batch request", code=134091)
     return carry_out(context)

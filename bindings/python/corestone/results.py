@@ -92,7 +92,7 @@ class Results(Sequence[Any]):
         if place < 0:
             place += self._count
         if not 0 <= place < self._count:
-            raise IndexError(f"There is no object {index}: the results hold {self._count}.")
+            raise IndexError(f"index {index} is out of range: the results have {self._count} objects")
         return self._context._object(made(lib.cst_results_get_object, self._handle, place), self._entity)
 
     def __copy__(self) -> Results:

@@ -51,8 +51,8 @@ def _named_by_itself(column: Any) -> str | ExpressionDescription:
         path = key_path(column)
     except TypeMismatchError:
         raise TypeMismatchError(
-            f'{column!r:.60} is no column, or has no name. Write "name", {{"total": "sum:(age)"}}, '
-            '{"double": Employee.age * 2} or ExpressionDescription("total", "sum:(age)", "int64").'
+            f'{column!r:.60} is not a column with a name; write "name", {{"total": "sum:(age)"}}, '
+            '{"double": Employee.age * 2} or ExpressionDescription("total", "sum:(age)", "int64")'
         ) from None
     is_id = path.rpartition(".")[2] == _ID
     return ExpressionDescription(path, path) if is_id else path
@@ -176,7 +176,7 @@ class LazyRows(Sequence[dict[str, Any]]):
         if place < 0:
             place += self._count
         if not 0 <= place < self._count:
-            raise IndexError(f"There is no row {index}: there are {self._count}.")
+            raise IndexError(f"index {index} is out of range: there are {self._count} rows")
         return _read(self._handle, self._names, place, 1)[0]
 
     def __repr__(self) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Callable, NamedTuple, TypeVar, Union
 
 from . import _abi, _host
 from ._abi import lib, null_text, optional_text, text
+from ._arguments import quoted
 from ._call import call
 from ._callbacks import reported
 from ._interrupt import immortal
@@ -35,7 +36,9 @@ def selector_of(flags: int) -> str | Comparator:
 
 
 def _only_the_library(first: Any, second: Any) -> int:
-    raise UnsupportedError("This order is a function of whoever made the request: leave sorting by it to the library.")
+    raise UnsupportedError(
+        "a custom store cannot call the comparison function of a sort descriptor; return the rows unsorted"
+    )
 
 
 class SortDescriptor:
@@ -49,9 +52,7 @@ class SortDescriptor:
 
     def __init__(self, key: KeyPath | None, ascending: bool = True, selector: str | Comparator = "compare:") -> None:
         if isinstance(selector, str) and selector not in _SELECTORS:
-            raise UnsupportedError(
-                f"unsupported NSSortDescriptor selector: {selector}. The selectors are {', '.join(_SELECTORS)}."
-            )
+            raise UnsupportedError(f"unsupported NSSortDescriptor selector: {selector}; use {quoted(_SELECTORS)}")
         self.key = None if key is None else key_path(key)
         self.ascending = ascending
         self.selector = selector
@@ -111,8 +112,8 @@ def _descriptor(key: Any) -> SortDescriptor:
         return SortDescriptor(key_path(key))
     except TypeMismatchError:
         raise TypeMismatchError(
-            f'{key!r:.80} is no sort key. Write "name", "-name", Sort("name", descending=True), Employee.name.desc() '
-            "or a SortDescriptor."
+            f'{key!r:.80} is not a sort key; write "name", "-name", Sort("name", descending=True), '
+            "Employee.name.desc() or a SortDescriptor"
         ) from None
 
 

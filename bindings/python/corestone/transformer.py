@@ -85,12 +85,12 @@ def unregister_transformer(name: str) -> bool:
 def _transformer(name: str | None, entity: str, key: str) -> Transformer:
     found = _registered.get(name) or _BUILT_IN.get(name)
     if found is None:
-        state = "which is not registered"
+        state = "is not registered"
         if name is not None and _is_registered_elsewhere(name):
-            state = "which another language registered in this process: its values are no Python objects"
+            state = "was registered by another language, and its values are not Python objects"
         raise UnsupportedError(
-            f"{entity}.{key} goes through the transformer '{name}', {state}. Register it with "
-            "corestone.register_transformer, or use the bytes with corestone.raw_value and set_raw_value.",
+            f'{entity}.{key}: the transformer "{name}" {state}; register it with corestone.register_transformer, or '
+            "use the bytes with corestone.raw_value and set_raw_value",
             entity=entity,
             key=key,
         )
@@ -121,7 +121,7 @@ def to_bytes(name: str | None, value: Any, entity: str, key: str, value_class: s
         raise _failed(name, "transform", error, entity, key, value) from error
     if not isinstance(data, (bytes, bytearray, memoryview)):
         raise TypeMismatchError(
-            f"{entity}.{key}: the transformer '{name}' made {type(data).__name__} of a value, not bytes.",
+            f'{entity}.{key}: transform of the transformer "{name}" must return bytes, not {type(data).__name__}',
             entity=entity,
             key=key,
             value=value,
@@ -144,8 +144,8 @@ def from_bytes(name: str | None, data: bytes | None, entity: str, key: str) -> A
 
 def _failed(name: str | None, step: str, error: Exception, entity: str, key: str, value: Any) -> CallbackError:
     return CallbackError(
-        f"{entity}.{key}: {step} of the transformer '{name}' failed with {type(error).__name__}: {error}. "
-        "The bytes remain readable with corestone.raw_value.",
+        f'{entity}.{key}: {step} of the transformer "{name}" failed: {type(error).__name__}: {error}; call '
+        "corestone.raw_value to read the stored bytes",
         entity=entity,
         key=key,
         value=value,
@@ -184,7 +184,7 @@ def _check_class(class_name: str, value: Any, entity: str, key: str) -> None:
     kinds = archivable(class_name) or _types(class_name)
     if kinds and not isinstance(value, kinds):
         raise TypeMismatchError(
-            f"{entity}.{key} takes values of the class {class_name}, not {type(value).__name__}.",
+            f"{entity}.{key} takes a value of the class {class_name}, not {type(value).__name__}",
             entity=entity,
             key=key,
             value=value,
@@ -206,7 +206,7 @@ def _description(item: ManagedObject, name: str) -> PropertyDescription:
     if description.transforms:
         return description
     raise TypeMismatchError(
-        f"{item._cst_entity.name}.{name} is not transformable.", entity=item._cst_entity.name, key=name
+        f"{item._cst_entity.name}.{name} is not a transformable attribute", entity=item._cst_entity.name, key=name
     )
 
 

@@ -95,15 +95,12 @@ def date_to_seconds(value: datetime) -> float:
     """Seconds since 2001-01-01 UTC. A datetime without a time zone is refused, and one that no datetime in UTC is."""
     if value.tzinfo is None or value.utcoffset() is None:
         raise InvalidArgumentError(
-            f"{value!r} has no time zone, so it names no moment. Add one: value.replace(tzinfo=timezone.utc), "
-            "or value.astimezone() for this machine's zone."
+            f"{value!r} does not have a time zone; add one with value.replace(tzinfo=timezone.utc), or with "
+            "value.astimezone() for the local time zone"
         )
     seconds = (value - EPOCH).total_seconds()
     if not _FIRST_SECONDS <= seconds <= _LAST_SECONDS:
-        raise InvalidArgumentError(
-            f"{value!r} is outside the years 1 to 9999 in UTC, so it could not be read again. The limits are "
-            "datetime.min and datetime.max with value.replace(tzinfo=timezone.utc)."
-        )
+        raise InvalidArgumentError(f"{value!r} is outside the years 1 to 9999 in UTC, which are the limits of datetime")
     return seconds
 
 
@@ -111,8 +108,8 @@ def refuse_day(value: Any) -> None:
     """Raises for a date that is no datetime: as without a time zone, nobody could say which moment it means."""
     if isinstance(value, date) and not isinstance(value, datetime):
         raise TypeMismatchError(
-            f"{value!r} is a day and no moment. Use a datetime with a time zone; for its midnight in UTC: "
-            "datetime.combine(value, time(), timezone.utc)."
+            f"{value!r} is a date without a time; use a datetime with a time zone, such as "
+            "datetime.combine(value, time(), timezone.utc) for midnight in UTC"
         )
 
 
@@ -120,7 +117,7 @@ def decimal_parts(value: Decimal) -> tuple[int, int]:
     """The mantissa (128 bits) and the aux field of a decimal."""
     sign, digits, power = value.as_tuple()
     if not isinstance(power, int):
-        raise InvalidArgumentError(f"{value} is no number that a decimal attribute can hold. Use None for no value.")
+        raise InvalidArgumentError(f"a decimal cannot be {value}; use a finite number, or None for a missing value")
     exponent: int = power
     mantissa = 0
     for digit in digits:
@@ -135,7 +132,8 @@ def decimal_parts(value: Decimal) -> tuple[int, int]:
         exponent -= 1
     if mantissa >= _DECIMAL_LIMIT or not -128 <= exponent <= 127:
         raise InvalidArgumentError(
-            f"{value} has more than 38 digits or an exponent outside -128 ... 127. Round it (Decimal.quantize) first."
+            f"{value} does not fit a decimal, which has 38 digits and exponents -128 to 127; round it with "
+            "Decimal.quantize"
         )
     return mantissa, (exponent & 0xFF) | (0x100 if sign else 0)
 
@@ -156,8 +154,8 @@ def _encode_bool(slot: _abi.Value, value: bool) -> None:
 def _encode_int(slot: _abi.Value, value: int) -> None:
     if not INT_MIN <= value <= INT_MAX:
         raise NumberRangeError(
-            f"{value} does not fit into 64 bits ({INT_MIN} ... {INT_MAX}). Use a decimal attribute for numbers "
-            "of up to 38 digits."
+            f"{value} does not fit a 64-bit integer ({INT_MIN} to {INT_MAX}); use a decimal attribute for numbers of "
+            "up to 38 digits"
         )
     slot.type = _abi.INT
     slot.payload.integer = value
@@ -227,8 +225,8 @@ def _encode_other(slot: _abi.Value, value: Any) -> None:
         return
     refuse_day(value)
     raise TypeMismatchError(
-        f"A value of type {type(value).__name__} cannot be stored ({value!r:.60}). Use None, bool, int, float, "
-        "Decimal, str, bytes, datetime, UUID, a managed object or an object ID."
+        f"cannot store a value of type {type(value).__name__}: {value!r:.60}; use None, bool, int, float, Decimal, "
+        "str, bytes, datetime, UUID, a managed object or an object ID"
     )
 
 
@@ -338,7 +336,8 @@ def date_from_seconds(seconds: float) -> datetime:
         if _FIRST_SECONDS - _FIRST_STEP <= seconds < _FIRST_SECONDS:
             return datetime.min.replace(tzinfo=timezone.utc)
         raise InvalidArgumentError(
-            f"The date {seconds!r} seconds after 2001-01-01 is outside the years 1 to 9999 that datetime can hold."
+            f"the date {seconds!r} seconds after 2001-01-01 is outside the years 1 to 9999, which are the limits of "
+            "datetime"
         ) from None
 
 
@@ -382,7 +381,7 @@ def decode_words(
         return ObjectID._borrowed(low & _MASK)
     if kind == _abi.OBJECT:
         return context._object(low & _MASK, target) if context is not None else None
-    raise InternalError(f"The library gave a value of an unknown type, {kind}.")
+    raise InternalError(f"the library returned a value of the unknown type {kind}")
 
 
 def decode_cell(cell: Cell, context: Context | None) -> Any:

@@ -77,12 +77,12 @@ def test_mistakes() -> None:
         __slots__ = ()
 
     model = Model(DEFINITION)
-    with pytest.raises(InvalidArgumentError, match="does not say whose objects"):
+    with pytest.raises(InvalidArgumentError, match="does not name its entity"):
         model.bind(Nobody)
     with pytest.raises(KeyError, match="no entity 'Cat'"):
         model.bind(Cat)
     _ = model["Bird"].object_class
-    with pytest.raises(InvalidArgumentError, match="have a class already"):
+    with pytest.raises(InvalidArgumentError, match="already has a class for its objects"):
         model.bind(Bird)
 
 

@@ -179,7 +179,7 @@ def test_list_methods(staff: Context, ada: Any) -> None:
     ada.tasks.insert(-1, plan)
     assert titles(ada.tasks) == ["rest", "think", "write", "plan", "prove"]
     ada.tasks.remove(rest)
-    with pytest.raises(ValueError, match="not among"):
+    with pytest.raises(ValueError, match="is not a member of"):
         ada.tasks.remove(rest)
     assert ada.tasks.pop().title == "prove"
     assert ada.tasks.pop(0).title == "think"
@@ -309,7 +309,7 @@ def test_what_sets_give(staff: Context, apollo: Any, ada: Any) -> None:
     with pytest.raises(KeyError):
         apollo.members.pop()
     assert apollo.members.discard("Ada") is None
-    with pytest.raises(KeyError, match=r"'Ada' is not among Project\.members"):
+    with pytest.raises(KeyError, match=r"'Ada' is not a member of Project\.members"):
         apollo.members.remove("Ada")
 
 
@@ -340,5 +340,5 @@ def test_wrong_members_of_a_list_change_nothing(ada: Any, wrong: Any) -> None:
         assert (caught.value.entity, caught.value.key) == ("Employee", "tasks")
         assert list(ada.tasks) == before
     assert wrong not in ada.tasks
-    with pytest.raises(ValueError, match=r"is not among Employee\.tasks"):
+    with pytest.raises(ValueError, match=r"is not a member of Employee\.tasks"):
         ada.tasks.remove(wrong)

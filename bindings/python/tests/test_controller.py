@@ -179,7 +179,7 @@ def test_what_a_delegate_raises_fails_no_call(context: Context, monkeypatch: pyt
     add(context, 1)
     (told,) = heard
     assert told.exc_value is delegate.raised
-    assert told.exc_value.__notes__ == [f"Raised by did_change of the delegate of {controller!r}."]
+    assert told.exc_value.__notes__ == [f"raised by did_change of the delegate of {controller!r}"]
     assert repr(context) in repr(controller)
     assert controller[0, 0].rank == 1
     delegate.raised = KeyboardInterrupt()

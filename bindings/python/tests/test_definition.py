@@ -90,7 +90,7 @@ def test_long_form_inside_the_compact_one() -> None:
 def test_what_is_no_property() -> None:
     with pytest.raises(ModelError, match=r"Item\.name: 7 is no property"):
         Model({"Item": {"name": 7}})
-    with pytest.raises(ModelError, match="'@parents' is not understood"):
+    with pytest.raises(ModelError, match=r'Item: "@parents" is not a key of an entity; use .*"@parent"'):
         Model({"Item": {"@parents": "Thing"}})
     with pytest.raises(
         ModelError, match=r"^Item\.data: 'externalStorage' is not understood\. Is it 'external_storage'\?$"
@@ -279,7 +279,9 @@ def test_what_lines_make_of_a_model() -> None:
 
 
 def test_elements_that_cannot_be() -> None:
-    with pytest.raises(ModelError, match=r"A\.place\.b is an element and cannot be a relationship") as caught:
+    with pytest.raises(
+        ModelError, match=r"A\.place\.b is an element of a composite attribute and cannot be a relationship"
+    ) as caught:
         Model({"A": {"place": {"b": "to-one A"}}})
     assert (caught.value.entity, caught.value.key) == ("A", "place.b")
     with pytest.raises(ModelError, match=r"A\.place\.b: .*indexed") as caught:

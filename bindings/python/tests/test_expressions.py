@@ -57,7 +57,7 @@ def test_an_expression_stands_in_its_place_and_a_predicate_for_no_value() -> Non
         lambda: Predicate("a == %@", old), lambda: Predicate("a == $x").substituting(x=old),
         lambda: Predicate("a == $x").evaluate({"a": 1}, {"x": old}), lambda: Expression.constant(old),
     ):  # fmt: skip
-        with pytest.raises(TypeMismatchError, match="is a predicate, which can stand for no value"):
+        with pytest.raises(TypeMismatchError, match="is a predicate and cannot be used as a value"):
             refused()
 
 

@@ -366,7 +366,7 @@ def test_what_no_archive_of_a_request_can_say(tmp_path: Path) -> None:
         # The entity is by name.
         again = FetchRequest.from_archive(FetchRequest(container.model["Person"], sort="-age").to_archive())
         assert again.entity_name == "Person"
-        with pytest.raises(InvalidArgumentError, match="no context has used it"):
+        with pytest.raises(InvalidArgumentError, match="is unknown until a context uses the request"):
             _ = again.entity
         assert [each.age for each in context.execute(again)] == [36, 7, 5, None]
         assert again.entity is container.model["Person"]

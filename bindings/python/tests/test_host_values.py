@@ -163,9 +163,9 @@ def test_bad_values() -> None:
     for item in (loop, {"a": loop}):
         with pytest.raises(InvalidArgumentError, match=r"levels deep|elements in total"):
             Predicate("TRUEPREDICATE").evaluate(item)
-    with pytest.raises(InvalidArgumentError, match="no time zone"):
+    with pytest.raises(InvalidArgumentError, match="does not have a time zone"):
         Predicate("SELF == nil").evaluate(datetime(2024, 1, 1))
-    with pytest.raises(TypeMismatchError, match="can stand for no value"):
+    with pytest.raises(TypeMismatchError, match="cannot be used as a value"):
         Predicate("%@", Predicate("a == 1"))
     with pytest.raises(InvalidArgumentError, match="has 1 conversions"):
         Predicate("a == %@", 1, 2)
@@ -328,7 +328,7 @@ def test_setting_by_key() -> None:
     assert caught.value.key == "age"
     with pytest.raises(PredicateError, match="nme"):
         set_value_for_key_path(item, "who.nme", 1)
-    with pytest.raises(PredicateError, match="nothing at gone"):
+    with pytest.raises(PredicateError, match=r'"gone" in the key path "gone\.name" is None'):
         set_value_for_key_path(item, "gone.name", 1)
 
     class Careful(Person):
@@ -414,7 +414,7 @@ def test_assignments_need_no_variables() -> None:
 @pytest.mark.parametrize("format_", [None, 5, b"a = 1", ["a"], Predicate("a = 1")])
 @pytest.mark.parametrize("kind", [Predicate, Expression])
 def test_a_format_is_text(kind: Any, format_: Any) -> None:
-    with pytest.raises(TypeMismatchError, match=rf"{kind.__name__} reads a text.*{kind.__name__}\("):
+    with pytest.raises(TypeMismatchError, match=rf"pass the format of the {kind.__name__} as a str.*{kind.__name__}\("):
         kind(format_)
 
 
@@ -422,7 +422,7 @@ def test_a_format_is_text(kind: Any, format_: Any) -> None:
     "make", [Predicate, Expression, Expression.variable, lambda name: SortDescriptor(name).sorted([1])]
 )
 def test_half_of_a_surrogate_pair(make: Any) -> None:
-    with pytest.raises(InvalidUTF8Error, match="half of a surrogate pair"):
+    with pytest.raises(InvalidUTF8Error, match="has an unpaired surrogate"):
         make("a\ud800 == 1")
 
 
@@ -708,9 +708,9 @@ def test_equality_hashes_and_what_is_no_predicate() -> None:
     assert repr(one) == "Predicate('a == 1')"
     assert repr(Expression("a + 1")) == "Expression('a + 1')"
     for wrong in (one, Expression("a"), 7, None):
-        with pytest.raises(TypeMismatchError, match=r"Predicate reads a text \(str\)") as caught:
+        with pytest.raises(TypeMismatchError, match="pass the format of the Predicate as a str") as caught:
             Predicate(wrong)  # type: ignore[arg-type]
-        assert ("It is one already." in str(caught.value)) == (wrong is one)
+        assert ("is already a Predicate" in str(caught.value)) == (wrong is one)
     with pytest.raises(TypeError):
         _ = one & "b == 1"  # type: ignore[operator]
 
@@ -785,5 +785,5 @@ def test_selectors_of_flags() -> None:
             assert selector_of(SortDescriptor("t", ascending, name)._sort().flags) == name
     only = selector_of(SortDescriptor("t", selector=lambda *_: 0)._sort().flags)
     assert callable(only)
-    with pytest.raises(UnsupportedError, match="leave sorting by it to the library"):
+    with pytest.raises(UnsupportedError, match="return the rows unsorted"):
         only(1, 2)

@@ -64,7 +64,7 @@ def test_mapping() -> None:
     assert repr(model) == "<Model of Item>"
     with pytest.raises(KeyError):
         model["Thing"]
-    with pytest.raises(ModelError, match=r"no entity 'Itme'\. Did you mean 'Item'\?"):
+    with pytest.raises(ModelError, match=r'does not have an entity "Itme"; did you mean "Item"\?'):
         model["Itme"]
 
 
@@ -101,10 +101,10 @@ def test_an_inverse_of_the_same_name_does_not_change_the_hash() -> None:
 
 
 def test_missing_destination_and_inverse() -> None:
-    with pytest.raises(ModelError, match=r"A\.b leads to an entity 'Bee'.*Did you mean 'Been'") as caught:
+    with pytest.raises(ModelError, match=r'A\.b is a relationship to "Bee".*did you mean "Been"') as caught:
         Model({"A": {"b": "to-one Bee?"}, "Been": {}}).freeze()
     assert (caught.value.entity, caught.value.key) == ("A", "b")
-    with pytest.raises(ModelError, match=r"names 'ass' as its inverse, but B has no such"):
+    with pytest.raises(ModelError, match=r'the inverse of A\.b is "ass", but B does not have'):
         Model({"A": {"b": "to-one B? inverse ass"}, "B": {"as_": "to-many A"}}).freeze()
 
 

@@ -163,7 +163,7 @@ def test_closing_refuses(items: Model, tmp_path: Path) -> None:
     assert not container.is_closed
     found = container.unsaved_changes
     assert [(each.name, each.inserted, each.updated, each.deleted) for each in found] == [("form", 0, 1, 0)]
-    with pytest.raises(InvalidArgumentError, match="can be"):
+    with pytest.raises(InvalidArgumentError, match="must be"):
         container.close("perhaps")  # type: ignore[arg-type]
     container.close("save")
     assert ctx.is_closed

@@ -691,7 +691,7 @@ def test_what_cannot_be_merged_is_named(container: Container) -> None:
     ctx = container.context()
     ada = ctx.insert("Person", name="Ada")
     ctx.save()
-    with pytest.raises(InvalidArgumentError, match="'changed' is no key of changes to merge"):
+    with pytest.raises(InvalidArgumentError, match='"changed" is not a key of changes to merge'):
         ctx.merge_changes({"changed": [ada.id]})
     for uri in ("", "x", "x-coredata:///Person/t1"):
         with pytest.raises(InvalidArgumentError, match="not a URI of a saved object") as caught:

@@ -41,13 +41,13 @@ def test_attributes_and_relationships(staff: Context) -> None:
 
 def test_misspelt_names(staff: Context) -> None:
     ada = staff.first("Employee", "name == 'Ada'")
-    with pytest.raises(AttributeError, match=r"The entity Employee has no property 'nmae'\. Did you mean 'name'\?"):
+    with pytest.raises(AttributeError, match=r'Employee does not have a property "nmae"; did you mean "name"\?'):
         _ = ada.nmae
-    with pytest.raises(AttributeError, match=r"The entity Employee has no property 'salry'\. Did you mean 'salary'\?"):
+    with pytest.raises(AttributeError, match=r'Employee does not have a property "salry"; did you mean "salary"\?'):
         ada.salry = 7
-    with pytest.raises(ModelError, match="Did you mean 'salary'"):
+    with pytest.raises(ModelError, match='did you mean "salary"'):
         staff.insert("Employee", name="X", salry=7)
-    with pytest.raises(ModelError, match=r"no entity 'Employe'\. Did you mean 'Employee'"):
+    with pytest.raises(ModelError, match='does not have an entity "Employe"; did you mean "Employee"'):
         staff.insert("Employe")
     with pytest.raises(AttributeError):
         ada.is_fault = True
@@ -321,9 +321,7 @@ def test_documentation_of_properties(staff: Context) -> None:
 
 def test_values_by_names_that_are_wrong(staff: Context) -> None:
     ada = staff.first("Employee", "name == 'Ada'")
-    with pytest.raises(
-        TypeMismatchError, match=r"Employee\.tasks: A to-many relationship is read as an attribute"
-    ) as caught:
+    with pytest.raises(TypeMismatchError, match=r"Employee\.tasks: get does not read a to-many relationship") as caught:
         ada.get("name", "tasks")
     assert (caught.value.entity, caught.value.key) == ("Employee", "tasks")
     assert ada.get() == ()
@@ -337,9 +335,7 @@ def test_values_by_names_that_are_wrong(staff: Context) -> None:
         lambda: ada.object_ids("nmae"),
     ]
     for body in bodies:
-        with pytest.raises(
-            ModelError, match=r"The entity Employee has no property 'nmae'\. Did you mean 'name'"
-        ) as told:
+        with pytest.raises(ModelError, match='Employee does not have a property "nmae"; did you mean "name"') as told:
             body()
         assert (told.value.entity, told.value.key) == ("Employee", "nmae")
 

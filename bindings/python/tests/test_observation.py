@@ -498,7 +498,7 @@ def test_names_of_notifications(ctx: Any) -> None:
         with pytest.raises(corestone.InvalidArgumentError, match="notification is") as caught:
             ctx.observe(wrong, print)
         assert isinstance(caught.value, KeyError)
-    with pytest.raises(corestone.InvalidArgumentError, match="There is no function to call"):
+    with pytest.raises(corestone.InvalidArgumentError, match="function is None"):
         ctx.observe("did_save", None)
 
 

@@ -185,9 +185,9 @@ def test_unknown_keys(staff: Context) -> None:
 
 
 def test_arguments_without_text(staff: Context) -> None:
-    with pytest.raises(InvalidArgumentError, match="no text"):
+    with pytest.raises(InvalidArgumentError, match="without a predicate format"):
         staff.fetch("Employee", None, 7)
-    with pytest.raises(InvalidArgumentError, match="no text"):
+    with pytest.raises(InvalidArgumentError, match="without a predicate format"):
         staff.fetch("Employee", Predicate("age > 1"), 7)
 
 

@@ -128,16 +128,16 @@ def test_bound_classes(tmp_path: Path) -> None:
         context = container.context()
         context.insert(Worker, name="Ada", age=36, department=context.insert("Department", name="R&D"))
         assert names(context.fetch(Worker, (cls.age > 30) & (cls.department.name == "R&D"))) == ["Ada"]
-        with pytest.raises(AttributeError, match=r"has no property 'nmae'\. Did you mean 'name'"):
+        with pytest.raises(AttributeError, match='does not have a property "nmae"; did you mean "name"'):
             _ = cls.nmae
-        with pytest.raises(AttributeError, match="The entity Department has no property 'nam'"):
+        with pytest.raises(AttributeError, match='Department does not have a property "nam"'):
             _ = cls.department.nam
 
 
 def test_misuse_is_named() -> None:
     with pytest.raises(TypeError, match=r"with &, \| and ~"):
         _ = key("a") == 1 and key("b") == 2
-    with pytest.raises(TypeError, match="1 < key < 3 is two"):
+    with pytest.raises(TypeError, match="chained comparisons"):
         _ = 1 < key("a") < 3
     with pytest.raises(TypeError):
         _ = 3 in key("a")  # type: ignore[operator]
@@ -145,7 +145,7 @@ def test_misuse_is_named() -> None:
         list(key("a"))  # type: ignore[call-overload]
     with pytest.raises(TypeError, match="unhashable"):
         hash(key("a"))
-    with pytest.raises(InvalidArgumentError, match="SUBQUERY as text"):
+    with pytest.raises(InvalidArgumentError, match="SUBQUERY as a format string"):
         key("list").any(Predicate("a == ($x := 1)") & Predicate("b == 1"))
 
 
@@ -245,5 +245,5 @@ def test_parts_that_begin_at_a_member() -> None:
     ):
         found = key("m").any(Predicate(text))
         assert found.format == f"SUBQUERY(m, $each, {expected}).@count > 0"
-    with pytest.raises(UnsupportedError, match="A block predicate has no keys that could begin at a member"):
+    with pytest.raises(UnsupportedError, match="a block predicate cannot be applied to members of a collection"):
         key("m").any(Predicate.block(lambda *_: True))

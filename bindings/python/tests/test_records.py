@@ -157,7 +157,7 @@ def test_what_people_type_is_an_argument(shop: Container) -> None:
         shop.read("Item", Predicate("count == 1"), 3)
     with pytest.raises(InvalidArgumentError, match="arguments"):
         shop.read("Item", None, 3)
-    with pytest.raises(InvalidArgumentError, match="URI of no object"):
+    with pytest.raises(InvalidArgumentError, match="is not the URI of an object"):
         shop.delete("Item", "x-coredata://nowhere/Item/p1")
     with pytest.raises(InvalidArgumentError, match="delete_all"):
         shop.delete("Item", None)
@@ -189,7 +189,7 @@ def test_values_that_no_record_has_are_told_by_name(shop: Container) -> None:
         with pytest.raises(TypeMismatchError, match=r"Item\.made: .*datetime\.combine.*timezone\.utc") as caught:
             shop.insert("Item", given)
         assert (caught.value.entity, caught.value.key, caught.value.value) == ("Item", "made", day)
-    with pytest.raises(InvalidArgumentError, match=r"Item\.made: .*no time zone.*timezone\.utc"):
+    with pytest.raises(InvalidArgumentError, match=r"Item\.made: .*does not have a time zone.*timezone\.utc"):
         shop.insert("Item", {"name": "kite", "made": naive})
     with pytest.raises(TypeMismatchError, match=r"Shop\.items\.made: "):
         shop.insert("Shop", {"name": "Toys", "items": [{"name": "kite", "made": day}]})

@@ -127,7 +127,7 @@ def test_what_cannot_be_a_column(staff: Context, columns: list[str], words: str)
 
 
 def test_a_column_of_a_wrong_kind(staff: Context) -> None:
-    with pytest.raises(TypeMismatchError, match="is no column"):
+    with pytest.raises(TypeMismatchError, match="is not a column"):
         staff.fetch_rows("Team", columns=[5])  # type: ignore[list-item]
     with pytest.raises(TypeMismatchError, match="the column age is"):
         staff.fetch_rows("Team", columns=ExpressionDescription("age", "name", "int64"))

@@ -171,7 +171,7 @@ def test_indexes(library: Model, tmp_path: Path) -> None:
 
 
 def test_mistakes_of_indexes() -> None:
-    with pytest.raises(ModelError, match="no kind of index"):
+    with pytest.raises(ModelError, match="kind must be"):
         Model({"A": {"x": "int16"}})["A"].index("i", "x", kind="hash")
 
 

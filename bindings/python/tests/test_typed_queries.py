@@ -61,9 +61,11 @@ def test_columns(staff: Context) -> None:
     assert staff.fetch_rows(Human, columns={"x": P.age * 2, "y": P.boss.name, "z": "age"}, sort=P.age, offset=2) == [
         {"x": 64, "y": "Bob", "z": 32}
     ]
-    with pytest.raises(TypeMismatchError, match=r'age \* 2.* has no name. Write .*"double": Employee.age \* 2'):
+    with pytest.raises(
+        TypeMismatchError, match=r'age \* 2.* is not a column with a name; write .*"double": Employee.age \* 2'
+    ):
         staff.fetch_rows(Human, columns=[P.age * 2])
-    with pytest.raises(TypeMismatchError, match="5 is no column"):
+    with pytest.raises(TypeMismatchError, match="5 is not a column"):
         staff.fetch_rows(Human, columns=5)  # type: ignore[arg-type]
 
 
@@ -71,7 +73,7 @@ def test_groups(staff: Context) -> None:
     for by in (P.team.name, [P.team.name], key("team.name"), Expression("team.name")):
         rows = staff.fetch_rows(Human, columns=[P.team.name, {"n": "count:(name)"}], group_by=by)
         assert sorted(row["n"] for row in rows) == [1, 2]
-    with pytest.raises(TypeMismatchError, match="age / 2 is no key path"):
+    with pytest.raises(TypeMismatchError, match="age / 2 is not a key path"):
         staff.fetch_rows(Human, columns={"n": "count:(name)"}, group_by=P.age / 2)
 
 
@@ -80,11 +82,11 @@ def test_sort_and_prefetch(staff: Context) -> None:
         assert [each.name for each in staff.fetch(Human, sort=sort)] == ["Ada", "Bob", "Cyd"]
     assert staff.fetch(Human, sort=Sort(key("age"), descending=True), prefetch=P.boss).first.boss.name == "Bob"
     assert staff.fetch(Human, prefetch=[P.boss, key("boss.team"), "reports"]).first is not None
-    with pytest.raises(TypeMismatchError, match=r"is no sort key. .*Employee.name.desc\(\)"):
+    with pytest.raises(TypeMismatchError, match=r"is not a sort key; .*Employee.name.desc\(\)"):
         staff.fetch(Human, sort=-P.age)
-    with pytest.raises(TypeMismatchError, match="7 is no key path"):
+    with pytest.raises(TypeMismatchError, match="7 is not a key path"):
         staff.fetch(Human, prefetch=7)  # type: ignore[arg-type]
-    with pytest.raises(TypeMismatchError, match=r"is no predicate. .*Employee.active == True"):
+    with pytest.raises(TypeMismatchError, match=r"is not a predicate; .*Employee.active == True"):
         staff.fetch(Human, P.active)
 
 
@@ -145,17 +147,19 @@ def test_operators_compute() -> None:
 
 
 def test_operators_without_a_meaning() -> None:
-    with pytest.raises(UnsupportedError, match=r"rounds down.*a / b"):
+    with pytest.raises(UnsupportedError, match=r"// is not supported.*a / b"):
         key("a") // 2
-    with pytest.raises(UnsupportedError, match=r"rounds down.*a / b"):
+    with pytest.raises(UnsupportedError, match=r"// is not supported.*a / b"):
         7 // key("a")
-    with pytest.raises(TypeMismatchError, match=r"a is a value, and b == 1 a condition.*\(a == True\) &"):
+    with pytest.raises(
+        TypeMismatchError, match=r"cannot combine the value a with the predicate b == 1.*\(a == True\) &"
+    ):
         key("a") & (key("b") == 1)
-    with pytest.raises(TypeMismatchError, match=r"a is a value, and b == 1 a condition"):
+    with pytest.raises(TypeMismatchError, match="cannot combine the value a with the predicate b == 1"):
         (key("b") == 1) & key("a")
-    with pytest.raises(InvalidArgumentError, match=r"from 0.*LAST"):
+    with pytest.raises(InvalidArgumentError, match=r"at least 0.*LAST"):
         key("a")[-1]
-    with pytest.raises(TypeMismatchError, match="no place in a list"):
+    with pytest.raises(TypeMismatchError, match="is not a key or an index"):
         key("a")[1:2]  # type: ignore[call-overload]
 
 
@@ -169,7 +173,7 @@ def test_in_takes_several_values() -> None:
 
 
 def test_a_key_in_a_wrong_place_ends() -> None:
-    with pytest.raises(TypeMismatchError, match="give text"):
+    with pytest.raises(TypeMismatchError, match="pass a str"):
         Expression.key_path(key("a"))  # type: ignore[arg-type]
     with pytest.raises(Exception, match="wrong type"):
         Expression.key_path("b", key("a"))  # type: ignore[arg-type]

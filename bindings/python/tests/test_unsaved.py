@@ -445,9 +445,9 @@ def test_the_end_of_the_interpreter_warns(tmp_path: Path) -> None:
     assert done.returncode == 0
     warning, line, *more = done.stderr.splitlines()
     assert warning.endswith(
-        "program.py:6: UnsavedChangesWarning: the interpreter ends, and context 'editor' loses unsaved changes: "
-        "1 Department inserted, 1 Employee inserted; call save() to keep them, or rollback() to drop them, before the "
-        "program ends"
+        'program.py:6: UnsavedChangesWarning: context "editor" lost unsaved changes at interpreter exit: '
+        "1 Department inserted, 1 Employee inserted; call save() to keep them, or rollback() to discard them, before "
+        "the interpreter exits"
     )
     assert line.strip() == "ctx = container.context()"
     assert more == []  # told once
@@ -491,7 +491,10 @@ made.wait()
     done = run(source, tmp_path)
     assert done.returncode == 0
     for name in ("confined", "private"):
-        assert f"context '{name}' loses unsaved changes: another thread uses the context" in done.stderr
+        assert (
+            f'context "{name}" lost unsaved changes at interpreter exit: an unknown number, because another thread uses'
+            in done.stderr
+        )
 
 
 def test_queued_work_comes_before_the_warning(tmp_path: Path) -> None:
@@ -515,7 +518,7 @@ document.context.save()
 """
     for more in ("", 'document.context.insert("Employee", name="Eve")\n'):
         done = run(source + more, tmp_path)
-        assert done.stderr.count("UnsavedChangesWarning: the interpreter ends, and a document without a place") == 1
+        assert done.stderr.count("UnsavedChangesWarning: an untitled document was lost at interpreter exit") == 1
         assert done.stderr.count("UnsavedChangesWarning") == 1
         assert "CoreData: warning" not in done.stderr
 
@@ -529,7 +532,7 @@ document = Document(model, queue="caller")
 document.context.insert("Employee", name="Ada")
 document.context.save()
 """
-    assert "python:1: UnsavedChangesWarning: the interpreter ends" in run(source, tmp_path).stderr
+    assert "python:1: UnsavedChangesWarning: an untitled document was lost" in run(source, tmp_path).stderr
 
 
 def test_what_was_given_to_atexit_before_the_first_queue_comes_first(tmp_path: Path) -> None:
@@ -544,7 +547,7 @@ ctx.perform_and_wait(lambda: ctx.insert("Employee", name="Ada"))
 
 def test_warnings_may_be_errors_or_ignored(tmp_path: Path) -> None:
     done = run(INSERTS, tmp_path, "-W", "error")
-    assert "UnsavedChangesWarning: the interpreter ends, and context 'editor' loses" in done.stderr
+    assert 'UnsavedChangesWarning: context "editor" lost' in done.stderr
     assert run(INSERTS, tmp_path, "-W", "ignore").stderr == ""
 
 
@@ -559,7 +562,7 @@ with Container(model, "a.store") as container:
     # The traceback, and the warning of what is lost by the end.
     assert done.stderr.count("UnsavedChangesError: the container a.store stays open") == 1
     assert done.stderr.count("1 Employee inserted; call save() or rollback() of the context") == 1
-    assert done.stderr.count("UnsavedChangesWarning: the interpreter ends") == 1
+    assert done.stderr.count("lost unsaved changes at interpreter exit") == 1
     assert "CoreData: warning" not in done.stderr
 
 
@@ -571,7 +574,7 @@ with Container(model, "a.store") as container, container.context() as ctx:
     done = run(source, tmp_path)
     assert done.returncode == 1
     assert done.stderr.count("UnsavedChangesError: a context (created at ") == 1
-    assert done.stderr.count("UnsavedChangesWarning: the interpreter ends") == 1
+    assert done.stderr.count("lost unsaved changes at interpreter exit") == 1
     assert "CoreData: warning" not in done.stderr
 
 
@@ -696,7 +699,7 @@ def test_a_refusal_of_the_context_of_a_document_keeps_it_open(model: Model, path
 
 def rolled_back(lines: list[str], kind: str) -> None:
     (line,) = lines
-    assert line.startswith(f"CoreData: warning: {kind} ends a `with` block, which rolls back: ")
+    assert line.startswith(f"CoreData: warning: a `with` block was rolled back because {kind} ended it: ")
     assert "1 Employee inserted" in line
 
 
@@ -799,5 +802,5 @@ def test_work_behind_a_close_fails(model: Model, path: Path) -> None:
         with ctx.perform():
             call(lib.cst_context_close, handle, 0)
             late = ctx.perform(ctx.count, "Employee")
-        with pytest.raises(InvalidHandleError, match="did not run"):
+        with pytest.raises(InvalidHandleError, match="before the queued function ran"):
             late.result(20)

@@ -98,7 +98,7 @@ def test_bounds(runs: Context) -> None:
     assert run.validate_value("parent", run) == run
     with pytest.raises(TypeMismatchError):
         run.validate_value("processID", "three")
-    with pytest.raises(ModelError, match=r"has no property 'nte'.*note"):
+    with pytest.raises(ModelError, match=r'does not have a property "nte".*note'):
         run.validate_value("nte", "x")
     assert run.note is None
 

@@ -105,7 +105,7 @@ def test_a_validator_must_not_save(tmp_path: Path) -> None:
 
 def test_mistakes() -> None:
     model = people()
-    with pytest.raises(ModelError, match="no function"):
+    with pytest.raises(ModelError, match="pass a function"):
         model["Person"].validator("name")
     model["Person"].validator("nmae", lambda person, value: None)
     with pytest.raises(ModelError, match='did you mean "name"'):

@@ -226,11 +226,15 @@ def test_dates_that_no_datetime_in_utc_is_are_refused(ctx: Context, limit: datet
 
 def test_naive_dates_are_refused(ctx: Context) -> None:
     person = ctx.insert("Employee", name="Ada")
-    with pytest.raises(InvalidArgumentError, match=r"Employee\.hired: .*no time zone.*timezone\.utc") as caught:
+    with pytest.raises(
+        InvalidArgumentError, match=r"Employee\.hired: .*does not have a time zone.*timezone\.utc"
+    ) as caught:
         person.hired = datetime(2020, 1, 1)
     error = caught.value
     assert (error.entity, error.key, error.value) == ("Employee", "hired", datetime(2020, 1, 1))
-    with pytest.raises(TypeMismatchError, match=r"Employee\.hired: .*no moment.*datetime\.combine.*timezone\.utc"):
+    with pytest.raises(
+        TypeMismatchError, match=r"Employee\.hired: .*is a date without a time.*datetime\.combine.*timezone\.utc"
+    ):
         person.hired = date(2020, 1, 1)
     assert person.hired is None
 
@@ -238,7 +242,7 @@ def test_naive_dates_are_refused(ctx: Context) -> None:
 def test_large_integers(ctx: Context) -> None:
     person = ctx.insert("Employee", name="Ada", steps=1)
     for value in (2**63, -(2**63) - 1, 10**100):
-        with pytest.raises(InvalidArgumentError, match=r"Employee\.steps: .* 64 bits") as caught:
+        with pytest.raises(InvalidArgumentError, match=r"Employee\.steps: .* 64-bit integer") as caught:
             person.steps = value
         assert caught.value.value == value
     assert person.steps == 1
@@ -285,7 +289,7 @@ def test_wrong_types(ctx: Context, name: str, value: Any) -> None:
 
 def test_what_nothing_can_hold(ctx: Context) -> None:
     person = ctx.insert("Employee", name="Ada")
-    with pytest.raises(TypeMismatchError, match=r"Employee\.name: .*object.*cannot be stored"):
+    with pytest.raises(TypeMismatchError, match=r"Employee\.name: cannot store a value of type object"):
         person.name = object()
     with pytest.raises(InvalidUTF8Error, match=r"Employee\.name: .*surrogate"):
         person.name = "half \ud800"
@@ -403,11 +407,11 @@ def test_elements_of_composite_attributes_by_their_paths(tmp_path: Path) -> None
         assert item.where == {"latitude": 2.0}
         assert item["where.spot.name"] is None
         with pytest.raises(
-            InvalidArgumentError, match=r"^Row\.where\.spot has no element 'nam'\. Did you mean"
+            InvalidArgumentError, match=r'^Row\.where\.spot does not have an element "nam"; did you mean'
         ) as caught:
             item.where = {"spot": {"nam": "x"}}
         assert (caught.value.entity, caught.value.key) == ("Row", "where.spot.nam")
-        with pytest.raises(TypeMismatchError, match=r"Row\.where\.spot: .* is composite and takes a dictionary"):
+        with pytest.raises(TypeMismatchError, match=r"Row\.where\.spot: a composite attribute takes a dictionary"):
             item.where = {"spot": "x"}
         with pytest.raises(TypeMismatchError, match=r"Row\.where\.latitude"):
             item.where = {"latitude": "north"}
@@ -459,7 +463,9 @@ def test_mantissas_and_exponents(text: str, parts: tuple[int, int]) -> None:
 
 @pytest.mark.parametrize("text", ["1" * 39, "1E+165", "12E+164", "1E-129", "15E-129"])
 def test_decimals_beyond_38_digits_or_the_exponents(text: str) -> None:
-    with pytest.raises(InvalidArgumentError, match=r"more than 38 digits or an exponent outside -128 \.\.\. 127"):
+    with pytest.raises(
+        InvalidArgumentError, match="does not fit a decimal, which has 38 digits and exponents -128 to 127"
+    ):
         decimal_parts(Decimal(text))
 
 
@@ -473,12 +479,12 @@ def test_errors_of_rows_name_the_row_and_the_key(tmp_path: Path) -> None:
             ("text", "half \ud800", InvalidUTF8Error),
             ("text", object(), TypeMismatchError),
         ):
-            with pytest.raises(kind, match=f"Row 2: Row.{name}: ") as caught:
+            with pytest.raises(kind, match=f"row 2: Row.{name}: ") as caught:
                 ctx.insert_many("Row", [good, good, {**good, name: value}])
             assert (caught.value.entity, caught.value.key) == ("Row", name)
             assert caught.value.value is value
             # A batch request counts from 1.
-            with pytest.raises(CallbackError, match=f"^Row 3: Row.{name}: ") as told:
+            with pytest.raises(CallbackError, match=f"^row 3: Row.{name}: ") as told:
                 ctx.batch_insert("Row", [good, good, {**good, name: value}])
             assert isinstance(told.value.__cause__, kind)
         assert ctx.count("Row") == 0
@@ -490,12 +496,12 @@ def test_rows_of_other_shapes(tmp_path: Path) -> None:
         assert ctx.insert_many("Row", []) == 0
         assert ctx.insert_objects("Row", iter([])) == []
         for rows, columns, words in (
-            ([{"n": 1}, {"text": "a"}], None, r"Row 1 has not the same keys as row 0 \(n\)"),
-            ([{"n": 1}, {"n": 1, "text": "a"}], None, "Row 1 has not the same keys as row 0"),
-            ([{"n": 1}, (1,)], None, "Row 1 has not the same keys as row 0"),
-            ([(1,)], None, "insert_many takes dictionaries, or tuples and the names of their values"),
-            ([(1, "a"), (2,)], ["n", "text"], "Row 1 has 1 values for 2 columns"),
-            ([(1, "a", 3)], ["n", "text"], "Row 0 has 3 values for 2 columns"),
+            ([{"n": 1}, {"text": "a"}], None, r"row 1 does not have the same keys as row 0 \(n\)"),
+            ([{"n": 1}, {"n": 1, "text": "a"}], None, "row 1 does not have the same keys as row 0"),
+            ([{"n": 1}, (1,)], None, "row 1 does not have the same keys as row 0"),
+            ([(1,)], None, "a row of insert_many is not a dictionary"),
+            ([(1, "a"), (2,)], ["n", "text"], "row 1 has 1 values for 2 columns"),
+            ([(1, "a", 3)], ["n", "text"], "row 0 has 3 values for 2 columns"),
         ):
             with pytest.raises(InvalidArgumentError, match=words):
                 ctx.insert_many("Row", rows, columns)  # type: ignore[arg-type]
