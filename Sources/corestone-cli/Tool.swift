@@ -38,7 +38,7 @@ enum Tool {
         while let word = words[place] {
             guard let text = String(validatingCString: word) else {
                 throw UsageError(
-                    "\"\(String(cString: word))\" is not UTF-8, as paths and all else must be; rename the file")
+                    "the argument \"\(String(cString: word))\" is not valid UTF-8; if it is a path, rename the file")
             }
             arguments.append(text)
             place += 1
@@ -127,12 +127,13 @@ enum Tool {
             commands.map { ("\(name) \($0.manual.command)", $0.manual.summary) }
             + groups.map { ("\(name) \($0.name) COMMAND", $0.summary) }
             + [
-                ("\(name) help COMMAND", "all about a command"), ("\(name) --version", "the version of the tool"),
-                ("--file-limit NAME=NUMBER", "of any command: how much a file may have it do"),
+                ("\(name) help COMMAND", "print the help of a command"),
+                ("\(name) --version", "print the version of the tool"),
+                ("--file-limit NAME=NUMBER", "limit the resources that a store file can use, in any command"),
             ]
         return """
-            Core Data stores and models from the command line. No store that it looks at is changed; load,
-            destroy, metadata --set and --remove, and check --remove-leftovers change the one they name.
+            Core Data stores and models from the command line. Only load, destroy, metadata --set and --remove,
+            and check --remove-leftovers change the store that they open.
 
             \(list(lines))
             Examples

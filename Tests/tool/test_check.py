@@ -232,7 +232,7 @@ def test_files_that_no_row_refers_to(tmp_path: Path) -> None:
     found = run("check", store)
     assert found.returncode == 0
     assert "leftovers: no row refers to 5 files with 500 bytes in " in found.stdout
-    assert " and 2 more; corestone check --remove-leftovers" in found.stdout.replace("\n", " ")
+    assert " and 2 more; run corestone check --remove-leftovers" in found.stdout.replace("\n", " ")
     report = json.loads(run("check", store, "--format", "json").stdout)
     assert report["ok"] is True
     leftovers = report["leftovers"]
@@ -280,7 +280,7 @@ def test_paths_that_are_not_utf8(zoo: Path, tmp_path: Path) -> None:
             check=False,
         )
         assert (found.returncode, found.stdout) == (2, "")
-        assert "is not UTF-8" in found.stderr
+        assert "is not valid UTF-8" in found.stderr
     # Where the path given is, and the one that it leads to is not.
     found = run("check", "zoo.sqlite", cwd=folder)
     assert found.returncode == 3 and "is relative to a path that is not UTF-8" in found.stderr

@@ -141,7 +141,7 @@ def test_again(tmp_path: Path) -> None:
 
 def test_code_that_is_written_by_hand(tmp_path: Path) -> None:
     told = run("model", "codegen", ODD, "--language", "python", "-o", tmp_path / "odd")
-    assert "the code of Loose is written by hand" in told.stderr
+    assert "no code was generated for Loose" in told.stderr
     assert "loose.py" in generate(ODD, tmp_path / "all", "--all")
     assert sorted(path.name for path in (tmp_path / "all").iterdir() if "note" in path.name) == [
         "_note.py",
@@ -159,10 +159,10 @@ def test_of_fixtures(fixtures: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["-o", "x"], 2, "needs --language: python"),
+        (["-o", "x"], 2, "--language is missing; use one of python"),
         (["--language", "pyton", "-o", "x"], 2, 'did you mean "python"'),
-        (["--language", "python"], 2, "needs -o"),
-        (["--language", "python", "-o", "/nowhere/x"], 3, "/nowhere/x cannot be written"),
+        (["--language", "python"], 2, "--output is missing"),
+        (["--language", "python", "-o", "/nowhere/x"], 3, "cannot write /nowhere/x"),
     ],
 )
 def test_mistakes(arguments: list[str], code: int, words: str) -> None:
@@ -197,7 +197,12 @@ def test_whose_file_an_entity_has(tmp_path: Path, language: str, machine: str, h
             folder = tmp_path / f"code{len(list(tmp_path.iterdir()))}"
             done = run("model", "codegen", model, "--language", language, "-o", folder, *more)
             by_hand = "" if more or "" not in kinds.values() or not any(kinds.values()) else "C"
-            told = f"corestone: the code of {by_hand} is written by hand; --all writes it too\n" if by_hand else ""
+            told = (
+                f"corestone: no code was generated for {by_hand}, whose codegen setting is Manual/None; "
+                "add --all to include them\n"
+                if by_hand
+                else ""
+            )
             assert (done.returncode, done.stderr) == (0, told)
             written = [path.name for path in folder.iterdir() if path.suffix != ".pyi"]
             assert sorted(map(str, done.stdout.splitlines())) == sorted(str(path) for path in folder.iterdir())
@@ -216,4 +221,4 @@ def test_the_name_of_a_model_in_code(tmp_path: Path) -> None:
         assert f"{name.upper()}_IMPLEMENTATION" in code and f"{name.lower()}_bind(" in code
     refused = run("model", "codegen", ODD, "--language", "c", "-o", tmp_path / "bad", "--name", "../x")
     assert (refused.returncode, refused.stdout) == (2, "")
-    assert "--name is part of the names of files" in refused.stderr and not (tmp_path / "bad").exists()
+    assert "--name becomes part of file names" in refused.stderr and not (tmp_path / "bad").exists()

@@ -70,12 +70,12 @@ def test_swift(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["9lives"], '"9lives" cannot name a project'),
-        (["a-b"], '"a-b" cannot name a project'),
-        (["Notes", "--language", "rust"], '--language is c, python or swift, not "rust"'),
-        (["Notes", "--language", "swift"], "needs --corestone PATH"),
-        (["Notes", "--language", "swift", "--corestone", "/nowhere"], "there is no folder /nowhere"),
-        ([], "init needs FOLDER"),
+        (["9lives"], '"9lives" is not a valid project name'),
+        (["a-b"], '"a-b" is not a valid project name'),
+        (["Notes", "--language", "rust"], '--language must be c, python or swift, not "rust"'),
+        (["Notes", "--language", "swift"], "requires --corestone PATH"),
+        (["Notes", "--language", "swift", "--corestone", "/nowhere"], "the folder /nowhere does not exist"),
+        ([], "init requires FOLDER"),
     ],
 )
 def test_what_cannot_be(tmp_path: Path, words: list[str], message: str) -> None:
@@ -90,7 +90,7 @@ def test_a_folder_that_is_in_use(tmp_path: Path) -> None:
     (tmp_path / "Notes" / "mine.txt").write_text("mine")
     done = tool("init", "Notes", folder=tmp_path)
     assert done.returncode == 3
-    assert "Notes cannot be made" in done.stderr
+    assert "cannot create the folder Notes" in done.stderr
     assert [path.name for path in (tmp_path / "Notes").iterdir()] == ["mine.txt"]
     (tmp_path / "Empty").mkdir()
     assert tool("init", "Empty", folder=tmp_path).returncode == 0

@@ -77,9 +77,9 @@ def test_merging_for_a_store(tmp_path: Path) -> None:
         (["compile", "none.xcdatamodeld"], 3, "none.xcdatamodeld"),
         (["decompile", str(PACKAGES), "-o", "a.mom"], 2, "ends in .xcdatamodeld or .xcdatamodel"),
         (["decompile", str(PACKAGES), "-o", str(PACKAGES)], 3, "already exists"),
-        (["merge", str(PACKAGES)], 2, "needs -o"),
-        (["merge", str(PACKAGES), "-o", "a.txt"], 2, "is no name of a model"),
-        (["merge"], 2, "needs MODEL"),
+        (["merge", str(PACKAGES)], 2, "--output is missing"),
+        (["merge", str(PACKAGES), "-o", "a.txt"], 2, "does not have the extension of a model"),
+        (["merge"], 2, "requires MODEL"),
     ],
 )
 def test_mistakes(arguments: list[str], code: int, words: str) -> None:

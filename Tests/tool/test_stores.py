@@ -97,11 +97,11 @@ def test_metadata_is_set_and_removed(store: Path) -> None:
     [
         (["--set", "NSStoreUUID=x"], 3, "NSStoreUUID"),
         (["--set", "NSStoreType=XML"], 3, "identifies the type of the store"),
-        (["--remove", "NSStoreModelVersionHashes"], 2, "tells what the store is"),
-        (["--remove", "ownr"], 2, 'no entry "ownr"'),
+        (["--remove", "NSStoreModelVersionHashes"], 2, "identifies the store"),
+        (["--remove", "ownr"], 2, 'does not have an entry "ownr"'),
         (["--set", "owner"], 2, "KEY=VALUE"),
-        (["--set", "owner:text=x"], 2, 'no type "text"'),
-        (["--set", "n:int=x"], 2, "no value of the type int"),
+        (["--set", "owner:text=x"], 2, '"text" is not a type'),
+        (["--set", "n:int=x"], 2, "is not a value of type int"),
         (["--set", "n:json={"], 2, "JSON"),
     ],
 )
@@ -238,7 +238,7 @@ def test_convert_says_how_much_was_made_and_not_that_it_is_the_same(tmp_path: Pa
         context.save()
     words = ["--model", str(tmp_path / "model.sqlite")]
     plain = run("convert", path, tmp_path / "b.sqlite", *words)
-    made = f"{tmp_path / 'b.sqlite'} was made of {path} as a store of type SQLite: 4 objects\n"
+    made = f"converted {path} to {tmp_path / 'b.sqlite'} (SQLite): 4 objects\n"
     assert (plain.returncode, plain.stdout) == (0, made)
     assert plain.stderr.count("CoreData: warning:") == 1 and "Item.price" in plain.stderr and ": 2\n" in plain.stderr
     checked = run("convert", path, tmp_path / "c.sqlite", "--check", *words)
@@ -466,26 +466,29 @@ def test_lines_of_metadata(store: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["metadata", "{}", "--set", "n:json=null"], "no value of the type json"),
-        (["metadata", "{}", "--set", ":int=1"], 'there is no type "int"; string, int, real, bool, date, data and json'),
+        (["metadata", "{}", "--set", "n:json=null"], "is not a value of type json"),
+        (
+            ["metadata", "{}", "--set", ":int=1"],
+            "--set takes KEY=VALUE or KEY:TYPE=VALUE",
+        ),
         (["metadata", "{}", "--set", "=1"], "--set takes KEY=VALUE or KEY:TYPE=VALUE"),
-        (["metadata", "{}", "--set", "x:data=A?"], '"A?" is no value of the type data'),
+        (["metadata", "{}", "--set", "x:data=A?"], '"A?" is not a value of type data'),
         (["metadata", "{}", "--set", "x:date=2024-13-01"], "expected a month of two digits"),
-        (["metadata", "{}", "--set", "x:real=y"], "no value of the type real"),
-        (["metadata", "{}", "--set", "x:bool=YES"], "no value of the type bool"),
-        (["metadata", "{}", "--set", "x:int=1.5"], "no value of the type int"),
+        (["metadata", "{}", "--set", "x:real=y"], "is not a value of type real"),
+        (["metadata", "{}", "--set", "x:bool=YES"], "is not a value of type bool"),
+        (["metadata", "{}", "--set", "x:int=1.5"], "is not a value of type int"),
         (["metadata", "{}", "--remove", "NSStoreUUD"], 'did you mean "NSStoreUUID"?'),
-        (["metadata", "{}", "--remove", "x", "--set", "x=1"], 'has no entry "x"'),
-        (["metadata", "{}", "--format", "csv"], '--format is table or json, not "csv"'),
-        (["copy", "{}", "{}.copy", "--timeout", "x"], '--timeout takes a number of seconds, not "x"'),
-        (["copy", "{}", "{}.copy", "--timeout", "-1"], '--timeout takes a number of seconds, not "-1"'),
-        (["copy", "{}", "{}.copy", "--timeout", "1e6"], '--timeout takes a number of seconds, not "1e6"'),
-        (["backup", "{}", "{}.copy", "--timeout", "nan"], '--timeout takes a number of seconds, not "nan"'),
-        (["destroy", "{}", "--yes", "--timeout", "soon"], '--timeout takes a number of seconds, not "soon"'),
-        (["views", "{}", "--replace"], "--replace goes with --into"),
-        (["views", "{}", "--dates", "iso"], '--dates is text, unix or reference, not "iso"'),
-        (["convert", "{}", "new.txt"], "the name of new.txt does not tell the type of the new store"),
-        (["convert", "{}", ".xml"], "the name of .xml does not tell the type of the new store"),
+        (["metadata", "{}", "--remove", "x", "--set", "x=1"], 'does not have an entry "x"'),
+        (["metadata", "{}", "--format", "csv"], '--format must be table or json, not "csv"'),
+        (["copy", "{}", "{}.copy", "--timeout", "x"], '--timeout must be a number of seconds, not "x"'),
+        (["copy", "{}", "{}.copy", "--timeout", "-1"], '--timeout must be a number of seconds, not "-1"'),
+        (["copy", "{}", "{}.copy", "--timeout", "1e6"], '--timeout must be a number of seconds, not "1e6"'),
+        (["backup", "{}", "{}.copy", "--timeout", "nan"], '--timeout must be a number of seconds, not "nan"'),
+        (["destroy", "{}", "--yes", "--timeout", "soon"], '--timeout must be a number of seconds, not "soon"'),
+        (["views", "{}", "--replace"], "add --into FILE"),
+        (["views", "{}", "--dates", "iso"], '--dates must be text, unix or reference, not "iso"'),
+        (["convert", "{}", "new.txt"], "the name of new.txt does not set the type of the new store"),
+        (["convert", "{}", ".xml"], "the name of .xml does not set the type of the new store"),
         (["convert", "{}", "new.xml", "--through", "Parquet"], "Parquet"),
     ],
 )
@@ -504,12 +507,12 @@ def test_the_name_of_a_new_store_tells_its_type(store: Path) -> None:
         ("a.db", "SQLite"),
     ):  # fmt: skip
         path = store.parent / name
-        assert told("convert", store, path) == f"{path} was made of {store} as a store of type {kind}: 6 objects\n"
+        assert told("convert", store, path) == f"converted {store} to {path} ({kind}): 6 objects\n"
         assert json.loads(told("metadata", path, "--format", "json"))["NSStoreType"] == kind
     # What --type says counts more.
     told("convert", store, store.parent / "b.xml", "--type", "sqlite")
     assert json.loads(told("metadata", store.parent / "b.xml", "--format", "json"))["NSStoreType"] == "SQLite"
-    line = f"a store in memory was made of {store} as a store of type InMemory: 6 objects\n"
+    line = f"converted {store} to a store in memory (InMemory): 6 objects\n"
     assert told("convert", store, store.parent / "c", "--type", "Memory") == line
     assert not (store.parent / "c").exists()
 
@@ -536,7 +539,7 @@ def test_what_the_commands_say_that_they_did(store: Path) -> None:
     assert told("destroy", xml_backup, "--yes") == f"{xml_backup} is removed\n"
     assert copy.exists() and not xml_backup.exists()
     refused = run("views", store.parent / "zoo.xml")
-    assert refused.returncode == 2 and "is a store of type XML, of which there can be no views" in refused.stderr
+    assert refused.returncode == 2 and "views require an SQLite store" in refused.stderr
 
 
 def test_dates_of_views(store: Path) -> None:
@@ -560,7 +563,7 @@ def test_an_empty_file_is_no_store_and_is_taken(store: Path) -> None:
         assert target.stat().st_size > 0
     (store.parent / "link.sqlite").symlink_to("nowhere")
     refused = run("copy", store, store.parent / "link.sqlite")
-    assert refused.returncode == 2 and "is there already and stays as it is" in refused.stderr
+    assert refused.returncode == 2 and "already exists; choose another path" in refused.stderr
 
 
 def test_a_copy_of_a_store_that_nobody_may_write_can_be_written(store: Path) -> None:
@@ -573,8 +576,8 @@ def test_a_copy_of_a_store_that_nobody_may_write_can_be_written(store: Path) -> 
 def test_answers_to_the_question(store: Path, answer: str, code: int) -> None:
     found, text = answered(answer, "destroy", store)
     assert found == code
-    assert f"{store} is a store of type SQLite with 4 entities. Remove all that it holds?" in text
-    assert (f"{store} stays as it is" in text) == (code == 1)
+    assert f"{store} is a store of type SQLite with 4 entities. Remove its contents?" in text
+    assert (f"{store} was not changed" in text) == (code == 1)
 
 
 def test_a_store_that_a_program_uses_is_read_without_a_trace(store: Path, tmp_path: Path) -> None:
@@ -813,7 +816,7 @@ def test_how_long_locks_of_others_are_waited_for(store: Path, tmp_path: Path) ->
             assert float(seconds) <= time.monotonic() - start < 4.5, words
             assert (refused.returncode, refused.stdout) == (3, "")
             assert "another process holds the lock" in refused.stderr
-            assert ("--force removes the files all the same" in refused.stderr) == (words[0] == "destroy")
+            assert ("--force to remove the files despite the lock" in refused.stderr) == (words[0] == "destroy")
             other.execute("ROLLBACK")
             # Not read here: closing a file of this process would give its locks up.
             assert told("dump", target) == before

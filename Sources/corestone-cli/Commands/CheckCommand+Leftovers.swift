@@ -35,7 +35,7 @@ extension CheckCommand {
             let more = files.names.count - Leftovers.named
             return
                 "leftovers: no row refers to \(count) in \(files.folder): \(names)\(more > 0 ? " and \(more) more" : ""); "
-                + "corestone check --remove-leftovers \(store) removes them"
+                + "run corestone check --remove-leftovers \(store) to remove them"
         }
 
         var json: JSON {

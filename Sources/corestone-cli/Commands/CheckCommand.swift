@@ -3,38 +3,39 @@ import Corestone
 /// `corestone check`: looks whether a store is whole.
 struct CheckCommand: Command {
     static let manual = Manual(
-        command: "check", summary: "look whether a store is whole",
+        command: "check", summary: "check the integrity of a store",
         operands: [
             .init(
                 "STORE",
-                "an SQLite store of Core Data or of this library; it is opened read-only, but for --remove-leftovers")
+                "an SQLite store of Core Data or of this library; it is opened read-only, except with "
+                    + "--remove-leftovers")
         ],
         options: [
-            .init("apple", "say too whether Apple's framework would open the store"),
-            .init("remove-leftovers", "remove files with external data that no row refers to"),
+            .init("apple", "also report whether Apple's framework would open the store"),
+            .init("remove-leftovers", "remove external data files to which no row refers"),
             .init("format", "table (the default) or json", value: "FORMAT"),
             Manual.model,
         ],
         details: [
-            "Looks at the database itself (SQLite's integrity_check); at the model that the store carries against its "
-                + "tables; at every row's key (Z_PK), entity, version (Z_OPT) and values; at every to-one reference and every pair "
-                + "of a many-to-many relationship; at the keys given out (Z_MAX); at the "
-                + "version hashes of the metadata against the model that the store carries; at files with external data; "
-                + "at the history of changes; at the indexes and triggers by which the file keeps what its model says; and "
-                + "at unique and derived values. A missing index that costs nothing but speed is a warning, and so is "
-                + "a trigger that is none of Core Data's, with which a store opens read-only.",
-            "A store that carries no model is judged by one inferred from its tables, as the last line says. So is one whose "
-                + "model cannot be read or does not fit the tables, which is a problem.",
-            "With --apple it also says whether Apple's framework would accept the store with its model, or with the one "
-                + "that --model names, why not, and what of the answer rests on extrapolation: on rules that no known "
-                + "file of Apple's confirms. What would be refused counts as a problem.",
-            "Files with external data that no row refers to, which a crash may leave behind, are no problem, but they are "
-                + "counted and named. --remove-leftovers removes them, waiting for a save that runs; files of the last ten "
-                + "minutes stay, and nothing is removed beside a damaged database, or where two stores share a folder.",
-            "json is one object: ok, problems and warnings (each with kind, message, entity, key and object, which may be "
-                + "null), examined (what was looked at, and how many of it), modelSource (by which model the store was "
-                + "judged: given, cached or inferred), modelVersion, and leftovers (folder, names, bytes, sharer, "
-                + "removed; null where a damaged database cannot tell); with --apple also apple: accepted, problems and "
+            "Checks the database (SQLite's integrity_check), the model in the store against its tables, and the key "
+                + "(Z_PK), entity, version (Z_OPT) and values of every row. Also checks to-one references, pairs of "
+                + "many-to-many relationships, the last primary keys (Z_MAX), version hashes, external data files, the "
+                + "history, indexes, triggers, unique values and derived values. A missing index that only affects "
+                + "speed is a warning. A trigger that Core Data did not create is a warning too, and makes the store "
+                + "read-only.",
+            "A store without a model is checked against a model that is inferred from its tables, as the last line "
+                + "reports. This also applies to a store whose model cannot be read or does not match the tables, "
+                + "which is a problem.",
+            "With --apple, the command also reports whether Apple's framework would accept the store with its model or "
+                + "the one that --model names, and why not. It lists extrapolations: results that rest on rules which "
+                + "no known file of Apple's confirms. A store that would be rejected has a problem.",
+            "A crash can leave external data files to which no row refers. They are not a problem, but are counted and "
+                + "listed. --remove-leftovers waits for a running save and removes them, except for files of the last "
+                + "ten minutes. It removes nothing if the database is damaged or if two stores share a folder.",
+            "json is one object with ok, problems, warnings, examined (what was checked, with counts), modelSource "
+                + "(given, cached or inferred), modelVersion and leftovers. Problems and warnings have kind, message, "
+                + "entity, key and object, which can be null. Leftovers has folder, names, bytes, sharer and removed, "
+                + "and is null if the database is damaged. With --apple it also has apple, with accepted, problems and "
                 + "extrapolations (each with message, entity and property).",
         ],
         examples: [
@@ -111,7 +112,8 @@ private struct AppleVerdict {
             (problems, extrapolations) = ([AppleCheck.Finding(entity: nil, property: nil, text: error.message)], [])
         } catch let error as CoreError where error.status == .modelMismatch && model == nil {
             throw CoreError(
-                .modelMismatch, code: .persistentStoreOpen, "\(error.message): --model MODEL", file: path)
+                .modelMismatch, code: .persistentStoreOpen,
+                "\(path) does not contain a readable model; add --model MODEL", file: path)
         }
     }
 }

@@ -14,8 +14,8 @@ extension Command {
             guard (try? Model(contentsOf: path)) != nil else { throw error }
             throw CoreError(
                 .notAStore, code: .persistentStoreOpen,
-                "\(path) is a model, and \(Self.manual.command) takes a store; \"\(Tool.name) show \(path)\" tells what the "
-                    + "model consists of", file: path)
+                "\(path) is a model, but \(Self.manual.command) takes a store; run \"\(Tool.name) show \(path)\" to "
+                    + "describe the model", file: path)
         }
     }
 }
@@ -40,12 +40,11 @@ enum ExitCode: Int32 {
 
     static let help = """
         Exit codes
-          0   done; also when the reader of a pipe had seen enough
-          1   check or model lint found problems, model diff or convert --check differences, load lines that
-              it left out; or destroy was not confirmed
-          2   wrong usage: no such command, option, entity or key, or a predicate that cannot be read
-          3   the store or the model, or some value in it, cannot be opened or read; or the output cannot be
-              written, as on a full disk
+          0   success; also if the reader of a pipe closed it early
+          1   check or model lint found problems, model diff or convert --check found differences, load
+              skipped lines, or destroy was not confirmed
+          2   wrong usage: an unknown command, option, entity or key, or a predicate that cannot be parsed
+          3   the store, the model or a value in it cannot be opened or read, or output cannot be written
         """
 }
 
@@ -66,7 +65,7 @@ enum Format: String, CaseIterable {
         guard let format = Format(rawValue: name), allowed.contains(format) else {
             let names = allowed.map(\.rawValue)
             let list = names.dropLast().joined(separator: ", ") + " or " + (names.last ?? "")
-            throw UsageError("--format is \(list), not \"\(name)\"")
+            throw UsageError("--format must be \(list), not \"\(name)\"")
         }
         return format
     }

@@ -13,7 +13,7 @@ struct CommandGroup: Sendable {
         let names = commands.map { $0.manual.command.dropFirst(name.count + 1) }.map(String.init)
         if let place = names.firstIndex(of: word) { return commands[place] }
         let help = "\(Tool.name) \(name) --help"
-        if word.hasPrefix("-") { throw UsageError("\(name) has no option \(word); see \(help)") }
+        if word.hasPrefix("-") { throw UsageError("\(name) does not have an option \(word); see \(help)") }
         let hint = nearestName(to: word, among: names).map { "; did you mean \"\(name) \($0)\"?" }
         throw UsageError("there is no command \"\(name) \(word)\"\(hint ?? "; see \(help)")")
     }
@@ -22,7 +22,7 @@ struct CommandGroup: Sendable {
         let first = summary.prefix(1).uppercased() + summary.dropFirst()
         let lines =
             commands.map { ("\(Tool.name) \($0.manual.command)", $0.manual.summary) }
-            + [("\(Tool.name) help \(name) COMMAND", "all about a command")]
+            + [("\(Tool.name) help \(name) COMMAND", "print the help of a command")]
         return """
             \(first).
 

@@ -6,29 +6,33 @@ struct FetchCommand: Command {
         command: "fetch", summary: "print the objects of an entity that match a predicate",
         operands: [
             .init("STORE", "a store of Core Data or of this library; it is opened read-only"),
-            .init("ENTITY", "the entity; objects of entities that inherit from it are included"),
-            .init("PREDICATE", optional: true, "which objects, as NSPredicate writes it; all when left out"),
+            .init("ENTITY", "the entity; objects of its subentities are included"),
+            .init("PREDICATE", optional: true, "a condition in the format of NSPredicate; by default all objects"),
         ],
         options: [
-            .init("sort", "sort by this key path; \"-\" before it is descending", value: "KEY", repeatable: true),
-            .init("limit", "print at most N objects; 0 is all", value: "N"),
-            .init("offset", "leave out the first N", value: "N"),
-            .init("columns", "only these properties, in this order; @id and @entity are names too", value: "NAME,…"),
-            .init("raw", "print transformable values as they are stored, in base64, instead of what they hold"),
+            .init(
+                "sort", "sort by this key path; a leading \"-\" sorts in descending order", value: "KEY",
+                repeatable: true),
+            .init("limit", "print at most N objects; 0 prints all", value: "N"),
+            .init("offset", "skip the first N objects", value: "N"),
+            .init("columns", "only these properties, in this order; @id and @entity are allowed", value: "NAME,…"),
+            .init("raw", "print transformable values as they are stored, in base64, instead of decoding them"),
             .init("format", "table (the default), json or csv", value: "FORMAT"),
             Formula.option,
-            .init("explain", "print how the fetch is answered, by which SQL and which indexes, instead of the objects"),
+            .init("explain", "print the query plan with its SQL and indexes, instead of the objects"),
             Manual.model,
         ],
         details: [
-            "json is one array with an object for each: @id (its URI), @entity, then every property that the object has. "
-                + "csv has a first line of names, and a column for each property of the entity and of those that inherit "
-                + "from it. In both, relationships are URIs (of a to-many one an array, in csv separated by spaces), "
-                + "binary data is base64, dates are ISO 8601 in UTC, and decimals have all of their digits.",
-            "A transformable value is printed as the plain data in its archive, in csv and tables as JSON; sets are arrays, "
-                + "an object of any other class is its fields after its class, $class. What is no archive is base64.",
-            "Objects are printed as they are read: memory does not grow with their number, unless they have to be "
-                + "sorted by what the store itself cannot sort by.",
+            "json is one array of objects with @id (the URI), @entity and every property of the entity. csv has a "
+                + "header line and a column for each property of the entity and its subentities. In both formats, "
+                + "binary data is base64, dates are ISO 8601 in UTC, and decimals have all of their digits. "
+                + "Relationships are URIs; those of a to-many relationship are an array in json, and are separated by "
+                + "spaces in csv.",
+            "A transformable value is printed as the plain data in its archive, as JSON in csv and tables. Sets are "
+                + "arrays, and an object of another class is an object with its class as $class and its fields. A "
+                + "value that is not an archive is printed as base64.",
+            "Objects are printed as they are read, so memory does not grow with their number, unless the store cannot "
+                + "sort by the requested keys.",
         ],
         examples: [
             "corestone fetch Notes.sqlite Note",
@@ -64,11 +68,11 @@ struct FetchCommand: Command {
     private static func names(in list: String) throws -> [String] {
         let names = list.split(separator: ",").map(String.init)
         if names.isEmpty {
-            throw UsageError("--columns takes names of properties with commas between, not \"\(list)\"")
+            throw UsageError("--columns takes property names separated by commas, not \"\(list)\"")
         }
         var taken: Set<String> = []
         if let twice = names.first(where: { !taken.insert($0).inserted }) {
-            throw UsageError("--columns names \(twice) twice")
+            throw UsageError("--columns contains \"\(twice)\" twice")
         }
         return names
     }
@@ -77,8 +81,8 @@ struct FetchCommand: Command {
         let coordinator = try openStore(store, options)
         if coordinator.stores.first?.modelSource == .inferred {
             Tool.note(
-                "\(store) is read by a model inferred from its tables: properties have names in lower case, and some of it "
-                    + "is a guess; --model names the model that it was written with")
+                "\(store) is read with a model inferred from its tables, which has lower-case property names and may be "
+                    + "inexact; add --model MODEL to use the original model")
         }
         let entity = try coordinator.model.requireEntity(named: entityName)
         let request = FetchRequest(
@@ -111,7 +115,7 @@ struct FetchCommand: Command {
         switch format {
         case .table: try output.own("\(explanation)\n")
         case .json: try output.data(JSONText(explanation.report).text + "\n")
-        case .csv: throw UsageError("--explain prints lines or, with --format json, JSON; csv has no place for a plan")
+        case .csv: throw UsageError("--explain cannot print csv; use --format table or json")
         }
         return .done
     }

@@ -65,7 +65,7 @@ extension Field {
         return try names.map { name in
             if let field = byName[name] { return field }
             let hint = nearestName(to: name, among: all.map(\.name)).map { "; did you mean \"\($0)\"?" } ?? ""
-            throw UsageError("\(entity.name) has no property \"\(name)\" to print\(hint)")
+            throw UsageError("\(entity.name) does not have a stored property \"\(name)\"\(hint)")
         }
     }
 

@@ -59,10 +59,10 @@ final class FieldReader {
         let names = failures.map(\.property) + misfits.map { "\($0.entity.name).\($0.path)" }
         if names.isEmpty { return }
         let first = failures.first?.error
-        let reason = first.map { "the first: \($0.message)" } ?? "list them with \(Tool.name) check"
+        let reason = first.map { ": \($0.message)" } ?? "; run \(Tool.name) check to list them"
         throw CoreError(
             first?.status ?? .storeCorrupt,
-            "some values of \(names.joined(separator: ", ")) cannot be read and are printed as null; \(reason)",
+            "cannot read some values of \(names.joined(separator: ", ")), which are printed as null\(reason)",
             file: first?.file ?? stores.first?.path)
     }
 }

@@ -9,10 +9,10 @@ extension Model {
                 let isAlone = relationship.extras.attributes["inverseName"] == nil
                 if relationship.missingDestination != nil || isAlone && draftProblems.isEmpty { continue }
                 let named = relationship.extras.attributes["inverseName"].map {
-                    ", since \(relationship.destination.name).\($0) is not there or does not lead back"
+                    " because \(relationship.destination.name).\($0) does not exist or does not lead back"
                 }
                 Messages.tell(
-                    "warning: \(path): \(entity.name).\(relationship.name) has no inverse\(named ?? "")")
+                    "warning: \(path): \(entity.name).\(relationship.name) does not have an inverse\(named ?? "")")
             }
         }
     }

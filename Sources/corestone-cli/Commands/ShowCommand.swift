@@ -3,27 +3,28 @@ import Corestone
 /// `corestone show`: what a store or a model consists of.
 struct ShowCommand: Command {
     static let manual = Manual(
-        command: "show", summary: "tell what a store or a model consists of",
+        command: "show", summary: "describe a store or a model",
         operands: [
             .init(
                 "STORE|MODEL",
                 "a store of Core Data or of this library, or a model: .xcdatamodeld, .xcdatamodel, .momd, .mom")
         ],
         options: [
-            .init("entity", "only this entity, with those that inherit from it", value: "NAME", repeatable: true),
-            .init("version", "which version of a model that has several; the current one when left out", value: "NAME"),
+            .init("entity", "only this entity and its subentities", value: "NAME", repeatable: true),
+            .init("version", "a version of the model; by default the current one", value: "NAME"),
             .init("format", "table (the default) or json", value: "FORMAT"),
             Manual.model,
         ],
         details: [
-            "Counts include objects of entities that inherit; so do the properties of an entity include inherited ones. "
-                + "A store is shown by the model that it carries, else by one inferred from its tables, "
-                + "which the first lines say. XML and binary stores carry none: give it with --model.",
-            "A model that was saved half-finished is shown too: warnings on standard error say what it lacks, and to "
-                + "which entity and property. Whatever uses a model refuses it for the first of these reasons.",
-            "json is one object: entities, each with name, parent, abstract, count (null for a model), attributes, "
-                + "relationships, fetched properties, indexes and unique constraints; and what is known of the store "
-                + "or the model itself, of a model also what it lacks to be used (problems).",
+            "Counts include the objects of subentities, and the properties of an entity include inherited ones. A "
+                + "store is described by the model that it carries, otherwise by a model that is inferred from its "
+                + "tables; the first lines report which. XML and binary stores do not carry a model: pass it with "
+                + "--model.",
+            "An incomplete model is shown too: warnings on standard error name the entities and properties that are "
+                + "incomplete. All other commands reject such a model with the first of these warnings.",
+            "json is one object with entities (each with name, parent, abstract, count, attributes, relationships, "
+                + "fetched properties, indexes and unique constraints) and facts about the store or the model. The "
+                + "count is null for a model. A model also has problems, which lists why it is incomplete.",
         ],
         examples: [
             "corestone show Notes.sqlite",
@@ -63,9 +64,13 @@ struct ShowCommand: Command {
     }
 
     private func shownStore() throws -> ShownSubject {
-        guard options["version"] == nil else { throw UsageError("\(path) is a store and has no versions of its model") }
+        guard options["version"] == nil else {
+            throw UsageError("\(path) is a store, which has one version of its model; omit --version")
+        }
         let coordinator = try openStore(path, options)
-        guard let store = coordinator.stores.first else { throw CoreError(.internal, "the store was not kept") }
+        guard let store = coordinator.stores.first else {
+            throw CoreError(.internal, "the coordinator does not have the store that was opened")
+        }
         let metadata = try StoreMetadata(ofStoreAt: path)
         let context = Context(coordinator: coordinator)
         var counts: [String: ShownSubject.Count] = [:]
@@ -81,7 +86,9 @@ struct ShowCommand: Command {
     }
 
     private func shownModel() throws -> ShownSubject {
-        guard options["model"] == nil else { throw UsageError("\(path) is a model; --model is for stores") }
+        guard options["model"] == nil else {
+            throw UsageError("\(path) is a model, but --model only applies to stores; omit --model")
+        }
         let model = try Model(draftAt: path, version: options["version"])
         model.tellOfDraft(path)
         return ShownSubject(path: path, model: model, counts: nil, origin: .model(try Model.versions(of: path)))

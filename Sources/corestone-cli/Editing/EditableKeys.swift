@@ -132,7 +132,7 @@ extension Attribute {
     /// A value as source models spell it.
     private func value(of text: String) throws -> PropertyValue {
         if let value = type.value(source: text) { return value }
-        throw UsageError("\(entity.name).\(name) is \(type.sourceName), which \"\(text)\" is not")
+        throw UsageError("\(entity.name).\(name) takes a value of type \(type.sourceName), not \"\(text)\"")
     }
 
     private func edit(bound assignment: Assignment, isLeast: Bool) throws {
@@ -140,7 +140,9 @@ extension Attribute {
         let kind = type == .string ? AttributeType.integer64 : type
         let value = try assignment.text.map { text in
             guard let value = kind.value(source: text) else {
-                throw UsageError("\(assignment.key) of \(entity.name).\(name) is \(kind.sourceName), not \"\(text)\"")
+                throw UsageError(
+                    "\(assignment.key) of \(entity.name).\(name) takes a value of type \(kind.sourceName), not "
+                        + "\"\(text)\"")
             }
             return value
         }
@@ -165,7 +167,7 @@ extension Relationship {
             let inverse = try assignment.text.map { name in
                 guard
                     let found = try relationship.destination.requireOwnProperty(named: name) as? Relationship
-                else { throw UsageError("\(relationship.destination.name).\(name) is no relationship") }
+                else { throw UsageError("\(relationship.destination.name).\(name) is not a relationship") }
                 return found
             }
             try relationship.setInverse(inverse)
@@ -206,8 +208,8 @@ extension FetchRequestTemplate {
             guard let key = FetchRequestTemplate.keys.first(where: { $0.name == assignment.key }) else {
                 let hint = nearestName(to: assignment.key, among: names).map { "; did you mean \($0)?" }
                 throw UsageError(
-                    "a fetch request has no \"\(assignment.key)\"\(hint ?? "; it has \(names.joined(separator: ", "))")"
-                )
+                    "\"\(assignment.key)\" is not a key of a fetch request"
+                        + (hint ?? "; use one of \(names.joined(separator: ", "))"))
             }
             try key.set(&self, assignment)
         }
@@ -221,7 +223,7 @@ extension FetchRequestTemplate {
         Key(name: "fetchBatchSize") { $0.batchSize = Int(try $1.count()) },
         Key(name: "resultType") { request, assignment in
             guard let type = ResultType(rawValue: Int64(try assignment.count())) else {
-                throw UsageError("resultType is 0, 1, 2 or 4, not \"\(assignment.value)\"")
+                throw UsageError("resultType must be 0, 1, 2 or 4, not \"\(assignment.value)\"")
             }
             request.resultType = type
         },

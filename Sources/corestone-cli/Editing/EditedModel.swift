@@ -5,14 +5,14 @@ struct EditedModel {
     let path: String
     let model: Model
 
-    static let operand = Manual.Operand("MODEL", "a source model: .xcdatamodeld, or .xcdatamodel")
+    static let operand = Manual.Operand("MODEL", "a source model: .xcdatamodeld or .xcdatamodel")
 
     init(_ options: Options) throws {
         path = options.operand(0) ?? ""
         guard OutputFile.isFolder(path) else {
             throw UsageError(
-                "\(path) is no source model: .xcdatamodeld and .xcdatamodel are folders; "
-                    + "\"\(Tool.name) model new \(path)\" makes one, and model decompile makes one of a compiled model")
+                "\(path) is not a source model, which is an .xcdatamodeld or .xcdatamodel folder; create one with "
+                    + "\"\(Tool.name) model new \(path)\", or convert a compiled model with model decompile")
         }
         model = try Model(contentsOf: path, version: options["version"])
     }
@@ -32,8 +32,8 @@ struct EditedModel {
             let name = "\(attribute.entity.name).\(attribute.name)"
             throw CoreError(
                 .model, code: .coreData,
-                "\(name) is derived by \(attribute.derivation?.expression.text ?? ""), \(obstacle); correct the derivation, or "
-                    + "remove \(name) too", entity: attribute.entity.name, key: attribute.name)
+                "\(name) has the derivation \(attribute.derivation?.expression.text ?? ""), \(obstacle); correct the "
+                    + "derivation, or remove \(name) too", entity: attribute.entity.name, key: attribute.name)
         }
     }
 
@@ -47,10 +47,12 @@ struct EditedModel {
         let versions = try Model.versions(of: path)
         guard let version = versions.first(where: { $0.name == name }) else {
             let hint = nearestName(to: name, among: versions.map(\.name)).map { "; did you mean \"\($0)\"?" } ?? ""
-            throw UsageError("\(path) has no version \"\(name)\"\(hint)")
+            throw UsageError("\(path) does not have a version \"\(name)\"\(hint)")
         }
         guard !version.isCurrent else {
-            throw UsageError("\"\(name)\" is the current version; make another one current before (currentVersion=…)")
+            throw UsageError(
+                "\"\(name)\" is the current version; make another one current first: model set \(path) . currentVersion=NAME"
+            )
         }
         try OutputFile(path: version.path).removeFolder()
     }
@@ -65,7 +67,7 @@ struct EditedModel {
         init(_ text: String) throws {
             let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false).map { String($0) }
             guard parts.allSatisfy({ !$0.isEmpty }), let first = parts.first else {
-                throw UsageError("\"\(text)\" names nothing; write ENTITY or ENTITY.PROPERTY")
+                throw UsageError("\"\(text)\" is not the name of a part; write ENTITY or ENTITY.PROPERTY")
             }
             entity = first
             property = parts.count > 1 ? parts[1] : nil
@@ -98,19 +100,19 @@ struct EditedModel {
             default:
                 let hint = nearestName(to: parts[0], among: kinds).map { "; did you mean \($0):?" }
                 throw UsageError(
-                    "there is no kind of part \"\(parts[0])\"\(hint ?? "; there is \(kinds.joined(separator: ", "))")")
+                    "\"\(parts[0])\" is not a kind of part\(hint ?? "; use one of \(kinds.joined(separator: ", "))")")
             }
         }
     }
 
     func template(_ name: String) throws -> FetchRequestTemplate {
         if let template = model.fetchRequestTemplates[name] { return template }
-        throw nothing("fetch request", name, among: Array(model.fetchRequestTemplates.keys))
+        throw nothing("a fetch request", name, among: Array(model.fetchRequestTemplates.keys))
     }
 
     func configuration(_ name: String) throws -> ModelConfiguration {
         if let configuration = model.configuration(named: name) { return configuration }
-        throw nothing("configuration", name, among: model.configurations.map(\.name))
+        throw nothing("a configuration", name, among: model.configurations.map(\.name))
     }
 
     func nothing(_ what: String, _ name: String, of entity: Entity, _ names: [String]) -> UsageError {
@@ -121,7 +123,7 @@ struct EditedModel {
         _ what: String, _ name: String, among names: [String], owner: String = "the model"
     ) -> UsageError {
         let hint = nearestName(to: name, among: names).map { "; did you mean \"\($0)\"?" } ?? ""
-        return UsageError("\(owner) has no \(what) \"\(name)\"\(hint)")
+        return UsageError("\(owner) does not have \(what) \"\(name)\"\(hint)")
     }
 
     func entity(_ name: String) throws -> Entity { try model.requireEntity(named: name) }
@@ -130,7 +132,7 @@ struct EditedModel {
     func newProperty(_ text: String) throws -> (owner: Entity, name: String) {
         let name = try Name(text)
         guard let property = name.property else {
-            throw UsageError("\"\(text)\" names no property; write \(text).PROPERTY")
+            throw UsageError("\"\(text)\" is not the name of a property; write \(text).PROPERTY")
         }
         return (try entity(name.entity), property)
     }
@@ -144,7 +146,7 @@ struct Assignment {
     init(_ word: String) throws {
         let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map { String($0) }
         guard parts.count == 2, !parts[0].isEmpty else {
-            throw UsageError("\"\(word)\" sets nothing; write KEY=VALUE, or KEY= to take the value away")
+            throw UsageError("\"\(word)\" is not an assignment; write KEY=VALUE, or KEY= to remove the value")
         }
         (key, value) = (parts[0], parts[1])
     }
@@ -156,13 +158,15 @@ struct Assignment {
         switch value.uppercased() {
         case "YES", "TRUE", "1": return true
         case "NO", "FALSE", "0", "": return false
-        default: throw UsageError("\(key) is YES or NO, not \"\(value)\"")
+        default: throw UsageError("\(key) must be YES or NO, not \"\(value)\"")
         }
     }
 
     func count() throws -> UInt32 {
         if value.isEmpty { return 0 }
-        guard let number = UInt32(value) else { throw UsageError("\(key) is a whole number, not \"\(value)\"") }
+        guard let number = UInt32(value) else {
+            throw UsageError("\(key) must be an integer from 0 to \(UInt32.max), not \"\(value)\"")
+        }
         return number
     }
 
@@ -170,7 +174,7 @@ struct Assignment {
         if let found = choices.first(where: { $0.name.lowercased() == value.lowercased() }) { return found.choice }
         let names = choices.map(\.name)
         let hint = nearestName(to: value, among: names).map { "; did you mean \"\($0)\"?" } ?? ""
-        throw UsageError("\(key) is one of \(names.joined(separator: ", ")), not \"\(value)\"\(hint)")
+        throw UsageError("\(key) must be one of \(names.joined(separator: ", ")), not \"\(value)\"\(hint)")
     }
 }
 
@@ -189,8 +193,8 @@ struct EditableKey<Subject>: Sendable {
             guard let key = keys.first(where: { $0.name == assignment.key }) else {
                 let hint = nearestName(to: assignment.key, among: keys.map(\.name)).map { "; did you mean \($0)?" }
                 throw UsageError(
-                    "\(what) has no \"\(assignment.key)\"\(hint ?? "; it has \(keys.map(\.name).joined(separator: ", "))")"
-                )
+                    "\"\(assignment.key)\" is not a key of \(what)"
+                        + (hint ?? "; use one of \(keys.map(\.name).joined(separator: ", "))"))
             }
             try key.set(subject, assignment)
         }

@@ -52,11 +52,11 @@ struct Manual {
 }
 
 extension Manual {
-    static let help = Option("help", "print this")
+    static let help = Option("help", "print this help")
     static let model = Option(
         "model",
-        "read the store by this model (.xcdatamodeld, .xcdatamodel, .momd, .mom, or a store that carries it) instead of "
-            + "its own; of several versions by the one that wrote the store",
+        "the model to use instead of the store's own: .xcdatamodeld, .xcdatamodel, .momd, .mom, or a store that "
+            + "carries it; of several versions, the one that wrote the store",
         value: "MODEL")
 
     /// The command in one line, as it is typed.

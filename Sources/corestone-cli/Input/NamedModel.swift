@@ -7,9 +7,9 @@ struct NamedModel {
     let model: Model
 
     static let operand = Manual.Operand(
-        "MODEL", "a model (.xcdatamodeld, .xcdatamodel, .momd, .mom), or a store, whose own model it is then")
+        "MODEL", "a model (.xcdatamodeld, .xcdatamodel, .momd, .mom), or a store for its own model")
     static let version = Manual.Option(
-        "version", "which version of a model that has several; the current one when left out", value: "NAME")
+        "version", "a version of the model; by default the current one", value: "NAME")
 
     /// The name of the file or folder, without what follows its dot, as a name in code.
     var name: String {
@@ -29,7 +29,9 @@ struct NamedModel {
             model = try Model(contentsOf: path, version: version)
             if isChecked { try model.freeze() }
         } else {
-            guard version == nil else { throw UsageError("\(path) is a store and has no versions of its model") }
+            guard version == nil else {
+                throw UsageError("\(path) is a store, which has one version of its model; omit the version")
+            }
             model = try Coordinator.open(path, options: .readOnly).model
         }
     }

@@ -19,7 +19,7 @@ struct Options {
     func number(_ name: String, or fallback: Int) throws -> Int {
         guard let text = self[name] else { return fallback }
         guard let number = Int(text), number >= 0 else {
-            throw UsageError("--\(name) takes a whole number that is not negative, not \"\(text)\"")
+            throw UsageError("--\(name) must be a non-negative integer, not \"\(text)\"")
         }
         return number
     }
@@ -55,7 +55,7 @@ extension Manual {
             } else {
                 let (option, value) = try read(word, &rest)
                 if !option.isRepeatable, result.values[option.name] != nil {
-                    throw failure("--\(option.name) can be given once")
+                    throw failure("--\(option.name) can only be used once")
                 }
                 result.values[option.name, default: []].append(value)
             }
@@ -71,27 +71,27 @@ extension Manual {
         guard let option = options.first(where: { isLong ? $0.name == name : $0.letter.map { String($0) } == name })
         else {
             let hint = nearestName(to: name, among: options.map(\.name)).map { "; did you mean --\($0)?" } ?? ""
-            throw failure("\(command) has no option \(parts[0])\(hint)")
+            throw failure("\(command) does not have an option \(parts[0])\(hint)")
         }
         guard let wanted = option.value else {
-            guard parts.count == 1 else { throw failure("\(parts[0]) takes no value") }
+            guard parts.count == 1 else { throw failure("\(parts[0]) does not take a value") }
             return (option, "")
         }
         if parts.count == 2 { return (option, String(parts[1])) }
-        guard let value = rest.popFirst() else { throw failure("\(parts[0]) needs a value: \(wanted)") }
+        guard let value = rest.popFirst() else { throw failure("\(parts[0]) requires a value: \(wanted)") }
         return (option, value)
     }
 
     private func checkCount(of given: [String]) throws {
         if given.count > operands.count, operands.last?.isRepeatable != true {
             throw failure(
-                "\"\(given[operands.count])\" is one word too many; put quotes around words that belong together")
+                "unexpected argument \"\(given[operands.count])\"; put quotes around an argument that contains spaces")
         }
         let missing = operands.dropFirst(given.count).filter { !$0.isOptional }
-        if let first = missing.first { throw failure("\(command) needs \(first.name): \(first.meaning)") }
+        if let first = missing.first { throw failure("\(command) requires \(first.name): \(first.meaning)") }
     }
 
     private func failure(_ message: String) -> UsageError {
-        UsageError(message, usage: "usage: \(usage)\n       \(Tool.name) \(command) --help tells more\n")
+        UsageError(message, usage: "usage: \(usage)\nrun \(Tool.name) \(command) --help for details\n")
     }
 }

@@ -25,8 +25,8 @@ enum Formula {
     /// The option of commands that write csv.
     static let option = Manual.Option(
         "spreadsheet-safe",
-        "whether text that a spreadsheet would run as a formula gets an apostrophe, in csv: yes where it goes to a terminal or a "
-            + "file, no where it goes into a pipe, when left out",
+        "whether csv text that a spreadsheet would run as a formula gets an apostrophe; by default yes for a terminal "
+            + "or a file, no for a pipe",
         value: "yes|no")
 
     /// What the option says, else what suits who reads.
@@ -35,7 +35,7 @@ enum Formula {
         case nil: return fallback
         case "yes": return true
         case "no": return false
-        case let other?: throw UsageError("--spreadsheet-safe is yes or no, not \"\(other)\"")
+        case let other?: throw UsageError("--spreadsheet-safe must be yes or no, not \"\(other)\"")
         }
     }
 

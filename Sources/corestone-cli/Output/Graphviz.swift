@@ -9,7 +9,7 @@ enum Graphviz {
     /// Draws DOT text into a file whose kind is one of these.
     static func draw(_ text: String, into file: OutputFile) throws {
         var ends: [Int32] = [0, 0]
-        guard pipe(&ends) == 0 else { throw failure("no pipe: \(String(cString: strerror(errno)))") }
+        guard pipe(&ends) == 0 else { throw failure("cannot create a pipe: \(String(cString: strerror(errno)))") }
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
@@ -26,16 +26,16 @@ enum Graphviz {
             close(ends[1])
             throw failure(
                 error == ENOENT
-                    ? "Graphviz is not installed, whose program dot makes pictures (Debian: apt-get install graphviz); "
-                        + "-o with a name that ends in .dot writes what it would draw"
-                    : "dot cannot be started: \(String(cString: strerror(error)))")
+                    ? "Graphviz is not installed; install it (Debian: apt-get install graphviz), or write its text format "
+                        + "with -o FILE.dot"
+                    : "cannot start dot, a program of Graphviz: \(String(cString: strerror(error)))")
         }
         feed(text, to: ends[1])
         var status: Int32 = 0
         while waitpid(process, &status, 0) < 0 && errno == EINTR {}
         guard status == 0 else {
             unlink(file.draft)
-            throw failure("dot, Graphviz's program, could not draw \(file.path)")
+            throw failure("dot, a program of Graphviz, failed to draw \(file.path)")
         }
         try file.keepDraft()
     }

@@ -15,7 +15,7 @@ struct OutputFile {
     /// Throws when the name does not end in one of two kinds, the usual one first.
     func require(_ usual: String, or other: String, for what: String) throws {
         guard kind == usual || kind == other else {
-            throw UsageError("\(path) is no name of a \(what), which ends in .\(usual) or .\(other)")
+            throw UsageError("\(path) does not have the extension of a \(what); use .\(usual) or .\(other)")
         }
     }
 
@@ -152,6 +152,6 @@ struct OutputFile {
     private static var reason: String { String(cString: strerror(errno)) }
 
     func failure(_ reason: String) -> CoreError {
-        CoreError(.storeIO, "\(path) cannot be written: \(reason)", file: path)
+        CoreError(.storeIO, "cannot write \(path): \(reason)", file: path)
     }
 }

@@ -34,7 +34,7 @@ final class ByteSource {
         guard descriptor >= 0 else { throw ByteSource.failure(path) }
         var facts = stat()
         guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT != S_IFDIR else {
-            throw CoreError(.storeIO, "\(path) is a folder; name the files in it", file: path)
+            throw CoreError(.storeIO, "\(path) is a folder; pass the files in it", file: path)
         }
         size = facts.st_mode & S_IFMT == S_IFREG ? Int(facts.st_size) : 0
     }
@@ -70,7 +70,9 @@ final class ByteSource {
             bytes += buffer[place..<end]
             done += end - place
             place = end
-            if bytes.count > ByteSource.longest { throw LoadFailure(line: start, message: "has more than 1 GB") }
+            if bytes.count > ByteSource.longest {
+                throw LoadFailure(line: start, message: "exceeds the limit of 1 GB")
+            }
             guard end < count else { continue }
             if try next() == 0x0D, try peek() == 0x0A { _ = try next() }
             return
@@ -98,6 +100,6 @@ final class ByteSource {
     }
 
     private static func failure(_ path: String) -> CoreError {
-        CoreError(.storeIO, "\(path) cannot be read: \(String(cString: strerror(errno)))", file: path)
+        CoreError(.storeIO, "cannot read \(path): \(String(cString: strerror(errno)))", file: path)
     }
 }

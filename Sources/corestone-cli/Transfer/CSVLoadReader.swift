@@ -29,7 +29,8 @@ final class CSVLoadReader: LoadReader {
             throw LoadFailure(
                 line: line,
                 message:
-                    "has \(plural(fields.count, "field")) under \(plural(columns.count, "column")); put quotes around text with commas"
+                    "has \(plural(fields.count, "field")) for \(plural(columns.count, "column")); put quotes around text that "
+                    + "contains a separator"
             )
         }
         var (name, entity): (String?, String?)
@@ -56,7 +57,7 @@ final class CSVLoadReader: LoadReader {
         for name in names {
             let key = name.map { map[Text($0)] ?? $0 } ?? ""
             guard key.isEmpty || taken.insert(Text(key)).inserted else {
-                throw UsageError("\(line): two columns are \"\(key)\"; --map \"\(key)=\" leaves one out")
+                throw UsageError("\(line): two columns are named \"\(key)\"; add --map \"\(key)=\" to skip one")
             }
             result.append(key)
         }
@@ -64,7 +65,7 @@ final class CSVLoadReader: LoadReader {
         if let unknown = map.keys.sorted().first(where: { !known.contains($0) })?.string {
             let hint =
                 nearestName(to: unknown, among: names.compactMap { $0 }).map { "; did you mean \"\($0)\"?" } ?? ""
-            throw UsageError("--map: \(source.name) has no column \"\(unknown)\"\(hint)")
+            throw UsageError("--map: \(source.name) does not have a column \"\(unknown)\"\(hint)")
         }
         columns = result
     }
@@ -83,7 +84,8 @@ final class CSVLoadReader: LoadReader {
         func end() {
             let text = String(validating: bytes, as: UTF8.self)
             if text == nil, wrong == nil {
-                wrong = "\(name(fields.count)) is not UTF-8; convert the file first, as iconv -t UTF-8 does"
+                wrong =
+                    "\(name(fields.count)) is not valid UTF-8; convert the file first, for example with iconv -t UTF-8"
             }
             fields.append(bytes.isEmpty && !isQuoted ? nil : text)
             (bytes, isQuoted) = ([], false)
@@ -101,14 +103,14 @@ final class CSVLoadReader: LoadReader {
                     let last = source.position.line
                     throw LoadFailure(
                         line: line,
-                        message: "\(name(fields.count)) has a quote that is never closed"
-                            + (last > line.line ? ", so that all lines down to \(last) are in it" : "")
-                            + "; close it, or double a quote that is text")
+                        message: "\(name(fields.count)) has a quote that is not closed"
+                            + (last > line.line ? ", so it includes all lines up to \(last)" : "")
+                            + "; close it, or double a quote that is text (\"\")")
                 }
             default:
                 if isQuoted, wrong == nil {
                     wrong =
-                        "\(name(fields.count)) goes on behind the quote that closes it; double a quote that is text (\"\")"
+                        "\(name(fields.count)) has text after its closing quote; double a quote that is text (\"\")"
                 }
                 bytes.append(byte)
             }
@@ -124,7 +126,7 @@ final class CSVLoadReader: LoadReader {
             if byte != UInt8(ascii: "\"") {
                 bytes.append(byte)
                 if bytes.count > ByteSource.longest {
-                    throw LoadFailure(line: line, message: "has a field of more than 1 GB")
+                    throw LoadFailure(line: line, message: "has a field that exceeds the limit of 1 GB")
                 }
             } else if try source.peek() == UInt8(ascii: "\"") {
                 _ = try source.next()

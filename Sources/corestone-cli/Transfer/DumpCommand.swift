@@ -7,26 +7,27 @@ struct DumpCommand: Command {
         command: "dump", summary: "write the objects of a store as JSON or CSV, for load and other programs",
         operands: [
             .init("STORE", "a store of any type; it is opened read-only"),
-            .init("ENTITY", optional: true, "only this entity, with those that inherit from it; all when left out"),
-            .init("PREDICATE", optional: true, "only objects for which it holds, as NSPredicate writes it"),
+            .init("ENTITY", optional: true, "only this entity and its subentities; by default all entities"),
+            .init("PREDICATE", optional: true, "a condition in the format of NSPredicate"),
         ],
         options: [
-            .init("format", "jsonl (an object on each line, the default), json (one array) or csv", value: "FORMAT"),
+            .init("format", "jsonl (one object per line, the default), json (one array) or csv", value: "FORMAT"),
             .init(
                 "output",
-                "write FILE instead, whole or not at all; its extension tells the format. Of csv without ENTITY a folder, with a file "
-                    + "for each entity", value: "FILE", letter: "o"),
+                "write FILE, completely or not at all; its extension sets the format. For csv without ENTITY, FILE is "
+                    + "a folder with one file per entity", value: "FILE", letter: "o"),
             Formula.option, Manual.model,
         ],
         details: [
-            "An object has @id, its name in the dump (Note/p12), @entity, its attributes and relationships, which are names of objects, in "
-                + "order where they have one. Of two relationships that tell the same a whole dump has one: folder, not notes.",
-            "Every value can be read again to the last bit: binary and transformable values are base64 (archives are not looked into; fetch does "
-                + "that), decimals and whole numbers have all of their digits, dates are ISO 8601 with as many digits as they "
-                + "need, or seconds since 2001 where that would not be exact. In csv null is an empty field, empty text \"\"; "
-                + "load takes the apostrophes of --spreadsheet-safe away.",
-            "Objects are written as they are read, entities that others lead to first; memory does not grow with their number. On a "
-                + "terminal a bar shows how far it is.",
+            "An object has @id (its name in the dump, such as Note/p12), @entity, attributes and relationships. A "
+                + "relationship has the names of objects, in order if it is ordered. A complete dump omits the "
+                + "redundant side of a relationship: it has folder, not notes.",
+            "Every value is exact: binary and transformable values are base64 (fetch decodes archives), and decimals "
+                + "and integers have all of their digits. Dates are ISO 8601 with as many digits as necessary, or "
+                + "seconds since 2001 where ISO 8601 is not exact. In csv, null is an empty field and empty text is "
+                + "\"\"; load removes the apostrophes of --spreadsheet-safe.",
+            "Objects are written as they are read, and targets of relationships come first. Memory does not grow with "
+                + "their number. On a terminal, a bar shows the progress.",
         ],
         examples: [
             "corestone dump Notes.sqlite -o notes.jsonl",
@@ -53,7 +54,7 @@ struct DumpCommand: Command {
         form = try Form.chosen(options["format"], file)
         if form == .csv, entityName == nil, file == nil {
             throw UsageError(
-                "csv has the objects of one entity: name it, or write a file for each into a folder with -o FOLDER")
+                "csv contains the objects of one entity; add ENTITY, or write one file per entity with -o FOLDER")
         }
     }
 
@@ -61,10 +62,10 @@ struct DumpCommand: Command {
         let coordinator = try openStore(store, options)
         if coordinator.stores.first?.modelSource == .inferred {
             Tool.note(
-                "\(store) is read by a model inferred from its tables; --model names the one that it was written with")
+                "\(store) is read with a model inferred from its tables; add --model MODEL to use the original model")
         }
         if let file, (try? StoreMetadata(ofStoreAt: file)) != nil {
-            throw OutputFile(path: file).failure("it is a store, which a dump would replace; choose another path")
+            throw OutputFile(path: file).failure("the file is a store; choose another path")
         }
         let chosen = try entityName.map { try coordinator.model.requireEntity(named: $0) }
         let plan = DumpPlan(chosen?.withDescendants ?? coordinator.model.preorder, isWhole: chosen == nil)
@@ -106,7 +107,8 @@ struct DumpCommand: Command {
             if makesFolder { rmdir(file) }
             throw CoreError(
                 error.status,
-                "\(file) is left as it was, since a dump would have holes: \(error.message); without --output they are printed so",
+                "\(file) was not written because the dump would be incomplete: \(error.message); omit --output to print it "
+                    + "anyway",
                 file: error.file)
         }
         // A dump with holes takes the place of no other one.
@@ -127,7 +129,7 @@ extension DumpCommand.Form {
     static func chosen(_ name: String?, _ file: String?) throws -> DumpCommand.Form {
         if let name {
             guard let form = DumpCommand.Form(rawValue: name) else {
-                throw UsageError("--format is jsonl, json or csv, not \"\(name)\"")
+                throw UsageError("--format must be jsonl, json or csv, not \"\(name)\"")
             }
             return form
         }

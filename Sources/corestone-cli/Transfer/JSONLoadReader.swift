@@ -35,7 +35,7 @@ final class JSONLoadReader: LoadReader {
             // The marks of UTF-16.
             case .start where byte == 0xFF || byte == 0xFE:
                 state = .over
-                throw failure("the file is not UTF-8; convert the file first, as iconv -t UTF-8 does")
+                throw failure("the file is not valid UTF-8; convert it first, for example with iconv -t UTF-8")
             case .start where byte == UInt8(ascii: "["):
                 _ = try source.next()
                 state = .opened
@@ -51,28 +51,28 @@ final class JSONLoadReader: LoadReader {
             case .element:
                 // As if a comma came.
                 state = .comma
-                throw failure("the array lacks a \",\" between two objects")
+                throw failure("the array is missing a \",\" between two objects")
             case .comma where byte == UInt8(ascii: "]"), .comma where byte == UInt8(ascii: ","),
                 .opened where byte == UInt8(ascii: ","):
                 if byte == UInt8(ascii: ",") { _ = try source.next() } else { state = .element }
-                throw failure("the array lacks an object before \"\(Unicode.Scalar(byte))\"; take the comma away")
+                throw failure("the array is missing an object before \"\(Unicode.Scalar(byte))\"; remove the comma")
             case .opened, .comma:
                 state = .element
                 return try object()
             case .closed:
                 state = .over
-                throw failure("the file goes on behind the ] that closes the array; remove that, or load it by itself")
+                throw failure("the file has text after the array; remove the text, or load it from a separate file")
             case .over: _ = try source.next()
             }
         }
         switch state {
         case .start where !isByLine:
             state = .over
-            throw failure("the file is empty, and no JSON; get the whole file, or write [] for no objects")
+            throw failure("the file is empty and not valid JSON; write [] for no objects")
         case .opened, .comma, .element:
             state = .over
             throw failure(
-                "the array is never closed with ], so the end of the file is missing; get the whole file")
+                "the file ends before the ] of its array; check that the file is complete")
         default: return nil
         }
     }
@@ -88,7 +88,7 @@ final class JSONLoadReader: LoadReader {
         try source.readLine(into: &bytes)
         while let last = bytes.last, last == 0x20 || last == 0x09 { bytes.removeLast() }
         guard bytes.first == UInt8(ascii: "{") else { throw JSONLoadReader.noObject(place) }
-        return try record(bytes, place, column, " of the line; an object ends on its line, else add --format json")
+        return try record(bytes, place, column, " of the line; add --format json for objects of several lines")
     }
 
     /// The bytes up to the brace that closes the object.
@@ -123,15 +123,15 @@ final class JSONLoadReader: LoadReader {
                 if depth <= 0 { break }
             }
             if bytes.count > ByteSource.longest {
-                throw LoadFailure(line: place, message: "has an object of more than 1 GB")
+                throw LoadFailure(line: place, message: "has an object that exceeds the limit of 1 GB")
             }
         }
         return try record(
-            bytes, place, column, " of the file; close the object that begins here, or get the whole file")
+            bytes, place, column, " of the file; close the object that begins here, or check that the file is complete")
     }
 
     private static func noObject(_ line: FilePlace) -> LoadFailure {
-        LoadFailure(line: line, message: "is no object of JSON, which begins with {")
+        LoadFailure(line: line, message: "is not a JSON object, which begins with {")
     }
 
     /// - Parameter end: says what ends where the bytes do, and what to do about it.
@@ -171,7 +171,7 @@ final class JSONLoadReader: LoadReader {
             case nil, .null: return nil
             case .text(let text): return text.string
             case .int(let number): return String(number)
-            default: throw LoadFailure(line: line, message: "has an \(key) that is no text")
+            default: throw LoadFailure(line: line, message: "has an \(key) that is not a string or an integer")
             }
         }
         let fields = members.filter { $0.key != "@id" && $0.key != "@entity" }.sorted { $0.key < $1.key }

@@ -4,53 +4,60 @@ import Glibc
 /// `corestone load`: objects from JSON or CSV.
 struct LoadCommand: Command {
     static let manual = Manual(
-        command: "load", summary: "put the objects of JSON or CSV files into a store",
+        command: "load", summary: "load the objects of JSON or CSV files into a store",
         operands: [
-            .init("STORE", "a store of any type; it is made where nothing is, which takes --model"),
+            .init("STORE", "a store of any type; a missing store is created for the model of --model"),
             .init(
                 "FILE", optional: true, repeatable: true,
-                "what dump writes, or others; standard input when left out, or for \"-\""),
+                "a file of dump or of another program; by default, or for \"-\", standard input"),
         ],
         options: [
             .init(
-                "format", "jsonl, json or csv; told by the name of the file when left out, else jsonl", value: "FORMAT"),
+                "format", "jsonl, json or csv; by default from the name of the file, otherwise jsonl", value: "FORMAT"),
             .init(
-                "entity", "the entity of lines that name none; of csv the name of the file when left out", value: "NAME"
+                "entity", "the entity of lines without one; by default the name of the csv file", value: "NAME"
             ),
             .init(
-                "map", "a column is this property (nothing: it is left out); owner.name finds the owner by its name",
+                "map",
+                "load a column as this property, or skip it if KEY is empty; owner.name finds the owner by its name",
                 value: "COLUMN=KEY", repeatable: true),
-            .init("separator", "what stands between the fields of csv, one character or \"tab\"", value: "CHARACTER"),
+            .init("separator", "the separator of csv fields, one character or \"tab\"", value: "CHARACTER"),
             .init(
                 "spreadsheet-safe",
-                "whether the apostrophe is taken away from text of csv that a spreadsheet would run as a formula without it; yes when left out",
+                "whether to remove the apostrophe before csv text that a spreadsheet would run as a formula; by "
+                    + "default yes",
                 value: "yes|no"),
-            .init("skip-unknown", "pass over properties that the model lacks"),
-            .init("upsert", "change the object that has the unique values of a line already"),
+            .init("skip-unknown", "ignore properties that the model does not have"),
+            .init("upsert", "update the object that already has the unique values of a line"),
             .init(
                 "keep-going",
-                "leave out lines that cannot be loaded, and go on; else one of them keeps all from being saved"),
-            .init("batch", "save after every N lines, which takes little memory; what was saved stays", value: "N"),
-            .init("dry-run", "save nothing: tell what would be loaded, and what not"),
-            .init("type", "the type of a new store: SQLite, XML or Binary; SQLite when left out", value: "TYPE"),
+                "skip lines that cannot be loaded; by default, such a line prevents the save"),
+            .init(
+                "batch", "save after every N lines, which limits memory; saved lines stay if the load fails", value: "N"
+            ),
+            .init("dry-run", "do not save; report what would be loaded"),
+            .init("type", "the type of a new store: SQLite (the default), XML or Binary", value: "TYPE"),
             .init(
                 "model",
-                "read the store by this model instead of its own, or make a new store for it; a store's name stands for the model that it "
-                    + "carries", value: "MODEL"),
+                "the model to use instead of the store's own, or the model of a new store; a store stands for the "
+                    + "model that it carries", value: "MODEL"),
         ],
         details: [
-            "Values are converted as the model has it: numbers, true and false (yes, no, 1, 0), dates in ISO 8601 (UTC where they say nothing) "
-                + "or as seconds since 2001 (in csv with a decimal point), UUIDs, base64. An empty field of csv is null, or the default "
-                + "where null is not allowed. Relationships hold names of objects, the @id of lines before or behind; several with "
-                + "spaces between in csv. Derived attributes are computed anew.",
-            "A line that cannot be loaded is named on standard error with file, line, entity, key and value, and the exit code is 1. It ends the "
-                + "load and nothing is saved, a new store not made. With --keep-going it is left out, and changes nothing. --dry-run "
-                + "with --keep-going finds all mistakes that need no save.",
-            "The objects are saved in one step at the end, and are in memory until then, some 1,000 bytes each. With --batch, and for SQLite stores with "
-                + "--keep-going (a thousand), memory holds that many, the names of the others (some 50 bytes each), and lines that "
-                + "lack a required relationship until it comes. Where such a load ends early it says which lines are saved; "
-                + "--upsert loads the whole file again without doubling objects that have unique values; others are there twice then, so "
-                + "begin again with the store as it was before.",
+            "Values are converted to the types of the model. Booleans are true, false, yes, no, 1 or 0, and binary "
+                + "data is base64. Dates are ISO 8601 (UTC without an offset), or seconds since 2001, which need a "
+                + "decimal point in csv. An empty csv field is null, or the default if null is not allowed. A "
+                + "relationship has the names of objects, which are the @id of earlier or later lines; csv separates "
+                + "several names by spaces. Derived attributes are recomputed.",
+            "A line that cannot be loaded is reported on standard error with file, line, entity, key and value. It "
+                + "ends the load with exit code 1; nothing is saved, and a new store is not created. With "
+                + "--keep-going, such lines are skipped without an effect. --dry-run with --keep-going finds all "
+                + "mistakes that can be found without a save.",
+            "All objects are saved in one step at the end and are in memory until then, with about 1,000 bytes each. "
+                + "With --batch, only N objects are in memory, with the names of the others (about 50 bytes each) and "
+                + "lines that wait for a required relationship. For SQLite stores, --keep-going saves batches of 1,000 "
+                + "objects. A failed load in batches reports the saved lines: load the whole file again with --upsert "
+                + "if all objects have unique values. Otherwise restore the store first, because saved objects would "
+                + "be duplicated.",
         ],
         examples: [
             "corestone dump Notes.sqlite | corestone load Copy.sqlite --model Notes.sqlite",
@@ -73,14 +80,14 @@ struct LoadCommand: Command {
         map = try LoadCommand.map(options.all("map"))
         batchSize = try options["batch"].map { text in
             guard let size = Int(text), size > 0 else {
-                throw UsageError("--batch takes a number of lines, not \"\(text)\"")
+                throw UsageError("--batch must be a positive number of lines, not \"\(text)\"")
             }
             return size
         }
         let mark = options["separator"] ?? ","
         let bytes = Array((mark == "tab" ? "\t" : mark).utf8)
         guard bytes.count == 1, bytes[0] < 0x80, ![0x22, 0x0A, 0x0D].contains(bytes[0]) else {
-            throw UsageError("--separator is one character, such as \";\", or tab, not \"\(mark)\"")
+            throw UsageError("--separator must be one character, such as \";\", or tab, not \"\(mark)\"")
         }
         separator = bytes[0]
         isGuarded = try Formula.isGuarded(options, true)
@@ -95,7 +102,7 @@ struct LoadCommand: Command {
                 throw UsageError("--map takes COLUMN=KEY, not \"\(word)\"")
             }
             guard map.updateValue(parts[1], forKey: Text(parts[0])) == nil else {
-                throw UsageError("--map says twice what \"\(parts[0])\" is")
+                throw UsageError("--map contains the column \"\(parts[0])\" twice")
             }
         }
         return map
@@ -142,9 +149,9 @@ struct LoadCommand: Command {
 
     /// What is in the store when a load in batches ends early.
     private func saved(_ loader: Loader, _ line: FilePlace) -> String {
-        "\(plural(loader.inserted + loader.updated, "object")) of the lines up to \(line) are in \(store), without the relationships "
-            + "that lead to lines behind it; mend what is wrong and load the whole again: with --upsert if all objects have unique values, else "
-            + "into the store as it was before, for others would be there twice"
+        "saved \(plural(loader.inserted + loader.updated, "object")) of the lines up to \(line) into \(store), without "
+            + "relationships to later lines; correct the file, and load it again with --upsert. If objects do not have "
+            + "unique values, restore the store first"
     }
 
     /// A line was refused that nothing is to go on behind.
@@ -161,7 +168,7 @@ struct LoadCommand: Command {
             ? CSVLoadReader(source, map: map, separator: separator, isGuarded: isGuarded)
             : JSONLoadReader(source, isByLine: form == .jsonl)
         if form != .csv, !map.isEmpty {
-            throw UsageError("--map is for columns of csv, and \(source.name) is read as json")
+            throw UsageError("--map only applies to csv, but \(source.name) is read as json; add --format csv")
         }
         while true {
             do {
@@ -187,7 +194,7 @@ struct LoadCommand: Command {
         if OutputFile(path: store).isSpecial {
             throw CoreError(
                 .notAStore, code: .persistentStoreOpen,
-                "\(store) is a device or a pipe, which cannot hold a store; choose another path", file: store)
+                "\(store) is a device or a pipe and cannot be a store; choose another path", file: store)
         }
         let isThere = stat(store, &facts) == 0 && facts.st_size > 0
         let model = try options["model"].map { path in
@@ -201,18 +208,18 @@ struct LoadCommand: Command {
                 let found = coordinator.stores.first?.type, found != type
             {
                 throw UsageError(
-                    "\(store) is there, of type \(found.rawValue); leave out --type, or choose another path")
+                    "\(store) already exists and is of type \(found.rawValue); omit --type, or choose another path")
             }
             if !isTrial, let found = coordinator.stores.first, found.isReadOnly {
                 throw CoreError(
                     .storeReadOnly, code: .persistentStoreOpen,
-                    "\(store) cannot be written: \(found.readOnlyReason ?? "")",
+                    "cannot write \(store): \(found.readOnlyReason ?? "")",
                     file: store)
             }
             return (coordinator, false)
         }
         guard let model else {
-            throw UsageError("\(store) is not there; --model makes it, for the model that it names")
+            throw UsageError("\(store) does not exist; add --model MODEL to create it")
         }
         let coordinator = try Coordinator(model: model)
         let type = try options["type"].map { try StoreType.named($0) } ?? .sqlite
@@ -228,15 +235,15 @@ struct LoadCommand: Command {
     private func summary(_ loader: Loader, _ refused: Int, _ isTrial: Bool, _ hasEnded: Bool) -> String {
         if hasEnded, loader.lastSaved == nil {
             return
-                "nothing \(isTrial ? "would be" : "was") loaded into \(store): a mistake, with which it ended; mend the line, or leave "
-                + "such lines out with --keep-going"
+                "nothing \(isTrial ? "would be" : "was") loaded into \(store) because a line cannot be loaded; correct the "
+                + "line, or add --keep-going to skip such lines"
         }
         var words =
             isTrial ? "would load \(plural(loader.inserted, "object"))" : "loaded \(plural(loader.inserted, "object"))"
         if loader.updated > 0 { words += ", \(isTrial ? "change" : "changed") \(loader.updated)" }
         words += " into \(store)"
         if refused > 0 { words += "; \(plural(refused, "mistake"))" }
-        if hasEnded { words += ", with which it ended" }
+        if hasEnded { words += ", which ended the load" }
         return words
     }
 }

@@ -19,7 +19,8 @@ enum LoadConversion {
             if !text.isEmpty, text.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) {
                 throw CoreError(
                     .typeMismatch,
-                    "digits alone may be a date or seconds; write a date as 2024-01-31, seconds since 2001 as \(text.string).0",
+                    "\"\(text.string)\" is ambiguous: a date or seconds; write a date as 2024-01-31, or seconds since 2001 as "
+                        + "\(text.string).0",
                     entity: attribute.entity.name, key: attribute.path, value: value)
             }
             do { return .date(try ReferenceDate.parse(text.string, assumingUTC: true)) } catch let error as CoreError {
@@ -34,7 +35,8 @@ enum LoadConversion {
             guard !text.string.utf8.contains(where: { $0 == 0x78 || $0 == 0x58 }) else {
                 throw CoreError(
                     .typeMismatch,
-                    "\(attribute.entity.name).\(attribute.path): \(text.string) is no decimal number; write numbers as 16 or 1.5e3",
+                    "\(attribute.entity.name).\(attribute.path): \"\(text.string)\" is not a decimal number; write numbers as "
+                        + "16 or 1.5e3",
                     entity: attribute.entity.name, key: attribute.path, value: value)
             }
             let known = ["NaN": Double.nan, "Infinity": Double.infinity, "-Infinity": -Double.infinity]

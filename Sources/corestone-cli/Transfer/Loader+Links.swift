@@ -54,7 +54,7 @@ extension Loader {
             throw CoreError(
                 .typeMismatch,
                 "\(relationship.entity.name).\(relationship.name) takes "
-                    + (relationship.isToMany ? "a list of names of objects" : "the name of an object, its @id"),
+                    + (relationship.isToMany ? "a list of object names (@id)" : "the name of one object (@id)"),
                 entity: relationship.entity.name, key: relationship.name)
         }
         let found = try names.compactMap { try object(named: $0) }
@@ -68,7 +68,7 @@ extension Loader {
         guard let stranger else { return }
         throw CoreError(
             .typeMismatch,
-            "\(relationship.entity.name).\(relationship.name) leads to \(relationship.destination.name), and not to "
+            "\(relationship.entity.name).\(relationship.name) takes objects of \(relationship.destination.name), not of "
                 + "\(stranger.objectID.entity.name)", entity: relationship.entity.name, key: relationship.name)
     }
 

@@ -12,13 +12,12 @@ extension Loader {
                 // A table of several entities has columns that only some of them have.
                 if case .text(nil) = field, isKnown(key, inFamilyOf: entity) { return }
                 let hint = nearestName(to: key, among: entity.properties.map(\.path)).map {
-                    "; did you mean \"\($0)\"?"
+                    "; did you mean \"\($0)\"? Use"
                 }
                 throw CoreError(
                     .invalidArgument,
-                    "\(entity.name) has no property \"\(key)\"\(hint ?? "")"
-                        + "; --map gives a column another name, --skip-unknown passes over such", entity: entity.name,
-                    key: key)
+                    "\(entity.name) does not have a property \"\(key)\"\(hint ?? "; use") --map to rename the column, or "
+                        + "--skip-unknown to ignore it", entity: entity.name, key: key)
             }
             guard let attribute = property as? Attribute else { return }
             if attribute.type == .composite, case .value(.dictionary(let parts)) = field {
@@ -84,8 +83,9 @@ extension Loader {
             guard found.isKind(of: entity) else {
                 throw CoreError(
                     .typeMismatch,
-                    "\(zip(key.names, key.values).map { "\($0) \"\($1.plainText ?? "")\"" }.joined(separator: " and ")) is that of "
-                        + "a \(found.name), and the line is about a \(entity.name); name the entity \(found.name), or change the value",
+                    "\(zip(key.names, key.values).map { "\($0) \"\($1.plainText ?? "")\"" }.joined(separator: " and ")) belongs to "
+                        + "a \(found.name), but the line is for a \(entity.name); use the entity \(found.name), or change the "
+                        + "value",
                     entity: entity.name, key: key.names[0])
             }
             return object

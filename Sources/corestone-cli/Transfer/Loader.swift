@@ -67,7 +67,9 @@ final class Loader {
     private var missing: Set<Text> = []
 
     init(_ coordinator: Coordinator, _ rules: Rules, refuse: @escaping (LoadFailure) throws -> Void) throws {
-        guard let store = coordinator.stores.first else { throw CoreError(.internal, "the store was not kept") }
+        guard let store = coordinator.stores.first else {
+            throw CoreError(.internal, "the coordinator does not have the store that was opened")
+        }
         (self.store, model, self.rules, self.refuse) = (store, coordinator.model, rules, refuse)
         context = Context(coordinator: coordinator)
     }
@@ -104,7 +106,7 @@ final class Loader {
         if let name, saved[name] != nil || fresh[name] != nil {
             throw LoadFailure(
                 line: record.line,
-                message: "the name \(record.name ?? "") is that of an object before it; give each @id once")
+                message: "the @id \"\(record.name ?? "")\" belongs to an earlier object; use each @id once")
         }
         let values = try values(of: record, entity)
         let links = try links(of: record, entity)
@@ -129,14 +131,14 @@ final class Loader {
         guard let name = record.entityName else {
             if let entity = rules.entity { return entity }
             throw LoadFailure(
-                line: record.line, message: "says not of which entity it is: name it with --entity, or in @entity")
+                line: record.line, message: "does not have an entity; add --entity, or @entity in the line")
         }
         do {
             let entity = try model.requireEntity(named: name)
             guard !entity.isAbstract else {
                 throw LoadFailure(
                     line: record.line,
-                    message: "\(name) is abstract, so there are no objects of it; name an entity that inherits from it")
+                    message: "\(name) is abstract and cannot have objects; use one of its subentities")
             }
             return entity
         } catch let error as CoreError { throw LoadFailure(line: record.line, message: error.message) }
@@ -211,7 +213,8 @@ final class Loader {
         let failure = LoadFailure(
             line: later.line,
             message:
-                "\(later.relationship.entity.name).\(later.relationship.name) leads to \(name), which is no @id of the files; it is left out"
+                "\(later.relationship.entity.name).\(later.relationship.name) refers to \"\(name)\", which is not an @id in the "
+                + "files and is omitted; add the object, or correct the @id"
         )
         try refuseOnce(failure)
     }
@@ -337,8 +340,8 @@ final class Loader {
                     (
                         place, keeper,
                         "\(made[place].object.objectID.entity.name) has \(values.joined(separator: " and ")), which \(other) too, "
-                            + "but \(conflict.constraint.joined(separator: ", ")) must be unique; change the value, or let "
-                            + "--upsert change that object"
+                            + "but \(conflict.constraint.joined(separator: ", ")) must be unique; change the value, or add "
+                            + "--upsert to update that object"
                     ))
             }
         }
@@ -385,7 +388,7 @@ final class Loader {
                         LoadFailure(
                             line: link.line,
                             message:
-                                "\(each.lineMessage); \(link.relationship.name) is left out, the rest of the line is loaded"
+                                "\(each.lineMessage); \(link.relationship.name) is omitted, and the rest of the line is loaded"
                         ))
                 }
                 return

@@ -144,7 +144,7 @@ class _Encoder:
                 words[place] = len(words) // 3
                 member_words.append(place)
             if len(words) // 3 + len(members) > _CELLS:
-                raise InvalidArgumentError(f"the value has more than {_CELLS} elements in total, which is the limit")
+                raise InvalidArgumentError(f"the value exceeds the limit of {_CELLS} elements")
             for value in members:
                 kind = type(value)
                 if kind is str:

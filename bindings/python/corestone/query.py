@@ -63,8 +63,8 @@ class Value(Generic[T]):
         """Whether it is one of the values."""
         if isinstance(values, (str, bytes)):
             raise TypeMismatchError(
-                f"in_ takes a collection, not {values!r:.80}; write in_([value]) for one value, contains(value) for a "
-                'substring, or Predicate("%@ CONTAINS %@", text, key) for the reverse'
+                f"in_ takes a collection, not {values!r:.80}; write in_([value]) for one value, or contains(text) for "
+                "a substring"
             )
         return self._compare(Operator.IN, values if isinstance(values, (Value, Expression)) else list(values))
 

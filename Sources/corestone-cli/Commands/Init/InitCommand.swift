@@ -4,17 +4,17 @@ import Glibc
 /// `corestone init`: a project that keeps its data with Corestone, ready to run.
 struct InitCommand: Command {
     static let manual = Manual(
-        command: "init", summary: "begin a project that keeps its data in a store",
-        operands: [.init("FOLDER", "where; it is made, and its name is the project's")],
+        command: "init", summary: "create a project that keeps its data in a store",
+        operands: [.init("FOLDER", "the folder to create; its name becomes the name of the project")],
         options: [
             .init("language", "c, python (the default) or swift", value: "LANGUAGE"),
-            .init("corestone", "for swift: the folder of Corestone's package", value: "PATH"),
+            .init("corestone", "the folder of Corestone's package, for swift", value: "PATH"),
         ],
         details: [
-            "Makes what \"Use Core Data\" makes in Xcode: a model with one entity, to be edited with corestone model or "
-                + "with Xcode; a stack that is set up when it is first used, with its store in the user's data folder "
-                + "(XDG_DATA_HOME); and a program that inserts an object, saves, and lists what the store has.",
-            "FOLDER must not be there yet, or be empty.",
+            "Creates what \"Use Core Data\" creates in Xcode: a model with one entity, which corestone model and Xcode "
+                + "can edit; a stack that is set up on first use, with its store in the user's data folder "
+                + "(XDG_DATA_HOME); and a program that inserts an object, saves, and lists the contents of the store.",
+            "FOLDER must not exist yet, or must be empty.",
         ],
         examples: ["corestone init Notes", "corestone init Notes --language c && make -C Notes run"])
 
@@ -26,19 +26,20 @@ struct InitCommand: Command {
         let name = String(folder.split(separator: "/").last ?? "")
         guard isIdentifier(name), name.utf8.allSatisfy({ $0 < 128 }) else {
             throw UsageError(
-                "\"\(name)\" cannot name a project: use letters of English, digits and underscores, no digit first")
+                "\"\(name)\" is not a valid project name; use ASCII letters, digits and underscores, and do not begin "
+                    + "with a digit")
         }
         switch options["language"] ?? "python" {
         case "c": template = CTemplate(name: name)
         case "python": template = PythonTemplate(name: name)
         case "swift":
             guard let path = options["corestone"] else {
-                throw UsageError("a Swift project needs --corestone PATH, the folder of Corestone's package")
+                throw UsageError("a Swift project requires --corestone PATH; pass the folder of Corestone's package")
             }
-            guard let absolute = realpath(path, nil) else { throw UsageError("there is no folder \(path)") }
+            guard let absolute = realpath(path, nil) else { throw UsageError("the folder \(path) does not exist") }
             defer { free(absolute) }
             template = SwiftTemplate(name: name, package: String(cString: absolute))
-        case let other: throw UsageError("--language is c, python or swift, not \"\(other)\"")
+        case let other: throw UsageError("--language must be c, python or swift, not \"\(other)\"")
         }
     }
 
@@ -58,8 +59,8 @@ struct InitCommand: Command {
         guard errno == EEXIST, rmdir(folder) == 0, mkdir(folder, 0o777) == 0 else {
             throw CoreError(
                 .storeIO,
-                "\(folder) cannot be made: \(String(cString: strerror(errno))); name a folder that is not there "
-                    + "yet, in one that is", file: folder)
+                "cannot create the folder \(folder): \(String(cString: strerror(errno))); choose an unused name in an "
+                    + "existing folder", file: folder)
         }
     }
 }

@@ -7,19 +7,21 @@ struct AddCommand: Command {
         operands: [
             EditedModel.operand,
             .init("KIND", kinds.map(\.name).joined(separator: ", ")),
-            .init("NAME", "what it is called: of a property ENTITY.NAME, of an index too; of a constraint the entity"),
-            .init("REST", optional: true, repeatable: true, "what the kind needs, then KEY=VALUE as for model set"),
+            .init("NAME", "the name of the part: ENTITY.NAME for a property or an index, the entity for a constraint"),
+            .init(
+                "REST", optional: true, repeatable: true,
+                "the arguments of the kind, then KEY=VALUE as for model set"),
         ],
         options: [
-            .init("to-many", "of a relationship: it may have many members"),
-            .init("ordered", "of a to-many relationship: its members have an order"),
-            .init("delete", "of a relationship: what deletion does: nullify, cascade, deny, no-action", value: "RULE"),
-            .init("inverse", "of a relationship: its inverse, which is made when it is not there", value: "NAME"),
-            .init("inverse-to-many", "the inverse that is made may have many members"),
-            .init("inverse-ordered", "the inverse that is made is ordered"),
-            .init("inverse-delete", "what deletion does at the other end", value: "RULE"),
-            .init("where", "of an index: only objects for which it holds", value: "PREDICATE"),
-            .init("rtree", "an index for ranges of numbers"),
+            .init("to-many", "make the relationship to-many"),
+            .init("ordered", "make the to-many relationship ordered"),
+            .init("delete", "the delete rule of the relationship: nullify, cascade, deny or no-action", value: "RULE"),
+            .init("inverse", "the inverse of the relationship, which is created if it does not exist", value: "NAME"),
+            .init("inverse-to-many", "make the created inverse to-many"),
+            .init("inverse-ordered", "make the created inverse ordered"),
+            .init("inverse-delete", "the delete rule of the created inverse", value: "RULE"),
+            .init("where", "a condition for the objects in the index", value: "PREDICATE"),
+            .init("rtree", "make the index an R-tree, for ranges of numbers"),
             NamedModel.version,
         ],
         details: kinds.map { "\($0.usage): \($0.meaning)" },
@@ -42,24 +44,27 @@ struct AddCommand: Command {
     private static let kinds = [
         Kind(
             name: "entity", usage: "entity NAME",
-            meaning: "its class is called like it, and Xcode writes the class (codeGenerationType=class)"
+            meaning: "its class has the same name, and Xcode generates the class (codeGenerationType=class)"
         ) { try $0.addEntity(to: $1) },
         Kind(
             name: "attribute", usage: "attribute ENTITY.NAME TYPE",
-            meaning: "optional; numbers are scalars with the default 0, as in Xcode; behind the type Composite stand "
-                + "its elements, each NAME:TYPE"
+            meaning: "optional; numbers are scalars with the default 0, as in Xcode; for the type Composite, add its "
+                + "elements as NAME:TYPE"
         ) { try $0.addAttribute(to: $1) },
         Kind(
-            name: "relationship", usage: "relationship ENTITY.NAME DESTINATION", meaning: "optional, to-one, nullified"
+            name: "relationship", usage: "relationship ENTITY.NAME DESTINATION",
+            meaning: "optional and to-one, with the delete rule nullify"
         ) { try $0.addRelationship(to: $1) },
         Kind(
             name: "fetched", usage: "fetched ENTITY.NAME DESTINATION [PREDICATE]", meaning: "a fetched property"
         ) { try $0.addFetchedProperty(to: $1) },
         Kind(
-            name: "index", usage: "index ENTITY.NAME KEY…", meaning: "a fetch index; KEY:descending sorts the other way"
+            name: "index", usage: "index ENTITY.NAME KEY…",
+            meaning: "a fetch index; KEY:descending sorts in descending order"
         ) { try $0.addIndex(to: $1) },
         Kind(
-            name: "constraint", usage: "constraint ENTITY ATTRIBUTE…", meaning: "the attributes are unique together"
+            name: "constraint", usage: "constraint ENTITY ATTRIBUTE…",
+            meaning: "the combined values of the attributes are unique"
         ) { try $0.addConstraint(to: $1) },
         Kind(
             name: "template", usage: "template NAME ENTITY [PREDICATE]", meaning: "a fetch request"
@@ -83,7 +88,8 @@ struct AddCommand: Command {
         let (given, names) = (options.operand(1) ?? "", AddCommand.kinds.map(\.name))
         guard let kind = AddCommand.kinds.first(where: { $0.name == given }) else {
             let hint = nearestName(to: given, among: names).map { "; did you mean \"\($0)\"?" }
-            throw UsageError("there is no kind \"\(given)\"\(hint ?? "; there is \(names.joined(separator: ", "))")")
+            throw UsageError(
+                "\"\(given)\" is not a kind of part\(hint ?? "; use one of \(names.joined(separator: ", "))")")
         }
         self.kind = kind
         name = options.operand(2) ?? ""
@@ -101,8 +107,10 @@ struct AddCommand: Command {
 
     /// The words behind the name: as many as are needed, and no more than are known.
     private func rest(_ least: Int, _ most: Int) throws -> [String] {
-        guard words.count >= least else { throw UsageError("model add needs more words: \(kind.usage)") }
-        guard words.count <= most else { throw UsageError("\"\(words[most])\" is one word too many: \(kind.usage)") }
+        guard words.count >= least else { throw UsageError("too few arguments for model add; write \(kind.usage)") }
+        guard words.count <= most else {
+            throw UsageError("unexpected argument \"\(words[most])\"; write \(kind.usage)")
+        }
         return words
     }
 
@@ -125,7 +133,7 @@ struct AddCommand: Command {
         let attribute = try owner.addAttribute(named: name, type: type)
         for word in words.dropFirst() {
             let parts = word.split(separator: ":", maxSplits: 1).map { String($0) }
-            guard parts.count == 2 else { throw UsageError("\"\(word)\" is no element, which is written NAME:TYPE") }
+            guard parts.count == 2 else { throw UsageError("\"\(word)\" is not an element; write NAME:TYPE") }
             try attribute.addElement(
                 named: parts[0], type: try AttributeType(editing: Assignment("TYPE=\(parts[1])")))
         }
@@ -160,7 +168,7 @@ struct AddCommand: Command {
         let destination = relationship.destination
         if let known = destination.ownProperty(named: name) {
             guard let known = known as? Relationship else {
-                throw UsageError("\(destination.name).\(name) is no relationship, and cannot be an inverse")
+                throw UsageError("\(destination.name).\(name) is not a relationship and cannot be an inverse")
             }
             return known
         }
@@ -188,7 +196,8 @@ struct AddCommand: Command {
 
     private func addTemplate(to edited: EditedModel) throws {
         guard edited.model.fetchRequestTemplates[name] == nil else {
-            throw UsageError("there is a fetch request \"\(name)\" already; model set template:\(name) changes it")
+            throw UsageError(
+                "the fetch request \"\(name)\" already exists; use model set template:\(name) to change it")
         }
         var request = try request(edited)
         try request.edit(assignments)
@@ -208,7 +217,7 @@ struct AddCommand: Command {
     private func addIndex(to edited: EditedModel) throws {
         let (owner, name) = try edited.newProperty(name)
         guard !owner.indexes.contains(where: { $0.name == name }) else {
-            throw UsageError("\(owner.name) has an index \(name) already")
+            throw UsageError("\(owner.name) already has an index \"\(name)\"")
         }
         let elements = try rest(1, .max).map { word in
             let suffix = ":descending"
@@ -231,7 +240,8 @@ struct AddCommand: Command {
     private func addConfiguration(to edited: EditedModel) throws {
         let names = try rest(0, .max).map { try edited.entity($0).name }
         guard edited.model.configuration(named: name) == nil else {
-            throw UsageError("there is a configuration \"\(name)\" already; model set configuration:\(name) changes it")
+            throw UsageError(
+                "the configuration \"\(name)\" already exists; use model set configuration:\(name) to change it")
         }
         try edited.model.setConfiguration(ModelConfiguration(name: name, entityNames: names))
         try edited.write()
@@ -240,10 +250,10 @@ struct AddCommand: Command {
     private func addVersion(to edited: EditedModel) throws {
         _ = try rest(0, 0)
         guard OutputFile(path: edited.path).kind == "xcdatamodeld" else {
-            throw UsageError("\(edited.path) holds one model; only an .xcdatamodeld has versions")
+            throw UsageError("\(edited.path) is a single model; only an .xcdatamodeld has versions")
         }
         let names = try Model.versions(of: edited.path).map(\.name)
-        guard !names.contains(name) else { throw UsageError("there is a version \"\(name)\" already") }
+        guard !names.contains(name) else { throw UsageError("the version \"\(name)\" already exists") }
         try edited.write(version: name)
     }
 }

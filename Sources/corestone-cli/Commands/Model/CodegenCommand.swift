@@ -12,18 +12,18 @@ struct CodegenCommand: Command {
         operands: [NamedModel.operand],
         options: [
             .init("language", "\(languages.map(\.name).joined(separator: ", "))", value: "LANGUAGE"),
-            .init("output", "the folder to write into; it is made when it is not there", value: "DIR", letter: "o"),
-            .init("name", "what the model is called in code; the name of its file when left out", value: "NAME"),
-            .init("all", "write code for entities whose code is written by hand (Manual/None), too"),
+            .init("output", "the folder for the files; it is created if it does not exist", value: "DIR", letter: "o"),
+            .init("name", "the name of the model in code; by default the name of its file", value: "NAME"),
+            .init("all", "also write code for entities whose code is written by hand (Manual/None)"),
             NamedModel.version,
         ],
         details: [
-            "A file that the machine writes, anew each time, and one for people, which is written once and then left "
-                + "alone. An unchanged file is not written again.",
-            "What Xcode's inspector says of an entity counts: for Class Definition the machine writes the class and "
-                + "people nothing; for Category/Extension people have a file of their own; for Manual/None there is no "
-                + "code, unless no entity of the model says anything, or --all is given. Optional attributes may be null, "
-                + "but for those with Use Scalar Type, where null is 0.",
+            "Writes a generated file, which is replaced each time, and a file for manual changes, which is written "
+                + "once. An unchanged file is not written again.",
+            "The codegen setting of an entity in Xcode applies: Class Definition generates the class, "
+                + "Category/Extension also adds a file for manual changes, and Manual/None generates nothing. Entities "
+                + "with Manual/None get code with --all, or if no entity of the model has the setting. Optional "
+                + "attributes can be null, except those with Use Scalar Type, where null is 0.",
         ],
         examples: [
             "corestone model codegen Notes.xcdatamodeld --language python -o notes",
@@ -38,13 +38,13 @@ struct CodegenCommand: Command {
         self.options = options
         let names = CodegenCommand.languages.map(\.name)
         let list = names.joined(separator: ", ")
-        guard let language = options["language"] else { throw UsageError("model codegen needs --language: \(list)") }
+        guard let language = options["language"] else { throw UsageError("--language is missing; use one of \(list)") }
         guard let found = CodegenCommand.languages.first(where: { $0.name == language }) else {
             let hint = nearestName(to: language, among: names).map { "; did you mean \"\($0)\"?" } ?? ""
-            throw UsageError("--language is one of \(list), not \"\(language)\"\(hint)")
+            throw UsageError("--language must be one of \(list), not \"\(language)\"\(hint)")
         }
         guard let folder = options["output"] else {
-            throw UsageError("model codegen needs -o: the folder to write into")
+            throw UsageError("--output is missing; pass the folder for the files with -o DIR")
         }
         generator = found.generator
         self.folder = folder
@@ -54,7 +54,8 @@ struct CodegenCommand: Command {
         let named = try NamedModel(options)
         if let name = options["name"], !name.unicodeScalars.allSatisfy(CodegenCommand.isPartOfName) {
             throw UsageError(
-                "--name is part of the names of files: letters, digits, \"-\", \"_\" and \".\", not \"\(name)\"")
+                "--name becomes part of file names, so \"\(name)\" is not allowed; use letters, digits, spaces, \"-\", "
+                    + "\"_\" and \".\"")
         }
         let model = GeneratedModel(named.model, name: options["name"] ?? named.name, all: options.has("all"))
         guard mkdir(folder, 0o755) == 0 || errno == EEXIST else {
@@ -66,7 +67,9 @@ struct CodegenCommand: Command {
             if try place.write(file.pieces) { try output.line(place.path) }
         }
         if !model.skipped.isEmpty {
-            Tool.note("the code of \(model.skipped.joined(separator: ", ")) is written by hand; --all writes it too")
+            Tool.note(
+                "no code was generated for \(model.skipped.joined(separator: ", ")), whose codegen setting is Manual/None; "
+                    + "add --all to include them")
         }
         return .done
     }

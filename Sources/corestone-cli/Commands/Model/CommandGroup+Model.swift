@@ -1,6 +1,6 @@
 extension CommandGroup {
     static let model = CommandGroup(
-        name: "model", summary: "look at models, compare, convert and edit them",
+        name: "model", summary: "show, compare, convert and edit models",
         commands: [
             ModelShowCommand.self, LintCommand.self, DiffCommand.self, CompileCommand.self, DecompileCommand.self,
             MergeCommand.self, DiagramCommand.self,

@@ -7,12 +7,12 @@ struct CompileCommand: Command {
         operands: [.init("MODEL", "a source model, .xcdatamodeld or .xcdatamodel")],
         options: [
             .init(
-                "output", "what to write, .momd or .mom; beside the source when left out", value: "FILE", letter: "o"),
-            .init("module", "the Swift module of classes that are named without one (.Note)", value: "NAME"),
+                "output", "the file to write, .momd or .mom; by default next to the source", value: "FILE", letter: "o"),
+            .init("module", "the Swift module of classes whose names have none (.Note)", value: "NAME"),
         ],
         details: [
-            "A .momd gets every version, and VersionInfo.plist with the hashes; a .mom the current one. What was there is "
-                + "replaced whole."
+            "A .momd contains every version, and VersionInfo.plist with the hashes; a .mom contains the current "
+                + "version. An existing file is replaced as a whole."
         ],
         examples: [
             "corestone model compile Notes.xcdatamodeld",
@@ -39,15 +39,16 @@ struct CompileCommand: Command {
 /// `corestone model decompile`: a source model of a compiled one, or of a store's.
 struct DecompileCommand: Command {
     static let manual = Manual(
-        command: "model decompile", summary: "make a source model of a compiled one, or of the model of a store",
+        command: "model decompile", summary: "create a source model from a compiled model or a store",
         operands: [.init("MODEL", "a compiled model (.momd, .mom), or a store")],
         options: [
             .init(
-                "output", "what to write, .xcdatamodeld or .xcdatamodel; beside the model when left out", value: "FILE",
+                "output", "the file to write, .xcdatamodeld or .xcdatamodel; by default next to the model",
+                value: "FILE",
                 letter: "o"),
-            .init("lossy", "leave out what a source model has no way to say, instead of refusing"),
+            .init("lossy", "omit what a source model cannot express, instead of failing"),
         ],
-        details: ["Every version comes along. A source model that is there already is not replaced."],
+        details: ["All versions are converted. An existing source model is not replaced."],
         examples: [
             "corestone model decompile Notes.momd -o Notes.xcdatamodeld",
             "corestone model decompile Notes.sqlite -o Notes.xcdatamodeld",
@@ -69,7 +70,7 @@ struct DecompileCommand: Command {
         if looksLikeModel(source.path) {
             try Model.convert(source.path, to: target.path, isLossy: isLossy)
         } else {
-            guard !target.exists else { throw UsageError("\(target.path) is there already") }
+            guard !target.exists else { throw UsageError("\(target.path) already exists; choose another path with -o") }
             try NamedModel(source.path).model.copy().write(to: target.path, isLossy: isLossy)
         }
         return .done

@@ -8,17 +8,17 @@ struct DiagramCommand: Command {
         options: [
             .init(
                 "output",
-                "the file to write: .svg, .png or .pdf, or .dot for the text that Graphviz draws; "
-                    + "that text goes to standard output when left out", value: "FILE", letter: "o"),
+                "the file to write: .svg, .png or .pdf, or .dot for Graphviz's text format; by default that text is "
+                    + "written to standard output", value: "FILE", letter: "o"),
             NamedModel.version,
         ],
         details: [
-            "The picture is drawn as Xcode's graph editor does: a box for each entity with what it declares, a line for "
-                + "a relationship and its inverse, with a head at each end that is followed, double where it is to-many; a "
-                + "hollow head points at the entity that another one inherits from, and a dashed line is a fetched "
-                + "property. A ? stands behind types of optional attributes; abstract entities are grey, names of "
-                + "transient attributes slanted.",
-            "Graphviz's program dot draws it (Debian: apt-get install graphviz).",
+            "The diagram looks as in Xcode's graph editor. A box shows an entity with the properties that it declares, "
+                + "and a line shows a relationship and its inverse. Each direction has an arrow, which is double if it "
+                + "is to-many. A hollow arrow points to the superentity, and a dashed line is a fetched property. The "
+                + "types of optional attributes end in ?, abstract entities are grey, and transient attributes are in "
+                + "italics.",
+            "Graphviz must be installed (Debian: apt-get install graphviz).",
         ],
         examples: [
             "corestone model diagram Notes.xcdatamodeld -o Notes.svg",
@@ -35,7 +35,7 @@ struct DiagramCommand: Command {
         let kinds = Graphviz.kinds + ["dot"]
         if let file, !kinds.contains(file.kind) {
             throw UsageError(
-                "\(file.path) does not say what to write; its name must end in "
+                "the name of \(file.path) does not set the format; use a name that ends in "
                     + kinds.dropLast().map { ".\($0)" }.joined(separator: ", ") + " or .dot")
         }
     }

@@ -3,20 +3,20 @@ import Corestone
 /// `corestone model diff`: what makes two models different.
 struct DiffCommand: Command {
     static let manual = Manual(
-        command: "model diff", summary: "tell how two models differ, or two versions of one",
+        command: "model diff", summary: "compare two models, or two versions of one",
         operands: [
-            .init("OLDER", "a model of any kind, or a store, whose own model it is then"),
-            .init("NEWER", optional: true, "another one; the same when left out, with two versions to compare"),
+            .init("OLDER", "a model of any kind, or a store for its own model"),
+            .init("NEWER", optional: true, "another model or store; by default OLDER, to compare two of its versions"),
         ],
         options: [
-            .init("from", "which version of the older one; the current one when left out", value: "NAME"),
-            .init("to", "which version of the newer one; the current one when left out", value: "NAME"),
-            .init("hash-only", "only changes that alter version hashes, for which stores need a migration"),
+            .init("from", "a version of OLDER; by default the current one", value: "NAME"),
+            .init("to", "a version of NEWER; by default the current one", value: "NAME"),
+            .init("hash-only", "only changes that alter version hashes and so require a migration of stores"),
             .init("format", "text (the default) or json", value: "FORMAT"),
         ],
         details: [
-            "A line for each difference; those that begin with * alter the version hash of their entity, so that stores need "
-                + "a migration. Exit code 0 is no difference, 1 is at least one, as of diff.",
+            "Prints one line per difference. A line that begins with * changes the version hash of its entity, so "
+                + "stores need a migration. The exit code is 0 without differences, otherwise 1, as for diff.",
             "json is a list of objects with action (added, removed, changed, renamed), part, entity, name, field, old, new, "
                 + "changesHash and text.",
         ],
@@ -33,7 +33,7 @@ struct DiffCommand: Command {
         self.options = options
         isJSON = try Format.isJSON(options)
         guard options.operand(1) != nil || options.has("from") || options.has("to") else {
-            throw UsageError("model diff needs NEWER, or --from or --to with a version of the one model")
+            throw UsageError("model diff compares two models; add NEWER, or a version of OLDER with --from or --to")
         }
     }
 

@@ -3,16 +3,17 @@ import Corestone
 /// `corestone model lint`: what is wrong or doubtful in a model.
 struct LintCommand: Command {
     static let manual = Manual(
-        command: "model lint", summary: "look for mistakes in a model, and for what people regret later",
+        command: "model lint", summary: "report mistakes and risks in a model",
         operands: [NamedModel.operand],
         options: [
-            .init("profile", "standard (the default), or cloudkit for what CloudKit refuses too", value: "NAME"),
+            .init(
+                "profile", "standard (the default), or cloudkit to include the restrictions of CloudKit", value: "NAME"),
             NamedModel.version,
             .init("format", "text (the default) or json", value: "FORMAT"),
         ],
         details: [
-            "A line for each finding: how grave it is, what is there, what to do about it, and the rule; "
-                + "docs/reference/lint.md explains each rule. Errors make the exit code 1, warnings and notes do not.",
+            "Prints one line per finding, with severity, message, remedy and rule; docs/reference/lint.md explains "
+                + "each rule. The exit code is 1 if there are errors; warnings and notes do not change it.",
             "json is a list of objects with rule, severity (error, warning, note), entity, key, message and remedy.",
         ],
         examples: [

@@ -3,15 +3,16 @@ import Corestone
 /// `corestone model merge`: one model of several.
 struct MergeCommand: Command {
     static let manual = Manual(
-        command: "model merge", summary: "make one model of several",
-        operands: [.init("MODEL", repeatable: true, "models of any kind, or stores, whose own models they are then")],
+        command: "model merge", summary: "merge several models into one",
+        operands: [.init("MODEL", repeatable: true, "models of any kind, or stores for their own models")],
         options: [
-            .init("output", "what to write: .xcdatamodeld, .xcdatamodel, .momd or .mom", value: "FILE", letter: "o"),
-            .init("store", "only the entities of this store, as it was written with them", value: "STORE"),
+            .init(
+                "output", "the model to write: .xcdatamodeld, .xcdatamodel, .momd or .mom", value: "FILE", letter: "o"),
+            .init("store", "only the entities of this store, in the versions that wrote it", value: "STORE"),
         ],
         details: [
-            "What is the same in two models is there once. Entities and fetch requests of one name that differ are an error, "
-                + "which says in what."
+            "Identical entities of two models are merged. Entities or fetch requests of the same name that differ are "
+                + "an error, which names the difference."
         ],
         examples: [
             "corestone model merge Notes.momd People.momd -o All.momd",
@@ -23,12 +24,15 @@ struct MergeCommand: Command {
 
     init(_ options: Options) throws {
         self.options = options
-        guard let path = options["output"] else { throw UsageError("model merge needs -o: the model to write") }
+        guard let path = options["output"] else {
+            throw UsageError("--output is missing; pass the model to write with -o")
+        }
         target = OutputFile(path: path)
         let kinds = ["xcdatamodeld", "xcdatamodel", "momd", "mom"]
         guard kinds.contains(target.kind) else {
             throw UsageError(
-                "\(path) is no name of a model, which ends in \(kinds.map { ".\($0)" }.joined(separator: ", "))")
+                "\(path) does not have the extension of a model; use one of "
+                    + kinds.map { ".\($0)" }.joined(separator: ", "))
         }
     }
 

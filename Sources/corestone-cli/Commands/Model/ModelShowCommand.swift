@@ -3,18 +3,19 @@ import Corestone
 /// `corestone model show`: a model as text that a diff can compare.
 struct ModelShowCommand: Command {
     static let manual = Manual(
-        command: "model show", summary: "print a model, a line for each thing that it says",
+        command: "model show", summary: "print a model as text, one fact per line",
         operands: [NamedModel.operand],
         options: [
-            .init("hashes", "the version hash of each entity and property, and the checksum of the model"),
+            .init("hashes", "print the version hash of each entity and property, and the checksum of the model"),
             NamedModel.version,
             .init("format", "text (the default) or json", value: "FORMAT"),
         ],
         details: [
-            "The text is the same for the same model, whatever file it is in, and a change of the model changes as few lines "
-                + "as it can: git shows differences of models by it.",
-            "json is one object with all that the model says; docs/reference/model.md has its keys. With --hashes it is "
-                + "{model, checksum, versionHashes}, hashes in hexadecimal digits by entity: hash, and properties.",
+            "Equal models have equal text in every file format, and a change of the model changes few lines. So git "
+                + "can show the differences between models.",
+            "json is one object that describes the whole model; docs/reference/model.md documents its keys. With "
+                + "--hashes it is {model, checksum, versionHashes}, where versionHashes has a hexadecimal hash and the "
+                + "hashes of the properties for each entity.",
         ],
         examples: [
             "corestone model show Notes.xcdatamodeld",
@@ -66,7 +67,7 @@ extension Format {
         switch options["format"] {
         case nil, "text": false
         case "json": true
-        case let name?: throw UsageError("--format is text or json, not \"\(name)\"")
+        case let name?: throw UsageError("--format must be text or json, not \"\(name)\"")
         }
     }
 }

@@ -3,10 +3,10 @@ import Corestone
 /// `corestone model new`: an empty source model.
 struct NewCommand: Command {
     static let manual = Manual(
-        command: "model new", summary: "make an empty source model",
-        operands: [.init("MODEL", "the .xcdatamodeld to make, or .xcdatamodel")],
+        command: "model new", summary: "create an empty source model",
+        operands: [.init("MODEL", "the .xcdatamodeld or .xcdatamodel to create")],
         options: [],
-        details: ["The model is what Xcode makes of File > New > Data Model: no entities, one version."],
+        details: ["The model equals one that File > New > Data Model creates in Xcode: one version without entities."],
         examples: ["corestone model new Notes.xcdatamodeld"])
 
     private let file: OutputFile
@@ -17,7 +17,7 @@ struct NewCommand: Command {
     }
 
     func run(to output: Output) throws -> ExitCode {
-        guard !file.exists else { throw UsageError("\(file.path) is there already; model add adds to it") }
+        guard !file.exists else { throw UsageError("\(file.path) already exists; use model add to change it") }
         try Model().write(to: file.path)
         return .done
     }

@@ -3,7 +3,7 @@ import Corestone
 /// `corestone model remove`: takes a part out of a source model.
 struct RemoveCommand: Command {
     static let manual = Manual(
-        command: "model remove", summary: "take an entity, a property or another part out of a source model",
+        command: "model remove", summary: "remove an entity, a property or another part of a source model",
         operands: [
             EditedModel.operand,
             .init(
@@ -13,9 +13,9 @@ struct RemoveCommand: Command {
         ],
         options: [NamedModel.version],
         details: [
-            "What cannot be without a part goes with it: relationships that lead to an entity, indexes and constraints that "
-                + "name a property. Predicates that name a property stay; model lint finds them. What a derivation names is removed "
-                + "only together with the derived attribute."
+            "Also removes parts that depend on a removed part: relationships to an entity, and indexes and constraints "
+                + "with a property. Predicates that use a property stay; model lint reports them. A property that a "
+                + "derivation uses can only be removed together with the derived attribute."
         ],
         examples: [
             "corestone model remove Notes.xcdatamodeld Note.subtitle",
@@ -33,7 +33,7 @@ struct RemoveCommand: Command {
     func run(to output: Output) throws -> ExitCode {
         let versions = parts.compactMap { if case .version(let name) = $0 { name } else { nil } }
         guard versions.isEmpty || versions.count == parts.count else {
-            throw UsageError("versions are removed by themselves")
+            throw UsageError("versions cannot be removed together with other parts; use a separate command")
         }
         for version in versions { try EditedModel.removeVersion(version, of: options.operand(0) ?? "") }
         if !versions.isEmpty { return .done }
@@ -46,7 +46,7 @@ struct RemoveCommand: Command {
     private func remove(_ part: EditedModel.Part, from edited: EditedModel) throws {
         let model = edited.model
         switch part {
-        case .model, .version: throw UsageError("the whole model is removed by removing its file")
+        case .model, .version: throw UsageError("model remove cannot remove the whole model; delete its file instead")
         case .named(let name):
             let entity = try edited.entity(name.entity)
             if let property = name.property {
@@ -62,14 +62,14 @@ struct RemoveCommand: Command {
         case .index(let name):
             let entity = try edited.entity(name.entity)
             guard let index = name.property, try entity.removeIndex(named: index) else {
-                throw edited.nothing("index", name.property ?? "", of: entity, entity.indexes.map(\.name))
+                throw edited.nothing("an index", name.property ?? "", of: entity, entity.indexes.map(\.name))
             }
         case .constraint(let name):
             let entity = try edited.entity(name.entity)
             let attributes = (name.property ?? "").split(separator: ",").map { String($0) }
             guard try entity.removeUniqueConstraint(attributes) else {
                 let all = entity.uniqueConstraints.map { $0.joined(separator: ",") }
-                throw edited.nothing("unique constraint", attributes.joined(separator: ","), of: entity, all)
+                throw edited.nothing("a unique constraint", attributes.joined(separator: ","), of: entity, all)
             }
         }
     }

@@ -3,17 +3,17 @@ import Corestone
 /// `corestone model rename`: gives an entity or a property of a source model another name.
 struct RenameCommand: Command {
     static let manual = Manual(
-        command: "model rename", summary: "give an entity or a property another name",
+        command: "model rename", summary: "rename an entity or a property",
         operands: [
-            EditedModel.operand, .init("PART", "ENTITY or ENTITY.PROPERTY"), .init("NAME", "its new name"),
+            EditedModel.operand, .init("PART", "ENTITY or ENTITY.PROPERTY"), .init("NAME", "the new name"),
         ],
         options: [
-            .init("keep-identity", "note the former name (elementID), so that a migration keeps the data"),
+            .init("keep-identity", "record the former name (elementID), so that a migration keeps the data"),
             NamedModel.version,
         ],
         details: [
-            "Whatever names it follows: inverses, indexes, constraints, configurations, fetch requests, key paths of "
-                + "predicates and derivations. A class that is called like its entity is renamed with it."
+            "References are renamed too: inverses, indexes, constraints, configurations, fetch requests, and key paths "
+                + "in predicates and derivations. A class that has the name of its entity is renamed with it."
         ],
         examples: [
             "corestone model rename Notes.xcdatamodeld Note.title headline --keep-identity",

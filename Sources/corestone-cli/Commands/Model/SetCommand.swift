@@ -3,31 +3,33 @@ import Corestone
 /// `corestone model set`: changes what is said of a part of a source model.
 struct SetCommand: Command {
     static let manual = Manual(
-        command: "model set", summary: "change what a source model says of an entity or a property",
+        command: "model set", summary: "change settings of an entity, a property or another part",
         operands: [
             EditedModel.operand,
             .init(
                 "PART",
                 "ENTITY, ENTITY.PROPERTY, template:NAME, configuration:NAME, or . for the whole model"),
-            .init("KEY=VALUE", repeatable: true, "what to set; KEY= takes a value away"),
+            .init("KEY=VALUE", repeatable: true, "a key with its new value; KEY= removes the value"),
         ],
         options: [NamedModel.version],
         details: [
-            "Keys are the attributes of Xcode's source files: what Xcode's inspector shows.",
-            "Of an entity: representedClassName, isAbstract, parentEntity, elementID (the renaming identifier), "
+            "The keys are those of Xcode's source files, for the settings in Xcode's inspector.",
+            "Keys of an entity: representedClassName, isAbstract, parentEntity, elementID (the renaming identifier), "
                 + "versionHashModifier, syncable, codeGenerationType (class, category, none).",
-            "Of every property: optional, transient, elementID, versionHashModifier, spotlightIndexingEnabled, "
+            "Keys of every property: optional, transient, elementID, versionHashModifier, spotlightIndexingEnabled, "
                 + "storedInTruthFile, syncable.",
-            "Of an attribute: attributeType, defaultValueString, defaultDateTimeInterval, minValueString, maxValueString, "
-                + "minDateTimeInterval, maxDateTimeInterval, regularExpressionString, derivationExpression, indexed, "
-                + "usesScalarValueType, allowsExternalBinaryDataStorage, allowsCloudEncryption, preserveAfterDeletion, "
-                + "valueTransformerName, customClassName.",
-            "Of a relationship: destinationEntity, inverseName, toMany, ordered, minCount, maxCount, deletionRule.",
-            "Of a fetched property or a template: entity, predicateString, fetchLimit, fetchOffset, fetchBatchSize, "
-                + "resultType, includeSubentities, includePropertyValues, returnObjectsAsFaults, returnDistinctResults.",
-            "Of entities and properties: userInfo.KEY. Of a configuration: entities, usedWithCloudKit. Of the model: "
-                + "userDefinedModelVersionIdentifier, minimumToolsVersion, sourceLanguage, usedWithCloudKit, "
-                + "usedWithSwiftData, currentVersion.",
+            "Keys of an attribute: attributeType, defaultValueString, defaultDateTimeInterval, minValueString, "
+                + "maxValueString, minDateTimeInterval, maxDateTimeInterval, regularExpressionString, "
+                + "derivationExpression, indexed, usesScalarValueType, allowsExternalBinaryDataStorage, "
+                + "allowsCloudEncryption, preserveAfterDeletion, valueTransformerName, customClassName.",
+            "Keys of a relationship: destinationEntity, inverseName, toMany, ordered, minCount, maxCount, "
+                + "deletionRule.",
+            "Keys of a fetched property or a template: entity, predicateString, fetchLimit, fetchOffset, "
+                + "fetchBatchSize, resultType, includeSubentities, includePropertyValues, returnObjectsAsFaults, "
+                + "returnDistinctResults.",
+            "Key of entities and properties: userInfo.KEY. Keys of a configuration: entities, usedWithCloudKit. Keys "
+                + "of the model: userDefinedModelVersionIdentifier, minimumToolsVersion, sourceLanguage, "
+                + "usedWithCloudKit, usedWithSwiftData, currentVersion.",
         ],
         examples: [
             "corestone model set Notes.xcdatamodeld Note.title optional=NO minValueString=1",
@@ -53,7 +55,9 @@ struct SetCommand: Command {
             let versions = assignments.filter { $0.key == "currentVersion" }
             let rest = assignments.filter { $0.key != "currentVersion" }
             if let version = versions.last {
-                guard rest.isEmpty else { throw UsageError("currentVersion is set by itself") }
+                guard rest.isEmpty else {
+                    throw UsageError("currentVersion cannot be set together with other keys; use a separate command")
+                }
                 try edited.makeCurrent(version.value)
                 return .done
             }
@@ -73,7 +77,7 @@ struct SetCommand: Command {
         case .configuration(let name):
             try model.setConfiguration(try edited.configuration(name).edited(assignments, in: model))
         case .index, .constraint, .version:
-            throw UsageError("\(part) is not changed but removed and added anew")
+            throw UsageError("\(part) cannot be changed; remove it with model remove, and add it with model add")
         }
         try edited.write()
         return .done
@@ -90,7 +94,9 @@ extension ModelConfiguration {
                     try model.requireEntity(named: String($0)).name
                 }
             case "usedWithCloudKit": isCloud = try assignment.flag()
-            default: throw UsageError("a configuration has no \"\(assignment.key)\"; it has entities, usedWithCloudKit")
+            default:
+                throw UsageError(
+                    "\"\(assignment.key)\" is not a key of a configuration; use entities or usedWithCloudKit")
             }
         }
         return ModelConfiguration(name: name, entityNames: names, isUsedWithCloudKit: isCloud)

@@ -6,16 +6,18 @@ struct BackupCommand: Command {
         command: "backup", summary: "copy a store while other programs read and save",
         operands: [
             .init("STORE", "a store of any type"),
-            .init("TO", "where nothing is, or a former backup of this store, which is brought up to date in one step"),
+            .init("TO", "an unused path, or an earlier backup of this store, which is updated in one step"),
         ],
         options: [Manual.timeout, Manual.model],
         details: [
-            "The backup is the state of the moment at which it begins, files with large values included; it keeps the store's identifier. Who "
-                + "saves meanwhile is not kept waiting, unless the store has a rollback journal or is written as a whole.",
-            "A former backup of the same store at TO is overwritten in one transaction, so a program that reads it finds the old state or "
-                + "the new one. Another store at TO stays, and is an error. On a terminal a bar shows how far it is.",
-            "The store is opened as every program opens it that uses it, with SQLite's locks and companions (-wal, -shm) in its folder; "
-                + "copy leaves the folder alone.",
+            "The backup is the state of the store when the command starts, including backing files, and keeps the "
+                + "store's identifier. Saves of other programs do not wait, unless the store has a rollback journal or "
+                + "is an atomic store.",
+            "An earlier backup of the same store at TO is overwritten in one transaction, so a reader sees the old "
+                + "state or the new one. Any other store at TO is an error and is not changed. On a terminal, a bar "
+                + "shows the progress.",
+            "The store is opened as by any program that uses it, with SQLite's locks and companion files (-wal, -shm) "
+                + "in its folder. Use copy if the folder must not be changed.",
         ],
         examples: ["corestone backup Notes.sqlite /backup/Notes.sqlite"])
 
@@ -31,7 +33,9 @@ struct BackupCommand: Command {
 
     func run(to output: Output) throws -> ExitCode {
         let coordinator = try openSharedStore(source, options)
-        guard let store = coordinator.stores.first else { throw CoreError(.internal, "the store was not kept") }
+        guard let store = coordinator.stores.first else {
+            throw CoreError(.internal, "the coordinator does not have the store that was opened")
+        }
         let bar = ProgressBar("backing up", .bytes)
         var bytes = 0
         try coordinator.backup(store, to: path, options: try storeOptions(options)) { done, total in

@@ -5,8 +5,8 @@ import Glibc
 
 extension Manual {
     static let timeout = Option(
-        "timeout", "wait that long for the locks of other programs; 5 when left out", value: "SECONDS")
-    static let replace = Option("replace", "overwrite the store that is at TO, in one step")
+        "timeout", "the longest wait for the locks of other programs; by default 5", value: "SECONDS")
+    static let replace = Option("replace", "overwrite the store at TO, in one step")
 }
 
 extension Command {
@@ -27,7 +27,7 @@ extension Command {
         var settings = StoreOptions()
         if let text = options["timeout"] {
             guard let seconds = Double(text), seconds >= 0, seconds < 1e6 else {
-                throw UsageError("--timeout takes a number of seconds, not \"\(text)\"")
+                throw UsageError("--timeout must be a number of seconds, not \"\(text)\"")
             }
             settings.busyTimeoutMilliseconds = Int(seconds * 1000)
         }
@@ -42,7 +42,7 @@ extension Command {
         var facts = stat()
         guard lstat(path, &facts) == 0 else { return }
         if facts.st_mode & S_IFMT == S_IFREG, facts.st_size == 0 { return }
-        throw UsageError("\(path) is there already and stays as it is; \(remedy)")
+        throw UsageError("\(path) already exists; \(remedy)")
     }
 }
 

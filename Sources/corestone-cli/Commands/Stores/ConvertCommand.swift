@@ -4,29 +4,30 @@ import Glibc
 /// `corestone convert`: a store as one of another type.
 struct ConvertCommand: Command {
     static let manual = Manual(
-        command: "convert", summary: "write what a store holds as a store of another type",
+        command: "convert", summary: "convert a store to another type",
         operands: [
             .init("STORE", "a store of any type; it is opened read-only"),
-            .init("TO", "where the new store is to lie; nothing may be there"),
+            .init("TO", "an unused path for the new store"),
         ],
         options: [
             .init(
-                "type", "the type of the new store: SQLite, XML, Binary or memory, which only tries it", value: "TYPE"),
+                "type", "the type of the new store: SQLite, XML, Binary, or memory for a trial", value: "TYPE"),
             .init(
-                "through", "go by way of a store of this type first, such as memory", value: "TYPE", repeatable: true),
+                "through", "convert to this type first, such as memory", value: "TYPE", repeatable: true),
             .init("check", "read both stores and compare every object, value and relationship"),
             Manual.model,
         ],
         details: [
-            "Every object with all values, large ones in files too, relationships with their orders, and what the application wrote into "
-                + "the metadata are copied. The new store has an identifier of its own, so objects have new IDs, with the old numbers where it can have "
-                + "them (objects of all entities share those of an XML store); a history begins anew. "
-                + "Without --type the name of TO tells: .xml, .sqlite, .binary. On a terminal a bar shows how far it is.",
-            "Only SQLite stores carry their model: keep STORE, or its model (corestone model decompile), for stores of other types, and give it "
-                + "to whoever reads them, this tool too (--model).",
-            "--check pairs the objects of both stores, entity by entity in the order of their keys, and compares attributes to the last "
-                + "bit, to-one relationships, and members of to-many ones, in order where they have one. A difference is an error, "
-                + "names entity, object and property, and the exit code is 1.",
+            "Copies every object with all values, including backing files, relationships with their orders, and the "
+                + "application's metadata. The new store has a new identifier, so objects have new IDs. Their primary "
+                + "keys are kept where possible: all entities of an XML store share one range of keys. The history "
+                + "starts empty. Without --type, the extension of TO sets the type: .xml, .sqlite or .binary. On a "
+                + "terminal, a bar shows the progress.",
+            "Only SQLite stores carry their model. For stores of other types keep STORE, or its model (corestone model "
+                + "decompile), and pass it to each program that opens them, such as this tool (--model).",
+            "--check compares the objects of both stores, entity by entity in the order of their keys: exact attribute "
+                + "values, to-one relationships, and members of to-many relationships with their order. Each "
+                + "difference is reported with entity, object and property, and makes the exit code 1.",
         ],
         examples: [
             "corestone convert Notes.sqlite Notes.xml --check",
@@ -55,17 +56,19 @@ struct ConvertCommand: Command {
         case "sqlite", "sqlite3", "db": return .sqlite
         default:
             throw UsageError(
-                "the name of \(path) does not tell the type of the new store; add --type SQLite, XML or Binary")
+                "the name of \(path) does not set the type of the new store; add --type SQLite, XML or Binary")
         }
     }
 
     func run(to output: Output) throws -> ExitCode {
         if type != .inMemory { try requireFree(path, "choose another path, or destroy the store there") }
         let coordinator = try openStore(source, options)
-        guard let first = coordinator.stores.first else { throw CoreError(.internal, "the store was not kept") }
+        guard let first = coordinator.stores.first else {
+            throw CoreError(.internal, "the coordinator does not have the store that was opened")
+        }
         if first.modelSource == .inferred {
             Tool.note(
-                "\(source) is read by a model inferred from its tables; --model names the one that it was written with")
+                "\(source) is read with a model inferred from its tables; add --model MODEL to use the original model")
         }
         var store = first
         // What is needed on the way only.
@@ -81,7 +84,7 @@ struct ConvertCommand: Command {
         let made = try migrate(store, in: coordinator, to: type, at: path)
         // No word of sameness, which --check alone finds out.
         let line =
-            "\(type == .inMemory ? "a store in memory" : path) was made of \(source) as a store of type \(type.rawValue): "
+            "converted \(source) to \(type == .inMemory ? "a store in memory" : path) (\(type.rawValue)): "
             + plural(made.objects, "object")
         guard options.has("check") else {
             try output.line(line)

@@ -3,19 +3,20 @@ import Corestone
 /// `corestone copy`: a store as a whole, with what lies beside it.
 struct CopyCommand: Command {
     static let manual = Manual(
-        command: "copy", summary: "copy a store as a whole, with its log and its files of large values",
+        command: "copy", summary: "copy a store with its log and its backing files",
         operands: [
             .init("STORE", "a store of any type; neither the file nor its folder changes"),
-            .init("TO", "where the copy is to lie; nothing may be there, but for --replace"),
+            .init("TO", "an unused path for the copy, or a store to overwrite with --replace"),
         ],
         options: [Manual.replace, Manual.timeout],
         details: [
-            "The copy is one state of the store: what its write-ahead log holds is in it, and so are the files with large values, "
-                + "which cp forgets. It keeps the store's identifier (UUID), so that the IDs of objects mean the same in it. No "
-                + "model is needed.",
-            "With --replace a store that is at TO is overwritten in one transaction under its locks: programs that read it go on with what "
-                + "they began. What is no store, or one of another type, is never overwritten.",
-            "A program that saves to STORE meanwhile makes this fail; backup copies a store that is in use.",
+            "The copy is one consistent state of the store, with the contents of its write-ahead log and its backing "
+                + "files, which cp omits. It keeps the store's identifier (UUID), so object IDs stay valid. A model is "
+                + "not required.",
+            "With --replace, a store at TO is overwritten in one transaction under its locks, and programs that read "
+                + "it continue with their snapshot. A file that is not a store, or a store of another type, is never "
+                + "overwritten.",
+            "The copy fails if a program saves to STORE at the same time; use backup for a store that is in use.",
         ],
         examples: [
             "corestone copy Photos.sqlite evidence/Photos.sqlite",

@@ -4,20 +4,22 @@ import Glibc
 /// `corestone destroy`: empties a store.
 struct DestroyCommand: Command {
     static let manual = Manual(
-        command: "destroy", summary: "remove all that a store holds",
+        command: "destroy", summary: "remove the contents of a store",
         operands: [.init("STORE", "a store of any type")],
         options: [
-            .init("yes", "do not ask"),
+            .init("yes", "do not ask for confirmation"),
             .init(
-                "force", "remove the files of a store whose locks others keep; they go on with files that have no names"
+                "force",
+                "also remove the files of a store that other programs have locked; they continue with deleted files"
             ),
             Manual.timeout,
         ],
         details: [
-            "Rows, tables, history, metadata and files with large values go, in one transaction under the locks that every save takes. As with "
-                + "Apple's framework the file of an SQLite store stays, as an empty database in which a program may begin anew; "
-                + "remove it with its -wal and -shm if none is to. Files of other types are removed.",
-            "On a terminal the tool asks first; elsewhere --yes is needed. What is no store of Core Data stays as it is.",
+            "Removes rows, tables, history, metadata and backing files in one transaction, under the locks of a save. "
+                + "As with Apple's framework, the file of an SQLite store remains as an empty database. To remove it, "
+                + "delete it with its -wal and -shm files. Files of other store types are removed.",
+            "On a terminal, the tool asks for confirmation; elsewhere --yes is required. A file that is not a Core "
+                + "Data store is not changed.",
         ],
         examples: ["corestone destroy Old.sqlite", "corestone destroy Old.sqlite --yes --timeout 1 --force"])
 
@@ -33,19 +35,19 @@ struct DestroyCommand: Command {
         // Before anybody is asked, and for what is no store.
         let metadata = try takingStore(path) { try StoreMetadata(ofStoreAt: path) }
         guard try options.has("yes") || isConfirmed(metadata) else {
-            Tool.note("\(path) stays as it is")
+            Tool.note("\(path) was not changed")
             return .problems
         }
         var settings = try storeOptions(options)
         settings.forcesDestruction = options.has("force")
         do {
             guard try bareCoordinator().destroyStore(at: path, options: settings) else {
-                throw CoreError(.storeIO, code: .persistentStoreOpen, "\(path) is not there any more", file: path)
+                throw CoreError(.storeIO, code: .persistentStoreOpen, "\(path) no longer exists", file: path)
             }
         } catch let error as CoreError where error.status == .storeBusy && !settings.forcesDestruction {
             throw CoreError(
                 .storeBusy, code: .persistentStoreOperation,
-                "\(error.message); --timeout waits longer, --force removes the files all the same",
+                "\(error.message). Add --timeout to wait longer, or --force to remove the files despite the lock",
                 file: path)
         }
         let isThere = access(path, F_OK) == 0
@@ -56,12 +58,14 @@ struct DestroyCommand: Command {
     /// Asks a person.
     private func isConfirmed(_ metadata: StoreMetadata) throws -> Bool {
         guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else {
-            throw UsageError("destroy removes all that \(path) holds, and there is nobody to ask: add --yes")
+            throw UsageError(
+                "destroy removes the contents of \(path), but cannot ask for confirmation without a terminal; add --yes"
+            )
         }
         let entities = metadata.entityVersionHashes.count
         let question =
             "\(path) is a store of type \(metadata.storeType ?? "SQLite") with \(plural(entities, "entity", "entities")). "
-            + "Remove all that it holds? This cannot be undone [y/N] "
+            + "Remove its contents? This cannot be undone [y/N] "
         Messages.ask(question)
         let answer = (readLine() ?? "").lowercased()
         return answer == "y" || answer == "yes"

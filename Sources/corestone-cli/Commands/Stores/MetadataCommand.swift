@@ -3,20 +3,20 @@ import Corestone
 /// `corestone metadata`: what a store says about itself.
 struct MetadataCommand: Command {
     static let manual = Manual(
-        command: "metadata", summary: "print what a store says about itself, or set it",
-        operands: [.init("STORE", "a store of any type; no model is needed")],
+        command: "metadata", summary: "print or change the metadata of a store",
+        operands: [.init("STORE", "a store of any type; a model is not required")],
         options: [
             .init(
-                "set", "have it say this; TYPE is string (when left out), int, real, bool, date, data (base64) or json",
+                "set", "set an entry; TYPE is string (the default), int, real, bool, date, data (base64) or json",
                 value: "KEY[:TYPE]=VALUE", repeatable: true),
-            .init("remove", "have it say nothing under this key", value: "KEY", repeatable: true),
+            .init("remove", "remove an entry", value: "KEY", repeatable: true),
             .init("format", "table (the default) or json", value: "FORMAT"),
         ],
         details: [
-            "Without --set and --remove nothing is changed and nothing locked. Entries whose names begin with NS are the framework's: which type the "
-                + "store has, its UUID, the version hashes of its entities; an application adds others. Those that tell what the "
-                + "store is stay as they are: setting one to something else, or removing it, is an error.",
-            "json is one object; data is base64 in it, and dates are ISO 8601.",
+            "Without --set and --remove, the store is neither changed nor locked. Entries whose names begin with NS "
+                + "belong to the framework: store type, UUID, version hashes and others. Other entries belong to the "
+                + "application. Entries that identify the store cannot be changed or removed.",
+            "json is one object, with data as base64 and dates as ISO 8601.",
         ],
         examples: [
             "corestone metadata Notes.sqlite", "corestone metadata Notes.sqlite --format json | jq -r .NSStoreUUID",
@@ -52,10 +52,10 @@ struct MetadataCommand: Command {
         for key in removed {
             guard values[key] != nil else {
                 let hint = nearestName(to: key, among: values.keys.sorted()).map { "; did you mean \"\($0)\"?" } ?? ""
-                throw UsageError("the metadata of \(path) has no entry \"\(key)\"\(hint)")
+                throw UsageError("the metadata of \(path) does not have an entry \"\(key)\"\(hint)")
             }
             guard !StoreMetadata.isGuaranteed(key) else {
-                throw UsageError("\(key) of \(path) cannot be removed: it tells what the store is")
+                throw UsageError("the entry \"\(key)\" of \(path) identifies the store and cannot be removed")
             }
             values[key] = nil
         }
@@ -75,13 +75,14 @@ struct MetadataCommand: Command {
         }
         guard let colon = parts[0].lastIndex(of: ":") else { return (parts[0], .string(parts[1])) }
         let (key, type) = (String(parts[0][..<colon]), String(parts[0][parts[0].index(after: colon)...]))
-        guard types.contains(type), !key.isEmpty else {
+        guard !key.isEmpty else { throw UsageError("--set takes KEY=VALUE or KEY:TYPE=VALUE, not \"\(word)\"") }
+        guard types.contains(type) else {
             throw UsageError(
-                "--set \(word): there is no type \"\(type)\"; "
-                    + "\(types.dropLast().joined(separator: ", ")) and \(types.last ?? "") are")
+                "--set \(word): \"\(type)\" is not a type; use "
+                    + "\(types.dropLast().joined(separator: ", ")) or \(types.last ?? "")")
         }
         guard let value = try value(parts[1], type) else {
-            throw UsageError("--set \(word): \"\(parts[1])\" is no value of the type \(type)")
+            throw UsageError("--set \(word): \"\(parts[1])\" is not a value of type \(type)")
         }
         return (key, value)
     }

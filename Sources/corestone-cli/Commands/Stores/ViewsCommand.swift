@@ -8,7 +8,7 @@ struct ViewsCommand: Command {
         operands: [.init("STORE", "an SQLite store; neither the file nor its folder changes")],
         options: [
             .init("into", "make a copy of the store at FILE, with the views in it", value: "FILE"),
-            .init("replace", "overwrite the copy that is at FILE"),
+            .init("replace", "overwrite an earlier copy at FILE"),
             .init(
                 "dates", "text (ISO 8601 in UTC, the default), unix (seconds since 1970) or reference (since 2001)",
                 value: "FORM"),
@@ -16,14 +16,17 @@ struct ViewsCommand: Command {
             Manual.model,
         ],
         details: [
-            "Prints statements for the sqlite3 shell that make temporary views: they last as long as the session, and the store stays as it is. "
-                + "For tools that cannot run them, --into makes a copy of the store with lasting views. None are ever written "
-                + "into the store itself, since Apple's framework could not migrate it any more.",
-            "The view of an entity has the key of each object (id), for entities of an inheritance tree which one it is (entity), and its "
-                + "attributes under their names: dates as text, UUIDs as text, booleans as 0 and 1, large values as bytes or as the "
-                + "name of their file (photo, photo_file). A to-one relationship owner is owner_id, which joins the id of the other "
-                + "view, and owner_name or the like where its entity has such an attribute; owner_order is the place in an ordered "
-                + "to-many relationship. Many-to-many relationships have views of their own, such as Note_tags (note_id, tags_id).",
+            "Prints statements for the sqlite3 shell that create temporary views: they last for the session, and the "
+                + "store is not changed. For tools that cannot run them, --into creates a copy of the store with "
+                + "permanent views. Views are never written into the store itself, because Apple's framework could not "
+                + "migrate it afterwards.",
+            "The view of an entity has the primary key (id), the entity of each object in an entity tree (entity), and "
+                + "the attributes under their names. Dates and UUIDs are text, booleans are 0 and 1, and large values "
+                + "are bytes or the name of their backing file (photo, photo_file). A to-one relationship owner has "
+                + "the column owner_id, which joins the id of the other view, and owner_name or a similar column if "
+                + "its entity has such an attribute. The column owner_order is the index in an ordered to-many "
+                + "relationship. Many-to-many relationships have their own views, such as Note_tags (note_id, "
+                + "tags_id).",
         ],
         examples: [
             "corestone views Photos.sqlite > views.sql",
@@ -40,17 +43,19 @@ struct ViewsCommand: Command {
         path = options.operand(0) ?? ""
         let form = options["dates"] ?? "text"
         guard let dates = StoreViews.Dates.allCases.first(where: { "\($0)" == form }) else {
-            throw UsageError("--dates is text, unix or reference, not \"\(form)\"")
+            throw UsageError("--dates must be text, unix or reference, not \"\(form)\"")
         }
         self.dates = dates
-        if options.has("replace"), options["into"] == nil { throw UsageError("--replace goes with --into") }
+        if options.has("replace"), options["into"] == nil {
+            throw UsageError("--replace only applies to a copy; add --into FILE")
+        }
     }
 
     func run(to output: Output) throws -> ExitCode {
         let type = try takingStore(path) { try StoreType(ofStoreAt: path) }
         if let type, type != .sqlite {
             throw UsageError(
-                "\(path) is a store of type \(type.rawValue), of which there can be no views; corestone convert makes a SQLite store of it"
+                "views require an SQLite store, but \(path) has type \(type.rawValue); convert it with corestone convert"
             )
         }
         let model = try takingStore(path) { try options.model(forStoreAt: path) }
