@@ -55,11 +55,11 @@ LOG_CALLS = {"warn", "warnOnce", "write", "log"}
 
 HEADING = """# Messages
 
-Every text that an error of the library or of the Python package can have, by layer and file, with its status and Core
-Data's code where the place that makes the error gives them. `{name}` stands for what is put in, `{one / other}` for a
-choice, in which `-` is nothing. A *part* is a phrase that other messages take in; a *log line* goes to the debug log.
+The message of every error of the library and of the Python package, by layer and file, with its status and Core Data's
+code where the source sets them. `{name}` is a placeholder and `{one / other}` a choice, in which `-` is the empty text.
+A *part* is a phrase that is inserted into other messages; a *log line* goes to the debug log.
 
-[STYLE.md](../STYLE.md) says how messages are written. `scripts/messages.py` writes this page from the sources, and
+[STYLE.md](../STYLE.md) describes how messages are written. `scripts/messages.py` writes this page from the sources, and
 `make lint` compares the two.
 """
 

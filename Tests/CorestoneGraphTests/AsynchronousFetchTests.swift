@@ -129,7 +129,7 @@ final class AsynchronousFetchTests: CompanyFileTestCase {
         }
         XCTAssertThrowsError(try context.execute(AsynchronousFetchRequest(request()))) {
             XCTAssertEqual(($0 as? CoreError)?.status, .invalidArgument)
-            XCTAssertTrue("\($0)".contains("confined"), "\($0)")
+            XCTAssertTrue("\($0)".contains("needs a context with a queue"), "\($0)")
         }
         let wrong = FetchRequest(entityName: "Nobody")
         XCTAssertThrowsError(try background().performAndWait { try $0.execute(AsynchronousFetchRequest(wrong)) })

@@ -116,7 +116,7 @@ final class DictionaryFetchTests: GraphTestCase {
             ]))
         XCTAssertEqual(try found.rows[0], [.int(33), .string("10"), .int(2), .int(7)])
         XCTAssertThrowsError(try context.fetchDictionaries(try request([try column("age", "name", .integer32)]))) {
-            XCTAssertTrue("\($0)".contains("the column age is"), "\($0)")
+            XCTAssertTrue("\($0)".contains("the column \"age\" has the type Integer 32"), "\($0)")
         }
     }
 

@@ -196,7 +196,7 @@ final class RelationshipTests: GraphTestCase {
         let wrong = try fresh.object(with: id(ada, as: "Manager"))
         XCTAssertThrowsError(try wrong.get("level", as: Int.self)) {
             XCTAssertEqual(($0 as? CoreError)?.status, .objectGone)
-            XCTAssertTrue(($0 as? CoreError)?.message.contains("is a Employee") == true)
+            XCTAssertTrue(($0 as? CoreError)?.message.contains("refers to a row of Employee, not of Manager") == true)
         }
         XCTAssertEqual(try fresh.existingObject(with: id(mona, as: "Employee")).entityName, "Manager")
         XCTAssertEqual(try fresh.existingObject(with: id(mona, as: "Employee")).get("level"), 3)

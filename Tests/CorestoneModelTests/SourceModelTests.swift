@@ -56,10 +56,10 @@ final class SourceModelTests: XCTestCase {
         for type in ["Integer 16", "Integer 64", "Decimal", "Double", "Float", "Boolean", "Date"] {
             XCTAssertEqual(try faults(type), [], type)
         }
-        for type in ["String", "UUID", "Binary", "URI"] {
+        for (type, name) in [("String", "String"), ("UUID", "UUID"), ("Binary", "Binary Data"), ("URI", "URI")] {
             let found = try faults(type)
             XCTAssertEqual(found.count, 1, type)
-            XCTAssert(found.allSatisfy { $0.contains("\"byAt\" of Place contains Place.at (\(type))") }, "\(found)")
+            XCTAssert(found.allSatisfy { $0.contains("\"byAt\" of Place contains Place.at (\(name))") }, "\(found)")
         }
     }
 

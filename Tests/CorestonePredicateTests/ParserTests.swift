@@ -142,7 +142,7 @@ final class ParserTests: XCTestCase {
             (String(repeating: "(", count: deep), [], "exceeds the limit of \(PredicateLimits.maximumNesting) levels"),
             (
                 "a == 1" + String(repeating: " + 1", count: PredicateLimits.maximumDepth + 1), [],
-                "more than \(PredicateLimits.maximumDepth) operations"
+                "exceed the limit of \(PredicateLimits.maximumDepth)"
             ),
             (
                 "a == '" + String(repeating: "x", count: PredicateLimits.maximumLength) + "'", [],

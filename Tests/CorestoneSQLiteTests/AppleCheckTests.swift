@@ -43,7 +43,7 @@ final class AppleCheckTests: StoreTestCase {
         try open("notes.sqlite", model).close()
         let check = try AppleCheck(storeAt: path("notes.sqlite"))
         XCTAssertEqual(check.problems, [])
-        XCTAssertFalse(check.extrapolations.contains { $0.text.contains("lack") }, "\(check.extrapolations)")
+        XCTAssertFalse(check.extrapolations.contains { $0.text.contains("missing from") }, "\(check.extrapolations)")
     }
 
     func testWhatIsWrongIsNamed() throws {
@@ -62,7 +62,7 @@ final class AppleCheckTests: StoreTestCase {
         let mismatch = try AppleCheck(storeAt: path("zoo.sqlite"), model: other)
         XCTAssert(
             mismatch.problems.contains { $0.entity == "Cage" && $0.text.contains("hash") }, "\(mismatch.problems)")
-        XCTAssert(mismatch.problems.contains { $0.entity == "Animal" && $0.text.contains("lacks") })
+        XCTAssert(mismatch.problems.contains { $0.entity == "Animal" && $0.text.contains("missing from the model") })
     }
 
     func testWhatNoFileConfirmsIsNamed() throws {

@@ -246,6 +246,6 @@ final class CompositeTests: StoreTestCase {
     /// What rests on extrapolation is said.
     func testTheCheckForAppleSaysSo() throws {
         let model = try coordinator().model
-        XCTAssert(model.extrapolations.contains { $0.property == "location" && $0.text.contains("columns") })
+        XCTAssert(model.extrapolations.contains { $0.property == "location" && $0.text.contains("column names") })
     }
 }

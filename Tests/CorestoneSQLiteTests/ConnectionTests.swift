@@ -36,7 +36,7 @@ final class ConnectionTests: StoreTestCase {
                 XCTAssertEqual(error.code, cocoa, "\(code)")
                 XCTAssertEqual(error.sqliteCode, code)
                 XCTAssertEqual(error.file, "a.sqlite")
-                XCTAssert(error.message.hasPrefix("cannot save it: "), error.message)
+                XCTAssert(error.message.hasPrefix("cannot save it"), error.message)
                 XCTAssert(error.message.contains(words), error.message)
             }
         }

@@ -71,7 +71,7 @@ final class ExplanationTests: XCTestCase {
         let told = lines.withLock { $0 }
         XCTAssertEqual(told.count, 2)
         XCTAssertTrue(told[0].hasPrefix("CoreData: sql: SELECT "), told[0])
-        XCTAssertTrue(told[1].hasSuffix(" for 2 rows."), told[1])
+        XCTAssertTrue(told[1].hasSuffix(" for 2 rows"), told[1])
     }
 
     /// The line of a statement may come while the cursors of its file are settled. A read by the sink is refused, and leaves

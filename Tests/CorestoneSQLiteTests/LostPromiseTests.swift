@@ -215,8 +215,8 @@ final class LostPromiseTests: StoreTestCase {
                     + "UPDATE ZVISIT SET ZSHOPTITLE = 'shop'", .constraint, 1,
                 "Shop/p1, "
             ),
-            ("UPDATE ZPLACE SET ZVISITCOUNT = 7 WHERE Z_PK = 2", .derived, 1, "has \"7\" as visitCount"),
-            ("UPDATE ZPLACE SET ZVISITCOUNT = NULL", .derived, 3, "has nothing as visitCount"),
+            ("UPDATE ZPLACE SET ZVISITCOUNT = 7 WHERE Z_PK = 2", .derived, 1, "is 7, but count:(visits) is 2"),
+            ("UPDATE ZPLACE SET ZVISITCOUNT = NULL", .derived, 3, "is null, but count:(visits) is"),
             ("UPDATE ZVISIT SET ZSHOPTITLE = 'x' WHERE Z_PK = 1", .derived, 1, "shop.title is \"shop "),
             (
                 "DROP TRIGGER Z_RT_Place_where_DELETE; DELETE FROM Z_RT_Place_where WHERE Z_PK = 3", .spatial, 1,

@@ -33,6 +33,7 @@ extension StoreCheck {
 /// A value for people.
 private func shown(_ row: Statement, _ column: Int32) -> String {
     guard let text = row.text(column) else { return "null" }
+    if row.isNumber(column) { return text }
     let start = text.prefix(60)
     return "\"\(start)\(start.count < text.count ? "…" : "")\""
 }

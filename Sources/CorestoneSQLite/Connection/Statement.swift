@@ -71,6 +71,9 @@ final class Statement {
 
     @inline(__always) func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
     @inline(__always) func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
+    func isNumber(_ column: Int32) -> Bool {
+        [SQLITE_INTEGER, SQLITE_FLOAT].contains(sqlite3_column_type(handle, column))
+    }
     func text(_ column: Int32) -> String? {
         guard let bytes = sqlite3_column_text(handle, column) else { return nil }
         let count = Int(sqlite3_column_bytes(handle, column))

@@ -32,7 +32,7 @@ struct EditedModel {
             let name = "\(attribute.entity.name).\(attribute.name)"
             throw CoreError(
                 .model, code: .coreData,
-                "\(name) has the derivation \(attribute.derivation?.expression.text ?? ""), \(obstacle); correct the "
+                "\(name) is derived by \(attribute.derivation?.expression.text ?? ""), \(obstacle); correct the "
                     + "derivation, or remove \(name) too", entity: attribute.entity.name, key: attribute.name)
         }
     }

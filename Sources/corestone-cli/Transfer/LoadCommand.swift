@@ -39,8 +39,8 @@ struct LoadCommand: Command {
             .init("type", "the type of a new store: SQLite (the default), XML or Binary", value: "TYPE"),
             .init(
                 "model",
-                "the model to use instead of the store's own, or the model of a new store; a store stands for the "
-                    + "model that it carries", value: "MODEL"),
+                "the model to use instead of the store's own, or the model of a new store; for the model of another "
+                    + "store, its path", value: "MODEL"),
         ],
         details: [
             "Values are converted to the types of the model. Booleans are true, false, yes, no, 1 or 0, and binary "

@@ -84,7 +84,7 @@ extension Loader {
                 throw CoreError(
                     .typeMismatch,
                     "\(zip(key.names, key.values).map { "\($0) \"\($1.plainText ?? "")\"" }.joined(separator: " and ")) belongs to "
-                        + "a \(found.name), but the line is for a \(entity.name); use the entity \(found.name), or change the "
+                        + "an object of \(found.name), not of \(entity.name); use the entity \(found.name), or change the "
                         + "value",
                     entity: entity.name, key: key.names[0])
             }

@@ -82,10 +82,10 @@ def attribute_type(name: str | int) -> AttributeType:
         try:
             return AttributeType(name)
         except ValueError:
-            raise ModelError(f"{name} is no attribute type. See corestone.AttributeType.") from None
+            raise ModelError(f"{name} is not an attribute type; use a constant of corestone.AttributeType") from None
     known = ATTRIBUTE_TYPES.get(_folded(name)) if isinstance(name, str) else None
     if known is None:
-        raise ModelError(f"{name!r} is no attribute type. There are: {', '.join(sorted(ATTRIBUTE_TYPES))}.")
+        raise ModelError(f'"{name}" is not an attribute type; use one of {", ".join(sorted(ATTRIBUTE_TYPES))}')
     return known
 
 
@@ -95,10 +95,10 @@ def delete_rule(name: str | int) -> DeleteRule:
         try:
             return DeleteRule(name)
         except ValueError:
-            raise ModelError(f"{name} is no delete rule. See corestone.DeleteRule.") from None
+            raise ModelError(f"{name} is not a delete rule; use a constant of corestone.DeleteRule") from None
     known = DELETE_RULES.get(_folded(name))
     if known is None:
-        raise ModelError(f"{name!r} is no delete rule. There are: nullify, cascade, deny, no-action.")
+        raise ModelError(f'"{name}" is not a delete rule; use nullify, cascade, deny or no-action')
     return known
 
 
@@ -129,15 +129,15 @@ def parse_default(kind: AttributeType, text: str, where: str) -> Any:
         if kind == AttributeType.DATE:
             return datetime.fromisoformat(text.replace("Z", "+00:00"))
     except (ValueError, KeyError, InvalidOperation):
-        raise ModelError(f"{where}: {text!r} is no default for an attribute of type {kind.name}.") from None
-    raise ModelError(f"{where}: an attribute of type {kind.name} cannot have its default written here.")
+        raise ModelError(f'{where} is {kind.name} and cannot have the default "{text}"') from None
+    raise ModelError(f"the default of {where} cannot be written as text, because its type is {kind.name}")
 
 
 def _number(words: list[str], word: str, where: str) -> int:
     try:
         return int(words.pop(0))
     except (IndexError, ValueError):
-        raise ModelError(f"{where}: '{word}' needs a number behind it.") from None
+        raise ModelError(f'{where} does not have a number after "{word}"') from None
 
 
 def _parse_relationship(text: str, where: str) -> Line:
@@ -148,7 +148,7 @@ def _parse_relationship(text: str, where: str) -> Line:
         words.pop(0)
         options["ordered"] = True
     if not words:
-        raise ModelError(f"{where}: '{text}' does not name the entity to which it leads.")
+        raise ModelError(f'{where} does not have a destination in "{text}"; add the name of an entity')
     destination = words.pop(0)
     optional = destination.endswith("?")
     if method == "to_one":
@@ -164,9 +164,8 @@ def _parse_relationship(text: str, where: str) -> Line:
             options["minimum" if word == "min" else "maximum"] = _number(words, word, where)
         else:
             raise ModelError(
-                f"{where}: '{word}' is not understood in '{text}'. A relationship reads: "
-                "to-one Entity? [inverse name] [delete rule], or "
-                "to-many [ordered] Entity [inverse name] [delete rule] [min n] [max n]."
+                f'{where} has an unexpected "{word}" in "{text}"; write to-one Entity? [inverse name] [delete rule], '
+                "or to-many [ordered] Entity [inverse name] [delete rule] [min n] [max n]"
             )
     if options.get("minimum"):
         options["optional"] = False
@@ -175,7 +174,7 @@ def _parse_relationship(text: str, where: str) -> Line:
 
 def _parse_bound(kind: AttributeType, word: str, words: list[str], where: str) -> Any:
     if not words:
-        raise ModelError(f"{where}: '{word}' needs a value behind it.")
+        raise ModelError(f'{where} does not have a value after "{word}"')
     if word.lower() == "match":
         return words.pop(0)
     if kind == AttributeType.STRING:
@@ -190,7 +189,7 @@ def _parse_attribute(text: str, where: str) -> Line:
     if is_derived:
         words.pop(0)
     if not words:
-        raise ModelError(f"{where}: '{text}' does not name a type.")
+        raise ModelError(f'{where} does not have a type in "{text}"; begin with a type such as string')
     name = words.pop(0)
     optional = name.endswith("?")
     kind = attribute_type(name.rstrip("?"))
@@ -206,14 +205,14 @@ def _parse_attribute(text: str, where: str) -> Line:
         flag = _FLAG_WORDS.get(word.lower())
         if flag is None:
             raise ModelError(
-                f"{where}: '{word}' is not understood in '{text}'. An attribute reads: type? "
-                "[indexed] [transient] [external] [preserved] [nan] [min n] [max n] [match regex] [transformer name] "
-                "[= default], or: derived type? = expression."
+                f'{where} has an unexpected "{word}" in "{text}"; write type? [indexed] [transient] [external] '
+                "[preserved] [nan] [min n] [max n] [match regex] [transformer name] [= default], or "
+                "derived type? = expression"
             )
         options[flag] = True
     if is_derived:
         if not default.strip():
-            raise ModelError(f"{where}: '{text}' does not say from what the attribute is derived.")
+            raise ModelError(f"{where} is derived but does not have an expression; write derived type = expression")
         options["derived"] = default.strip()
     elif equals:
         options["default"] = parse_default(kind, default.strip(), where)
@@ -234,8 +233,8 @@ def require_options(options: Mapping[str, Any], method: Callable[..., Any], enti
     for name in options:
         if name not in known:
             near = difflib.get_close_matches(str(name), known, 1)
-            remedy = f"Is it '{near[0]}'?" if near else f"There are: {', '.join(sorted(known))}."
-            raise ModelError(f"{entity}.{key}: '{name}' is not understood. {remedy}", entity=entity, key=key)
+            remedy = f'did you mean "{near[0]}"?' if near else f"use one of {', '.join(sorted(known))}"
+            raise ModelError(f'{entity}.{key} has the unknown option "{name}"; {remedy}', entity=entity, key=key)
 
 
 def property_line(definition: Any, where: str) -> Line:
@@ -251,6 +250,6 @@ def property_line(definition: Any, where: str) -> Line:
         if options:
             return Line("attribute", "composite", {"optional": True, "elements": options})
     raise ModelError(
-        f'{where}: {definition!r} is no property. Write a line such as "string?" or "to-one Department? inverse '
-        'employees", or a dictionary such as {"type": "string", "optional": True}.'
+        f'{where} is defined by {definition!r}, which is not a property; write "string?", '
+        '"to-one Department? inverse employees" or {"type": "string", "optional": True}'
     )

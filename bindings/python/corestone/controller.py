@@ -212,10 +212,10 @@ class FetchedResultsController:
     def object_at(self, section: int, row: int) -> Any:
         """The object at an index path: `object_at(*path)`."""
         section, row = whole(section, "section", -MOST), whole(row, "row", -MOST)
-        if self._handle is None or section < 0 or row < 0:
-            raise InvalidArgumentError(
-                f"there is no object at ({section}, {row}); call perform_fetch first, and use indexes of at least 0"
-            )
+        if self._handle is None:
+            raise InvalidArgumentError("the controller has no results; call perform_fetch first")
+        if section < 0 or row < 0:
+            raise InvalidArgumentError(f"the index path ({section}, {row}) is negative; use indexes from 0")
         out = Handle()
         self.context._work_on(self._handle, lib.cst_controller_copy_object, section, row, byref(out))
         return self.context._adopt(out, None)

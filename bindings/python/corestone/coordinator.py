@@ -145,7 +145,7 @@ def metadata(path: str | os.PathLike[str], type: str | None = None) -> dict[str,
     if type is None:
         call(lib.cst_store_copy_metadata, path_argument(path), byref(buffer))
     elif call(lib.cst_store_type_copy_metadata, text(type), path_argument(path), byref(buffer)) == _abi.NOT_FOUND:
-        raise InvalidArgumentError(f'there is no store of type "{type}" at {os.fspath(path)}', file=str(path))
+        raise InvalidArgumentError(f"the {type} store {os.fspath(path)} does not exist; check the path", file=str(path))
     found: dict[str, Any] = plistlib.loads(_abi.take_bytes(buffer))
     return found
 

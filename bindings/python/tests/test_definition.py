@@ -38,14 +38,14 @@ def test_lines(text: str, line: Line) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("strin", "'strin' is no attribute type"),
-        ("string indexd", "'indexd' is not understood"),
-        ("", "does not name a type"),
-        ("int = seven", "'seven' is no default"),
-        ("binary = x", "cannot have its default written here"),
-        ("to-one", "does not name the entity"),
-        ("to-one Team inverse", "'inverse' is not understood"),
-        ("to-one Team ordered", "'ordered' is not understood"),
+        ("strin", '"strin" is not an attribute type'),
+        ("string indexd", 'unexpected "indexd"'),
+        ("", "does not have a type"),
+        ("int = seven", 'cannot have the default "seven"'),
+        ("binary = x", "cannot be written as text"),
+        ("to-one", "does not have a destination"),
+        ("to-one Team inverse", 'unexpected "inverse"'),
+        ("to-one Team ordered", 'unexpected "ordered"'),
         ("to-many Team min few", "'min' needs a number"),
     ],
 )
@@ -88,16 +88,16 @@ def test_long_form_inside_the_compact_one() -> None:
 
 
 def test_what_is_no_property() -> None:
-    with pytest.raises(ModelError, match=r"Item\.name: 7 is no property"):
+    with pytest.raises(ModelError, match=r"Item\.name is defined by 7, which is not a property"):
         Model({"Item": {"name": 7}})
     with pytest.raises(ModelError, match=r'Item: "@parents" is not a key of an entity; use .*"@parent"'):
         Model({"Item": {"@parents": "Thing"}})
     with pytest.raises(
-        ModelError, match=r"^Item\.data: 'externalStorage' is not understood\. Is it 'external_storage'\?$"
+        ModelError, match=r'^Item\.data has the unknown option "externalStorage"; did you mean "external_storage"\?$'
     ) as caught:
         Model({"Item": {"data": {"type": "binary", "externalStorage": True}}})
     assert (caught.value.entity, caught.value.key) == ("Item", "data")
-    with pytest.raises(ModelError, match=r"^Item\.others: 'indexed' is not understood\. There are: .*inverse, "):
+    with pytest.raises(ModelError, match=r'^Item\.others has the unknown option "indexed"; use one of .*inverse, '):
         Model({"Item": {"others": {"to_many": "Item", "indexed": True}}})
 
 
@@ -139,7 +139,7 @@ def test_every_name_of_a_delete_rule() -> None:
         assert delete_rule(int(rule)) is rule
         for name in names:
             assert delete_rule(name) is rule, name
-    with pytest.raises(ModelError, match="7 is no delete rule"):
+    with pytest.raises(ModelError, match="7 is not a delete rule"):
         delete_rule(7)
 
 
@@ -216,22 +216,22 @@ def test_defaults_as_they_are_written(kind: str, text: str, value: Any) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("bool = maybe", r"^E\.p: 'maybe' is no default for an attribute of type BOOLEAN\.$"),
-        ("decimal = x", "'x' is no default for an attribute of type DECIMAL"),
-        ("uuid = 7", "'7' is no default for an attribute of type UUID"),
-        ("date = soon", "'soon' is no default for an attribute of type DATE"),
-        ("transformable = x", "an attribute of type TRANSFORMABLE cannot have its default written here"),
-        ("string min", "'min' needs a value behind it"),
-        ("string match", "'match' needs a value behind it"),
-        ("string max many", "'max' needs a number behind it"),
-        ("int16 max 1.5", "'1.5' is no default for an attribute of type INTEGER_16"),
-        ("transformable transformer", "'transformer' is not understood"),
-        ("derived", "does not name a type"),
-        ("derived int64", "does not say from what the attribute is derived"),
-        ("derived int64 = ", "does not say from what the attribute is derived"),
-        ("to-one T min 1", "'min' is not understood"),
-        ("to-many ordered", "does not name the entity to which it leads"),
-        ("to-many T max", "'max' needs a number behind it"),
+        ("bool = maybe", r'^E\.p is BOOLEAN and cannot have the default "maybe"$'),
+        ("decimal = x", 'is DECIMAL and cannot have the default "x"'),
+        ("uuid = 7", 'is UUID and cannot have the default "7"'),
+        ("date = soon", 'is DATE and cannot have the default "soon"'),
+        ("transformable = x", "cannot be written as text, because its type is TRANSFORMABLE"),
+        ("string min", 'does not have a value after "min"'),
+        ("string match", 'does not have a value after "match"'),
+        ("string max many", 'does not have a number after "max"'),
+        ("int16 max 1.5", 'is INTEGER_16 and cannot have the default "1.5"'),
+        ("transformable transformer", 'unexpected "transformer"'),
+        ("derived", "does not have a type"),
+        ("derived int64", "does not have an expression"),
+        ("derived int64 = ", "does not have an expression"),
+        ("to-one T min 1", 'unexpected "min"'),
+        ("to-many ordered", "does not have a destination"),
+        ("to-many T max", 'does not have a number after "max"'),
     ],
 )
 def test_lines_that_say_too_little(text: str, words: str) -> None:
@@ -287,5 +287,5 @@ def test_elements_that_cannot_be() -> None:
     with pytest.raises(ModelError, match=r"A\.place\.b: .*indexed") as caught:
         Model({"A": {"place": {"b": "string indexed"}}})
     assert (caught.value.entity, caught.value.key) == ("A", "place.b")
-    with pytest.raises(ModelError, match=r"A\.place: \{\} is no property"):
+    with pytest.raises(ModelError, match=r"A\.place is defined by \{\}, which is not a property"):
         Model({"A": {"place": {}}})

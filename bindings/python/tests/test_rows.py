@@ -129,16 +129,16 @@ def test_what_cannot_be_a_column(staff: Context, columns: list[str], words: str)
 def test_a_column_of_a_wrong_kind(staff: Context) -> None:
     with pytest.raises(TypeMismatchError, match="is not a column"):
         staff.fetch_rows("Team", columns=[5])  # type: ignore[list-item]
-    with pytest.raises(TypeMismatchError, match="the column age is"):
+    with pytest.raises(TypeMismatchError, match='the column "age" has the type'):
         staff.fetch_rows("Team", columns=ExpressionDescription("age", "name", "int64"))
 
 
 def test_an_entity_has_no_place_for_one() -> None:
     total = ExpressionDescription("total", "sum:(age)")
-    with pytest.raises(ModelError, match="is no property"):
+    with pytest.raises(ModelError, match="is not a property"):
         Model({"Person": {"total": total}})
     model = Model({"Person": {"age": "int"}})
-    with pytest.raises(ModelError, match="is no attribute type"):
+    with pytest.raises(ModelError, match="is not an attribute type"):
         model["Person"].attribute("total", total)  # type: ignore[arg-type]
 
 
