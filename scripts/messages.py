@@ -34,7 +34,9 @@ TOOL = "corestone-cli"
 FIELDS = {
     "as",
     "at",
+    "children",
     "code",
+    "customCode",
     "domain",
     "entity",
     "file",
@@ -43,6 +45,7 @@ FIELDS = {
     "of",
     "offset",
     "path",
+    "payload",
     "predicate",
     "separator",
     "value",
@@ -176,7 +179,7 @@ class SwiftMessages:
                 self._taken.update(token.place for token in argument if token.kind == "string")
                 continue
             text = self._rendered(argument)
-            if is_prose(text):
+            if is_prose(text) and has_literal(argument):
                 self._add("error" if is_whole else "part", text, label, argument[0])
 
     def _call_label(self, name: str, arguments: list[tuple[str, list[Token]]]) -> str:
@@ -316,6 +319,11 @@ def strip_braces(text: str) -> str:
 
 def on_one_line(text: str) -> str:
     return re.sub(r"[\0-\x1f\x7f]", lambda match: f"\\x{ord(match[0]):02x}", " ".join(text.split()))
+
+
+def has_literal(tokens: list[Token]) -> bool:
+    """Whether an expression contains text: a choice between two names is a status or a code."""
+    return any(token.kind == "string" or (token.kind == "group" and has_literal(token.inside)) for token in tokens)
 
 
 def is_prose(text: str) -> bool:

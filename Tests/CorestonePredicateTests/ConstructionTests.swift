@@ -26,7 +26,8 @@ final class ConstructionTests: XCTestCase {
         XCTAssertEqual(try Expression.calling("objectFrom:withIndex:", [.key("list"), .integer(2)]).format, "list[2]")
         XCTAssertThrowsError(try Expression.calling("upercase:", [.key("name")])) { error in
             XCTAssertEqual(
-                (error as? CoreError)?.message, "the function \"upercase:\" is not defined; did you mean \"uppercase:\"?")
+                (error as? CoreError)?.message,
+                "the function \"upercase:\" is not defined; did you mean \"uppercase:\"?")
         }
         XCTAssertThrowsError(try Expression.calling("add:to:", [.key("name")])) { error in
             XCTAssertEqual((error as? CoreError)?.message, "add:to: takes 2 arguments, not 1")

@@ -90,7 +90,7 @@ def test_lost_indexes(tmp_path: Path) -> None:
     found = run("check", slow)
     assert (found.returncode, found.stderr) == (0, "")
     assert found.stdout.startswith("warning: the store has no index Z_Badge_name")
-    assert "whole, with 1 warning" in found.stdout
+    assert "intact, with 1 warning" in found.stdout
     report = json.loads(run("check", slow, "--format", "json").stdout)
     assert report["ok"] is True and [each["kind"] for each in report["warnings"]] == ["speed"]
     store = broken(whole, tmp_path, "DROP INDEX Z_Badge_UNIQUE_code; UPDATE ZBADGE SET ZCODE = 'A'")
@@ -152,7 +152,7 @@ def test_a_whole_store_that_apple_would_refuse(tmp_path: Path) -> None:
     assert (found.returncode, found.stderr) == (0, "")
     found = run("check", store, "--model", bundle, "--apple")
     assert (found.returncode, found.stderr) == (1, "")
-    assert "is whole, read by version App of the given model" in found.stdout
+    assert "is intact, read by version App of the given model" in found.stdout
     assert "refused: Note: the entity's version hash in the model differs from that in the store" in found.stdout
     report = json.loads(run("check", store, "--model", bundle, "--apple", "--format", "json").stdout)
     assert (report["ok"], report["problems"], report["apple"]["accepted"]) == (False, [], False)
@@ -349,7 +349,7 @@ def test_problems_by_their_kinds(kept: Path, tmp_path: Path) -> None:
         assert (report["ok"], report["modelSource"], report["modelVersion"]) == (is_whole, "cached", None), sql
         assert report["problems" if is_whole else "warnings"] == [], sql
         if not kind:
-            assert found == [] and printed.stdout.startswith(f"{store} is whole: ")
+            assert found == [] and printed.stdout.startswith(f"{store} is intact: ")
             continue
         first = next(each for each in found if each["kind"] == kind)
         assert list(first) == ["kind", "message", "entity", "key", "object"]
@@ -358,7 +358,7 @@ def test_problems_by_their_kinds(kept: Path, tmp_path: Path) -> None:
         lines = printed.stdout.splitlines()
         assert lines[0] == f"{head}: {found[0]['message']}", sql
         count = f"{len(found)} {'warning' if is_whole else 'problem'}{'s' if len(found) > 1 else ''}"
-        verdict = f"{store} is whole, with {count}" if is_whole else f"{store} has {count}"
+        verdict = f"{store} is intact, with {count}" if is_whole else f"{store} has {count}"
         assert lines[len(found)].startswith(f"{verdict}: "), sql
 
 

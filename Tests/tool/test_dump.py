@@ -193,7 +193,7 @@ def test_some_objects(things: Path) -> None:
         table[1:] == ["Tag/p1,Tag,a,Thing/p1", "Tag/p2,Tag,b,Thing/p1 Thing/p2", "Tag/p3,Tag,c,Thing/p1 Thing/p2"]
         or len(table) == 4
     )
-    assert "folder with -o" in run("dump", things, "--format", "csv").stderr
+    assert "-o FOLDER" in run("dump", things, "--format", "csv").stderr
     assert run("dump", things, "Tagg").returncode == 2
 
 

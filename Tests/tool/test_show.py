@@ -133,7 +133,7 @@ def test_of_several_versions_the_one_that_wrote_the_store(tmp_path: Path, versio
     assert run("fetch", store, "Note", "--model", bundle).returncode == 0
     checked = run("check", store, "--model", bundle)
     assert (checked.returncode, checked.stderr) == (0, "")
-    assert f"is whole, read by version {version} of the given model" in checked.stdout
+    assert f"is intact, read by version {version} of the given model" in checked.stdout
     assert json.loads(run("check", store, "--model", bundle, "--format", "json").stdout)["modelVersion"] == version
 
 

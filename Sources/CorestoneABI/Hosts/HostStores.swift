@@ -232,7 +232,9 @@ private final class HostedCallbacks: HostedStore {
     func close() { table.close?(store) }
 
     private func missing(_ name: String) -> CoreError {
-        .cannot("run \(name)", type: type.name, path: "", reason: "the callback \(name) is not set; register the type with it")
+        .cannot(
+            "run \(name)", type: type.name, path: "",
+            reason: "the callback \(name) is not set; register the type with it")
     }
 
     /// Runs a callback with a handle for its sink, which is no good afterwards.

@@ -17,8 +17,8 @@ extension ManagedObject {
         guard creator == platform_thread_id() else {
             throw CoreError(
                 .wrongThread,
-                "\(nameOfThread(platform_thread_id())) used a \(entity.name) that belongs to the thread that created "
-                    + "it, \(nameOfThread(creator)), until it is inserted into a context", entity: entity.name)
+                "\(nameOfThread(platform_thread_id())) used a new \(entity.name) that \(nameOfThread(creator)) created; "
+                    + "use it on that thread until it is inserted into a context", entity: entity.name)
         }
     }
 }

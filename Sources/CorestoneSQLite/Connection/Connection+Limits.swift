@@ -64,7 +64,7 @@ extension Connection {
             (key, value) = ("memory_limit", limits.expressionBytes)
             reason =
                 searchesInExpressions && most == mostSearched
-                ? "a value or row exceeds \(most) bytes, 1/512 of memory_limit (\(value)), since the file's schema searches text; "
+                ? "a value or row exceeds \(most) bytes, 1/512 of memory_limit (\(value)), because the file's schema searches text; "
                     + "raise memory_limit if the file is trusted"
                 : "a value or row exceeds \(most) bytes, its share of memory_limit (\(value)) among \(expressionParts) parts of "
                     + "expressions in the file's schema; raise memory_limit if the file is trusted"

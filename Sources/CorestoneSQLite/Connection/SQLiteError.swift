@@ -28,7 +28,7 @@ enum SQLiteError {
             // Whatever was to be done: it is the waiting that failed.
             return CoreError(
                 .storeBusy, code: .persistentStoreTimeout,
-                "cannot \(purpose), since another process holds the lock: \(text) (SQLite \(code)); "
+                "cannot \(purpose) because another process holds the lock: \(text) (SQLite \(code)); "
                     + "try again, or raise the busy timeout",
                 sqliteCode: code, file: path)
         case SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH:

@@ -11,7 +11,7 @@ struct LogLoss: Equatable {
     /// What happened, as the end of a sentence.
     var account: String {
         if !isCertain {
-            return "the last save in its write-ahead log is incomplete (frame \(frame)) and was skipped, since a crash "
+            return "the last save in its write-ahead log is incomplete (frame \(frame)) and was skipped: a crash "
                 + "interrupted it or the log is damaged"
         }
         return

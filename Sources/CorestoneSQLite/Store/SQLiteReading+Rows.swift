@@ -159,7 +159,7 @@ extension SQLiteReading {
     func endless(_ table: TableSchema) -> CoreError {
         CoreError(
             .storeCorrupt, code: .sqlite,
-            "the table of \(table.root.name) in \(store.path) returns more rows than fit in the file, since its pages form a "
+            "the table of \(table.root.name) in \(store.path) returns more rows than fit in the file, because its pages form a "
                 + "cycle; restore the store from a backup", entity: table.root.name, sqliteCode: SQLITE_CORRUPT,
             file: store.path)
     }

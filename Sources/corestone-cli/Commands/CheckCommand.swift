@@ -81,9 +81,9 @@ extension CheckCommand {
         let count = plural(report.problems.count, "problem")
         let warnings = report.warnings.isEmpty ? "" : ", with \(plural(report.warnings.count, "warning"))"
         let verdict =
-            (report.problems.isEmpty ? "\(path) is whole" : "\(path) has \(count)") + warnings
+            (report.problems.isEmpty ? "\(path) is intact" : "\(path) has \(count)") + warnings
             + (version.map { ", read by version \($0) of the given model" } ?? "")
-            + (report.modelSource == .inferred ? ", judged by a model inferred from its tables" : "")
+            + (report.modelSource == .inferred ? ", checked against a model inferred from its tables" : "")
         try output.paragraph(looked.isEmpty ? verdict : "\(verdict): \(looked)")
     }
 

@@ -46,7 +46,7 @@ def test_lines(text: str, line: Line) -> None:
         ("to-one", "does not have a destination"),
         ("to-one Team inverse", 'unexpected "inverse"'),
         ("to-one Team ordered", 'unexpected "ordered"'),
-        ("to-many Team min few", "'min' needs a number"),
+        ("to-many Team min few", 'does not have a number after "min"'),
     ],
 )
 def test_mistakes(text: str, words: str) -> None:

@@ -496,7 +496,7 @@ def test_methods_as_keys() -> None:
         with pytest.raises(PredicateError, match="not key value coding-compliant") as raised:
             value_for_key_path(machine, path)
         assert raised.value.key == path
-    with pytest.raises(PredicateError, match="has a method"):
+    with pytest.raises(PredicateError, match="is a method"):
         set_value_for_key_path(machine, "label", 1)
     set_value_for_key_path(machine, "speed", 4)
     assert machine.speed == 4

@@ -102,7 +102,7 @@ def test_a_file_is_as_large_as_the_external_limit_at_most(tmp_path: Path) -> Non
             if excess == 0:
                 container.coordinator.backup(container.store, tmp_path / "copy.sqlite")
                 continue
-            with pytest.raises(CorestoneError, match="external_limit is 2147483647") as caught:
+            with pytest.raises(CorestoneError, match="external_limit") as caught:
                 container.coordinator.backup(container.store, tmp_path / "b.sqlite")
             assert (caught.value.key, caught.value.value) == ("external_limit", 2**31 - 1)
             assert caught.value.file == str(files(path)[0])

@@ -444,7 +444,7 @@ def test_external_limit(store: Path, tmp_path: Path) -> None:
     os.truncate(external_file(store), 300_000)
     with (
         Container(Model(COMPANY), store, external_limit=250_000) as container,
-        pytest.raises(CorestoneError, match="external_limit is 250000"),
+        pytest.raises(CorestoneError, match=r"external_limit \(250000\)"),
     ):
         photos(container)
     with Container(Model(COMPANY), store) as container:
