@@ -55,7 +55,7 @@ def test_a_model_that_does_not_fit(zoo: Path, tmp_path: Path) -> None:
     found = run("check", store)
     assert (found.returncode, found.stderr) == (1, "")
     assert "ZWEIGHT for Keeper.weight" in found.stdout
-    assert "judged by a model inferred from its tables" in " ".join(found.stdout.split())
+    assert "checked against a model inferred from its tables" in " ".join(found.stdout.split())
     report = json.loads(run("check", store, "--format", "json").stdout)
     assert report["modelSource"] == "inferred" and report["ok"] is False
     (problem,) = [problem for problem in report["problems"] if problem["kind"] == "metadata"]
@@ -407,7 +407,7 @@ def test_by_which_model_a_store_is_judged(zoo: Path, tmp_path: Path) -> None:
         report = json.loads(run("check", bare, *words, "--format", "json").stdout)
         assert (report["ok"], report["problems"], report["modelSource"]) == (True, [], source)
         last = run("check", bare, *words).stdout
-        assert ("judged by a model inferred from its tables" in " ".join(last.split())) == (source == "inferred")
+        assert ("checked against a model inferred from its tables" in " ".join(last.split())) == (source == "inferred")
 
 
 def test_a_model_that_does_not_fit_still_says_which_indexes_and_triggers_there_are(kept: Path, tmp_path: Path) -> None:
