@@ -16,36 +16,47 @@ public func decodeJSON(
     }
 }
 
-private struct JSONReader {
+/// Reads JSON as values, or with the order and the place of its parts (`JSONNode`).
+struct JSONReader {
+    /// Makes the error for a complaint ("has …", "is …") about the text at an offset.
+    typealias Failure = (_ complaint: String, _ offset: Int) -> CoreError
+
     private let bytes: UnsafeRawBufferPointer
     private let allowsTwins: Bool
     private let keepsDigits: Bool
     private let readsBytes: Bool
-    private var place = 0
+    private let failure: Failure
+    private(set) var place = 0
 
     static let maximumDepth = 128
 
-    init(_ bytes: UnsafeRawBufferPointer, allowsTwins: Bool, keepsDigits: Bool, readsBytes: Bool) {
+    init(
+        _ bytes: UnsafeRawBufferPointer, allowsTwins: Bool, keepsDigits: Bool, readsBytes: Bool,
+        failure: @escaping Failure = JSONReader.failure
+    ) {
         (self.bytes, self.allowsTwins, self.keepsDigits) = (bytes, allowsTwins, keepsDigits)
-        self.readsBytes = readsBytes
+        (self.readsBytes, self.failure) = (readsBytes, failure)
     }
 
-    mutating func readWhole() throws -> PropertyValue {
-        if let bad = firstInvalidUTF8(bytes) { throw JSONReader.error("is not valid UTF-8", at: bad) }
-        let value = try read(depth: 0)
+    mutating func readWhole() throws -> PropertyValue { try whole { try $0.read(depth: 0) } }
+
+    /// Reads a value that nothing but white space surrounds.
+    mutating func whole<Value>(_ body: (inout JSONReader) throws -> Value) throws -> Value {
+        if let bad = firstInvalidUTF8(bytes) { throw failure("is not valid UTF-8", bad) }
+        let value = try body(&self)
         skipSpace()
         guard place == bytes.count else { throw error("has text after its end") }
         return value
     }
 
-    private static func error(_ what: String, at offset: Int) -> CoreError {
-        CoreError(.invalidArgument, "the JSON \(what) (at byte \(offset))", offset: offset)
+    private static func failure(_ complaint: String, _ offset: Int) -> CoreError {
+        CoreError(.invalidArgument, "the JSON \(complaint) (at byte \(offset))", offset: offset)
     }
-    private func error(_ what: String) -> CoreError { JSONReader.error(what, at: place) }
+    func error(_ complaint: String) -> CoreError { failure(complaint, place) }
 
-    private var next: UInt8? { place < bytes.count ? bytes[place] : nil }
+    var next: UInt8? { place < bytes.count ? bytes[place] : nil }
 
-    private mutating func skipSpace() {
+    mutating func skipSpace() {
         while let byte = next, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { place += 1 }
     }
 
@@ -64,10 +75,14 @@ private struct JSONReader {
         return true
     }
 
-    private mutating func read(depth: Int) throws -> PropertyValue {
+    func check(depth: Int) throws {
         guard depth <= JSONReader.maximumDepth else {
             throw error("is nested more than \(JSONReader.maximumDepth) levels deep")
         }
+    }
+
+    mutating func read(depth: Int) throws -> PropertyValue {
+        try check(depth: depth)
         skipSpace()
         switch next {
         case UInt8(ascii: "{"):
@@ -97,30 +112,42 @@ private struct JSONReader {
     }
 
     private mutating func elements(depth: Int) throws -> [PropertyValue] {
-        try take("[")
         var elements: [PropertyValue] = []
-        if takes("]") { return elements }
-        repeat { elements.append(try read(depth: depth + 1)) } while takes(",")
-        try take("]")
+        try eachElement { elements.append(try $0.read(depth: depth + 1)) }
         return elements
     }
 
     private mutating func members(depth: Int) throws -> [String: PropertyValue] {
-        try take("{")
         var members: [String: PropertyValue] = [:]
-        if takes("}") { return members }
+        try eachMember { reader, name, start in
+            if !reader.allowsTwins, members[name] != nil {
+                throw reader.failure("has the name \"\(name)\" twice", start)
+            }
+            members[name] = try reader.read(depth: depth + 1)
+        }
+        return members
+    }
+
+    /// Walks over an array; `body` reads each element.
+    mutating func eachElement(_ body: (inout JSONReader) throws -> Void) throws {
+        try take("[")
+        if takes("]") { return }
+        repeat { try body(&self) } while takes(",")
+        try take("]")
+    }
+
+    /// Walks over an object; `body` reads the value of each member, whose name begins at an offset.
+    mutating func eachMember(_ body: (inout JSONReader, _ name: String, _ offset: Int) throws -> Void) throws {
+        try take("{")
+        if takes("}") { return }
         repeat {
             skipSpace()
             let start = place
             let name = try string()
-            if !allowsTwins, members[name] != nil {
-                throw JSONReader.error("has the name \"\(name)\" twice", at: start)
-            }
             try take(":")
-            members[name] = try read(depth: depth + 1)
+            try body(&self, name, start)
         } while takes(",")
         try take("}")
-        return members
     }
 
     // MARK: Strings
