@@ -114,10 +114,39 @@ def predicates() -> list[bytes]:
     return [text.encode() for text in sorted(texts)]
 
 
+def texts() -> list[bytes]:
+    """A model with every word of a line and every option of an object."""
+    options = {"optional": True, "transient": False, "user_info": {"k": "v"}}
+    person = {
+        "name": "string? indexed min 1 max 9 match [a-z]+ = Ada",
+        "age": "int16 min 0 = 18",
+        "born": "date = 2001-01-01T00:00:00Z",
+        "photo": "binary? external preserved",
+        "ratio": {"type": "double", "default": {"$real": "nan"}, "allows_nan": True, **options},
+        "key": {"type": "uuid", "default": "343C8D7F-A000-42C4-8463-43FA1E5EF3FB"},
+        "count": "derived int? = friends.@count",
+        "friends": "to-many ordered Person inverse friends delete deny min 0 max 9",
+        "boss": {"to_one": "Boss", "inverse": "staff", "delete": 2, "validation": {"SELF != nil": "x"}, **options},
+        "place": {"lat": "double?", "more": {"x": "decimal = 1.5"}},
+        "size": {"type": "composite", "elements": {"w": "int"}, "default": {"w": 1}},
+        "@unique": [["name", "age"], "key"],
+        "@indexes": {"i": ["-age", ["age * 2", "int"]]},
+    }
+    boss = {
+        "@parent": "Person",
+        "@abstract": True,
+        "@class_name": "B",
+        "staff": "to-many Person",
+        "@user_info": {"a": ""},
+    }
+    return [json.dumps({"Person": person, "Boss": boss}).encode(), b"{}"]
+
+
 SEEDS: dict[str, Callable[[], list[bytes]]] = {name: reader[0] for name, reader in READERS.items()} | {
     "store": stores,
     "xml-store": xml_stores,
     "binary-store": binary_stores,
+    "text": texts,
     "predicate": predicates,
     "evaluation": predicates,
 }

@@ -122,6 +122,18 @@ public final class Attribute: Property, @unchecked Sendable {
     @discardableResult
     public func addElement(named name: String, type: AttributeType, isOptional: Bool = true) throws -> Attribute {
         try change {
+            guard !elements.contains(where: { $0.name == name }) else {
+                throw modelError(
+                    "\(entity.name).\(path) already has an element \"\(name)\"; choose another name",
+                    entity: entity.name, key: path)
+            }
+            return try addNewElement(named: name, type: type, isOptional: isOptional)
+        }
+    }
+
+    /// The same for an element whose name the caller knows to be free, without a search for it.
+    func addNewElement(named name: String, type: AttributeType, isOptional: Bool) throws -> Attribute {
+        try change {
             try checkName(name, of: "an element", in: entity.name)
             guard self.type == .composite, nesting < Attribute.maximumNesting else {
                 let why =
@@ -129,11 +141,6 @@ public final class Attribute: Property, @unchecked Sendable {
                     ? "is nested \(Attribute.maximumNesting) levels deep, which is the limit"
                     : "is not composite and cannot have elements"
                 throw modelError("\(entity.name).\(path) \(why)", entity: entity.name, key: path)
-            }
-            guard !elements.contains(where: { $0.name == name }) else {
-                throw modelError(
-                    "\(entity.name).\(path) already has an element \"\(name)\"; choose another name",
-                    entity: entity.name, key: path)
             }
             let element = Attribute(name: name, type: type, entity: entity)
             element.isOptional = isOptional

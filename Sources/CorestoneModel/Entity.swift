@@ -235,6 +235,13 @@ extension Entity {
                     "\(name) already has an index \"\(index.name)\"; choose another name", entity: name,
                     key: index.name)
             }
+            try addNewIndex(index)
+        }
+    }
+
+    /// The same for an index whose name the caller knows to be free, without a search for it.
+    func addNewIndex(_ index: FetchIndex) throws {
+        try change {
             if index.isRTree { try checkName(index.name, of: "an R-tree index", in: name) }
             var index = index
             index.isOfProgram = true

@@ -63,6 +63,7 @@ struct ModelCopier {
                     named: relationship.name, destination: try counterpart(of: relationship.destination),
                     isToMany: relationship.isToMany, isOrdered: relationship.isOrdered)
                 try twin.setDeleteRule(relationship.deleteRule)
+                twin.missingDestination = relationship.missingDestination
                 try twin.setCounts(minimum: relationship.minimumCount, maximum: relationship.maximumCount)
                 try describe(twin, as: relationship)
             default: break

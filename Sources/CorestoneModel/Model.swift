@@ -261,8 +261,11 @@ public final class Model: @unchecked Sendable {
         if !isFrozen, firstError == nil { firstError = mistake.withoutObjects }
     }
 
-    /// The first mistake, if there was one, keeps the model from being written too.
-    func requireSound() throws { if let error = firstError ?? draftProblems.first { throw error } }
+    /// The first mistake, if there was one, keeps the model from being written too, and so does a relationship without destination.
+    func requireSound() throws {
+        if let error = firstError ?? draftProblems.first { throw error }
+        for entity in entities { for relationship in entity.ownRelationships { try relationship.requireDestination() } }
+    }
 
     /// Forgets the first mistake, for who reads a draft and takes note of it.
     func forgetMistake() { firstError = nil }

@@ -12,8 +12,8 @@ public final class Relationship: Property, @unchecked Sendable {
     public internal(set) unowned var inverse: Relationship?
     /// The inverse without a check that it lives: for those who keep the model. Set by `Model.freeze`.
     package private(set) unowned(unsafe) var settledInverse: Relationship?
-    /// Of a draft: the destination that the file names and the model lacks, an empty one where it names none. `destination` is only
-    /// a stand-in then.
+    /// Of a draft, or after a text that is not the whole model: the destination that it names and the model lacks, an empty one where
+    /// it names none. `destination` is only a stand-in then.
     public internal(set) var missingDestination: String?
     /// Whether a save learns the relationship's pairs from this side: no to-one side's row says them, and no other to-many
     /// side does. Set by `Model.freeze`.
@@ -51,7 +51,7 @@ public final class Relationship: Property, @unchecked Sendable {
     public func setDestination(_ newDestination: Entity) throws {
         try change {
             try entity.checkDestination(newDestination, of: name)
-            destination = newDestination
+            (destination, missingDestination) = (newDestination, nil)
             if let inverse, !leads(to: inverse.entity) { letGoOfInverse() }
         }
     }
@@ -114,7 +114,16 @@ public final class Relationship: Property, @unchecked Sendable {
         return a == b ? name < other.name : a < b
     }
 
+    /// - Throws: `.model` when the relationship has only a stand-in for its destination.
+    func requireDestination() throws {
+        guard let missing = missingDestination else { return }
+        throw modelError(
+            "\(entity.name).\(name) leads to \"\(missing)\", which is not an entity of the model", entity: entity.name,
+            key: name)
+    }
+
     func check() throws {
+        try requireDestination()
         guard let inverse else { return }
         guard inverse.destination.isKind(of: entity) || entity.isKind(of: inverse.destination) else {
             throw modelError(

@@ -34,7 +34,7 @@ public final class CoreError: Error, @unchecked Sendable {
     public let sqliteCode: Int32
     /// The store's file, when a file was involved.
     public let file: String?
-    /// The byte offset in a predicate's text at which reading stopped; -1 when there is none.
+    /// The byte offset in the text of a predicate or of a model at which reading stopped; -1 when there is none.
     public let offset: Int
     /// What a host hung on an error of its own (`cst_error_new_custom`); freed with the error.
     public let payload: (any AnyObject & Sendable)?

@@ -8,6 +8,7 @@ private let readers: [String: @Sendable ([UInt8]) throws -> Void] = [
     "compiled": { try look(at: Model(compiledModel: $0)) },
     "cached": { try look(at: Model(modelCache: $0)) },
     "source": { try look(at: Model(sourceModel: $0)) },
+    "text": { try look(at: Model(text: String(decoding: $0, as: UTF8.self))) },
     "editor": { try look(at: Model(editorModel: $0)) },
     "binary-list": { _ = try decodePropertyList($0) },
     "xml-list": { _ = try decodeXMLPropertyList($0) },

@@ -5,7 +5,8 @@ import CorestoneValues
 /// - Throws: `.invalidArgument` for what is no JSON, and for a tag with something else behind it than it stands for.
 package func decodeTaggedJSON(_ bytes: [UInt8]) throws -> PropertyValue { try untagged(decodeJSON(bytes)) }
 
-private func untagged(_ value: PropertyValue) throws -> PropertyValue {
+/// The value that tags such as `$date` make of one of JSON.
+func untagged(_ value: PropertyValue) throws -> PropertyValue {
     switch value {
     case .array(let values): return .array(try values.map(untagged))
     case .dictionary(let entries):

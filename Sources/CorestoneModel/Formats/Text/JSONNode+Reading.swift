@@ -1,0 +1,83 @@
+import CorestonePredicate
+import CorestoneValues
+
+/// What the parts of a model's text have to be, and the errors when they are something else.
+extension JSONNode {
+    var isNull: Bool { if case .plain(.null) = content { true } else { false } }
+
+    /// The kind of value, for messages.
+    var kindName: String {
+        switch content {
+        case .object: "an object"
+        case .array: "a list"
+        case .plain(.null): "null"
+        case .plain(.bool(let flag)): "\(flag)"
+        case .plain(.text): "a string"
+        case .plain(let value): "a number (\(value.excerpt))"
+        }
+    }
+
+    private func mismatch(_ place: TextPlace, _ wanted: String) -> CoreError {
+        place.error(" is \(kindName), but must be \(wanted)")
+    }
+
+    /// The members of an object, no name of which is there twice.
+    ///
+    /// - Parameter within: what a member of a name is, for the error about two of it; the place itself unless given.
+    func members(
+        _ place: TextPlace, _ wanted: String, within: (String) -> TextPlace? = { _ in nil }
+    ) throws -> [JSONMember] {
+        guard case .object(let members) = content else { throw mismatch(place, wanted) }
+        var names: Set<String> = []
+        for member in members where !names.insert(member.name).inserted {
+            if let twin = within(member.name) { throw twin.error(" is in the text twice; remove one of the two") }
+            throw place.error(" has \"\(member.name)\" twice; remove one of the two")
+        }
+        return members
+    }
+
+    func elements(_ place: TextPlace, _ wanted: String) throws -> [JSONNode] {
+        guard case .array(let elements) = content else { throw mismatch(place, wanted) }
+        return elements
+    }
+
+    func text(_ place: TextPlace, _ wanted: String) throws -> String {
+        guard case .plain(.text(let text)) = content else { throw mismatch(place, wanted) }
+        return text.string
+    }
+
+    /// True or false, or the number that stands for it; null is false.
+    func flag(_ place: TextPlace) throws -> Bool {
+        switch content {
+        case .plain(.bool(let flag)): flag
+        case .plain(.int(let number)) where number == 0 || number == 1: number == 1
+        case .plain(.null): false
+        default: throw mismatch(place, "true or false")
+        }
+    }
+
+    /// How many members a relationship has; null is 0.
+    func count(_ place: TextPlace) throws -> UInt32 {
+        switch content {
+        case .plain(.null): return 0
+        case .plain(.int(let number)):
+            if let count = UInt32(exactly: number) { return count }
+        default: break
+        }
+        throw mismatch(place, "a number of members, 0 to \(UInt32.max)")
+    }
+
+    /// The value of an attribute, with the tags of docs/reference/archive.md for what JSON has no type for.
+    func value(_ place: TextPlace) throws -> PropertyValue { try place.naming { try untagged(try plainValue(place)) } }
+
+    private func plainValue(_ place: TextPlace) throws -> PropertyValue {
+        switch content {
+        case .plain(let value): return value
+        case .array(let elements): return .array(try elements.map { try $0.plainValue(place) })
+        case .object:
+            let members = try members(place, "an object")
+            return .dictionary(
+                Dictionary(uniqueKeysWithValues: try members.map { ($0.name, try $0.value.plainValue(place)) }))
+        }
+    }
+}

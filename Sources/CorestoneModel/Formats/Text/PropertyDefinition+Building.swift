@@ -1,0 +1,155 @@
+import CorestonePredicate
+import CorestoneValues
+
+extension Property {
+    /// What attributes and relationships share.
+    func describe(_ definition: PropertyDefinition, _ place: TextPlace) throws {
+        for (condition, warning) in definition.validation {
+            let predicate = try place.naming { try Predicate.parse(format: condition) }
+            try addValidation(PredicateText(predicate), warning: warning)
+        }
+        for (key, value) in definition.userInfo { try setUserInfo(value, forKey: key) }
+    }
+}
+
+extension Attribute {
+    /// Gives a new attribute, or element of one, what a text says of it.
+    func fill(_ definition: PropertyDefinition, _ place: TextPlace) throws {
+        try setAllowsExternalStorage(definition.allowsExternalStorage)
+        try setPreservesValueInHistory(definition.preservesValueInHistory)
+        try setAllowsNaN(definition.allowsNaN)
+        try setValueTransformerName(definition.transformer)
+        if let derivation = definition.derivation {
+            let expression = ExpressionText(derivation)
+            let filter = definition.derivationFilter.map { PredicateText($0) }
+            try readingDerivation {
+                _ = try filter?.required()
+                _ = try expression.required()
+            }
+            try setDerivation(Derivation(expression, filter: filter))
+        }
+        try addElements(definition, place)
+        if definition.minimum != nil || definition.maximum != nil {
+            try setBounds(least: try bound(definition.minimum, place), greatest: try bound(definition.maximum, place))
+        }
+        if let pattern = definition.pattern { try place.naming { try setPattern(pattern) } }
+        try describe(definition, place)
+    }
+
+    /// Adds the elements of a composite attribute, and sets the default value of any attribute. The default of a composite
+    /// attribute is an object with those of its elements; an element that it leaves out keeps its own.
+    private func addElements(_ definition: PropertyDefinition, _ place: TextPlace) throws {
+        guard let elements = definition.elements else {
+            if let value = definition.defaultValue {
+                try setDefaultValue(try value.read(as: type, place, orWrite: "default"))
+            }
+            return
+        }
+        var defaults: [String: PropertyValue] = [:]
+        if case .json(.dictionary(let entries))? = definition.defaultValue {
+            try requireElements(entries.keys.sorted(), elements.map(\.name), place)
+            defaults = entries
+        } else if let value = definition.defaultValue?.value, !value.isNull {
+            throw place.error(" is composite; its default must be an object with defaults of its elements")
+        }
+        for (name, definition) in elements {
+            var definition = definition
+            if let value = defaults[name] { definition.defaultValue = .json(value) }
+            let place = place.element(name)
+            guard case .attribute(let type) = definition.kind else { continue }
+            let element = try addNewElement(named: name, type: type, isOptional: definition.isOptional)
+            try element.fill(definition, place)
+        }
+    }
+
+    private func requireElements(_ names: [String], _ known: [String], _ place: TextPlace) throws {
+        let all = Set(known)
+        for name in names where !all.contains(name) {
+            throw place.unknown(name, " has no element \"\(name)\"", among: known)
+        }
+    }
+
+    /// The bounds of a string are lengths.
+    private func bound(_ value: PropertyDefinition.Value?, _ place: TextPlace) throws -> PropertyValue? {
+        // Of a type without bounds nothing needs to be read: it has none.
+        guard type.boundCodes != nil else { return value.map { _ in .null } }
+        return try value?.read(as: type == .string ? .integer64 : type, place, orWrite: "minimum")
+    }
+}
+
+extension PropertyDefinition.Value {
+    fileprivate var value: PropertyValue {
+        switch self {
+        case .written(let text): .string(text)
+        case .json(let value): value
+        }
+    }
+
+    /// A number of members.
+    var count: UInt32? { if case .json(.int(let number)) = self { UInt32(exactly: number) } else { nil } }
+
+    /// The value for an attribute of a type.
+    ///
+    /// - Parameter option: what takes the value in an object of options, when a line cannot have it.
+    func read(as type: AttributeType, _ place: TextPlace, orWrite option: String) throws -> PropertyValue {
+        switch self {
+        case .written(let text):
+            guard type.isWritable else {
+                throw place.error(
+                    " is \(type.displayName), which a line has no values for; write an object with \"\(option)\"")
+            }
+            return try PropertyDefinition.Value.read(text, as: type, place)
+        // A string stands for what JSON has no type for, and for nothing else.
+        case .json(.text(let text)) where type.isTextInJSON:
+            return try PropertyDefinition.Value.read(text.string, as: type, place)
+        case .json(let value): return value
+        }
+    }
+
+    private static func read(_ text: String, as type: AttributeType, _ place: TextPlace) throws -> PropertyValue {
+        let found: PropertyValue?
+        switch type {
+        case .integer16, .integer32, .integer64: found = Int64(text).map { .int($0) }
+        case .double, .float: found = Double(text).map { .double($0) }
+        case .decimal: found = (try? DecimalNumber(text)).map { .decimal($0) }
+        case .boolean:
+            let flags = ["true": true, "yes": true, "1": true, "false": false, "no": false, "0": false]
+            found = flags[text.lowercased()].map { .bool($0) }
+        case .string, .uri: found = .string(unquoted(text))
+        case .uuid: found = UUIDValue(text).map { .uuid($0) }
+        case .date:
+            do { found = .date(try ReferenceDate.parse(text)) } catch let error as CoreError {
+                throw place.error(": \(error.message)")
+            }
+        case .binary, .transformable: found = decodeBase64(Array(text.utf8)).map { .bytes(Bytes($0)) }
+        case .undefined, .objectID, .composite: found = nil
+        }
+        guard let found else { throw place.error(": \"\(text)\" is not a value of \(type.displayName)") }
+        return found
+    }
+
+    private static func unquoted(_ text: String) -> String {
+        guard text.utf8.count >= 2, let first = text.utf8.first, first == text.utf8.last,
+            first == UInt8(ascii: "\"") || first == UInt8(ascii: "'")
+        else { return text }
+        return String(String.UnicodeScalarView(text.unicodeScalars.dropFirst().dropLast()))
+    }
+}
+
+extension AttributeType {
+    /// Whether a line can have a value of the type.
+    fileprivate var isWritable: Bool {
+        switch self {
+        case .binary, .transformable, .undefined, .objectID, .composite: false
+        default: true
+        }
+    }
+
+    /// Whether a string of JSON stands for a value of the type.
+    fileprivate var isTextInJSON: Bool {
+        switch self {
+        case .decimal, .date, .uuid, .binary, .transformable: true
+        default: false
+        }
+    }
+}

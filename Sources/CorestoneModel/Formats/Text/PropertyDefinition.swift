@@ -1,0 +1,119 @@
+import CorestoneValues
+
+/// A property as the text of a model has it: a line (`init(line:_:)`) or an object of options (`init(_:_:)`).
+///
+///     attribute     TYPE['?'] [indexed] [transient] [external] [preserved] [nan]
+///                   [min N] [max N] [match REGEX] [transformer NAME] ['=' DEFAULT]
+///     derived       derived TYPE['?'] '=' EXPRESSION
+///     relationship  to-one ENTITY['?'] [inverse NAME] [delete RULE]
+///                   to-many [ordered] ENTITY [inverse NAME] [delete RULE] [min N] [max N]
+///
+/// The words of a line stand in any order behind the type or the entity. The bounds of a string are those of its length; a
+/// regular expression has neither a space nor a "=" here. "?" means optional; a to-many relationship may be empty unless
+/// `min` says otherwise.
+struct PropertyDefinition: Sendable {
+    enum Kind: Equatable { case attribute(AttributeType), toOne, toMany }
+
+    /// A value whose type is that of the attribute.
+    enum Value {
+        /// As a line has it.
+        case written(String)
+        /// As JSON has it.
+        case json(PropertyValue)
+    }
+
+    let kind: Kind
+    var isOptional: Bool
+    var isTransient = false
+    var validation: [(condition: String, warning: String)] = []
+    var userInfo: [(key: String, value: String)] = []
+    /// Bounds of the value, or of the number of members.
+    var minimum: Value?
+    var maximum: Value?
+
+    // Attributes
+    var isIndexed = false
+    var allowsExternalStorage = false
+    var preservesValueInHistory = false
+    var allowsNaN = false
+    var ignoresChanges = false
+    var defaultValue: Value?
+    var pattern: String?
+    var transformer: String?
+    var derivation: String?
+    var derivationFilter: String?
+    /// Of a composite attribute; nil when the text gives none.
+    var elements: [(name: String, definition: PropertyDefinition)]?
+
+    // Relationships
+    var destination = ""
+    var inverse: String?
+    var deleteRule = DeleteRule.nullify
+    var isOrdered = false
+
+    init(_ kind: Kind, isOptional: Bool) { (self.kind, self.isOptional) = (kind, isOptional) }
+}
+
+// MARK: - Names
+
+extension AttributeType {
+    /// The names that a text may give the type; the first one is shown. Case, spaces, hyphens and underscores do not count.
+    var textNames: [String] {
+        switch self {
+        case .undefined: ["undefined"]
+        case .integer16: ["int16", "integer16"]
+        case .integer32: ["int32", "integer32"]
+        case .integer64: ["int64", "integer64", "int", "integer"]
+        case .decimal: ["decimal"]
+        case .double: ["double"]
+        case .float: ["float"]
+        case .string: ["string", "str"]
+        case .boolean: ["bool", "boolean"]
+        case .date: ["date", "datetime"]
+        case .binary: ["binary", "bytes", "binarydata"]
+        case .uuid: ["uuid"]
+        case .uri: ["uri"]
+        case .transformable: ["transformable"]
+        case .objectID: ["objectid"]
+        case .composite: ["composite"]
+        }
+    }
+
+    private static let byTextName = Dictionary(
+        uniqueKeysWithValues: allCases.flatMap { type in type.textNames.map { ($0, type) } })
+
+    /// The type of a name in a text.
+    init(text: String, _ place: TextPlace, otherWords: [String] = []) throws {
+        guard let type = AttributeType.byTextName[folded(text)] else {
+            let known = AttributeType.allCases.flatMap(\.textNames)
+            throw place.unknown(
+                folded(text), ": \"\(text)\" is not an attribute type", among: known + otherWords,
+                remedy: "use \(TextPlace.listed(AttributeType.allCases.map { $0.textNames[0] }))")
+        }
+        self = type
+    }
+}
+
+extension DeleteRule {
+    private var textName: String {
+        switch self {
+        case .noAction: "no-action"
+        case .nullify: "nullify"
+        case .cascade: "cascade"
+        case .deny: "deny"
+        }
+    }
+
+    /// The rule of a name in a text, whose case, spaces, hyphens and underscores do not count.
+    init(text: String, _ place: TextPlace) throws {
+        guard let rule = DeleteRule.allCases.first(where: { folded($0.textName) == folded(text) }) else {
+            throw place.unknown(
+                text.lowercased(), ": \"\(text)\" is not a delete rule", among: DeleteRule.allCases.map(\.textName))
+        }
+        self = rule
+    }
+}
+
+private func folded(_ word: String) -> String {
+    word.lowercased().filter { $0 != " " && $0 != "_" && $0 != "-" }
+}

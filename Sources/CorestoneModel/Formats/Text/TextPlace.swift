@@ -1,0 +1,57 @@
+import CorestoneValues
+
+/// What a mistake in the text of a model belongs to: the text, an entity, a property, or an option of one of these.
+struct TextPlace {
+    let entity: String?
+    /// The path of the property.
+    let key: String?
+    let option: String?
+
+    init(_ entity: String? = nil, _ key: String? = nil, option: String? = nil) {
+        (self.entity, self.key, self.option) = (entity, key, option)
+    }
+
+    func element(_ name: String) -> TextPlace { TextPlace(entity, key.map { "\($0).\(name)" } ?? name) }
+    func option(_ name: String) -> TextPlace { TextPlace(entity, key, option: name) }
+
+    /// How a message begins: `Person.age`, or `Person.age: "optional"`.
+    private var subject: String {
+        let name = entity.map { entity in key.map { "\(entity).\($0)" } ?? entity } ?? "the model text"
+        return option.map { "\(name): \"\($0)\"" } ?? name
+    }
+
+    /// An error whose message begins with the place.
+    func error(_ message: String) -> CoreError {
+        modelError("\(subject)\(message)", entity: entity, key: key ?? option)
+    }
+
+    /// The error for a word that none of `known` is. Of very many words only the first ones are compared.
+    ///
+    /// - Parameter remedy: what to do when no word is near, empty for nothing; to use one of the words unless given.
+    func unknown(
+        _ word: String, _ complaint: String, among known: some Collection<String>, remedy: String? = nil
+    ) -> CoreError {
+        if let near = nearestName(to: word, among: Array(known.prefix(10_000))) {
+            return error("\(complaint); did you mean \"\(near)\"?")
+        }
+        let remedy = remedy ?? "use \(TextPlace.listed(known))"
+        return error(remedy.isEmpty ? complaint : "\(complaint); \(remedy)")
+    }
+
+    /// "a, b or c"; of more than 30 words the first ones.
+    static func listed(_ words: some Collection<String>) -> String {
+        let shown = Array(words.prefix(30))
+        guard let last = shown.last, shown.count > 1 else { return shown.first ?? "" }
+        if shown.count < words.count { return shown.joined(separator: ", ") + ", …" }
+        return shown.dropLast().joined(separator: ", ") + " or " + last
+    }
+
+    /// Runs what knows nothing of the place; its errors name it.
+    func naming<Result>(_ body: () throws -> Result) throws -> Result {
+        do { return try body() } catch let error as CoreError where error.entity == nil {
+            throw CoreError(
+                error.status, "\(subject): \(error.message)", domain: error.domain, customCode: error.code,
+                entity: entity, key: key ?? option, value: error.value, offset: error.offset)
+        }
+    }
+}

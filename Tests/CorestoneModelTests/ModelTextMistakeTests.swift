@@ -1,0 +1,358 @@
+import CorestoneValues
+import XCTest
+
+@testable import CorestoneModel
+
+/// Mistakes in the text of a model: each names entity, key and word, and what to write instead.
+final class ModelTextMistakeTests: XCTestCase {
+    private func failure(_ text: String) -> CoreError? {
+        do { try Model(text: text).freeze() } catch { return error as? CoreError }
+        return nil
+    }
+
+    private func check(
+        _ text: String, _ message: String, entity: String? = nil, key: String? = nil, status: Status = .model,
+        line: UInt = #line
+    ) {
+        let error = failure(text)
+        XCTAssertEqual(error?.message, message, text, line: line)
+        XCTAssertEqual(error?.status, status, text, line: line)
+        XCTAssertEqual(error?.entity, entity, text, line: line)
+        XCTAssertEqual(error?.key, key, text, line: line)
+        if status == .model { XCTAssertEqual(error?.code, 134_060, text, line: line) }
+    }
+
+    /// The mistake of a line for the property `p` of `E`.
+    private func check(_ line: String, says message: String, at number: UInt = #line) {
+        var quoted = ""
+        quoted.appendJSON(line)
+        check("{\"E\": {\"p\": \(quoted)}}", message, entity: "E", key: "p", line: number)
+    }
+
+    /// The mistake of an object of options for the property `p` of `E`.
+    private func check(
+        options: String, says message: String, key: String = "p", status: Status = .model, at number: UInt = #line
+    ) {
+        check("{\"E\": {\"p\": \(options)}}", message, entity: "E", key: key, status: status, line: number)
+    }
+
+    func testTextThatIsNotJSONNamesLineAndColumn() {
+        let table = [
+            ("", "has a character that cannot begin a value, at line 1, column 1", 0),
+            ("{\n  \"A\": {\n    \"x\" \"int\"\n  }\n}", "is missing a \":\", at line 3, column 9", 19),
+            ("{\"A\": {\"é\" 1}}", "is missing a \":\", at line 1, column 12", 12),
+            ("{\"A\": {}}\n\nx", "has text after its end, at line 3, column 1", 11),
+            ("{\"A\": {\"x\": \"int", "ends inside a string, at line 1, column 17", 16),
+            ("{\"A\": {\"x\": nul}}", "has an unknown literal, at line 1, column 13", 12),
+            ("{\"A\": {},}", "is missing a string, at line 1, column 10", 9),
+        ]
+        for (text, complaint, offset) in table {
+            check(text, "the model text \(complaint)")
+            XCTAssertEqual(failure(text)?.offset, offset, text)
+        }
+        check(
+            String(repeating: "{\"a\":", count: 200),
+            "the model text is nested more than 128 deep, at line 1, column 646")
+    }
+
+    func testTextsThatAreTooLarge() {
+        check(
+            "[" + String(repeating: "0,", count: 1_000_000) + "0]",
+            "the model text has more than 1000000 values, at line 1, column 2000000")
+        check(
+            String(repeating: " ", count: (64 << 20) + 1), "the model text has 67108865 bytes; the limit is 67108864")
+    }
+
+    func testTheShapeOfTheText() {
+        let wanted = "but must be an object of entities, such as {\"Person\": {\"name\": \"string\"}}"
+        check("[]", "the model text is a list, \(wanted)")
+        check("7", "the model text is a number (7), \(wanted)")
+        check(
+            "{\"E\": \"string\"}", "E is a string, but must be an object of properties, such as {\"name\": \"string\"}",
+            entity: "E")
+        let line = "a line such as \"string?\", or an object such as {\"type\": \"string\", \"optional\": true}"
+        check(options: "7", says: "E.p is a number (7), but must be \(line)")
+        check(options: "null", says: "E.p is null, but must be \(line)")
+        check(options: "true", says: "E.p is true, but must be \(line)")
+        check(options: "[\"string\"]", says: "E.p is a list, but must be \(line)")
+        check(options: "{}", says: "E.p is an empty object, but must be \(line)")
+    }
+
+    func testDuplicates() {
+        check("{\"E\": {}, \"E\": {}}", "E is in the text twice; remove one of the two", entity: "E")
+        check(
+            "{\"E\": {\"p\": \"int\", \"p\": \"int\"}}", "E.p is in the text twice; remove one of the two", entity: "E",
+            key: "p")
+        check(
+            options: "{\"type\": \"int\", \"optional\": true, \"optional\": true}",
+            says: "E.p has \"optional\" twice; remove one of the two")
+        check(options: "{\"x\": \"int\", \"x\": \"int\"}", says: "E.p has \"x\" twice; remove one of the two")
+        check(
+            options: "{\"type\": \"composite\", \"elements\": {\"x\": \"int\"}, \"default\": {\"x\": 1, \"x\": 2}}",
+            says: "E.p: \"default\" has \"x\" twice; remove one of the two")
+    }
+
+    func testNames() {
+        check(
+            "{\"1st\": {}}", "\"1st\" cannot name an entity: use letters, digits and underscores, no digit first",
+            key: "1st")
+        check(
+            "{\"E\": {\"a b\": \"int\"}}",
+            "\"a b\" cannot name a property: use letters, digits and underscores, no digit first", entity: "E",
+            key: "a b")
+    }
+
+    func testOptionsOfAnEntity() {
+        check("{\"E\": {\"@parents\": \"A\"}}", "E has no option \"@parents\"; did you mean \"@parent\"?", entity: "E")
+        check(
+            "{\"E\": {\"@kind\": 1}}",
+            "E has no option \"@kind\"; use @abstract, @class_name, @indexes, @parent, @unique or @user_info",
+            entity: "E"
+        )
+        check(
+            "{\"Person\": {}, \"E\": {\"@parent\": \"Persn\"}}",
+            "E inherits from \"Persn\", which is not an entity of the model; did you mean \"Person\"?", entity: "E")
+        check(
+            "{\"E\": {\"@abstract\": \"yes\"}}", "E: \"@abstract\" is a string, but must be true or false", entity: "E",
+            key: "@abstract")
+        check(
+            "{\"E\": {\"@unique\": \"code\"}}", "E: \"@unique\" is a string, but must be a list of lists of attributes",
+            entity: "E", key: "@unique")
+        check(
+            "{\"E\": {\"@user_info\": {\"k\": 1}}}", "E: \"k\" is a number (1), but must be a string", entity: "E",
+            key: "k")
+        check(
+            "{\"E\": {\"a\": \"int\", \"@indexes\": {\"i\": \"a\"}}}",
+            "E: \"i\" is a string, but must be a list of properties, such as [\"name\", \"-age\"]", entity: "E",
+            key: "i")
+        check(
+            "{\"E\": {\"a\": \"int\", \"@indexes\": {\"i\": [\"b\"]}}}",
+            "the index i of E names \"b\", which is not a property of it", entity: "E", key: "b")
+    }
+
+    func testWordsOfAnAttribute() {
+        check("strin", says: "E.p: \"strin\" is not an attribute type; did you mean \"string\"?")
+        check("to-mny E", says: "E.p: \"to-mny\" is not an attribute type; did you mean \"to-many\"?")
+        check(
+            "wombat",
+            says:
+                "E.p: \"wombat\" is not an attribute type; use undefined, int16, int32, int64, decimal, double, float, "
+                + "string, bool, date, binary, uuid, uri, transformable, objectid or composite")
+        check("", says: "E.p has no attribute type; write a line such as \"string?\" or \"int16 = 0\"")
+        check("= 3", says: "E.p has no attribute type; write a line such as \"string?\" or \"int16 = 0\"")
+        check("derived", says: "E.p has no attribute type; write a line such as \"string?\" or \"int16 = 0\"")
+        check("string indexd", says: "E.p: \"indexd\" is not a word of an attribute; did you mean \"indexed\"?")
+        check(
+            "string wonderful",
+            says: "E.p: \"wonderful\" is not a word of an attribute; use indexed, transient, external, preserved, nan, "
+                + "min, max, match or transformer")
+        check("string min", says: "E.p: \"min\" needs a value after it")
+        check("string match", says: "E.p: \"match\" needs a regular expression after it")
+        check("transformable transformer", says: "E.p: \"transformer\" needs the name of a transformer after it")
+        check("derived int64", says: "E.p has no expression; write \"derived int64? = articles.@count\"")
+        check("derived int64 = ", says: "E.p has no expression; write \"derived int64? = articles.@count\"")
+    }
+
+    func testValuesInLines() {
+        check("int = seven", says: "E.p: \"seven\" is not a value of Integer 64")
+        check("int16 max 1.5", says: "E.p: \"1.5\" is not a value of Integer 16")
+        check("string max many", says: "E.p: \"many\" is not a value of Integer 64")
+        check("bool = maybe", says: "E.p: \"maybe\" is not a value of Boolean")
+        check("uuid = 7", says: "E.p: \"7\" is not a value of UUID")
+        check("decimal = x", says: "E.p: \"x\" is not a value of Decimal")
+        check(
+            "date = soon", says: "E.p: \"soon\" is not a date: at byte 0, expected a year of four digits")
+        check(
+            "binary = x", says: "E.p is Binary Data, which a line has no values for; write an object with \"default\"")
+        check(
+            "transformable = x",
+            says: "E.p is Transformable, which a line has no values for; write an object with \"default\"")
+        check(
+            "bool min 0",
+            says: "E.p is Boolean, which has no minimum or maximum; only numbers, dates and strings (their lengths) do")
+        check("int16 min 2 max 1", says: "E.p: the minimum is above the maximum")
+        check("string min -1", says: "E.p is a string: its bounds are lengths, whole numbers from 0")
+    }
+
+    func testWordsOfARelationship() {
+        check("to-one", says: "E.p does not name the entity that it leads to; write \"to-one Person\"")
+        check("to-many ordered", says: "E.p does not name the entity that it leads to; write \"to-many Person\"")
+        check(
+            "to-one E ordered", says: "E.p: \"ordered\" is not a word of a to-one relationship; use inverse or delete")
+        check(
+            "to-one E invers p",
+            says: "E.p: \"invers\" is not a word of a to-one relationship; did you mean \"inverse\"?")
+        check("to-one E inverse", says: "E.p: \"inverse\" needs the name of a relationship after it")
+        check("to-many E min few", says: "E.p: \"min\" takes a number of members, not \"few\"")
+        check("to-many E max -1", says: "E.p: \"max\" takes a number of members, not \"-1\"")
+        check(
+            "to-one E delete destroy",
+            says: "E.p: \"destroy\" is not a delete rule; use no-action, nullify, cascade or deny")
+        check("to-one E delete casade", says: "E.p: \"casade\" is not a delete rule; did you mean \"cascade\"?")
+        check("to-many E min 3 max 2", says: "E.p cannot require at least 3 members and allow at most 2")
+    }
+
+    func testEndsOfRelationships() {
+        check(
+            "{\"A\": {\"b\": \"to-one Bee?\"}, \"Been\": {}}",
+            "A.b leads to \"Bee\", which is not an entity of the model; did you mean \"Been\"?", entity: "A", key: "b")
+        check(
+            "{\"A\": {\"b\": \"to-one B inverse ass\"}, \"B\": {\"as_\": \"to-many A\", \"asses\": \"string\"}}",
+            "A.b has the inverse \"ass\", but B has no relationship of that name; did you mean \"as_\"?", entity: "A",
+            key: "b")
+        check(
+            "{\"A\": {\"b\": \"to-one B inverse x\"}, \"B\": {\"x\": \"to-one A inverse c\", \"c\": \"to-one A\"}}",
+            "B.x has the inverse \"c\", but A has no relationship of that name", entity: "B", key: "x")
+        check(
+            "{\"A\": {\"b\": \"to-one B inverse x\", \"c\": \"to-one B\"}, \"B\": {\"x\": \"to-one A inverse c\"}}",
+            "A.b has the inverse B.x, but B.x names A.c; name the same two on both sides, or name one side only",
+            entity: "A", key: "b")
+        check(
+            "{\"A\": {\"b\": \"to-one B inverse x\", \"c\": \"to-one B inverse x\"}, \"B\": {\"x\": \"to-one A\"}}",
+            "A.c has the inverse B.x, and so does A.b; name the same two on both sides, or name one side only",
+            entity: "A", key: "c")
+    }
+
+    func testOptionsOfAProperty() {
+        check(
+            options: "{\"type\": \"binary\", \"externalStorage\": true}",
+            says: "E.p has no option \"externalStorage\"; did you mean \"external_storage\"?")
+        check(
+            options: "{\"to_one\": \"E\", \"wombat\": 1}",
+            says: "E.p has no option \"wombat\"; use delete, inverse, optional, transient, user_info or validation")
+        check(
+            options: "{\"to_many\": \"E\", \"indexed\": true, \"ordered\": true}",
+            says:
+                "E.p has no option \"indexed\"; use delete, inverse, maximum, minimum, optional, ordered, transient, user_info or validation"
+        )
+        check(
+            options: "{\"type\": \"string\", \"optional\": \"yes\"}",
+            says: "E.p: \"optional\" is a string, but must be true or false")
+        check(
+            options: "{\"type\": \"string\", \"pattern\": 1}",
+            says: "E.p: \"pattern\" is a number (1), but must be a string")
+        check(options: "{\"type\": 7}", says: "E.p: 7 is not the code of an attribute type")
+        check(
+            options: "{\"type\": null}", says: "E.p: \"type\" is null, but must be the name of an attribute type")
+        check(options: "{\"to_one\": \"E\", \"delete\": 7}", says: "E.p: 7 is not the code of a delete rule")
+        check(
+            options: "{\"to_many\": \"E\", \"minimum\": -1}",
+            says: "E.p: \"minimum\" is a number (-1), but must be a number of members, 0 to 4294967295")
+        check(
+            options: "{\"type\": \"string\", \"user_info\": {\"k\": null}}",
+            says: "E.p: \"k\" is null, but must be a string")
+        check(
+            options: "{\"type\": \"int\", \"default\": \"7\"}", says: "E.p takes Integer 64, not string",
+            status: .typeMismatch)
+        check(
+            options: "{\"type\": \"int16\", \"default\": 70000}",
+            says: "E.p is Integer 16: 70000 is too large; the range is -32768 to 32767", status: .validation)
+        check(options: "{\"type\": \"uuid\", \"default\": \"x\"}", says: "E.p: \"x\" is not a value of UUID")
+        check(
+            options: "{\"type\": \"date\", \"default\": {\"$date\": \"x\"}}",
+            says: "E.p: \"default\": the JSON has the tag $date before a value of another type",
+            status: .invalidArgument)
+    }
+
+    func testConditionsAndExpressionsThatCannotBeRead() {
+        for options in [
+            "{\"type\": \"int16\", \"validation\": {\"SELF >\": \"cut off\"}}",
+            "{\"type\": \"int\", \"derived\": \"a.\"}",
+            "{\"type\": \"int\", \"derived\": \"a\", \"derived_filter\": \"a >\"}",
+        ] {
+            let error = failure("{\"E\": {\"p\": \(options)}}")
+            XCTAssertEqual(error?.status, .predicateSyntax, options)
+            XCTAssertEqual(error?.entity, "E", options)
+            XCTAssertEqual(error?.key, "p", options)
+        }
+        let error = failure("{\"E\": {\"p\": {\"type\": \"string\", \"pattern\": \"(\"}}}")
+        XCTAssertEqual(error?.entity, "E")
+        XCTAssertEqual(error?.key, "p")
+    }
+
+    func testElements() {
+        check(options: "{\"b\": \"to-one E\"}", says: "E.p.b is an element and cannot be a relationship", key: "p.b")
+        check(
+            options: "{\"b\": \"string indexed\"}",
+            says: "E.p.b is an element and cannot have the option \"indexed\"; name it in \"@indexes\"", key: "p.b")
+        check(
+            options: "{\"b\": {\"c\": \"strin\"}}",
+            says: "E.p.b.c: \"strin\" is not an attribute type; did you mean \"string\"?", key: "p.b.c")
+        check(
+            options: "{\"type\": \"composite\", \"elements\": {\"width\": \"int\"}, \"default\": {\"widht\": 1}}",
+            says: "E.p has no element \"widht\"; did you mean \"width\"?")
+        check(
+            options: "{\"type\": \"composite\", \"elements\": {\"w\": \"int\"}, \"default\": 1}",
+            says: "E.p is composite; its default must be an object with defaults of its elements")
+        check(
+            options: "{\"type\": \"string\", \"elements\": {\"w\": \"int\"}}", says: "E.p is not composite")
+        check(options: "{\"type\": \"composite\"}", says: "E.p is composite but has no elements")
+        check(
+            options: String(repeating: "{\"a\": ", count: 16) + "\"int\"" + String(repeating: "}", count: 16),
+            says:
+                "E.\(Array(repeating: "a", count: 15).reduce("p") { "\($0).\($1)" }) is nested 16 levels deep, which is the limit",
+            key: Array(repeating: "a", count: 15).reduce("p") { "\($0).\($1)" })
+    }
+
+    // MARK: Damage
+
+    /// Texts of which parts were cut out, repeated or replaced make a model or an error, in little time.
+    func testDamagedTextsAreReadOrRefused() throws {
+        let seed = Array(
+            """
+            {"Person": {"@unique": [["name"]], "@indexes": {"i": ["-age", ["age * 2", "int"]]}, "@user_info": {"k": "v"},
+            "name": "string? indexed match [a-z]+ = Ada", "age": "int16 min 0 max 150 = 18", "born": "date = 2001-01-01T00:00:00Z",
+            "friends": "to-many ordered Person inverse friends delete deny min 0 max 9", "n": "derived int? = friends.@count",
+            "place": {"lat": "double?", "more": {"x": "decimal = 1.5"}}, "photo": {"type": "binary", "default": "AQI="}},
+            "Boss": {"@parent": "Person", "@abstract": true, "staff": {"to_many": "Person", "validation": {"SELF != nil": "x"}}}}
+            """.utf8)
+        XCTAssertNoThrow(try Model(text: String(decoding: seed, as: UTF8.self)).freeze())
+        var generator = Numbers(state: 20_261_128)
+        var (read, refused) = (0, 0)
+        for _ in 0..<4000 {
+            var bytes = seed
+            for _ in 0...generator.below(3) {
+                let (a, b) = (generator.below(bytes.count), generator.below(bytes.count))
+                let range = min(a, b)..<min(max(a, b), min(a, b) + 30)
+                switch generator.below(5) {
+                case 0: bytes.removeSubrange(range)
+                case 1: bytes.insert(contentsOf: bytes[range], at: generator.below(bytes.count))
+                case 2: bytes[a] = UInt8(generator.below(256))
+                case 3: bytes.swapAt(a, b)
+                default:
+                    bytes.replaceSubrange(
+                        a...a, with: Array("{}[],:\"?= 0@-\\".utf8).shuffled(using: &generator).prefix(1))
+                }
+                if bytes.isEmpty { bytes = seed }
+            }
+            do {
+                try Model(text: String(decoding: bytes, as: UTF8.self)).freeze()
+                read += 1
+            } catch let error as CoreError {
+                XCTAssertNotEqual(error.status, .internal)
+                XCTAssertFalse(error.message.isEmpty)
+                refused += 1
+            }
+        }
+        XCTAssertGreaterThan(read, 30)
+        XCTAssertGreaterThan(refused, 1000)
+    }
+
+    func testALineOfManyWordsTakesLinearTime() throws {
+        try assertLinearTime(upTo: 400_000) { count in
+            _ = try Model(text: "{\"E\": {\"p\": \"string \(String(repeating: "indexed ", count: count))\"}}")
+        }
+    }
+}
+
+/// The same numbers in every run.
+private struct Numbers: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return state ^ state >> 33
+    }
+
+    mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(max(limit, 1))) }
+}
