@@ -516,6 +516,10 @@ static cst_string string_for(struct world *world, const struct call *call, const
         return (cst_string){NULL, 0};
     if (strcmp(name, "json") == 0 && strstr(call->name, "cst_container")) return text("{\"name\": \"Eve\"}");
     if (strcmp(name, "json") == 0) return text("[1]");
+    if (is(call, "cst_model_new_from_text") || is(call, "cst_model_add_text")) {
+        snprintf(world->fresh, sizeof world->fresh, "{\"Fresh%u\": {\"name\": \"string\"}}", world->names++);
+        return text(world->fresh);
+    }
     if (strcmp(name, "sort") == 0) return text("name");
     if (is(call, "cst_document_new")) return text("XML");
     if (is(call, "cst_container_new")) return text("world");

@@ -17,6 +17,7 @@ static bool may_be_null(const struct call *call, const struct parameter *paramet
         {"cst_entity_add_relationship", "out_relationship"},
         {"cst_model_copy_version_checksums", "out_count"},
         {"cst_attribute_add_element", "out_element"},
+        {"cst_model_add_text", "out_missing"},
         {"cst_model_copy_versions", "out_count"},
         {"cst_model_copy_versions", "out_current"},
         {"cst_entity_set_parent", "parent"},

@@ -378,6 +378,10 @@ static void fill(const struct world *world, const struct call *call, union argum
                             ? random_path(world)
                             : random_string(world);
             if (strcmp(p->name, "type") == 0 && !one_in(5)) a->string = text("SQLite");
+            if ((strcmp(call->name, "cst_model_new_from_text") == 0 || strcmp(call->name, "cst_model_add_text") == 0) &&
+                !one_in(3))
+                a->string =
+                    text("{\"A\": {\"more\": \"to-many New inverse back\"}, \"New\": {\"back\": \"to-one A?\"}}");
             break;
         case KIND_BYTES:
             a->bytes = check_archive();

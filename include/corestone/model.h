@@ -1,10 +1,10 @@
 /* corestone/model.h: models: building, reading, writing, comparing.
  *
- * A model describes entities and their properties. Build one in code (cst_model_new, cst_model_add_entity) or read one
- * that Xcode or Apple's framework wrote (cst_model_load). The first coordinator freezes the model; until then every
- * part of it can be changed. The other functions write models (cst_model_write, cst_model_convert), merge them,
- * compare them (cst_model_copy_diff), check them (cst_model_copy_lint), and manage fetch request templates,
- * configurations and localisations.
+ * A model describes entities and their properties. Build one from a text (cst_model_new_from_text) or by calls
+ * (cst_model_new, cst_model_add_entity), or read one that Xcode or Apple's framework wrote (cst_model_load). The first
+ * coordinator freezes the model; until then every part of it can be changed. The other functions write models
+ * (cst_model_write, cst_model_convert), merge them, compare them (cst_model_copy_diff), check them
+ * (cst_model_copy_lint), and manage fetch request templates, configurations and localisations.
  *
  * A model that is not frozen is used by one thread at a time. A frozen model never changes and is usable on any
  * thread; changes fail with CST_E_MODEL. A mistake during construction sticks: each later change of the model returns
@@ -24,6 +24,30 @@ extern "C" {
 
 /* Creates a model without entities. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_new(cst_model **out_model CST_OWNED, cst_error **error);
+
+/* Creates a model from one text of JSON: an object of entities, each an object of properties. Most properties are a
+ * line: "string", "int16? min 0 = 18", "to-many Person inverse friends". docs/reference/model.md has the grammar. The
+ * model is not frozen: it can be changed, and cst_model_add_text adds to it. The text may come from an unknown source;
+ * it has at most 64 MB and 1,000,000 values.
+ *
+ * CST_E_MODEL for a mistake in the text: the message names it with entity, key and word, cst_error_entity and
+ * cst_error_key are set, and for text that is not JSON the message has line and column, and cst_error_offset the byte.
+ * CST_E_PREDICATE_SYNTAX for an expression or a condition that cannot be read.
+ * CST_E_TYPE_MISMATCH, CST_E_VALIDATION if a default value does not suit its attribute (cst_attribute_set_default). */
+CST_EXPORT CST_ANY_THREAD cst_status cst_model_new_from_text(cst_string text, cst_model **out_model CST_OWNED,
+                                                             cst_error **error);
+
+/* Adds the entities of a text to a model, as cst_model_new_from_text reads it. An entity that the model has already gets
+ * the properties and options of the text in addition to its own. Relationships may lead to entities of the text and of
+ * the model. Like every mistake in construction, the first one sticks.
+ *
+ * `out_missing` is for models whose entities come in several steps, and may be NULL: relationships that name a
+ * destination or an inverse that the model does not have fail then. Otherwise it receives a JSON array of them, each an
+ * object with `entity`, `key`, `destination` and `inverse` (may be null). Such a relationship has no inverse; without a
+ * destination it leads to its own entity, and cst_model_freeze fails until cst_relationship_set_destination has set
+ * one. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_model_add_text(cst_model *model, cst_string text, cst_buffer *out_missing,
+                                                        cst_error **error);
 
 /* Adds an entity. Its name must be an identifier and unique within the model. The entity is borrowed from the model. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_model_add_entity(cst_model *model, cst_string name,

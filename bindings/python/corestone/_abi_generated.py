@@ -1369,6 +1369,8 @@ cst_error_copy_description int32 pointer Buffer*
 cst_error_new_custom int32 InputString int64 InputString pointer DESTROY_FN pointer*
 cst_error_userdata pointer pointer
 cst_model_new int32 pointer* pointer*
+cst_model_new_from_text int32 InputString pointer* pointer*
+cst_model_add_text int32 pointer InputString Buffer* pointer*
 cst_model_add_entity int32 pointer InputString pointer* pointer*
 cst_model_freeze int32 pointer pointer*
 cst_model_is_frozen int32 pointer bool* pointer*
