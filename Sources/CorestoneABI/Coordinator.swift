@@ -170,7 +170,8 @@ func storeOptions(_ pointer: UnsafePointer<cst_store_options>?) throws -> StoreO
     let known = UInt32(
         CST_STORE_READ_ONLY | CST_STORE_MUST_EXIST | CST_STORE_NORMAL_SYNC | CST_STORE_ROLLBACK_JOURNAL
             | CST_STORE_HISTORY | CST_STORE_WRITABLE | CST_STORE_POSTS_OWN_CHANGES | CST_STORE_ANALYZE
-            | CST_STORE_VACUUM | CST_STORE_IGNORE_VERSIONING | CST_STORE_FORCE_DESTROY)
+            | CST_STORE_VACUUM | CST_STORE_IGNORE_VERSIONING | CST_STORE_FORCE_DESTROY | CST_STORE_MIGRATE
+            | CST_STORE_INFER_MAPPING | CST_STORE_NO_MIGRATION | CST_STORE_ALLOW_REMOVALS | CST_STORE_ALLOW_TYPE_CHANGES)
     guard given.flags & ~known == 0 else {
         throw CoreError(
             .unsupported, "options.flags is 0x\(String(given.flags, radix: 16)); use CST_STORE_ constants")
@@ -194,6 +195,7 @@ func storeOptions(_ pointer: UnsafePointer<cst_store_options>?) throws -> StoreO
     options.vacuums = has(Int(CST_STORE_VACUUM))
     options.ignoresVersioning = has(Int(CST_STORE_IGNORE_VERSIONING))
     options.forcesDestruction = has(Int(CST_STORE_FORCE_DESTROY))
+    options.migration = try migrationOptions(given)
     if given.file_mode != 0 { options.fileMode = given.file_mode }
     if given.external_threshold != 0 { options.externalDataThreshold = Int(clamping: given.external_threshold) }
     if given.value_limit != 0 { options.limits.valueBytes = Int(clamping: given.value_limit) }
@@ -218,6 +220,34 @@ func storeOptions(_ pointer: UnsafePointer<cst_store_options>?) throws -> StoreO
             throw CoreError(
                 .invalidArgument, "options.host_option_names contains \"\(name)\" twice; set it once", key: name)
         }
+    }
+    return options
+}
+
+/// nil if nothing is said of migrations.
+private func migrationOptions(_ given: cst_store_options) throws -> MigrationOptions? {
+    func has(_ flag: Int) -> Bool { given.flags & UInt32(flag) != 0 }
+    let (migrates, infers, never) = (
+        has(Int(CST_STORE_MIGRATE)), has(Int(CST_STORE_INFER_MAPPING)), has(Int(CST_STORE_NO_MIGRATION))
+    )
+    if never, migrates || infers {
+        throw CoreError(
+            .invalidArgument, "options.flags has CST_STORE_NO_MIGRATION and CST_STORE_MIGRATE or CST_STORE_INFER_MAPPING; use one")
+    }
+    let models = try array(given.source_models, given.source_model_count, "options.source_models").map { try model($0) }
+    let paths = try array(given.model_paths, given.model_path_count, "options.model_paths").map {
+        try $0.filePath("options.model_paths")
+    }
+    let (removals, types) = (has(Int(CST_STORE_ALLOW_REMOVALS)), has(Int(CST_STORE_ALLOW_TYPE_CHANGES)))
+    let saysNothing = !never && !migrates && !infers && !removals && !types && models.isEmpty && paths.isEmpty
+    if saysNothing, given.migration_progress == nil { return nil }
+    // What goes with a migration does not ask for one, but leaves a container's default.
+    var options = migrates || infers || never ? MigrationOptions(isAutomatic: migrates, infersMapping: infers) : .unspecified
+    (options.sourceModels, options.searchPaths) = (models, paths)
+    (options.allowsRemovals, options.allowsTypeChanges) = (removals, types)
+    if let function = given.migration_progress {
+        let userdata = Userdata(given.migration_userdata, nil)
+        options.progress = { done, total in function(userdata.pointer, UInt64(done), UInt64(total)) }
     }
     return options
 }

@@ -152,7 +152,7 @@ final class EveryStructTests: XCTestCase {
     }
 
     private func checkStoreOptions() {
-        size(cst_store_options.self, 144)
+        size(cst_store_options.self, 192)
         member(\cst_store_options.struct_size, 0)
         member(\cst_store_options.flags, 8)
         member(\cst_store_options.busy_timeout_ms, 12)
@@ -173,6 +173,12 @@ final class EveryStructTests: XCTestCase {
         member(\cst_store_options.memory_limit, 120)
         member(\cst_store_options.step_limit, 128)
         member(\cst_store_options.external_limit, 136)
+        member(\cst_store_options.source_model_count, 144)
+        member(\cst_store_options.source_models, 152)
+        member(\cst_store_options.model_path_count, 160)
+        member(\cst_store_options.model_paths, 168)
+        member(\cst_store_options.migration_progress, 176)
+        member(\cst_store_options.migration_userdata, 184)
     }
 
     private func checkRemoteChange() {

@@ -60,7 +60,7 @@ final class HistoryTests: StoreTestCase {
             """
             1|16001|1|0|2|1|1|||
             2|16001|1|0|2|2|1|||
-            3|16001|1|1|2|1|2|04||
+            3|16001|1|1|2|1|2|10||
             4|16001|1|2|2|1|3||5|uno
             """)
         XCTAssertEqual(
@@ -244,31 +244,39 @@ final class HistoryTests: StoreTestCase {
         XCTAssert(HistoryDesign.creationStatements(for: plain)[0].hasSuffix("ZTRANSACTIONID INTEGER, ZCOLUMNS BLOB )"))
     }
 
-    /// A bit for each column behind Z_OPT, also beyond the first byte; a target's entity goes with its key.
-    func testMasksOfChangedColumns() throws {
+    /// To-one relationships with the entities of their targets, sort keys, attributes, to-many relationships; those of a superentity
+    /// first. The first bit is the highest one of the first byte.
+    func testMasksOfChangedProperties() throws {
         let model = Model()
+        let item = try model.addEntity(named: "Item")
         let note = try model.addEntity(named: "Note")
+        try note.setParent(item)
         let place = try model.addEntity(named: "Place")
         try model.addEntity(named: "Town").setParent(place)
-        for letter in "abcdefgh" { try note.addAttribute(named: String(letter), type: .integer16) }
-        try note.addRelationship(named: "z", destination: place)
-        try note.addAttribute(named: "text", type: .string)
+        try item.addAttribute(named: "uuid", type: .uuid)
+        for letter in "cba" { try note.addAttribute(named: String(letter), type: .integer16) }
+        try note.addAttribute(named: "passing", type: .string, isTransient: true)
+        try note.addRelationship(named: "place", destination: place)
+        let book = try note.addRelationship(named: "book", destination: place)
+        let notes = try place.addRelationship(named: "notes", destination: note, isToMany: true, isOrdered: true)
+        try book.setInverse(notes)
+        try item.addRelationship(named: "tags", destination: place, isToMany: true)
         try model.freeze()
-        let table = StoreSchema(model: model).table(of: note)
+        let slots = HistorySlots(of: note)
         XCTAssertEqual(
-            table.columns.map(\.name),
-            ["ZA", "ZB", "ZC", "ZD", "ZE", "ZF", "ZG", "ZH", "ZZ", "Z2_Z", "ZTEXT"])
-        func mask(_ names: String...) throws -> [UInt8] {
-            table.changedColumns(try names.map { Int(try note.requireProperty(named: $0).slot) }, of: note)
-        }
+            slots.slots.map { "\($0.property.name) \($0.part)" },
+            [
+                "book value", "book targetEntity", "place value", "place targetEntity", "book order", "uuid value", "a value",
+                "b value", "c value", "tags value",
+            ])
+        func mask(_ names: String...) throws -> [UInt8] { slots.mask(of: try names.map { try note.requireProperty(named: $0) }) }
         XCTAssertEqual(try mask(), [0, 0])
-        XCTAssertEqual(try mask("a"), [0x01, 0])
-        XCTAssertEqual(try mask("b", "h"), [0x82, 0])
-        XCTAssertEqual(try mask("z"), [0, 0x03])
-        XCTAssertEqual(try mask("text", "a"), [0x01, 0x04])
-        XCTAssertEqual(table.changedColumns([99], of: note), [0, 0])
-        let town = StoreSchema(model: model).table(of: place)
-        XCTAssertEqual(town.changedColumns([], of: place), [0])
+        XCTAssertEqual(try mask("book"), [0xc0, 0])
+        XCTAssertEqual(try mask("uuid", "c"), [0x04, 0x80])
+        XCTAssertEqual(try mask("tags", "a"), [0x02, 0x40])
+        XCTAssertEqual(slots.slots(in: [0x04, 0x80]).map(\.property.name), ["uuid", "c"])
+        XCTAssertEqual(slots.slots(in: [0xff, 0xff, 0xff]).count, 10)
+        XCTAssertEqual(HistorySlots(of: place).mask(of: []), [0])
     }
 
     func testKeysOfAHistoryThatAreUsedUp() throws {

@@ -46,13 +46,29 @@ enum {
     CST_STORE_IGNORE_VERSIONING = 1u << 9,
     /* For cst_coordinator_destroy_store: removes the files of a store that others keep locked. The others continue with
      * unlinked files. */
-    CST_STORE_FORCE_DESTROY = 1u << 10
+    CST_STORE_FORCE_DESTROY = 1u << 10,
+    /* Migrates a store that was written with another version of the model. Containers and documents do so without this
+     * flag; cst_coordinator_add_store fails with CST_CODE_PERSISTENT_STORE_INCOMPATIBLE_VERSION_HASH (134100) otherwise,
+     * and the message names every difference. */
+    CST_STORE_MIGRATE = 1u << 11,
+    /* Infers the mapping of a migration from names and renaming identifiers. Containers and documents do so without this
+     * flag. */
+    CST_STORE_INFER_MAPPING = 1u << 12,
+    /* Containers and documents do not migrate the store. */
+    CST_STORE_NO_MIGRATION = 1u << 13,
+    /* Migrates also if the model only lacks what the store has, so that it may be an older version. */
+    CST_STORE_ALLOW_REMOVALS = 1u << 14,
+    /* Migrates attributes whose type changed, if every value can be kept exactly. */
+    CST_STORE_ALLOW_TYPE_CHANGES = 1u << 15
 };
 
 /* A setting of SQLite, by name: "cache_size", "-65536". */
 typedef struct cst_pragma {
     cst_string name, value;
 } cst_pragma;
+
+/* Receives the progress of a long operation: `done` of `total` rows, objects or bytes. Returning false cancels it. */
+typedef bool (*cst_progress_fn)(void *userdata, uint64_t done, uint64_t total);
 
 /* Options for opening a store. Start from CST_STORE_OPTIONS_INIT; 0 is the default of every member. */
 typedef struct cst_store_options {
@@ -98,9 +114,19 @@ typedef struct cst_store_options {
     uint64_t step_limit;
     /* Bytes of one file with a large value, read or copied; 0 is 2147483647. */
     uint64_t external_limit;
+    /* Where the model of a store that is migrated is searched, in this order: among these models, then in files, bundles
+     * and folders. Last comes the model that the store carries. */
+    size_t source_model_count;
+    cst_model *const *source_models;
+    size_t model_path_count;
+    const cst_string *model_paths;
+    /* Called with the rows that a migration has done and of all, on the thread of the call; may be NULL. */
+    cst_progress_fn migration_progress;
+    void *migration_userdata;
 } cst_store_options;
 #define CST_STORE_OPTIONS_INIT                                                                                         \
-    {sizeof(cst_store_options), 0, 0, 0, 0, {NULL, 0}, 0, 0, 0, 0, NULL, 0, NULL, 0, NULL, NULL, 0, 0, 0, 0}
+    {sizeof(cst_store_options), 0, 0, 0, 0, {NULL, 0}, 0, 0, 0, 0, NULL, 0, NULL, 0, NULL, NULL, 0, 0, 0, 0,     \
+     0, NULL, 0, NULL, NULL, NULL}
 
 /* Opens the store at `path`, or creates it. `type`, in upper or lower case, is one of
  *
@@ -217,10 +243,6 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_copy_metadata(const cst_coo
  * dates that XML lacks. The error names the key. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_set_metadata(cst_coordinator *coordinator, cst_store *store,
                                                                   cst_bytes plist, cst_error **error);
-
-/* Reports that `done` of `total` bytes or objects are finished, on the thread of the call. It may read from the store
- * but not save. Returning false ends the call with CST_E_CANCELLED. */
-typedef bool (*cst_progress_fn)(void *userdata, uint64_t done, uint64_t total);
 
 /* Copies an open store in its present state, with its files of external data, while others read and save. `path` is
  * unused, or an older copy of the store, which is overwritten in one step. `progress` counts bytes; it and `options`

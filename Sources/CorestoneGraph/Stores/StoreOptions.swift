@@ -76,6 +76,10 @@ public struct StoreOptions: Sendable {
     /// protection. They do nothing; `Store.warnings` says so.
     public var foreignOptions: [String] = []
 
+    /// Whether and how a store of another version of the model is migrated; nil for the default of the place: never by
+    /// `Coordinator.addStore`, with an inferred mapping by containers and documents.
+    public var migration: MigrationOptions?
+
     /// Whatever a store of a host's own kind is to know, by name. Other types take none.
     public var hostOptions: [String: PropertyValue] = [:]
 

@@ -18,6 +18,8 @@ public struct StoreMetadata: Sendable {
         public static let checksum = "NSStoreModelVersionChecksumKey"
         /// The library's own, in XML and binary stores.
         public static let trees = "_CorestoneEntityTrees"
+        /// The library's own: digests of the models that the store had before its present one.
+        public static let pastModels = "CST_PastModelDigests"
         public static let storeType = "NSStoreType"
         /// The identity, in dictionaries for hosts; the file itself keeps it apart.
         public static let uuid = "NSStoreUUID"
@@ -97,7 +99,7 @@ extension StoreMetadata {
 
     /// Whether an entry is the application's.
     public static func isOfApplication(_ key: String) -> Bool {
-        !key.hasPrefix("NS") && !key.hasPrefix("_NS") && key != Key.trees
+        !key.hasPrefix("NS") && !key.hasPrefix("_NS") && key != Key.trees && key != Key.pastModels
     }
     public var storeType: String? { values[Key.storeType]?.string }
     /// The version of Core Data that last wrote the store; 0 when it says nothing.

@@ -151,11 +151,12 @@ extension HistoryDesign {
             ]
     }
 
-    /// The attributes whose values the history keeps when an object is deleted, in the order of the tombstone columns.
-    /// Values that may lie in files of their own are never kept.
+    /// The attributes whose values the history keeps when an object is deleted, in the order of the tombstone columns: those of a
+    /// superentity first, then by name. Values that may lie in files of their own are never kept.
     static func preservedAttributes(of entity: Entity) -> [Attribute] {
-        entity.allProperties.compactMap { $0 as? Attribute }
-            .filter { $0.preservesValueInHistory && !$0.isTransient && !$0.allowsExternalStorage }
-            .sorted { byteOrder($0.name, $1.name) }
+        sequence(first: entity, next: \.parent).reversed().flatMap { entity in
+            entity.ownAttributes.filter { $0.preservesValueInHistory && !$0.isTransient && !$0.allowsExternalStorage }
+                .sorted { byteOrder($0.name, $1.name) }
+        }
     }
 }

@@ -17,6 +17,7 @@ final class HistoryWriter {
     private(set) var transaction: Int64 = 0
     private var lastChange: Int64 = 0
     private let insertion: Statement
+    private var slots: [UInt32: HistorySlots] = [:]
     private var deletions: [UInt32: Statement] = [:]
 
     init(
@@ -50,9 +51,15 @@ final class HistoryWriter {
     func update(_ primaryKey: Int64, entity: Entity, slots: [Int]) throws {
         try bind(insertion, .update, primaryKey, entity)
         if design.hasColumns {
-            insertion.bind(copying: schema.table(of: entity).changedColumns(slots, of: entity), at: 7)
+            insertion.bind(copying: mask(of: slots, entity), at: 7)
         }
         try write(insertion, of: entity)
+    }
+
+    private func mask(of changed: [Int], _ entity: Entity) -> [UInt8] {
+        let slots = slots[entity.index] ?? HistorySlots(of: entity)
+        self.slots[entity.index] = slots
+        return slots.mask(of: changed.lazy.filter { entity.properties.indices.contains($0) }.map { entity.properties[$0] })
     }
 
     /// Notes the deletion of a row that is still there, with the values that the model wants kept.
@@ -91,6 +98,12 @@ final class HistoryWriter {
         statement.bind(schema.number(of: entity), at: 4)
         statement.bind(primaryKey, at: 5)
         statement.bind(transaction, at: 6)
+    }
+
+    /// Writes a transaction without changes, as a migration does.
+    func writeEmptyTransaction() throws {
+        if transaction == 0 { try begin() }
+        try finish()
     }
 
     /// Writes the highest keys handed out, before the commit.
@@ -178,21 +191,4 @@ extension HistoryWriter {
         let path = String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
         return path.split(separator: "/").last.map(String.init) ?? "corestone"
     }()
-}
-
-extension TableSchema {
-    /// The bit mask of changed columns in a history: bit n of the mask, counted from the lowest bit of the first byte, is
-    /// the n-th column of the table behind `Z_OPT`, as a fresh store would have it.
-    ///
-    /// That the mask is one of columns is observed; which bit means which is not known of Apple's (docs/DEVIATIONS.md).
-    func changedColumns(_ slots: [Int], of entity: Entity) -> [UInt8] {
-        var mask = [UInt8](repeating: 0, count: max((columns.count + 7) / 8, 1))
-        for slot in slots where slot < entity.properties.count {
-            let property = entity.properties[slot]
-            for (place, column) in columns.enumerated() where column.property === property && column.role != .order {
-                mask[place / 8] |= 1 << UInt8(place % 8)
-            }
-        }
-        return mask
-    }
 }

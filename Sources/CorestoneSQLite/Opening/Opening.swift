@@ -112,6 +112,20 @@ struct StoreOpening {
         }
     }
 
+    /// Migrates the store first if it is of another version of the model and the options say so.
+    private func examineMigrated(_ connection: Connection, _ place: StorePlace) throws -> StoreExamination {
+        do {
+            return try examine(connection, place)
+        } catch let error as CoreError where error.code == CocoaCode.persistentStoreIncompatibleVersionHash.rawValue {
+            guard let model, let migration = options.migration, migration.isAutomatic, versions == .compared else { throw error }
+            _ = cst_sqlite3_checkpoint_on_close(connection.db, 1)
+            try StoreMigration(
+                connection: connection, place: place, model: model, options: options, migration: migration
+            ).run()
+            return try examine(connection, place)
+        }
+    }
+
     private func openWritable(_ place: StorePlace) throws -> OpenedStore {
         let connection = try Connection(
             place.path, path: place.given, flags: SQLITE_OPEN_READWRITE, limits: options.limits)
@@ -136,7 +150,7 @@ struct StoreOpening {
         connection.limitExpressions()
         var examination: StoreExamination
         do {
-            examination = try examine(connection, place)
+            examination = try examineMigrated(connection, place)
             if examination.isToBeAdopted, examination.readOnlyReason == nil {
                 try connection.adopt(examination)
                 examination = try examine(connection, place)

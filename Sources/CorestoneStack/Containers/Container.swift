@@ -213,7 +213,7 @@ public final class Container: Sendable {
             }
             result = .success(
                 try coordinator.addStore(
-                    description.type, at: description.path ?? name, options: description.options))
+                    description.type, at: description.path ?? name, options: description.options.migratingByDefault))
         } catch {
             result = .failure(error as? CoreError ?? CoreError(.internal, "\(error)"))
         }

@@ -97,7 +97,7 @@ public final class Document: @unchecked Sendable {
         _ path: String, model: Model? = nil, options: StoreOptions = StoreOptions(),
         queue: Context.QueueType = .privateQueue
     ) throws -> Document {
-        var options = options
+        var options = options.migratingByDefault
         options.mustExist = true
         let coordinator = try Coordinator.open(path, model: model, options: options)
         guard let store = coordinator.stores.first else {

@@ -138,7 +138,7 @@ int main(void) {
     SIZE(cst_pragma, 32);
     MEMBER(cst_pragma, name, 0, 16);
     MEMBER(cst_pragma, value, 16, 16);
-    SIZE(cst_store_options, 144);
+    SIZE(cst_store_options, 192);
     MEMBER(cst_store_options, struct_size, 0, 8);
     MEMBER(cst_store_options, flags, 8, 4);
     MEMBER(cst_store_options, busy_timeout_ms, 12, 4);
@@ -159,6 +159,12 @@ int main(void) {
     MEMBER(cst_store_options, memory_limit, 120, 8);
     MEMBER(cst_store_options, step_limit, 128, 8);
     MEMBER(cst_store_options, external_limit, 136, 8);
+    MEMBER(cst_store_options, source_model_count, 144, 8);
+    MEMBER(cst_store_options, source_models, 152, 8);
+    MEMBER(cst_store_options, model_path_count, 160, 8);
+    MEMBER(cst_store_options, model_paths, 168, 8);
+    MEMBER(cst_store_options, migration_progress, 176, 8);
+    MEMBER(cst_store_options, migration_userdata, 184, 8);
     SIZE(cst_remote_change, 64);
     MEMBER(cst_remote_change, store, 0, 8);
     MEMBER(cst_remote_change, store_identifier, 8, 16);

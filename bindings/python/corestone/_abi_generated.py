@@ -187,6 +187,11 @@ STORE_ANALYZE = 128
 STORE_VACUUM = 256
 STORE_IGNORE_VERSIONING = 512
 STORE_FORCE_DESTROY = 1024
+STORE_MIGRATE = 2048
+STORE_INFER_MAPPING = 4096
+STORE_NO_MIGRATION = 8192
+STORE_ALLOW_REMOVALS = 16384
+STORE_ALLOW_TYPE_CHANGES = 32768
 UNSAVED_REFUSE = 0
 UNSAVED_SAVE = 1
 UNSAVED_DISCARD = 2
@@ -654,6 +659,9 @@ class Pragma(Structure):
     )
 
 
+PROGRESS_FN = CFUNCTYPE(ctypes.c_bool, c_void_p, ctypes.c_uint64, ctypes.c_uint64)
+
+
 class StoreOptions(Structure):
     """cst_store_options"""
 
@@ -678,6 +686,12 @@ class StoreOptions(Structure):
         ("memory_limit", ctypes.c_uint64),
         ("step_limit", ctypes.c_uint64),
         ("external_limit", ctypes.c_uint64),
+        ("source_model_count", ctypes.c_size_t),
+        ("source_models", POINTER(c_void_p)),
+        ("model_path_count", ctypes.c_size_t),
+        ("model_paths", POINTER(InputString)),
+        ("migration_progress", PROGRESS_FN),
+        ("migration_userdata", c_void_p),
     )
 
 
@@ -1162,7 +1176,6 @@ class ControllerDelegate(Structure):
 
 LOG_FN = CFUNCTYPE(None, c_void_p, String)
 
-PROGRESS_FN = CFUNCTYPE(ctypes.c_bool, c_void_p, ctypes.c_uint64, ctypes.c_uint64)
 COORDINATOR_OBSERVE_FN = CFUNCTYPE(None, c_void_p, c_void_p, ctypes.c_uint32, POINTER(StoreChanges))
 COORDINATOR_PERFORM_FN = CFUNCTYPE(ctypes.c_int32, c_void_p, POINTER(c_void_p))
 CONTEXT_PERFORM_FN = CFUNCTYPE(ctypes.c_int32, c_void_p, c_void_p, POINTER(c_void_p))

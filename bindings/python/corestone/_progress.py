@@ -8,7 +8,7 @@ from typing import Any, Callable
 
 from . import _abi
 from ._arguments import function
-from .errors import CancelledError
+from .errors import CancelledError, CorestoneError
 
 
 @contextmanager
@@ -37,3 +37,16 @@ def told(progress: Callable[[int, int], Any] | None) -> Iterator[Any]:
         raise
     if raised:  # with the last piece
         raise raised[0]
+
+
+@contextmanager
+def migrating(options: _abi.StoreOptions) -> Iterator[None]:
+    """What the progress function of a migration raised, the end of the block raises."""
+    try:
+        yield
+    except CorestoneError:
+        if options.raised:
+            raise options.raised[0] from None
+        raise
+    if options.raised:  # with the last rows
+        raise options.raised[0]

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Mapping
-from typing import Any, TypedDict
+import os
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from . import _abi
 from ._abi import optional_text, text
-from ._arguments import MOST_SMALL, elements, flag, milliseconds, one_of, whole
+from ._arguments import MOST_SMALL, elements, flag, function, milliseconds, one_of, whole
 from .errors import InvalidArgumentError, TypeMismatchError
 from .values import encode_all
+
+if TYPE_CHECKING:
+    from .model import Model
 
 
 class StoreOptions(TypedDict, total=False):
@@ -39,6 +43,13 @@ class StoreOptions(TypedDict, total=False):
     memory_limit: int | None
     step_limit: int | None
     external_limit: int | None
+    migrate: bool | None
+    infer_mapping: bool | None
+    allow_removals: bool
+    allow_type_changes: bool
+    source_models: Iterable[Model]
+    model_paths: Iterable[str | os.PathLike[str]]
+    migration_progress: Callable[[int, int], Any] | None
 
 
 def store_options(
@@ -67,6 +78,13 @@ def store_options(
     memory_limit: int | None = None,
     step_limit: int | None = None,
     external_limit: int | None = None,
+    migrate: bool | None = None,
+    infer_mapping: bool | None = None,
+    allow_removals: bool = False,
+    allow_type_changes: bool = False,
+    source_models: Iterable[Model] = (),
+    model_paths: Iterable[str | os.PathLike[str]] = (),
+    migration_progress: Callable[[int, int], Any] | None = None,
 ) -> _abi.StoreOptions:
     """The structure for the options of a store; `flags` beside those that they stand for."""
     if sync not in ("full", "normal"):
@@ -86,6 +104,9 @@ def store_options(
         | (_abi.STORE_ANALYZE if flag(analyze, "analyze") else 0)
         | (_abi.STORE_VACUUM if flag(vacuum, "vacuum") else 0)
         | (_abi.STORE_IGNORE_VERSIONING if flag(ignore_versioning, "ignore_versioning") else 0)
+        | (_abi.STORE_ALLOW_REMOVALS if flag(allow_removals, "allow_removals") else 0)
+        | (_abi.STORE_ALLOW_TYPE_CHANGES if flag(allow_type_changes, "allow_type_changes") else 0)
+        | _migration_flags(migrate, infer_mapping)
     )
     given.busy_timeout_ms = max(milliseconds(busy_timeout, "busy_timeout"), 1)
     given.cache_kb = whole(cache_kb, "cache_kb", most=MOST_SMALL)
@@ -114,7 +135,50 @@ def store_options(
     given.foreign_options = (_abi.InputString * max(len(names), 1))(*names)
     _set_host_options(given, options)
     given.configuration = optional_text(configuration)
+    _set_sources(given, source_models, model_paths)
+    _set_progress(given, migration_progress)
     return given
+
+
+def _migration_flags(migrate: bool | None, infer_mapping: bool | None) -> int:
+    """None leaves the default of the place: containers and documents migrate, coordinators do not."""
+    if migrate is None:
+        return _abi.STORE_INFER_MAPPING if infer_mapping else 0
+    if not flag(migrate, "migrate"):
+        return _abi.STORE_NO_MIGRATION
+    return _abi.STORE_MIGRATE | (0 if infer_mapping is False else _abi.STORE_INFER_MAPPING)
+
+
+def _set_sources(
+    options: _abi.StoreOptions, models: Iterable[Model], paths: Iterable[str | os.PathLike[str]]
+) -> None:
+    if isinstance(paths, (str, os.PathLike)):
+        paths = [paths]
+    given = list(models)
+    options.source_model_count = len(given)
+    options.source_models = (ctypes.c_void_p * max(len(given), 1))(*(model._handle for model in given))
+    names = [text(os.fspath(path)) for path in paths]
+    options.model_path_count = len(names)
+    options.model_paths = (_abi.InputString * max(len(names), 1))(*names)
+    options.kept_models = given  # as long as the structure
+
+
+def _set_progress(options: _abi.StoreOptions, progress: Callable[[int, int], Any] | None) -> None:
+    """The first exception of the function cancels the migration; `raised` has it."""
+    options.raised = []
+    if progress is None:
+        return
+    report = function(progress, "migration_progress")
+
+    def tell(_: Any, done: int, total: int) -> bool:
+        try:
+            report(done, total)
+        except BaseException as exception:
+            options.raised.append(exception)
+        return not options.raised
+
+    options.kept_progress = _abi.PROGRESS_FN(tell)
+    options.migration_progress = options.kept_progress
 
 
 def _set_host_options(options: _abi.StoreOptions, given: Mapping[str, Any] | None) -> None:

@@ -22,7 +22,7 @@ from ._contexts import Contexts, Policy, leave_block, policy_of
 from ._handles import retained
 from ._notifications import Notifications
 from ._open_hosts import host_store, host_stores_opened
-from ._progress import told
+from ._progress import migrating, told
 from ._store_options import StoreOptions, store_options
 from .codes import CoordinatorNotification
 from .errors import ForkedError, InvalidArgumentError, InvalidHandleError, TypeMismatchError
@@ -312,11 +312,20 @@ class Coordinator(Contexts):
                       how much a file may have this process do, whoever wrote it: bytes of one value or row, bytes and
                       steps of the expressions in an SQLite file's schema, bytes of one file with a large value; None is
                       the library's default (docs/reference/store.md)
+        migrate       migrates a store of another version of the model; None: containers and documents do, coordinators
+                      do not
+        infer_mapping infers the mapping from names and renaming identifiers; None: as `migrate`
+        allow_removals      migrates also if the model only lacks what the store has, so that it may be an older version
+        allow_type_changes  migrates attributes whose type changed, if every value can be kept exactly
+        source_models, model_paths  models, and files or folders of models, in which the store's own model is searched before
+                      the one that it carries
+        migration_progress  a function that is called with the rows that are done and of all; an exception cancels
         """
         given = store_options(**options)
-        return self._opened(
-            lib.cst_coordinator_add_store, self._handle, optional_text(type), path_argument(path), byref(given)
-        )
+        with migrating(given):
+            return self._opened(
+                lib.cst_coordinator_add_store, self._handle, optional_text(type), path_argument(path), byref(given)
+            )
 
     def _opened(self, function: Any, *arguments: Any) -> Store:
         """The store that a call opens."""

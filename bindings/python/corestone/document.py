@@ -20,6 +20,7 @@ from ._call import call, made, owned, read_error
 from ._contexts import QUEUES, ContextOwner, Policy, leave_block, policy_of
 from ._handles import Handle, retained
 from ._interrupt import immortal
+from ._progress import migrating
 from ._store_options import StoreOptions, store_options
 from .context import Context
 from .coordinator import Coordinator, Store, given_model
@@ -109,9 +110,9 @@ class Document(ContextOwner):
         document._unsaved = policy_of(unsaved)
         handle = given._handle if given is not None else None
         settings = store_options(**options)
-        document._adopt(
-            owned(lib.cst_document_open, path_argument(path), handle, byref(settings), number), given, number
-        )
+        with migrating(settings):
+            opened = owned(lib.cst_document_open, path_argument(path), handle, byref(settings), number)
+        document._adopt(opened, given, number)
         return document
 
     def _adopt(self, handle: int, model: Model | None, queue: int) -> None:

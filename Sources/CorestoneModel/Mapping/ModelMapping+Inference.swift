@@ -1,0 +1,256 @@
+import CorestoneValues
+
+/// Which changes of a type an inferred migration may make.
+public enum TypeChanges: Sendable {
+    /// None, as in Core Data.
+    case refused
+    /// Those that `AttributeType.conversion(to:)` names; a value that would change fails the migration.
+    case exact
+}
+
+extension ModelMapping {
+    /// Infers how `source` becomes `destination`. Both are frozen.
+    ///
+    /// - Throws: `.migration` (134190) for what cannot be inferred, with a child for each difference that names both sides and the
+    ///   remedy.
+    public static func inferred(
+        from source: Model, to destination: Model, typeChanges: TypeChanges = .refused
+    ) throws -> ModelMapping {
+        try source.freeze()
+        try destination.freeze()
+        var inference = MappingInference(source: source, destination: destination, typeChanges: typeChanges)
+        return try inference.run()
+    }
+}
+
+/// Pairs entities and properties, and collects the reasons why that cannot be done.
+private struct MappingInference {
+    let source: Model
+    let destination: Model
+    let typeChanges: TypeChanges
+    private var refusals: [CoreError] = []
+    private var warnings: [String] = []
+    /// By the index of the destination's entity.
+    private var sources: [Entity?] = []
+    private var destinations: [Entity?] = []
+
+    init(source: Model, destination: Model, typeChanges: TypeChanges) {
+        (self.source, self.destination, self.typeChanges) = (source, destination, typeChanges)
+        sources = Array(repeating: nil, count: destination.entities.count)
+        destinations = Array(repeating: nil, count: source.entities.count)
+    }
+
+    mutating func run() throws -> ModelMapping {
+        pairEntities()
+        checkTrees()
+        let hashes = (entityVersionHashes(of: source), entityVersionHashes(of: destination))
+        var pairs = destination.preorder.map { entity -> EntityPair in
+            guard let former = sources[Int(entity.index)] else {
+                return EntityPair(
+                    source: nil, destination: entity, kind: .add, properties: [], added: entity.storedProperties, removed: [])
+            }
+            let isEqual = former.name == entity.name && hashes.0[former.name] == hashes.1[entity.name]
+            return pairProperties(former, entity, isEqual: isEqual)
+        }
+        pairs += source.preorder.filter { destinations[Int($0.index)] == nil }.map { entity in
+            EntityPair(
+                source: entity, destination: nil, kind: .remove, properties: [], added: [], removed: entity.storedProperties)
+        }
+        if refusals.isEmpty { return ModelMapping(source: source, destination: destination, entities: pairs, warnings: warnings) }
+        throw MappingInference.failure(refusals)
+    }
+
+    private static func failure(_ refusals: [CoreError]) -> CoreError {
+        let first = refusals[0]
+        let message =
+            refusals.count == 1
+            ? first.message : "\(refusals.count) changes of the model cannot be inferred: \(first.message), and others"
+        return CoreError(
+            .migration, code: .inferredMappingModel, message, entity: first.entity, key: first.key,
+            children: refusals.count == 1 ? [] : refusals)
+    }
+
+    private mutating func refuse(_ message: String, _ entity: String?, _ key: String? = nil) {
+        refusals.append(CoreError(.migration, code: .inferredMappingModel, message, entity: entity, key: key))
+    }
+}
+
+// MARK: - Entities
+
+extension MappingInference {
+    private mutating func pairEntities() {
+        let former = Dictionary(grouping: source.preorder, by: \.canonicalName)
+        let wanted = Dictionary(grouping: destination.preorder, by: \.canonicalName)
+        for (identifier, entities) in wanted where entities.count > 1 {
+            let names = sortedByBytes(entities.map(\.name)).joined(separator: " and ")
+            refuse(
+                "the entities \(names) both have the renaming identifier \"\(identifier)\"; give one of them another identifier",
+                entities[0].name)
+        }
+        for entity in destination.preorder {
+            guard let candidates = former[entity.canonicalName] else {
+                warnIfChained(entity)
+                continue
+            }
+            guard candidates.count == 1 else {
+                let names = sortedByBytes(candidates.map(\.name)).joined(separator: " and ")
+                refuse(
+                    "\(names) of the store's model both answer to \"\(entity.canonicalName)\", which \(entity.name) names; migrate "
+                        + "with a mapping model", entity.name)
+                continue
+            }
+            sources[Int(entity.index)] = candidates[0]
+            destinations[Int(candidates[0].index)] = entity
+        }
+    }
+
+    /// An identifier that names the previous version instead of the first one matches nothing.
+    private mutating func warnIfChained(_ entity: Entity) {
+        if let identifier = entity.renamingIdentifier, let named = source.entity(named: identifier) {
+            warnings.append(
+                "\(entity.name) has the renaming identifier \"\(identifier)\", but \(named.name) answers to "
+                    + "\"\(named.canonicalName)\", so its objects are lost; use \"\(named.canonicalName)\"")
+        } else if let former = source.entity(named: entity.name), former.canonicalName != entity.canonicalName {
+            warnings.append(
+                "\(entity.name) answers to \"\(former.canonicalName)\" in the store's model and to \"\(entity.canonicalName)\" in the "
+                    + "new one, so its objects are lost; keep the renaming identifier \"\(former.canonicalName)\"")
+        }
+    }
+
+    /// Rows of one tree are numbered together, so two trees cannot become one.
+    private mutating func checkTrees() {
+        for root in destination.preorder where root.parent == nil {
+            let former = root.withDescendants.compactMap { entity in sources[Int(entity.index)].map { (entity, $0.root) } }
+            guard let first = former.first, let other = former.first(where: { $0.1 !== first.1 }) else { continue }
+            refuse(
+                "\(first.0.name) and \(other.0.name) inherit from \(root.name) and did not have a common parent in the store's model; "
+                    + "migrate with a mapping model", other.0.name)
+        }
+    }
+}
+
+// MARK: - Properties
+
+extension MappingInference {
+    private mutating func pairProperties(_ former: Entity, _ entity: Entity, isEqual: Bool) -> EntityPair {
+        var pairs: [PropertyPair] = []
+        var added: [Property] = []
+        var used: Set<ObjectIdentifier> = []
+        let name = { (property: Property) in isEqual ? property.name : property.canonicalName }
+        let candidates = Dictionary(grouping: former.storedTopProperties, by: name)
+        let wanted = entity.storedTopProperties
+        for (identifier, properties) in Dictionary(grouping: wanted, by: name) where properties.count > 1 {
+            let names = sortedByBytes(properties.map(\.name)).joined(separator: " and ")
+            refuse(
+                "\(entity.name).\(names) both have the renaming identifier \"\(identifier)\"; give one of them another identifier",
+                entity.name, properties[0].name)
+        }
+        for property in wanted {
+            guard let found = candidates[name(property)]?.first else {
+                added += property.storedLeaves
+                warnIfChained(property, of: entity, former)
+                continue
+            }
+            used.insert(ObjectIdentifier(found))
+            pair(found, property, of: entity, &pairs, &added)
+        }
+        let mapped = Set(pairs.map { ObjectIdentifier($0.source) })
+        let removed = former.storedTopProperties.flatMap(\.storedLeaves).filter { !mapped.contains(ObjectIdentifier($0)) }
+        return EntityPair(
+            source: former, destination: entity, kind: isEqual ? .copy : .transform, properties: pairs, added: added,
+            removed: removed)
+    }
+
+    private mutating func pair(
+        _ former: Property, _ property: Property, of entity: Entity, _ pairs: inout [PropertyPair], _ added: inout [Property]
+    ) {
+        // What an entity inherits is judged where it is declared.
+        let isOwn = property.entity === entity || sources[Int(property.entity.index)] == nil
+        switch (former, property) {
+        case (let from as Attribute, let to as Attribute) where from.type == .composite && to.type == .composite:
+            let elements = Dictionary(from.elements.map { ($0.canonicalName, $0) }, uniquingKeysWith: { first, _ in first })
+            for element in to.elements {
+                if let found = elements[element.canonicalName] {
+                    pair(found, element, of: entity, &pairs, &added)
+                } else {
+                    added += element.storedLeaves
+                }
+            }
+            return
+        case (let from as Attribute, let to as Attribute): if isOwn { checkType(from, to, entity) }
+        case (let from as Relationship, let to as Relationship): if isOwn { check(from, to, entity) }
+        default:
+            if isOwn {
+                refuse(
+                    "\(entity.name).\(property.path) is \(former.kindName) in the store and \(property.kindName) in the model; rename "
+                        + "it, or migrate with a mapping model", entity.name, property.path)
+            }
+        }
+        pairs.append(PropertyPair(source: former, destination: property))
+    }
+
+    private mutating func checkType(_ from: Attribute, _ to: Attribute, _ entity: Entity) {
+        guard from.type != to.type else { return }
+        let change = "\(entity.name).\(to.path) is \(from.type.displayName) in the store and \(to.type.displayName) in the model"
+        guard from.type.converts(to: to.type) else {
+            return refuse("\(change); rename the attribute, or migrate with a mapping model", entity.name, to.path)
+        }
+        guard typeChanges == .exact else {
+            return refuse(
+                "\(change); allow type changes (allows_type_changes), or migrate with a mapping model", entity.name, to.path)
+        }
+    }
+
+    private mutating func check(_ from: Relationship, _ to: Relationship, _ entity: Entity) {
+        if from.isToMany, !to.isToMany {
+            refuse(
+                "\(entity.name).\(to.name) is to-many in the store and to-one in the model; migrate with a mapping model that chooses "
+                    + "one member", entity.name, to.name)
+        }
+        guard let target = destinations[Int(from.destination.index)] else {
+            let hasTargets = from.destination.withDescendants.contains { destinations[Int($0.index)] != nil }
+            if hasTargets { return }
+            return refuse(
+                "\(entity.name).\(to.name) leads to \(from.destination.name) in the store, which the model lacks, and to "
+                    + "\(to.destination.name) in the model; rename the relationship, or give \(to.destination.name) the renaming "
+                    + "identifier \"\(from.destination.canonicalName)\"", entity.name, to.name)
+        }
+        guard target.isKind(of: to.destination) || to.destination.isKind(of: target) || target.root === to.destination.root
+        else {
+            return refuse(
+                "\(entity.name).\(to.name) leads to \(from.destination.name) in the store and to \(to.destination.name) in the model, "
+                    + "which is not related to it; rename the relationship, or migrate with a mapping model", entity.name, to.name)
+        }
+    }
+
+    private mutating func warnIfChained(_ property: Property, of entity: Entity, _ former: Entity) {
+        // Inherited properties are named once.
+        guard property.entity === entity else { return }
+        let stored = former.storedTopProperties
+        if let identifier = property.renamingIdentifier, let named = stored.first(where: { $0.name == identifier }) {
+            warnings.append(
+                "\(entity.name).\(property.name) has the renaming identifier \"\(identifier)\", but \(former.name).\(named.name) answers "
+                    + "to \"\(named.canonicalName)\", so its values are lost; use \"\(named.canonicalName)\"")
+        } else if let same = stored.first(where: { $0.name == property.name }) {
+            warnings.append(
+                "\(entity.name).\(property.name) answers to \"\(same.canonicalName)\" in the store's model and to "
+                    + "\"\(property.canonicalName)\" in the new one, so its values are lost; keep the renaming identifier "
+                    + "\"\(same.canonicalName)\"")
+        }
+    }
+}
+
+extension Entity {
+    /// Attributes and relationships that stores have, inherited ones first; composite attributes as wholes.
+    fileprivate var storedTopProperties: [Property] {
+        allProperties.filter { !$0.isTransient && !($0 is FetchedProperty) && ($0 as? Attribute)?.composite == nil }
+    }
+    /// Those of which a store has a column or pairs.
+    package var storedProperties: [Property] { storedTopProperties.flatMap(\.storedLeaves) }
+}
+
+extension Property {
+    /// The property, or the elements of a composite attribute.
+    fileprivate var storedLeaves: [Property] { (self as? Attribute)?.leaves ?? [self] }
+    fileprivate var kindName: String { self is Relationship ? "a relationship" : "an attribute" }
+}

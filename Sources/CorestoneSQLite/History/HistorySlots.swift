@@ -1,0 +1,67 @@
+import CorestoneModel
+
+/// What the bits of a change's mask (`ACHANGE.ZCOLUMNS`) stand for.
+///
+/// Bit 0 is the most significant bit of the first byte. Each entity has its own slots, inherited properties included: to-one
+/// relationships (followed by a slot for the target's entity where that can vary), sort keys in ordered relationships, attributes,
+/// to-many relationships. Within a group the properties of a superentity come first, those of one entity by name.
+struct HistorySlots {
+    enum Part { case value, targetEntity, order }
+
+    struct Slot {
+        let property: Property
+        let part: Part
+    }
+
+    let slots: [Slot]
+
+    init(of entity: Entity) {
+        let lineage = Array(sequence(first: entity, next: \.parent)).reversed()
+        let relationships = lineage.flatMap { entity in
+            entity.ownRelationships.filter { !$0.isTransient }.sorted { byteOrder($0.name, $1.name) }
+        }
+        let toOnes = relationships.filter { !$0.isToMany }
+        var slots = toOnes.flatMap { relationship -> [Slot] in
+            let key = Slot(property: relationship, part: .value)
+            return relationship.destination.children.isEmpty ? [key] : [key, Slot(property: relationship, part: .targetEntity)]
+        }
+        let ordered = toOnes.filter { $0.inverse?.isToMany == true && $0.inverse?.isOrdered == true }
+        slots += ordered.map { Slot(property: $0, part: .order) }
+        let attributes = lineage.flatMap { entity in
+            entity.ownAttributes.flatMap(\.leaves).filter { !$0.isTransient }.sorted { byteOrder($0.path, $1.path) }
+        }
+        slots += attributes.map { Slot(property: $0, part: .value) }
+        slots += relationships.filter(\.isToMany).map { Slot(property: $0, part: .value) }
+        self.slots = slots
+    }
+
+    /// The mask of a change of these properties.
+    func mask(of properties: some Sequence<Property>) -> [UInt8] {
+        let changed = Set(properties.map { ObjectIdentifier($0) })
+        return mask { changed.contains(ObjectIdentifier($0.property)) && $0.part != .order }
+    }
+
+    private func mask(_ isChanged: (Slot) -> Bool) -> [UInt8] {
+        var mask = [UInt8](repeating: 0, count: max((slots.count + 7) / 8, 1))
+        for (place, slot) in slots.enumerated() where isChanged(slot) { mask[place / 8] |= 0x80 >> UInt8(place % 8) }
+        return mask
+    }
+
+    /// The slots whose bits are set; bits beyond the last slot are ignored.
+    func slots(in mask: [UInt8]) -> [Slot] {
+        slots.enumerated().filter { place, _ in
+            place / 8 < mask.count && mask[place / 8] & (0x80 >> UInt8(place % 8)) != 0
+        }.map(\.element)
+    }
+
+    /// The mask of the same change after a migration. Properties that are gone have no bit.
+    func translated(_ mask: [UInt8], to wanted: HistorySlots, by pair: EntityPair) -> [UInt8] {
+        let changed = slots(in: mask).compactMap { slot in
+            pair.pair(from: slot.property).map { (ObjectIdentifier($0.destination), slot.part) }
+        }
+        return wanted.mask { slot in
+            let property = ObjectIdentifier(slot.property)
+            return changed.contains { $0.0 == property && ($0.1 == slot.part || slot.part == .value && $0.1 == .value) }
+        }
+    }
+}

@@ -1,0 +1,130 @@
+import CorestoneModel
+
+/// Where the values of a column of the new model come from.
+enum ColumnSource {
+    /// A column of the former table holds exactly these values.
+    case column(String)
+    /// An expression over the former row, for rows of entities with the given former numbers; other rows have null.
+    case expressions([(numbers: [Int64], text: String)])
+    /// Pairs that are kept in another way in the former model.
+    case links
+    /// Nothing: the column is new.
+    case new
+}
+
+/// Finds the sources of the columns of one table.
+struct ColumnSources {
+    let mapping: ModelMapping
+    let former: StoreSchema
+    let wanted: StoreSchema
+    let formerTable: TableSchema
+    let table: TableSchema
+
+    /// In the order of the columns of the new table.
+    func all() -> [ColumnSource] { table.columns.map(source) }
+
+    func source(of column: ColumnSchema) -> ColumnSource {
+        switch column.role {
+        case .attribute: return attribute(column)
+        case .toOne: return reference(column) { formerTable.column(of: $0)?.name }
+        case .targetEntity: return targetEntity(column)
+        case .order: return order(column)
+        case .owner: return owner(column) { formerTable.ownerColumn(of: $0)?.name }
+        }
+    }
+
+    /// The entities of the table that have a property and had rows before, each with the property's source.
+    private func sources(of property: Property) -> [(entity: Entity, former: Entity, source: Property?)] {
+        table.entities.compactMap { entity in
+            guard let former = mapping.source(of: entity), entity.property(named: property.path) === property else { return nil }
+            return (entity, former, mapping.pair(to: entity).pair(to: property)?.source)
+        }
+    }
+
+    /// By one expression for each former column; `.column` where one column has the values of exactly these rows.
+    private func combined(_ parts: [(former: Entity, property: Property, column: String, text: String)]) -> ColumnSource {
+        guard let first = parts.first else { return .new }
+        let isPlain = parts.allSatisfy { $0.column == first.column && $0.text == first.column }
+        if isPlain, holders(of: first.property) == Set(parts.map { former.number(of: $0.former) }) { return .column(first.column) }
+        var order: [String] = []
+        var numbers: [String: [Int64]] = [:]
+        for part in parts {
+            if numbers[part.text] == nil { order.append(part.text) }
+            numbers[part.text, default: []].append(former.number(of: part.former))
+        }
+        return .expressions(order.map { (numbers[$0] ?? [], $0) })
+    }
+
+    /// The former numbers of the entities that had a property and still exist in this table.
+    private func holders(of property: Property) -> Set<Int64> {
+        Set(
+            property.entity.withDescendants.filter { mapping.destination(of: $0)?.root === table.root }
+                .map { former.number(of: $0) })
+    }
+
+    private func attribute(_ column: ColumnSchema) -> ColumnSource {
+        combined(
+            sources(of: column.property).compactMap { entity, former, source in
+                guard let source = source as? Attribute, let name = formerTable.column(of: source)?.name,
+                    let attribute = column.property as? Attribute
+                else { return nil }
+                return (former, source, name, ValueConversion(from: source, to: attribute).expression(name))
+            })
+    }
+
+    private func reference(_ column: ColumnSchema, _ name: (Relationship) -> String?) -> ColumnSource {
+        let parts = sources(of: column.property).compactMap {
+            entity, former, source -> (former: Entity, property: Property, column: String, text: String)? in
+            guard let source = source as? Relationship, !source.isToMany, let name = name(source) else { return nil }
+            return (former, source, name, name)
+        }
+        return parts.isEmpty ? links(column) : combined(parts)
+    }
+
+    /// The numbers of the targets' entities: those of the former column, in new numbers, or the only one that there was.
+    private func targetEntity(_ column: ColumnSchema) -> ColumnSource {
+        let parts = sources(of: column.property).compactMap {
+            entity, former, source -> (former: Entity, property: Property, column: String, text: String)? in
+            guard let source = source as? Relationship, !source.isToMany, let key = formerTable.column(of: source)?.name
+            else { return nil }
+            if let name = formerTable.targetEntityColumn(of: source)?.name { return (former, source, name, name) }
+            guard let target = mapping.destination(of: source.destination) else { return nil }
+            let number = wanted.number(of: target)
+            return (former, source, key, "CASE WHEN \(key) IS NULL THEN NULL ELSE \(number) END")
+        }
+        return parts.isEmpty ? links(column) : combined(parts)
+    }
+
+    /// The sort keys beside a to-one relationship, or beside the owner in a relationship without inverse.
+    private func order(_ column: ColumnSchema) -> ColumnSource {
+        guard let relationship = column.property as? Relationship else { return .new }
+        if relationship.isToMany { return owner(column) { formerTable.orderColumn(of: $0)?.name } }
+        let parts = sources(of: relationship).compactMap {
+            entity, former, source -> (former: Entity, property: Property, column: String, text: String)? in
+            guard let source = source as? Relationship, !source.isToMany, let name = formerTable.orderColumn(of: source)?.name
+            else { return nil }
+            return (former, source, name, name)
+        }
+        if !parts.isEmpty { return combined(parts) }
+        if case .links = self.reference(table.column(of: relationship) ?? column, { formerTable.column(of: $0)?.name }) {
+            return .links
+        }
+        return .new
+    }
+
+    /// A column of the members' table for a to-many relationship without inverse.
+    private func owner(_ column: ColumnSchema, _ name: (Relationship) -> String?) -> ColumnSource {
+        guard let relationship = column.property as? Relationship else { return .new }
+        guard let source = LinkOrigin.source(of: relationship, mapping), source.isToMany, source.inverse == nil,
+            former.table(of: source.destination) === formerTable
+        else { return links(column) }
+        return name(source).map { .column($0) } ?? .new
+    }
+
+    private func links(_ column: ColumnSchema) -> ColumnSource {
+        guard let relationship = column.property as? Relationship,
+            LinkOrigin(of: relationship, mapping: mapping, former: former) != nil
+        else { return .new }
+        return .links
+    }
+}

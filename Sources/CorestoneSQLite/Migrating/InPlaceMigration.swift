@@ -1,0 +1,217 @@
+import CSQLite
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+import Glibc
+
+/// Migrates an SQLite store to another version of its model: one transaction of SQL, in which no object is loaded.
+///
+/// Keys, versions and the identifier stay. The file is as Apple's framework leaves it since version 977.
+struct InPlaceMigration {
+    let connection: Connection
+    let place: StorePlace
+    let plan: MigrationPlan
+    let contents: StoreContents
+    let history: HistoryDesign?
+
+    private var model: Model { plan.mapping.destination }
+    private var purpose: String { "migrate \(place.given)" }
+    private var checks: MigrationChecks { MigrationChecks(plan: plan, connection: connection, uuid: contents.document.identifier) }
+
+    /// Runs in the transaction of the caller.
+    ///
+    /// - Parameter progress: the rows that are done and of all; false cancels.
+    /// - Returns: names of files with large values to which nothing refers any more.
+    func run(_ progress: @escaping (_ done: Int, _ total: Int) -> Bool) throws -> Set<String> {
+        let externalFolder = ExternalFile.folder(ofStore: place.path)
+        let before = try connection.namesOfExternalFiles(in: plan.former.tables.map(\.name))
+        let functions = try MigrationFunctions(
+            connection, mapping: plan.mapping, former: plan.former, externalFolder: externalFolder)
+        defer { functions.end() }
+        do {
+            try checks.before()
+            try change(MigrationProgress(connection, plan, progress))
+        } catch {
+            throw functions.takeFailure() ?? error
+        }
+        return before.subtracting(try connection.namesOfExternalFiles(in: plan.wanted.tables.map(\.name)))
+    }
+
+    private func change(_ progress: MigrationProgress) throws {
+        defer { progress.end() }
+        let former = SchemaUpkeep(schema: plan.former, connection: connection)
+        let wanted = SchemaUpkeep(schema: plan.wanted, connection: connection)
+        try former.dropTriggers()
+        try execute(plan.linkCopyStatements + plan.removalStatements + plan.structureStatements, progress)
+        try wanted.dropIndexes(of: former)
+        try fillDefaults(progress)
+        try execute(plan.rowStatements, progress)
+        try migrateHistory(progress)
+        try writeNumbers()
+        try writeModel()
+        try wanted.makeIndexes(checks)
+        try wanted.makeTriggers(computing: isComputed)
+        try progress.finish()
+        try verify()
+    }
+
+    private func execute(_ statements: [String], _ progress: MigrationProgress) throws {
+        for statement in statements {
+            try connection.execute(statement, purpose, cocoaCode: .migration)
+            try progress.step()
+        }
+    }
+
+    private func fillDefaults(_ progress: MigrationProgress) throws {
+        for table in plan.tables {
+            for fill in table.defaults {
+                let statement = try connection.prepare(table.statement(fill), purpose)
+                let value = fill.attribute.defaultValue
+                if fill.attribute.allowsExternalStorage, case .bytes(let bytes) = value {
+                    statement.bind(copying: [ExternalFile.inlineMark] + Array(bytes.rawBytes), at: 1)
+                } else {
+                    statement.bind(copying: value, at: 1)
+                }
+                try statement.run(purpose)
+                try progress.step()
+            }
+        }
+    }
+
+    /// Derived attributes that are new, or derived otherwise than before.
+    private func isComputed(_ attribute: Attribute) -> Bool {
+        for entity in attribute.entity.withDescendants {
+            guard plan.mapping.source(of: entity) != nil else { continue }
+            guard let source = plan.mapping.pair(to: entity).pair(to: attribute)?.source as? Attribute else { return true }
+            if source.derivation?.expression.text != attribute.derivation?.expression.text { return true }
+        }
+        return false
+    }
+
+    // MARK: - What the store says about itself
+
+    private func migrateHistory(_ progress: MigrationProgress) throws {
+        guard let history else { return }
+        let migration = HistoryMigration(
+            design: history, mapping: plan.mapping, former: plan.former, wanted: plan.wanted, connection: connection)
+        try execute(migration.statements(), progress)
+        try migration.addTransaction(digest: modelVersionDigest(entityVersionHashes(of: model)))
+    }
+
+    /// Gives the entities of the new model their rows in `Z_PRIMARYKEY`. The table is made again if a number changed.
+    private func writeNumbers() throws {
+        let highest = try highestKeys()
+        let ours = Set(contents.entities.filter { plan.former.entityIndex(number: $0.number) != nil }.map(\.number))
+        let renumbered = plan.mapping.entities.contains { pair in
+            guard let source = pair.source, let destination = pair.destination else { return pair.destination == nil }
+            return plan.former.number(of: source) != plan.wanted.number(of: destination)
+        }
+        if renumbered {
+            try connection.execute(
+                "CREATE TEMP TABLE CST_OTHERS AS SELECT * FROM main.Z_PRIMARYKEY WHERE Z_ENT NOT IN (\(ours.sorted().joinedText));"
+                    + "DROP TABLE main.Z_PRIMARYKEY;"
+                    + "CREATE TABLE main.Z_PRIMARYKEY (Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER)",
+                purpose, cocoaCode: .migration)
+        }
+        let entry = try connection.prepare(
+            "INSERT OR REPLACE INTO Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) VALUES (?, ?, ?, ?)", purpose)
+        for entity in model.preorder {
+            entry.bind(plan.wanted.number(of: entity), at: 1)
+            entry.bind(copying: entity.name, at: 2)
+            entry.bind(entity.parent.map { plan.wanted.number(of: $0) } ?? 0, at: 3)
+            entry.bind(entity.parent == nil ? highest[entity.name] ?? 0 : 0, at: 4)
+            try entry.run(purpose)
+        }
+        if renumbered {
+            try connection.execute(
+                "INSERT OR IGNORE INTO Z_PRIMARYKEY SELECT * FROM temp.CST_OTHERS; DROP TABLE temp.CST_OTHERS", purpose,
+                cocoaCode: .migration)
+        }
+    }
+
+    /// By the name of a root of the new model: the highest key that was handed out in its table.
+    private func highestKeys() throws -> [String: Int64] {
+        var keys: [String: Int64] = [:]
+        let statement = try connection.prepare("SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT = ?", purpose)
+        for table in plan.tables {
+            guard let former = table.formerTable else { continue }
+            statement.bind(plan.former.number(of: former.root), at: 1)
+            keys[table.table.root.name] = try statement.step(purpose) ? statement.integer(0) : 0
+            statement.reset()
+        }
+        return keys
+    }
+
+    private func writeModel() throws {
+        if var metadata = contents.document.metadata {
+            metadata.rememberModel()
+            metadata.setModel(model)
+            metadata.values[StoreMetadata.Key.frameworkVersion] = .integer(StoreMetadata.frameworkVersion)
+            try StoreMetadata.store(metadata, in: connection)
+        }
+        let isThere = contents.tables["Z_MODELCACHE"] != nil
+        if !isThere {
+            try connection.execute("CREATE TABLE Z_MODELCACHE (Z_CONTENT BLOB)", purpose, cocoaCode: .migration)
+        }
+        try connection.execute("DELETE FROM Z_MODELCACHE", purpose, cocoaCode: .migration)
+        let cache = try connection.prepare("INSERT INTO Z_MODELCACHE (Z_CONTENT) VALUES (?)", purpose)
+        cache.bind(copying: try StoreDocument.modelCache(of: model), at: 1)
+        try cache.run(purpose)
+    }
+
+    /// The file is to be a store of the model that can be written.
+    private func verify() throws {
+        let examination = try StoreExamination(connection, model: model, place: place, forWriting: true)
+        guard let reason = examination.readOnlyReason else { return }
+        throw CoreError(
+            .migration, code: .migration, "cannot \(purpose): afterwards it could only be read, since \(reason)", file: place.given)
+    }
+}
+
+/// Reports how many rows were written, and stops a statement that was cancelled.
+private final class MigrationProgress {
+    private let report: (Int, Int) -> Bool
+    private let check: ProgressCheck
+    private let rows: Int
+    private let steps: Int
+    private var done = 0
+    private var isCancelled = false
+
+    init(_ connection: Connection, _ plan: MigrationPlan, _ report: @escaping (Int, Int) -> Bool) throws {
+        self.report = report
+        var rows = 0
+        for table in plan.former.tables {
+            let statement = try connection.prepare("SELECT max(Z_PK) FROM \(table.name)", "count rows")
+            if try statement.step("count rows") { rows += Int(clamping: statement.integer(0)) }
+        }
+        self.rows = max(rows, 1)
+        steps = max(plan.linkCopyStatements.count + plan.removalStatements.count + plan.structureStatements.count
+            + plan.rowStatements.count + plan.tables.reduce(0) { $0 + $1.defaults.count }, 1)
+        check = ProgressCheck(connection)
+        check.ask { [unowned self] in !self.tell() }
+        try step(by: 0)
+    }
+
+    private func tell() -> Bool {
+        if isCancelled { return false }
+        isCancelled = !report(min(rows * done / (steps + 1), rows - 1), rows)
+        return !isCancelled
+    }
+
+    func step() throws { try step(by: 1) }
+
+    private func step(by count: Int) throws {
+        done = min(done + count, steps)
+        guard tell() else { throw MigrationProgress.cancelled }
+    }
+
+    /// Everything is done but the commit.
+    func finish() throws {
+        done = steps
+        guard tell() else { throw MigrationProgress.cancelled }
+    }
+
+    func end() { check.end() }
+
+    static var cancelled: CoreError { CoreError(.cancelled, code: .migrationCancelled, "the migration was cancelled") }
+}

@@ -1,0 +1,79 @@
+import CorestoneModel
+
+/// How a join table of the former model becomes one of the new model.
+struct JoinMigration {
+    let join: JoinTable
+    /// The former table, if the pairs were in one; nil for a table that is new or filled from elsewhere.
+    let former: JoinTable?
+    /// The former names of the columns of the new table, in its order.
+    private let columns: [(former: String, wanted: String)]
+    /// Order columns that the former table lacks.
+    private let added: [String]
+    let isRebuilt: Bool
+
+    init(_ join: JoinTable, mapping: ModelMapping, former schema: StoreSchema) {
+        self.join = join
+        guard let found = JoinMigration.former(join, mapping, schema), found.join.isReflexive == join.isReflexive else {
+            (former, columns, added, isRebuilt) = (nil, [], [], false)
+            return
+        }
+        let old = found.join
+        let sides =
+            found.isReversed
+            ? [(old.otherColumn, join.namingColumn), (old.namingColumn, join.otherColumn)]
+            : [(old.namingColumn, join.namingColumn), (old.otherColumn, join.otherColumn)]
+        var columns: [(former: String, wanted: String)] = sides.map { ($0.name, $1.name) }
+        var added: [String] = []
+        var lost = false
+        for (before, after) in sides {
+            switch (before.orderName, after.orderName) {
+            case (let before?, let after?): columns.append((before, after))
+            case (nil, let after?): added.append(after)
+            case (.some, nil): lost = true
+            case (nil, nil): break
+            }
+        }
+        (self.former, self.columns, self.added, isRebuilt) = (old, columns, added, lost)
+    }
+
+    /// The former table of a relationship's pairs, and whether its columns are the other way round.
+    private static func former(
+        _ join: JoinTable, _ mapping: ModelMapping, _ schema: StoreSchema
+    ) -> (join: JoinTable, isReversed: Bool)? {
+        let source =
+            LinkOrigin.source(of: join.naming, mapping)
+            ?? join.other.flatMap { LinkOrigin.source(of: $0, mapping) }?.inverse
+        guard let source, source.isToMany,
+            let old = schema.joins.first(where: { $0.naming === source || $0.other === source })
+        else { return nil }
+        return (old, old.naming !== source)
+    }
+
+    /// - Parameter waiting: the name under which the former table waits, if it was renamed for this.
+    func statements(waiting: String?) -> [String] {
+        guard let former else { return [join.creationStatement] }
+        let current = waiting ?? former.name
+        if isRebuilt {
+            let names = columns.map(\.wanted).joined(separator: ", ")
+            return [
+                join.creationStatement,
+                "INSERT INTO \(join.name) (\(names)) SELECT \(columns.map(\.former).joined(separator: ", ")) "
+                    + "FROM \(current.asIdentifier)",
+            ]
+        }
+        var statements: [String] = []
+        if current != join.name { statements.append("ALTER TABLE \(current.asIdentifier) RENAME TO \(join.name.asIdentifier)") }
+        return statements + renames() + added.map { "ALTER TABLE \(join.name) ADD COLUMN \($0) INTEGER" }
+    }
+
+    private func renames() -> [String] {
+        let changed = columns.filter { $0.former != $0.wanted }
+        let taken = Set(changed.map(\.former))
+        // A name that another column still has is reached through one that no column has.
+        let direct = changed.filter { !taken.contains($0.wanted) }
+        let indirect = changed.filter { taken.contains($0.wanted) }.enumerated()
+        func rename(_ from: String, _ to: String) -> String { "ALTER TABLE \(join.name) RENAME COLUMN \(from) TO \(to)" }
+        return indirect.map { rename($1.former, "CST_RENAMED_\($0)") } + direct.map { rename($0.former, $0.wanted) }
+            + indirect.map { rename("CST_RENAMED_\($0)", $1.wanted) }
+    }
+}

@@ -1,0 +1,69 @@
+import CorestoneModel
+
+/// Where the pairs of a relationship lie in the tables of the former model.
+///
+/// Owners are the objects of the relationship, members those that it leads to.
+struct LinkOrigin {
+    /// A relationship of the former model that has the pairs, possibly as its inverse.
+    let relationship: Relationship
+    /// A query with the columns `owner`, `member`, `member_order` (the sort key of the member within the owner's list) and
+    /// `owner_order` (that of the owner within the member's list of the inverse relationship); these two may be null.
+    let query: String
+
+    /// nil for a relationship that neither side had.
+    init?(of relationship: Relationship, mapping: ModelMapping, former: StoreSchema) {
+        if let source = LinkOrigin.source(of: relationship, mapping) {
+            self.init(source, former, isReversed: false)
+        } else if let inverse = relationship.inverse, let source = LinkOrigin.source(of: inverse, mapping) {
+            self.init(source, former, isReversed: true)
+        } else {
+            return nil
+        }
+    }
+
+    /// The relationship of the former model that became this one.
+    static func source(of relationship: Relationship, _ mapping: ModelMapping) -> Relationship? {
+        // One that moved up in a hierarchy was declared by a subentity; one of them speaks for all.
+        for entity in relationship.entity.withDescendants {
+            if let source = mapping.pair(to: entity).pair(to: relationship)?.source as? Relationship { return source }
+        }
+        return nil
+    }
+
+    private init?(_ relationship: Relationship, _ former: StoreSchema, isReversed: Bool) {
+        guard let query = LinkOrigin.query(relationship, former) else { return nil }
+        self.relationship = relationship
+        self.query =
+            isReversed
+            ? "SELECT member AS owner, owner AS member, owner_order AS member_order, member_order AS owner_order FROM (\(query))"
+            : query
+    }
+
+    private static func query(_ relationship: Relationship, _ former: StoreSchema) -> String? {
+        guard relationship.isToMany else {
+            let table = former.table(of: relationship.entity)
+            guard let column = table.column(of: relationship)?.name else { return nil }
+            let order = table.orderColumn(of: relationship)?.name ?? "NULL"
+            let numbers = relationship.entity.withDescendants.map { former.number(of: $0) }
+            return "SELECT Z_PK AS owner, \(column) AS member, NULL AS member_order, \(order) AS owner_order FROM \(table.name) "
+                + "WHERE \(column) IS NOT NULL AND Z_ENT IN (\(numbers.joinedText))"
+        }
+        switch former.storage(of: relationship) {
+        case nil: return nil
+        case .foreignKey(let members, let column, let order, _):
+            return "SELECT \(column) AS owner, Z_PK AS member, \(order ?? "NULL") AS member_order, NULL AS owner_order "
+                + "FROM \(members.name) WHERE \(column) IS NOT NULL"
+        case .joinTable(let pairs, let owner, let member, let order, _):
+            let other = relationship.inverse.flatMap { former.storage(of: $0) }
+            var ownerOrder = "NULL"
+            if case .joinTable(_, _, _, let name?, false)? = other, relationship.inverse !== relationship { ownerOrder = name }
+            return "SELECT \(owner) AS owner, \(member) AS member, \(order ?? "NULL") AS member_order, \(ownerOrder) AS owner_order "
+                + "FROM \(pairs)"
+        }
+    }
+}
+
+extension [Int64] {
+    /// As the elements of a list in SQL.
+    var joinedText: String { map(String.init).joined(separator: ", ") }
+}

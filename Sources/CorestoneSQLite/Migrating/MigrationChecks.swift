@@ -1,0 +1,162 @@
+import CSQLite
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+/// What the rows of a store must fulfil before or after a migration. Each failure is an error that names entity, key and rows.
+struct MigrationChecks {
+    let plan: MigrationPlan
+    let connection: Connection
+    let uuid: String
+
+    /// Objects or values that one error names.
+    private static let mostDetails = 100
+
+    private var path: String { connection.path }
+    private var purpose: String { "migrate \(path)" }
+
+    /// Before anything is changed.
+    func before() throws {
+        var failures = try missingValues() + abstractRows() + inexactValues()
+        guard let first = failures.first else { return }
+        failures = Array(failures.prefix(MigrationChecks.mostDetails))
+        throw CoreError(
+            .migration, code: .migration,
+            failures.count == 1 ? "cannot migrate \(path): \(first.message)" : "cannot migrate \(path): \(first.message), and others",
+            entity: first.entity, key: first.key, value: first.value, objectURI: first.objectURI, children: failures, file: path)
+    }
+
+    /// Required attributes that rows would lack.
+    private func missingValues() throws -> [CoreError] {
+        var failures: [CoreError] = []
+        for table in plan.tables {
+            guard let formerTable = table.formerTable else { continue }
+            for column in table.table.columns where column.role == .attribute {
+                guard let attribute = column.property as? Attribute, !attribute.isOptional, attribute.derivation == nil,
+                    attribute.defaultValue.isNull
+                else { continue }
+                var numbers: [Int64] = []
+                var nullable: [String: [Int64]] = [:]
+                for entity in table.table.entities {
+                    guard let former = plan.mapping.source(of: entity), entity.property(named: attribute.path) === attribute
+                    else { continue }
+                    guard let source = plan.mapping.pair(to: entity).pair(to: attribute)?.source else {
+                        numbers.append(plan.former.number(of: former))
+                        continue
+                    }
+                    if source.isOptional, let name = formerTable.column(of: source)?.name {
+                        nullable[name, default: []].append(plan.former.number(of: former))
+                    }
+                }
+                var conditions = numbers.isEmpty ? [] : ["Z_ENT IN (\(numbers.joinedText))"]
+                conditions += nullable.sorted { byteOrder($0.key, $1.key) }.map {
+                    "\($0.key) IS NULL AND Z_ENT IN (\($0.value.joinedText))"
+                }
+                guard !conditions.isEmpty else { continue }
+                let count = try count(formerTable, conditions)
+                if count > 0 { failures.append(missing(attribute, count)) }
+            }
+        }
+        return failures
+    }
+
+    private func count(_ table: TableSchema, _ conditions: [String]) throws -> Int64 {
+        let text = "SELECT count(*) FROM \(table.name) WHERE \(conditions.map { "(\($0))" }.joined(separator: " OR "))"
+        let statement = try connection.prepare(text, purpose)
+        defer { statement.reset() }
+        return try statement.step(purpose) ? statement.integer(0) : 0
+    }
+
+    private func missing(_ attribute: Attribute, _ count: Int64) -> CoreError {
+        let objects = count == 1 ? "1 object has" : "\(count) objects have"
+        return CoreError(
+            .migration, code: .migration,
+            "\(attribute.entity.name).\(attribute.path) is required and \(objects) no value; give the attribute a default, or make "
+                + "it optional", entity: attribute.entity.name, key: attribute.path,
+            children: [
+                CoreError(
+                    .validation, code: .validationMissingMandatoryProperty,
+                    "\(attribute.entity.name).\(attribute.path) is required and has no value", entity: attribute.entity.name,
+                    key: attribute.path)
+            ], file: path)
+    }
+
+    /// Objects of an entity that is abstract in the new model.
+    private func abstractRows() throws -> [CoreError] {
+        var failures: [CoreError] = []
+        for pair in plan.mapping.entities {
+            guard let former = pair.source, let entity = pair.destination, entity.isAbstract, !former.isAbstract else { continue }
+            let count = try count(plan.former.table(of: former), ["Z_ENT = \(plan.former.number(of: former))"])
+            if count == 0 { continue }
+            failures.append(
+                CoreError(
+                    .migration, code: .migration,
+                    "\(entity.name) is abstract in the new model and the store has \(count) objects of it; delete them first, or move "
+                        + "them to a subentity with a mapping model", entity: entity.name, file: path))
+        }
+        return failures
+    }
+
+    /// Values that a change of type would change.
+    private func inexactValues() throws -> [CoreError] {
+        var failures: [CoreError] = []
+        for pair in plan.mapping.entities {
+            guard let former = pair.source, let entity = pair.destination else { continue }
+            for property in pair.properties {
+                guard let (from, to) = property.typeChange, property.destination.entity === entity,
+                    let column = plan.former.table(of: former).column(of: property.source)?.name
+                else { continue }
+                let table = plan.former.table(of: former)
+                let numbers = former.withDescendants.map { plan.former.number(of: $0) }
+                let statement = try connection.prepare(
+                    "SELECT Z_PK, substr(CAST(\(column) AS TEXT), 1, 100) FROM \(table.name) WHERE \(column) IS NOT NULL AND "
+                        + "Z_ENT IN (\(numbers.joinedText)) AND "
+                        + "\(MigrationFunctions.conversion)(\(column), \(from.rawValue), \(to.rawValue)) IS NULL "
+                        + "LIMIT \(MigrationChecks.mostDetails)", purpose)
+                while try statement.step(purpose) {
+                    let text = statement.text(1) ?? ""
+                    failures.append(
+                        CoreError(
+                            .migration, code: .migration,
+                            "\(entity.name).\(property.destination.path) is \(from.displayName) with the value \(text), which "
+                                + "\(to.displayName) cannot hold exactly; change the value first", entity: entity.name,
+                            key: property.destination.path, value: .string(text),
+                            objectURI: uri(former, statement.integer(0)), file: path))
+                }
+            }
+        }
+        return failures
+    }
+
+    private func uri(_ entity: Entity, _ key: Int64) -> String { "x-coredata://\(uuid)/\(entity.name)/p\(key)" }
+
+    /// Rows that a unique constraint of the new model does not allow; before its index is made.
+    func requireUnique(_ index: StoreIndex) throws {
+        guard index.isUnique, !index.columns.isEmpty else { return }
+        let list = index.columns.joined(separator: ", ")
+        let present = index.columns.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
+        let statement = try connection.prepare(
+            "SELECT count(*), group_concat(Z_PK), \(list) FROM \(index.table) WHERE \(present) GROUP BY \(list) HAVING count(*) > 1 "
+                + "LIMIT \(MigrationChecks.mostDetails)", purpose)
+        var groups: [CoreError] = []
+        while try statement.step(purpose) {
+            let keys = (statement.text(1) ?? "").split(separator: ",").compactMap { Int64($0) }
+            let values = index.columns.indices.map { statement.text(Int32($0 + 2)) ?? "" }
+            let shown = zip(index.keys, values).map { "\($0) \"\($1.prefix(60))\"" }.joined(separator: ", ")
+            let objects = keys.prefix(10).map { "p\($0)" }.joined(separator: ", ") + (keys.count > 10 ? ", …" : "")
+            groups.append(
+                CoreError(
+                    .conflict, code: .managedObjectConstraintMerge,
+                    "\(statement.integer(0)) objects of \(index.entity.name) have \(shown): \(objects)", entity: index.entity.name,
+                    key: index.keys.first, value: values.first.map { .string($0) },
+                    objectURI: keys.first.map { uri(index.entity, $0) }, file: path))
+        }
+        guard !groups.isEmpty else { return }
+        let names = index.keys.joined(separator: ", ")
+        throw CoreError(
+            .migration, code: .migrationConstraintViolation,
+            "cannot migrate \(path): \(index.entity.name).\(names) must be unique, and \(groups.count) "
+                + "\(groups.count == 1 ? "group of objects has" : "groups of objects have") equal values; change or delete all but one of "
+                + "each group first", entity: index.entity.name, key: index.keys.first, children: groups, file: path)
+    }
+}

@@ -1,0 +1,158 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+/// The steps by which an SQLite store becomes one of another version of its model. Nothing is changed by making a plan.
+struct MigrationPlan {
+    let mapping: ModelMapping
+    let former: StoreSchema
+    let wanted: StoreSchema
+    let tables: [TableMigration]
+    let joins: [JoinMigration]
+    /// Pairs that are kept in another way.
+    let links: [LinkMigration]
+
+    /// - Parameters:
+    ///   - former: where the store's own model lies in the file.
+    ///   - stored: the columns of every table of the file.
+    init(_ mapping: ModelMapping, former: StoreSchema, stored: StoreTables) {
+        self.mapping = mapping
+        self.former = former
+        // Numbers and names as a fresh store has them.
+        let wanted = StoreSchema(model: mapping.destination)
+        self.wanted = wanted
+        tables = wanted.tables.map {
+            TableMigration($0, mapping: mapping, former: former, wanted: wanted, stored: stored)
+        }
+        joins = wanted.joins.map { JoinMigration($0, mapping: mapping, former: former) }
+        links = MigrationPlan.links(mapping, former, tables, joins)
+    }
+
+    private static func links(
+        _ mapping: ModelMapping, _ former: StoreSchema, _ tables: [TableMigration], _ joins: [JoinMigration]
+    ) -> [LinkMigration] {
+        var relationships: [Relationship] = []
+        for table in tables {
+            for (column, source) in zip(table.table.columns, table.sources) {
+                guard case .links = source, column.role == .toOne || column.role == .owner,
+                    let relationship = column.property as? Relationship
+                else { continue }
+                relationships.append(relationship)
+            }
+        }
+        relationships += joins.filter { $0.former == nil }.map(\.join.naming)
+        return relationships.compactMap { relationship in
+            LinkOrigin(of: relationship, mapping: mapping, former: former).map { (relationship, $0) }
+        }.enumerated().map { LinkMigration(relationship: $1.0, origin: $1.1, name: "CST_LINKS_\($0)") }
+    }
+}
+
+// MARK: - Statements
+
+extension MigrationPlan {
+    /// Former tables that wait under another name while new ones are made from them, with those names.
+    private var waiting: [String: String] {
+        let targets = Set(wanted.tables.map(\.name) + wanted.joins.map(\.name))
+        var names: [String: String] = [:]
+        func wait(_ name: String) { if names[name] == nil { names[name] = TableMigration.waitingName(names.count) } }
+        for table in tables {
+            guard let former = table.formerTable else { continue }
+            if table.isRebuilt || former.name != table.table.name && targets.contains(former.name) { wait(former.name) }
+        }
+        for join in joins {
+            guard let former = join.former else { continue }
+            if join.isRebuilt || former.name != join.join.name && targets.contains(former.name) { wait(former.name) }
+        }
+        // What goes must not be in the way of what comes.
+        for name in removedTables where targets.contains(name) { wait(name) }
+        return names
+    }
+
+    /// Tables that nothing in the new model is made from.
+    private var removedTables: [String] {
+        let used = Set(tables.compactMap { $0.formerTable?.name } + joins.compactMap { $0.former?.name })
+        return (former.tables.map(\.name) + former.joins.map(\.name)).filter { !used.contains($0) }
+    }
+
+    /// Copies the pairs of relationships that are kept in another way.
+    var linkCopyStatements: [String] { links.flatMap(\.copyStatements) }
+
+    /// Rows of entities that the new model lacks.
+    var removalStatements: [String] {
+        tables.compactMap { table in
+            guard let formerTable = table.formerTable, !table.isRebuilt else { return nil }
+            let gone = formerTable.entities.filter { mapping.destination(of: $0) == nil }.map { former.number(of: $0) }
+            return gone.isEmpty ? nil : "DELETE FROM \(formerTable.name) WHERE Z_ENT IN (\(gone.sorted().joinedText))"
+        }
+    }
+
+    /// Gives every table its name and columns, and drops those that are no longer needed.
+    var structureStatements: [String] {
+        let waiting = waiting
+        var statements = waiting.sorted { byteOrder($0.value, $1.value) }.map {
+            "ALTER TABLE \($0.key.asIdentifier) RENAME TO \($0.value)"
+        }
+        for table in tables {
+            statements += table.structureStatements(waiting: table.formerTable.flatMap { waiting[$0.name] })
+        }
+        for join in joins { statements += join.statements(waiting: join.former.flatMap { waiting[$0.name] }) }
+        let renamed = Set(
+            tables.filter { !$0.isRebuilt }.compactMap { $0.formerTable?.name }
+                + joins.filter { !$0.isRebuilt }.compactMap { $0.former?.name })
+        let gone = waiting.filter { !renamed.contains($0.key) }.map(\.value) + removedTables.filter { waiting[$0] == nil }
+        return statements + gone.sorted(by: byteOrder).map { "DROP TABLE \($0.asIdentifier)" }
+    }
+
+    /// Gives rows the numbers of their entities, and fills relationships whose pairs were kept in another way.
+    var rowStatements: [String] {
+        tables.flatMap(\.numberStatements)
+            + links.flatMap { link in
+                let join = joins.first { $0.join.naming === link.relationship }
+                return (join.map { [link.joinStatement($0.join)] } ?? link.columnStatements(wanted)) + [link.dropStatement]
+            }
+            + danglingStatements
+    }
+
+    /// Ends references to objects that are gone, or that are not of the entity to which a relationship leads now.
+    private var danglingStatements: [String] {
+        var statements: [String] = []
+        for table in wanted.tables {
+            for column in table.columns where column.role == .toOne || column.role == .owner {
+                guard let relationship = column.property as? Relationship else { continue }
+                let target = column.role == .toOne ? relationship.destination : relationship.entity
+                guard mayDangle(relationship, target), let condition = missing(column.name, target) else { continue }
+                let others = [table.targetEntityColumn(of: relationship)?.name, table.orderColumn(of: relationship)?.name]
+                let settings = ([column.name] + others.compactMap { $0 }).map { "\($0) = NULL" }.joined(separator: ", ")
+                statements.append("UPDATE \(table.name) SET \(settings) WHERE \(condition)")
+            }
+        }
+        for join in wanted.joins {
+            for column in [join.namingColumn, join.otherColumn] {
+                let relationship = column.entity === join.naming.entity ? join.naming : join.other ?? join.naming
+                guard mayDangle(relationship, column.entity), let condition = missing(column.name, column.entity) else { continue }
+                statements.append("DELETE FROM \(join.name) WHERE \(condition)")
+            }
+        }
+        return statements
+    }
+
+    /// The condition of values that are no keys of objects of an entity.
+    private func missing(_ column: String, _ target: Entity) -> String? {
+        let table = wanted.table(of: target)
+        let family = target.withDescendants
+        let numbers = family.count == table.entities.count ? "" : " WHERE Z_ENT IN (\(family.map { wanted.number(of: $0) }.joinedText))"
+        return "\(column) IS NOT NULL AND \(column) NOT IN (SELECT Z_PK FROM \(table.name)\(numbers))"
+    }
+
+    /// Whether former values may lead to objects that the target does not have: some of the tree are gone, or belong elsewhere.
+    private func mayDangle(_ relationship: Relationship, _ target: Entity) -> Bool {
+        guard let source = LinkOrigin.source(of: relationship, mapping) ?? relationship.inverse.flatMap({ LinkOrigin.source(of: $0, mapping) })
+        else { return false }
+        let former = [source.destination, source.entity].flatMap(\.withDescendants)
+        let ours = former.filter { entity in mapping.destination(of: entity)?.root === target.root || mapping.destination(of: entity) == nil }
+        return ours.contains { entity in
+            guard let now = mapping.destination(of: entity) else { return true }
+            return !now.isKind(of: target)
+        }
+    }
+}

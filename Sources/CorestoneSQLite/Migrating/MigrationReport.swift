@@ -1,0 +1,124 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+/// What a migration of a store would do: per entity what is added, removed, renamed and filled, how many objects there are, and what is
+/// lost. Making it changes nothing.
+public struct MigrationReport: Sendable {
+    public struct EntityReport: Sendable {
+        /// The name in the store's model; nil for an added entity.
+        public let source: String?
+        /// The name in the new model; nil for a removed one.
+        public let destination: String?
+        public let kind: EntityPair.Kind
+        /// Objects of this very entity.
+        public let objects: Int
+        public let added: [String]
+        public let removed: [String]
+        /// Former and new names.
+        public let renamed: [(from: String, to: String)]
+        /// Attributes whose default is written into existing objects.
+        public let filled: [String]
+        public let typeChanges: [String]
+        /// Values of removed attributes that are not null, by attribute.
+        public let lostValues: [(attribute: String, count: Int)]
+    }
+
+    /// False if the store is of the model already.
+    public let isNeeded: Bool
+    public let entities: [EntityReport]
+    public let warnings: [String]
+    /// The SQL, in order, but for what is computed while it runs: indexes that are kept, metadata and the model.
+    public let statements: [String]
+
+    public var lostObjects: Int { entities.filter { $0.kind == .remove }.reduce(0) { $0 + $1.objects } }
+    /// Whether objects or values are lost.
+    public var losesData: Bool { lostObjects > 0 || entities.contains { $0.lostValues.contains { $0.count > 0 } } }
+}
+
+extension MigrationReport {
+    /// The plan for the store at `path`, which is only read.
+    ///
+    /// - Throws: as the migration would, but for what only its rows tell.
+    public init(ofStoreAt path: String, to model: Model, migration: MigrationOptions = .inferred) throws {
+        try model.freeze()
+        let place = try StorePlace(path)
+        try place.requireStore()
+        let connection = try ReadOnlyFile(place).connection
+        let contents = try StoreContents(connection, place: place)
+        guard contents.document.hashes != StoreDocument.versionHashes(of: model) else {
+            (isNeeded, entities, warnings, statements) = (false, [], [], [])
+            return
+        }
+        var options = StoreOptions()
+        options.migration = migration
+        let plan = try StoreMigration(
+            connection: connection, place: place, model: model, options: options, migration: migration
+        ).plan(contents).plan
+        isNeeded = true
+        warnings = plan.mapping.warnings
+        entities = try plan.mapping.entities.map { try EntityReport($0, plan, connection) }
+        statements = plan.statements
+    }
+}
+
+extension MigrationReport.EntityReport {
+    fileprivate init(_ pair: EntityPair, _ plan: MigrationPlan, _ connection: Connection) throws {
+        source = pair.source?.name
+        destination = pair.destination?.name
+        kind = pair.kind
+        added = pair.added.map(\.path)
+        removed = pair.removed.map(\.path)
+        renamed = pair.properties.filter(\.isRenamed).map { ($0.source.path, $0.destination.path) }
+        typeChanges = pair.properties.compactMap { property in
+            property.typeChange.map { "\(property.destination.path): \($0.from.displayName) -> \($0.to.displayName)" }
+        }
+        filled = pair.source == nil
+            ? [] : pair.added.filter { ($0 as? Attribute).map { !$0.defaultValue.isNull && $0.derivation == nil } ?? false }.map(\.path)
+        guard let former = pair.source else {
+            (objects, lostValues) = (0, [])
+            return
+        }
+        let table = plan.former.table(of: former)
+        let condition = "Z_ENT = \(plan.former.number(of: former))"
+        func count(_ text: String) throws -> Int {
+            let statement = try connection.prepare("SELECT count(*) FROM \(table.name) WHERE \(text)", "plan a migration")
+            return try statement.step("plan a migration") ? Int(clamping: statement.integer(0)) : 0
+        }
+        objects = try count(condition)
+        lostValues = try pair.removed.compactMap { property in
+            guard pair.destination != nil, let column = table.column(of: property)?.name else { return nil }
+            return (property.path, try count("\(condition) AND \(column) IS NOT NULL"))
+        }
+    }
+}
+
+extension MigrationPlan {
+    /// For people; parameters are written as literals.
+    var statements: [String] {
+        linkCopyStatements + removalStatements + structureStatements
+            + tables.flatMap { table in
+                table.defaults.map { fill in
+                    let text = table.statement(fill)
+                    let literal = fill.attribute.defaultValue.literal
+                    return text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).joined(separator: literal)
+                }
+            } + rowStatements
+    }
+}
+
+extension PropertyValue {
+    fileprivate var literal: String {
+        switch self {
+        case .bool(let flag): flag ? "1" : "0"
+        case .int(let number): "\(number)"
+        case .double(let number), .date(let number): "\(number)"
+        case .decimal(let number): number.description
+        case .text(let text), .uri(let text):
+            "'" + text.string.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
+        case .uuid(let uuid): "x'\(uuid.description.filter { $0 != "-" })'"
+        case .bytes(let bytes): "x'\(bytes.rawBytes.prefix(32).map { String($0, radix: 16) }.joined())…'"
+        default: "NULL"
+        }
+    }
+}

@@ -1,0 +1,101 @@
+import CorestoneModel
+import CorestoneValues
+
+/// Brings indexes, triggers and R-trees of a store to what its model asks for. One index for each list of columns: names that earlier
+/// migrations left behind go (docs/DEVIATIONS.md).
+struct SchemaUpkeep {
+    let schema: StoreSchema
+    let connection: Connection
+
+    private var purpose: String { "migrate \(connection.path)" }
+
+    /// Drops the triggers and R-trees that a former model asked for, so that changes of the tables do not fire them.
+    func dropTriggers() throws {
+        for name in try names("trigger", "name LIKE 'Z\\_DA\\_%' ESCAPE '\\' OR name LIKE 'Z\\_RT\\_%' ESCAPE '\\'") {
+            try execute("DROP TRIGGER \(name.asIdentifier)")
+        }
+        for index in schema.spatialIndexes where try names("table", "name = '\(index.name)'").isEmpty == false {
+            try execute("DROP TABLE \(index.name)")
+        }
+    }
+
+    private func names(_ type: String, _ condition: String) throws -> [String] {
+        let statement = try connection.prepare("SELECT name FROM sqlite_master WHERE type = '\(type)' AND (\(condition))", purpose)
+        var names: [String] = []
+        while try statement.step(purpose) { if let name = statement.text(0) { names.append(name) } }
+        return names
+    }
+
+    private func execute(_ text: String) throws { try connection.execute(text, purpose, cocoaCode: .migration) }
+
+    // MARK: - Indexes
+
+    private var indexes: [StoreIndex] {
+        schema.tables.flatMap { table in
+            table.propertyIndexes + schema.joins.filter { $0.host === table }.map(\.index) + table.modelIndexes
+        }
+    }
+
+    /// An index of the file.
+    private struct FileIndex {
+        let name: String
+        let table: String
+        /// Without quotes, which a rename by SQLite adds.
+        let text: String
+    }
+
+    private func fileIndexes() throws -> [FileIndex] {
+        let statement = try connection.prepare(
+            "SELECT name, tbl_name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL", purpose)
+        var found: [FileIndex] = []
+        while try statement.step(purpose) {
+            guard let name = statement.text(0), let table = statement.text(1), let text = statement.text(2) else { continue }
+            found.append(FileIndex(name: name, table: table, text: text.filter { $0 != "\"" }))
+        }
+        return found
+    }
+
+    /// Drops indexes that the former model asked for and this one does not, and others that only repeat the columns of one that it asks for.
+    func dropIndexes(of former: SchemaUpkeep) throws {
+        let wanted = Dictionary(indexes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        let lists = Set(indexes.map { SchemaUpkeep.list($0.creationStatement) })
+        let past = Set(former.indexes.map(\.name))
+        for index in try fileIndexes() {
+            if let same = wanted[index.name] {
+                if same.creationStatement.filter({ $0 != "\"" }) == index.text { continue }
+            } else if !past.contains(index.name), !lists.contains(SchemaUpkeep.list(index.text)) {
+                continue
+            }
+            try execute("DROP INDEX \(index.name.asIdentifier)")
+        }
+    }
+
+    /// Table and columns of an index, without its name.
+    private static func list(_ statement: String) -> String {
+        let text = statement.filter { $0 != "\"" }
+        guard let place = position(of: " ON ", in: text) else { return text }
+        return String(decoding: Array(text.utf8).dropFirst(place), as: UTF8.self)
+    }
+
+    /// Makes the indexes that are missing.
+    func makeIndexes(_ checks: MigrationChecks) throws {
+        let present = Set(try fileIndexes().map(\.name))
+        for index in indexes where !present.contains(index.name) {
+            try checks.requireUnique(index)
+            try execute(index.creationStatement)
+        }
+    }
+
+    // MARK: - Triggers
+
+    /// Makes triggers and R-trees, and computes derived attributes that are new or derived otherwise.
+    func makeTriggers(computing isComputed: (Attribute) -> Bool) throws {
+        for derived in schema.derivedAttributes {
+            if isComputed(derived.attribute), let statement = derived.fillingStatement { try execute(statement) }
+        }
+        for derived in schema.derivedAttributes { for statement in derived.triggerStatements { try execute(statement) } }
+        for index in schema.spatialIndexes {
+            for statement in [index.creationStatement, index.fillingStatement] + index.triggerStatements { try execute(statement) }
+        }
+    }
+}

@@ -1,0 +1,149 @@
+import CSQLite
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+import Glibc
+
+/// Decides whether an SQLite store has to be migrated and may be, and migrates it.
+struct StoreMigration {
+    let connection: Connection
+    let place: StorePlace
+    let model: Model
+    let options: StoreOptions
+    let migration: MigrationOptions
+
+    private var purpose: String { "migrate \(place.given)" }
+
+    /// Migrates the store under SQLite's lock of writers. Another process may have done so meanwhile; then nothing is done.
+    ///
+    /// - Throws: `.migration`; the file is as before then.
+    func run() throws {
+        try connection.execute("PRAGMA legacy_alter_table=ON;BEGIN IMMEDIATE", purpose, cocoaCode: .migration)
+        var obsolete: Set<String> = []
+        do {
+            let contents = try StoreContents(connection, place: place)
+            if contents.document.hashes != StoreDocument.versionHashes(of: model) { obsolete = try migrate(contents) }
+            try connection.execute("COMMIT", purpose, cocoaCode: .migration)
+        } catch {
+            sqlite3_exec(connection.db, "ROLLBACK;PRAGMA legacy_alter_table=OFF", nil, nil, nil)
+            throw error
+        }
+        try connection.execute("PRAGMA legacy_alter_table=OFF", purpose, cocoaCode: .migration)
+        guard !obsolete.isEmpty, connection.makeCommitsDurable() else { return }
+        let folder = ExternalFile.folder(ofStore: place.path)
+        for name in obsolete { unlink("\(folder)/\(name)") }
+    }
+
+    private func migrate(_ contents: StoreContents) throws -> Set<String> {
+        let (plan, history) = try plan(contents)
+        try requireSpace(for: plan)
+        let report = migration.progress
+        return try InPlaceMigration(
+            connection: connection, place: place, plan: plan, contents: contents, history: history
+        ).run { report?($0, $1) ?? true }
+    }
+
+    /// The steps, and the design of the store's history. Changes nothing.
+    func plan(_ contents: StoreContents) throws -> (plan: MigrationPlan, history: HistoryDesign?) {
+        let source = try SourceModelSearch(options: migration, contents: contents, connection: connection).run()
+        guard migration.infersMapping else {
+            throw CoreError(
+                .migration, code: .migrationMissingMappingModel,
+                "cannot migrate \(place.given): there is no mapping model from the store's model to the new one; let it be inferred "
+                    + "(CST_STORE_INFER_MAPPING)", file: place.given)
+        }
+        let mapping = try inferred(from: source)
+        try refuseBackwards(contents, mapping)
+        let examination = try StoreExamination(connection, model: source, place: place, forWriting: true)
+        if let reason = examination.readOnlyReason {
+            throw CoreError(
+                .migration, code: .migration, "cannot migrate \(place.given), which can only be read: \(reason)", file: place.given)
+        }
+        return (MigrationPlan(mapping, former: examination.schema, stored: contents.tables), examination.history)
+    }
+
+    private func inferred(from source: Model) throws -> ModelMapping {
+        do {
+            return try ModelMapping.inferred(
+                from: source, to: model, typeChanges: migration.allowsTypeChanges ? .exact : .refused)
+        } catch let error as CoreError where error.code == CocoaCode.inferredMappingModel.rawValue {
+            throw CoreError(
+                error.status, code: .inferredMappingModel, "cannot migrate \(place.given): \(error.message)",
+                entity: error.entity, key: error.key, children: error.children, file: place.given)
+        }
+    }
+
+    /// A store is never made one of a model that it had before.
+    private func refuseBackwards(_ contents: StoreContents, _ mapping: ModelMapping) throws {
+        let digest = modelVersionDigest(StoreDocument.versionHashes(of: model))
+        let past = try (contents.document.metadata?.pastModelDigests ?? []) + pastDigestsInHistory()
+        if past.contains(digest) {
+            throw CoreError(
+                .migration, code: .stagedMigrationBackwardMigration,
+                "\(place.given) was migrated from this model to a newer one; use the newer model, or open the store read-only by "
+                    + "the model that it carries", file: place.given)
+        }
+        if mapping.onlyRemoves, !migration.allowsRemovals {
+            let lost = mapping.removals.prefix(5).joined(separator: ", ")
+            throw CoreError(
+                .migration, code: .stagedMigrationBackwardMigration,
+                "the model may be older than the one of \(place.given): it only lacks what the store has (\(lost)); use the newer "
+                    + "model, or allow removals (CST_STORE_ALLOW_REMOVALS)", file: place.given)
+        }
+    }
+
+    /// Digests that the authors of migrations name in a history.
+    private func pastDigestsInHistory() throws -> [String] {
+        guard let design = try? HistoryDesign(of: connection), let label = design.labels[.author] else { return [] }
+        let text =
+            label.isReference
+            ? "SELECT s.ZNAME FROM ATRANSACTION t JOIN ATRANSACTIONSTRING s ON s.Z_PK = t.\(label.column) "
+                + "WHERE s.ZNAME LIKE 'com.apple.coredata.schemamigrator:%' ORDER BY t.Z_PK"
+            : "SELECT \(label.column) FROM ATRANSACTION WHERE \(label.column) LIKE 'com.apple.coredata.schemamigrator:%' ORDER BY Z_PK"
+        let statement = try connection.prepare(text, purpose)
+        var digests: [String] = []
+        while try statement.step(purpose) {
+            if let digest = statement.text(0).flatMap({ HistoryMigration.digest(inAuthor: $0) }) { digests.append(digest) }
+        }
+        return digests
+    }
+
+    /// A table that is made again needs its space twice, and once more in the log.
+    private func requireSpace(for plan: MigrationPlan) throws {
+        guard plan.tables.contains(where: \.isRebuilt) else { return }
+        var facts = statvfs()
+        guard statvfs(place.folder, &facts) == 0 else { return }
+        let free = Int64(clamping: UInt64(facts.f_bavail) * UInt64(facts.f_frsize))
+        let needed = connection.fileSize * 2
+        guard free < needed else { return }
+        throw CoreError(
+            .storeIO, code: .migration,
+            "cannot migrate \(place.given): it needs up to \(needed >> 20) MB beside the file and \(free >> 20) MB are free; free some "
+                + "space", file: place.given)
+    }
+}
+
+extension ModelMapping {
+    /// Whether the new model only lacks entities and properties: then it may be the older one of the two.
+    package var onlyRemoves: Bool {
+        let isNamed = entities.contains { pair in
+            // A renaming identifier names the former name: the new model knows the store's.
+            pair.source != nil && pair.destination != nil && pair.source?.name != pair.destination?.name
+                || pair.properties.contains { $0.isRenamed }
+        }
+        let adds = entities.contains { $0.kind == .add || !$0.added.isEmpty }
+        let changes = entities.contains { pair in
+            pair.kind == .transform && pair.added.isEmpty && pair.removed.isEmpty
+        }
+        return !removals.isEmpty && !adds && !isNamed && !changes
+    }
+
+    /// Names of entities and properties that the new model lacks.
+    package var removals: [String] {
+        entities.flatMap { pair -> [String] in
+            guard let source = pair.source else { return [] }
+            if pair.destination == nil { return [source.name] }
+            return pair.removed.filter { $0.entity === source }.map { "\(source.name).\($0.path)" }
+        }
+    }
+}

@@ -1,0 +1,254 @@
+import CorestoneModel
+import CorestoneValues
+
+/// How the table of one tree of the former model becomes that of a tree of the new one.
+///
+/// As Apple's framework does it since version 977: additions and renames change the table in place; as soon as a column goes, the
+/// table is made again in the order of a fresh store.
+struct TableMigration {
+    let mapping: ModelMapping
+    let former: StoreSchema
+    let wanted: StoreSchema
+    let table: TableSchema
+    /// nil for a table that is new.
+    let formerTable: TableSchema?
+    /// By the column of the new table.
+    let sources: [ColumnSource]
+    /// Columns that another program added to the former table, with their declared types.
+    let foreignColumns: [(name: String, type: String)]
+    let isRebuilt: Bool
+
+    /// - Parameter stored: the columns of every table of the file.
+    init(_ table: TableSchema, mapping: ModelMapping, former: StoreSchema, wanted: StoreSchema, stored: StoreTables) {
+        (self.table, self.mapping, self.former, self.wanted) = (table, mapping, former, wanted)
+        guard let root = mapping.sourceRoot(ofTree: table.root) else {
+            formerTable = nil
+            sources = table.columns.map { _ in .new }
+            foreignColumns = []
+            isRebuilt = false
+            return
+        }
+        let formerTable = former.table(of: root)
+        self.formerTable = formerTable
+        sources = ColumnSources(
+            mapping: mapping, former: former, wanted: wanted, formerTable: formerTable, table: table
+        ).all()
+        let known = Set(formerTable.columns.map(\.name) + ["Z_PK", "Z_ENT", "Z_OPT"])
+        foreignColumns = (stored[formerTable.name] ?? [:]).filter { !known.contains($0.key) }
+            .sorted { byteOrder($0.key, $1.key) }.map { ($0.key, $0.value) }
+        isRebuilt = TableMigration.mustRebuild(sources, formerTable, table, mapping)
+    }
+
+    private static func mustRebuild(
+        _ sources: [ColumnSource], _ formerTable: TableSchema, _ table: TableSchema, _ mapping: ModelMapping
+    ) -> Bool {
+        var kept: Set<String> = []
+        for (source, column) in zip(sources, table.columns) {
+            switch source {
+            case .column(let name):
+                // Two columns of one, and a column of another declared type, cannot be had by renaming.
+                guard kept.insert(name).inserted,
+                    formerTable.columns.first(where: { $0.name == name })?.declaredType == column.declaredType
+                else { return true }
+            case .expressions: return true
+            case .links, .new: continue
+            }
+        }
+        if formerTable.columns.contains(where: { !kept.contains($0.name) }) { return true }
+        // Rows of one table that go to several.
+        return mapping.destinationRoots(ofTree: formerTable.root).count > 1
+    }
+
+    /// Former and new numbers of the entities whose rows the new table has.
+    var numbers: [(former: Int64, wanted: Int64)] {
+        table.entities.compactMap { entity in
+            mapping.source(of: entity).map { (former.number(of: $0), wanted.number(of: entity)) }
+        }
+    }
+
+    private var formerNumbers: [Int64] { numbers.map(\.former) }
+    private var keepsNumbers: Bool { numbers.allSatisfy { $0.former == $0.wanted } }
+
+    /// The condition of rows that have another entity in the new model, as the end of a statement; empty for all.
+    func rows(of entities: [Int64]) -> String {
+        Set(entities) == Set(numbers.map(\.wanted)) ? "" : " WHERE Z_ENT IN (\(entities.sorted().joinedText))"
+    }
+}
+
+// MARK: - Making the table
+
+extension TableMigration {
+    /// The name under which the former table waits while the new one is made.
+    static func waitingName(_ place: Int) -> String { "CST_FORMER_\(place)" }
+
+    /// Statements that give the table its columns; what is new is null afterwards.
+    ///
+    /// - Parameter waiting: the name under which the former table waits, if it was renamed for this.
+    func structureStatements(waiting: String?) -> [String] {
+        guard let formerTable else { return [table.creationStatement] }
+        let current = waiting ?? formerTable.name
+        if isRebuilt { return rebuilding(from: current) }
+        var statements: [String] = []
+        if current != table.name { statements.append("ALTER TABLE \(current.asIdentifier) RENAME TO \(table.name.asIdentifier)") }
+        return statements + renames() + additions()
+    }
+
+    private func rebuilding(from current: String) -> [String] {
+        var targets = ["Z_PK", "Z_ENT", "Z_OPT"]
+        var values = ["Z_PK", numberExpression("Z_ENT", numbers), "Z_OPT"]
+        for (column, source) in zip(table.columns, sources) {
+            guard let value = value(of: column, source) else { continue }
+            targets.append(column.name)
+            values.append(value)
+        }
+        for column in foreignColumns {
+            targets.append(column.name.asIdentifier)
+            values.append(column.name.asIdentifier)
+        }
+        let additions = foreignColumns.map {
+            "ALTER TABLE \(table.name) ADD COLUMN \($0.name.asIdentifier) \($0.type)"
+        }
+        let insertion =
+            "INSERT INTO \(table.name) (\(targets.joined(separator: ", "))) SELECT \(values.joined(separator: ", ")) "
+            + "FROM \(current.asIdentifier) WHERE Z_ENT IN (\(formerNumbers.joinedText)) ORDER BY Z_PK"
+        return [table.creationStatement] + additions + [insertion]
+    }
+
+    /// nil for a column that is null at first.
+    private func value(of column: ColumnSchema, _ source: ColumnSource) -> String? {
+        switch source {
+        case .new, .links: return nil
+        case .column(let name): return column.role == .targetEntity ? numberExpression(name, allNumbers) : name
+        case .expressions(let parts):
+            let cases = parts.map { numbers, text in
+                let value = column.role == .targetEntity && isColumn(text) ? numberExpression(text, allNumbers) : text
+                return "WHEN Z_ENT IN (\(numbers.sorted().joinedText)) THEN \(value)"
+            }
+            return "CASE \(cases.joined(separator: " ")) END"
+        }
+    }
+
+    private func isColumn(_ text: String) -> Bool { formerTable?.columns.contains { $0.name == text } == true }
+
+    /// Former and new numbers of all entities.
+    private var allNumbers: [(former: Int64, wanted: Int64)] {
+        mapping.entities.compactMap { pair in
+            guard let source = pair.source, let destination = pair.destination else { return nil }
+            return (former.number(of: source), wanted.number(of: destination))
+        }
+    }
+
+    /// A column with numbers of entities, in new numbers. Of others it has none: their rows are gone.
+    private func numberExpression(_ column: String, _ numbers: [(former: Int64, wanted: Int64)]) -> String {
+        if numbers.allSatisfy({ $0.former == $0.wanted }) { return column }
+        let cases = numbers.map { "WHEN \($0.former) THEN \($0.wanted)" }.joined(separator: " ")
+        return "CASE \(column) \(cases) END"
+    }
+
+    /// Columns that keep their values and have another name. A name that another column still has is reached through one that no
+    /// column has.
+    private func renames() -> [String] {
+        var pending: [(from: String, to: String)] = []
+        for (column, source) in zip(table.columns, sources) {
+            if case .column(let name) = source, name != column.name { pending.append((name, column.name)) }
+        }
+        var statements: [String] = []
+        func rename(_ from: String, _ to: String) {
+            statements.append("ALTER TABLE \(table.name) RENAME COLUMN \(from) TO \(to)")
+        }
+        var place = 0
+        while !pending.isEmpty {
+            if let free = pending.firstIndex(where: { one in !pending.contains { $0.from == one.to } }) {
+                let (from, to) = pending.remove(at: free)
+                rename(from, to)
+            } else {
+                rename(pending[0].from, "CST_RENAMED_\(place)")
+                pending[0].from = "CST_RENAMED_\(place)"
+                place += 1
+            }
+        }
+        return statements
+    }
+
+    private func additions() -> [String] {
+        zip(table.columns, sources).compactMap { column, source in
+            switch source {
+            case .new, .links: "ALTER TABLE \(table.name) ADD COLUMN \(column.name) \(column.declaredType)"
+            case .column, .expressions: nil
+            }
+        }
+    }
+}
+
+// MARK: - Filling the table
+
+extension TableMigration {
+    /// Statements that give the rows the numbers of their entities; empty where a rebuild did that.
+    var numberStatements: [String] {
+        guard let formerTable, !isRebuilt else { return [] }
+        var settings: [String] = []
+        var touched: [String] = []
+        if !keepsNumbers { settings.append("Z_ENT = \(numberExpression("Z_ENT", numbers))") }
+        for (column, source) in zip(table.columns, sources) where column.role == .targetEntity {
+            guard case .column = source else { continue }
+            let changed = allNumbers(of: column).filter { $0.former != $0.wanted }
+            if changed.isEmpty { continue }
+            settings.append("\(column.name) = \(numberExpression(column.name, allNumbers))")
+            touched.append("\(column.name) IS NOT NULL")
+        }
+        _ = formerTable
+        if settings.isEmpty { return [] }
+        let condition = keepsNumbers ? " WHERE \(touched.joined(separator: " OR "))" : ""
+        return ["UPDATE \(table.name) SET \(settings.joined(separator: ", "))\(condition)"]
+    }
+
+    /// Those of the targets that a relationship may have.
+    private func allNumbers(of column: ColumnSchema) -> [(former: Int64, wanted: Int64)] {
+        guard let relationship = column.property as? Relationship else { return [] }
+        let family = relationship.destination.root.withDescendants
+        return family.compactMap { entity in
+            mapping.source(of: entity).map { (former.number(of: $0), wanted.number(of: entity)) }
+        }
+    }
+
+    /// Attributes that get their default: new ones in every row, and those that became required where they are null.
+    var defaults: [DefaultFill] {
+        guard formerTable != nil else { return [] }
+        return table.columns.filter { $0.role == .attribute }.flatMap { column -> [DefaultFill] in
+            guard let attribute = column.property as? Attribute, attribute.derivation == nil else { return [] }
+            var added: [Int64] = []
+            var required: [Int64] = []
+            for entity in table.entities {
+                guard mapping.source(of: entity) != nil, entity.property(named: attribute.path) === attribute else { continue }
+                guard let pair = mapping.pair(to: entity).pair(to: attribute) else {
+                    added.append(wanted.number(of: entity))
+                    continue
+                }
+                if pair.source.isOptional, !attribute.isOptional { required.append(wanted.number(of: entity)) }
+            }
+            if attribute.defaultValue.isNull { return [] }
+            var fills: [DefaultFill] = []
+            if !added.isEmpty { fills.append(DefaultFill(attribute: attribute, column: column.name, numbers: added, onlyNull: false)) }
+            if !required.isEmpty {
+                fills.append(DefaultFill(attribute: attribute, column: column.name, numbers: required, onlyNull: true))
+            }
+            return fills
+        }
+    }
+
+    /// The statement of a fill; its parameter is the default in stored form.
+    func statement(_ fill: DefaultFill) -> String {
+        let rows = self.rows(of: fill.numbers)
+        let null = fill.onlyNull ? "\(rows.isEmpty ? " WHERE" : " AND") \(fill.column) IS NULL" : ""
+        return "UPDATE \(table.name) SET \(fill.column) = ?\(rows)\(null)"
+    }
+}
+
+/// Rows that get the default of an attribute.
+struct DefaultFill {
+    let attribute: Attribute
+    let column: String
+    /// New numbers of the entities of these rows.
+    let numbers: [Int64]
+    let onlyNull: Bool
+}

@@ -1,0 +1,25 @@
+import CorestoneModel
+
+/// How values of an attribute are kept after a change of the attribute: expressions of SQL over the former column.
+struct ValueConversion {
+    let from: Attribute
+    let to: Attribute
+
+    /// The function that reads values out of files beside the store.
+    static let inliningFunction = "cst_inlined"
+
+    /// The value in the form of the new attribute.
+    func expression(_ column: String) -> String {
+        let storage = changedStorage(column)
+        guard from.type != to.type else { return storage }
+        return "\(MigrationFunctions.conversion)(\(column), \(from.type.rawValue), \(to.type.rawValue))"
+    }
+
+    /// Values of attributes that may lie in files of their own have a mark in front.
+    private func changedStorage(_ column: String) -> String {
+        guard from.type.isBytes, to.type.isBytes, from.allowsExternalStorage != to.allowsExternalStorage else { return column }
+        return to.allowsExternalStorage
+            ? "CASE WHEN \(column) IS NULL THEN NULL ELSE CAST(x'01' || \(column) AS BLOB) END"
+            : "\(ValueConversion.inliningFunction)(\(column))"
+    }
+}
