@@ -94,6 +94,35 @@ package struct AtomicKind: StoreKind {
         }
     }
 
+    /// Another text for every content of the file; nil if there is none.
+    package func sight(of place: StorePlace) -> String? { FileState(place.path)?.text }
+
+    /// Replaces a store by what another one holds, under the given identifier and metadata.
+    ///
+    /// - Parameters:
+    ///   - draft: the other store; a file of this type, written with `model`.
+    ///   - sight: what `sight(of:)` returned when the store was read.
+    /// - Throws: `.storeBusy` if another process wrote the store since; it is as that process left it then.
+    package func replace(
+        _ place: StorePlace, byContentOf draft: String, model: Model, metadata: StoreMetadata, unless sight: String?,
+        options: StoreOptions
+    ) throws {
+        let nodes = format.nodes(model)
+        _ = try format.decode(
+            ModelFile(draft, shownAs: place.given).bytes(limit: .max, holes: options.limits.valueBytes), into: nodes,
+            path: place.given, leftOut: nil)
+        let file = StoreFile(place, format, options)
+        defer { file.close() }
+        try file.alone {
+            guard self.sight(of: place) == sight else {
+                throw CoreError(
+                    .storeBusy, code: .migration,
+                    "another process saved to \(place.given) while it was migrated; migrate it again", file: place.given)
+            }
+            try file.write(nodes, metadata)
+        }
+    }
+
     package func requireReplaceable(_ path: String, options: StoreOptions) throws {
         _ = try metadata(ofStoreAt: path)
         try StoreFile(StorePlace(path), format, options).requireUnlocked()

@@ -4,7 +4,7 @@ extension StoreMetadata {
     /// What tells a store, its type and its model: no host changes it.
     private static let guaranteed = [
         Key.storeType, Key.frameworkVersion, Key.hashes, Key.hashesVersion, Key.identifiers, Key.digest, Key.checksum,
-        Key.autoVacuum, Key.deferredMigration, Key.trees,
+        Key.autoVacuum, Key.deferredMigration, Key.model, Key.pastModels,
     ]
 
     /// Whether an entry tells what the store is, so that it stays as it is.

@@ -16,8 +16,8 @@ public struct StoreMetadata: Sendable {
         public static let identifiers = "NSStoreModelVersionIdentifiers"
         public static let digest = "NSStoreModelVersionHashesDigest"
         public static let checksum = "NSStoreModelVersionChecksumKey"
-        /// The library's own, in XML and binary stores.
-        public static let trees = "_CorestoneEntityTrees"
+        /// The library's own, in XML and binary stores: the compiled model.
+        public static let model = "CST_Model"
         /// The library's own: digests of the models that the store had before its present one.
         public static let pastModels = "CST_PastModelDigests"
         public static let storeType = "NSStoreType"
@@ -81,7 +81,7 @@ public struct StoreMetadata: Sendable {
         let digest = modelVersionDigest(hashes)
         values[Key.digest] = .string(digest)
         values[Key.checksum] = .string(modelVersionChecksum(hashes))
-        setTrees(of: model, digest: digest)
+        carry(model)
     }
 }
 
@@ -99,7 +99,7 @@ extension StoreMetadata {
 
     /// Whether an entry is the application's.
     public static func isOfApplication(_ key: String) -> Bool {
-        !key.hasPrefix("NS") && !key.hasPrefix("_NS") && key != Key.trees && key != Key.pastModels
+        !key.hasPrefix("NS") && !key.hasPrefix("_NS") && key != Key.model && key != Key.pastModels
     }
     public var storeType: String? { values[Key.storeType]?.string }
     /// The version of Core Data that last wrote the store; 0 when it says nothing.

@@ -45,7 +45,9 @@ struct StoreMigration {
 
     /// The steps, and the design of the store's history. Changes nothing.
     func plan(_ contents: StoreContents) throws -> (plan: MigrationPlan, history: HistoryDesign?) {
-        let source = try SourceModelSearch(options: migration, contents: contents, connection: connection).run()
+        let source = try SourceModelSearch(migration, hashes: contents.document.hashes, ofStoreAt: place.given) {
+            try contents.cachedModel(connection)
+        }.run()
         guard migration.infersMapping else {
             throw CoreError(
                 .migration, code: .migrationMissingMappingModel,
@@ -53,7 +55,8 @@ struct StoreMigration {
                     + "(CST_STORE_INFER_MAPPING)", file: place.given)
         }
         let mapping = try inferred(from: source)
-        try refuseBackwards(contents, mapping)
+        let past = try (contents.document.metadata?.pastModelDigests ?? []) + pastDigestsInHistory()
+        try mapping.requireForward(past: past, ofStoreAt: place.given, migration)
         let examination = try StoreExamination(connection, model: source, place: place, forWriting: true)
         if let reason = examination.readOnlyReason {
             throw CoreError(
@@ -70,25 +73,6 @@ struct StoreMigration {
             throw CoreError(
                 error.status, code: .inferredMappingModel, "cannot migrate \(place.given): \(error.message)",
                 entity: error.entity, key: error.key, children: error.children, file: place.given)
-        }
-    }
-
-    /// A store is never made one of a model that it had before.
-    private func refuseBackwards(_ contents: StoreContents, _ mapping: ModelMapping) throws {
-        let digest = modelVersionDigest(StoreDocument.versionHashes(of: model))
-        let past = try (contents.document.metadata?.pastModelDigests ?? []) + pastDigestsInHistory()
-        if past.contains(digest) {
-            throw CoreError(
-                .migration, code: .stagedMigrationBackwardMigration,
-                "\(place.given) was migrated from this model to a newer one; use the newer model, or open the store read-only by "
-                    + "the model that it carries", file: place.given)
-        }
-        if mapping.onlyRemoves, !migration.allowsRemovals {
-            let lost = mapping.removals.prefix(5).joined(separator: ", ")
-            throw CoreError(
-                .migration, code: .stagedMigrationBackwardMigration,
-                "the model may be older than the one of \(place.given): it only lacks what the store has (\(lost)); use the newer "
-                    + "model, or allow removals (CST_STORE_ALLOW_REMOVALS)", file: place.given)
         }
     }
 
@@ -120,30 +104,5 @@ struct StoreMigration {
             .storeIO, code: .migration,
             "cannot migrate \(place.given): it needs up to \(needed >> 20) MB beside the file and \(free >> 20) MB are free; free some "
                 + "space", file: place.given)
-    }
-}
-
-extension ModelMapping {
-    /// Whether the new model only lacks entities and properties: then it may be the older one of the two.
-    package var onlyRemoves: Bool {
-        let isNamed = entities.contains { pair in
-            // A renaming identifier names the former name: the new model knows the store's.
-            pair.source != nil && pair.destination != nil && pair.source?.name != pair.destination?.name
-                || pair.properties.contains { $0.isRenamed }
-        }
-        let adds = entities.contains { $0.kind == .add || !$0.added.isEmpty }
-        let changes = entities.contains { pair in
-            pair.kind == .transform && pair.added.isEmpty && pair.removed.isEmpty
-        }
-        return !removals.isEmpty && !adds && !isNamed && !changes
-    }
-
-    /// Names of entities and properties that the new model lacks.
-    package var removals: [String] {
-        entities.flatMap { pair -> [String] in
-            guard let source = pair.source else { return [] }
-            if pair.destination == nil { return [source.name] }
-            return pair.removed.filter { $0.entity === source }.map { "\(source.name).\($0.path)" }
-        }
     }
 }

@@ -1,3 +1,4 @@
+import CorestoneFiles
 import CorestoneGraph
 import CorestoneModel
 import CorestoneSQLite
@@ -25,8 +26,24 @@ extension Coordinator {
         // Nor for a model that asks for too much.
         try check(kind.abilities, ofStoreAt: path)
         let warnings = try StoreTypes.warnings(options, kind.type, path)
-        let backing = try failingBeyondFileSize { try kind.open(path, model: model, options: options) }
+        let backing = try failingBeyondFileSize { try openMigrated(kind, path, options) }
         return try add(backing, configuration: options.configuration, warnings: warnings)
+    }
+
+    /// Migrates a store of one file first if it is of another version of the model and the options say so. SQLite stores do that
+    /// themselves.
+    private func openMigrated(
+        _ kind: any StoreKind, _ path: String, _ options: StoreOptions
+    ) throws -> any PersistentStore {
+        do {
+            return try kind.open(path, model: model, options: options)
+        } catch let error as CoreError where error.code == CocoaCode.persistentStoreIncompatibleVersionHash.rawValue {
+            guard let atomic = kind as? AtomicKind, let migration = options.migration, migration.isAutomatic,
+                !options.ignoresVersioning, !options.isReadOnly
+            else { throw error }
+            try FileMigration(kind: atomic, path: path, model: model, options: options, migration: migration).run()
+            return try kind.open(path, model: model, options: options)
+        }
     }
 
     /// Saves a store under another path or as another type, and goes on with that one: what it holds is copied, values in files of

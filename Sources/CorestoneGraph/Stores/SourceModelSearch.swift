@@ -1,0 +1,65 @@
+import CorestoneModel
+import CorestoneValues
+
+/// Finds the model by which a store was written: among models that were given, in files and folders, in the store itself.
+package struct SourceModelSearch {
+    private let options: MigrationOptions
+    /// The version hashes that the store names; nil if it names none.
+    private let hashes: [String: [UInt8]]?
+    private let path: String
+    private let carried: () throws -> Model?
+
+    /// - Parameter carried: returns the model that the store carries; nil if it carries none.
+    package init(
+        _ options: MigrationOptions, hashes: [String: [UInt8]]?, ofStoreAt path: String, carried: @escaping () throws -> Model?
+    ) {
+        (self.options, self.hashes, self.path, self.carried) = (options, hashes, path, carried)
+    }
+
+    /// The model, frozen.
+    ///
+    /// - Throws: `.migration` (134130), which lists the places that were searched.
+    package func run() throws -> Model {
+        if let hashes {
+            for model in options.sourceModels where try isModel(model, hashes) { return model }
+            for path in options.searchPaths {
+                if let model = try search(path, hashes) { return model }
+            }
+        }
+        return try carriedModel()
+    }
+
+    private func isModel(_ model: Model, _ hashes: [String: [UInt8]]) throws -> Bool {
+        try model.freeze()
+        return entityVersionHashes(of: model) == hashes
+    }
+
+    /// In a model, in the versions of a bundle, or in the models of a folder.
+    private func search(_ path: String, _ hashes: [String: [UInt8]]) throws -> Model? {
+        for version in try Model.versions(of: path) {
+            if !version.recordedHashes.isEmpty, version.recordedHashes != hashes { continue }
+            let model = try Model(contentsOf: path, version: version.name)
+            if try isModel(model, hashes) { return model }
+        }
+        return nil
+    }
+
+    private func carriedModel() throws -> Model {
+        var reason = "the store carries no model"
+        do {
+            if let model = try carried() {
+                try model.freeze()
+                guard let hashes else { return model }
+                // Older frameworks computed hashes by another rule.
+                if Set(model.entities.map(\.name)) == Set(hashes.keys) { return model }
+                reason = "the model that the store carries is not the one that it names"
+            }
+        } catch let error as CoreError where error.sqliteCode == 0 { reason = error.message }
+        let given = options.sourceModels.isEmpty ? [] : ["\(options.sourceModels.count) source models"]
+        let searched = (given + options.searchPaths + ["the store itself"]).joined(separator: ", ")
+        throw CoreError(
+            .migration, code: .migrationMissingSourceModel,
+            "cannot migrate \(path): the model that it was written with was not found (searched: \(searched); \(reason)); pass the "
+                + "source model, or a search path that contains it", file: path)
+    }
+}

@@ -1,0 +1,129 @@
+import CorestoneFiles
+import CorestoneGraph
+import CorestoneModel
+import CorestoneSQLite
+import CorestoneValues
+import Glibc
+
+/// Migrates a store that is one file, as XML and binary stores are: its content becomes an SQLite store in a folder beside it, which is
+/// migrated in place, so that one implementation holds for all types; the result replaces the file at the end.
+///
+/// Keys of objects, the identifier and the application's metadata stay. Whatever fails, the file is as it was.
+struct FileMigration {
+    let kind: AtomicKind
+    let path: String
+    let model: Model
+    let options: StoreOptions
+    let migration: MigrationOptions
+
+    func run() throws {
+        let place = try StorePlace(path)
+        let sight = kind.sight(of: place)
+        var metadata = try kind.metadata(ofStoreAt: path)
+        let source = try SourceModelSearch(migration, hashes: metadata.entityVersionHashes, ofStoreAt: path) {
+            try metadata.carriedModel()
+        }.run()
+        try check(from: source, past: metadata.pastModelDigests)
+        metadata.rememberModel()
+        metadata.setModel(model)
+        let folder = "\(place.folder)/.\(place.path.split(separator: "/").last ?? "store").migration-\(getpid())-\(UInt32.random(in: .min ... .max))"
+        guard mkdir(folder, 0o700) == 0 else {
+            throw CoreError(
+                .storeIO, code: .migration,
+                "cannot migrate \(path): cannot make the folder \(folder): \(StorePlace.text(of: errno)); make \(place.folder) writable",
+                file: path)
+        }
+        defer { FileMigration.remove(folder) }
+        do {
+            try convert(from: source, in: folder)
+            try kind.replace(
+                place, byContentOf: "\(folder)/result", model: model, metadata: metadata, unless: sight, options: options)
+        } catch let error as CoreError { throw error.naming(path, insteadOf: folder) }
+    }
+
+    private func check(from source: Model, past: [String]) throws {
+        guard migration.infersMapping else {
+            throw CoreError(
+                .migration, code: .migrationMissingMappingModel,
+                "cannot migrate \(path): there is no mapping model from the store's model to the new one; let it be inferred "
+                    + "(infer_mapping)", file: path)
+        }
+        let types = migration.allowsTypeChanges ? TypeChanges.exact : .refused
+        do {
+            let mapping = try ModelMapping.inferred(from: source, to: model, typeChanges: types)
+            try mapping.requireForward(past: past, ofStoreAt: path, migration)
+        } catch let error as CoreError where error.code == CocoaCode.inferredMappingModel.rawValue {
+            throw CoreError(
+                error.status, code: .inferredMappingModel, "cannot migrate \(path): \(error.message)", entity: error.entity,
+                key: error.key, children: error.children, file: path)
+        }
+    }
+
+    /// To SQLite, to the new model, and back.
+    private func convert(from source: Model, in folder: String) throws {
+        var reading = StoreOptions.readOnly
+        reading.limits = options.limits
+        let former = try Coordinator(model: source)
+        let work = "\(folder)/work"
+        var plain = StoreOptions()
+        plain.rollbackJournal = true
+        let copy = try former.migrateStore(former.addStore(kind.type, at: path, options: reading), to: .sqlite, at: work, options: plain)
+        try former.remove(copy)
+        var migrating = plain
+        var migration = migration
+        migration.sourceModels = [source]
+        // Whether the order is right was checked already.
+        migration.allowsRemovals = true
+        migrating.migration = migration
+        let wanted = try Coordinator(model: model)
+        let migrated = try wanted.addStore(.sqlite, at: work, options: migrating)
+        let result = try wanted.migrateStore(migrated, to: kind.type, at: "\(folder)/result")
+        try wanted.remove(result)
+    }
+
+    /// A folder with files alone.
+    private static func remove(_ folder: String) {
+        guard let stream = opendir(folder) else { return }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            names.append(name)
+        }
+        closedir(stream)
+        for name in names where name != "." && name != ".." {
+            if unlink("\(folder)/\(name)") != 0 { remove("\(folder)/\(name)") }
+        }
+        rmdir(folder)
+    }
+}
+
+extension CoreError {
+    /// The same error of the store that is migrated, instead of one of the files that are made for that.
+    fileprivate func naming(_ path: String, insteadOf folder: String) -> CoreError {
+        func settled(_ text: String) -> String {
+            ["\(folder)/work", "\(folder)/result"].reduce(text) { replacing($1, in: $0, by: path) }
+        }
+        return CoreError(
+            status, settled(message), domain: domain, customCode: code, entity: entity, key: key, value: value, predicate: predicate,
+            objectURI: objectURI, children: children.map { $0.naming(path, insteadOf: folder) }, sqliteCode: sqliteCode,
+            file: file.map(settled), offset: offset, payload: payload)
+    }
+}
+
+private func replacing(_ part: String, in text: String, by other: String) -> String {
+    let (part, text) = (Array(part.utf8), Array(text.utf8))
+    var result: [UInt8] = []
+    var place = 0
+    while place < text.count {
+        if text[place...].starts(with: part) {
+            result += Array(other.utf8)
+            place += part.count
+        } else {
+            result.append(text[place])
+            place += 1
+        }
+    }
+    return String(decoding: result, as: UTF8.self)
+}
