@@ -125,8 +125,32 @@ typedef struct cst_store_options {
     void *migration_userdata;
 } cst_store_options;
 #define CST_STORE_OPTIONS_INIT                                                                                         \
-    {sizeof(cst_store_options), 0, 0, 0, 0, {NULL, 0}, 0, 0, 0, 0, NULL, 0, NULL, 0, NULL, NULL, 0, 0, 0, 0,     \
-     0, NULL, 0, NULL, NULL, NULL}
+    {sizeof(cst_store_options),                                                                                        \
+     0,                                                                                                                \
+     0,                                                                                                                \
+     0,                                                                                                                \
+     0,                                                                                                                \
+     {NULL, 0},                                                                                                        \
+     0,                                                                                                                \
+     0,                                                                                                                \
+     0,                                                                                                                \
+     0,                                                                                                                \
+     NULL,                                                                                                             \
+     0,                                                                                                                \
+     NULL,                                                                                                             \
+     0,                                                                                                                \
+     NULL,                                                                                                             \
+     NULL,                                                                                                             \
+     0,                                                                                                                \
+     0,                                                                                                                \
+     0,                                                                                                                \
+     0,                                                                                                                \
+     0,                                                                                                                \
+     NULL,                                                                                                             \
+     0,                                                                                                                \
+     NULL,                                                                                                             \
+     NULL,                                                                                                             \
+     NULL}
 
 /* Opens the store at `path`, or creates it. `type`, in upper or lower case, is one of
  *

@@ -192,9 +192,9 @@ private final class MigrationProgress {
         try step(by: 0)
     }
 
-    private func tell() -> Bool {
+    private func tell(isFinished: Bool = false) -> Bool {
         if isCancelled { return false }
-        isCancelled = !report(min(rows * done / (steps + 1), rows - 1), rows)
+        isCancelled = !report(isFinished ? rows : min(rows * done / (steps + 1), rows - 1), rows)
         return !isCancelled
     }
 
@@ -208,7 +208,7 @@ private final class MigrationProgress {
     /// Everything is done but the commit.
     func finish() throws {
         done = steps
-        guard tell() else { throw MigrationProgress.cancelled }
+        guard tell(isFinished: true) else { throw MigrationProgress.cancelled }
     }
 
     func end() { check.end() }
