@@ -155,6 +155,20 @@ public func cst_coordinator_destroy_store(
     }
 }
 
+@_cdecl("cst_store_copy_migration_plan") @implementation
+public func cst_store_copy_migration_plan(
+    _ path: cst_string, _ modelPointer: OpaquePointer?, _ settings: UnsafePointer<cst_store_options>?,
+    _ out: UnsafeMutablePointer<cst_buffer>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_json")
+        let options = try storeOptions(settings).migratingByDefault
+        let report = try MigrationReport(
+            ofStoreAt: try path.filePath("path"), to: try model(modelPointer), migration: options.migration ?? .inferred)
+        try out.fill(JSONText(report.report).text)
+    }
+}
+
 func asksForWriting(_ pointer: UnsafePointer<cst_store_options>?) throws -> Bool {
     let flags = try options(pointer, cst_store_options(), "options").flags
     let (writable, readOnly) = (UInt32(CST_STORE_WRITABLE), UInt32(CST_STORE_READ_ONLY))

@@ -122,3 +122,28 @@ extension PropertyValue {
         }
     }
 }
+
+extension MigrationReport {
+    /// As a value of plain JSON: `needed`, `losesData`, `entities`, `warnings` and `statements`.
+    public var report: PropertyValue {
+        func texts(_ list: [String]) -> PropertyValue { .array(list.map { .string($0) }) }
+        let entities = entities.map { entity -> PropertyValue in
+            .dictionary([
+                "source": entity.source.map { .string($0) } ?? .null,
+                "destination": entity.destination.map { .string($0) } ?? .null,
+                "kind": .string("\(entity.kind)"), "objects": .int(Int64(entity.objects)), "added": texts(entity.added),
+                "removed": texts(entity.removed), "filled": texts(entity.filled), "typeChanges": texts(entity.typeChanges),
+                "renamed": .array(
+                    entity.renamed.map { .dictionary(["from": .string($0.from), "to": .string($0.to)]) }),
+                "lostValues": .array(
+                    entity.lostValues.map {
+                        .dictionary(["attribute": .string($0.attribute), "count": .int(Int64($0.count))])
+                    }),
+            ])
+        }
+        return .dictionary([
+            "needed": .bool(isNeeded), "losesData": .bool(losesData), "entities": .array(entities),
+            "warnings": texts(warnings), "statements": texts(statements),
+        ])
+    }
+}

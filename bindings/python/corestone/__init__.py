@@ -128,6 +128,7 @@ from .merging import (
     MergePolicyType,
     PropertyDifference,
 )
+from .migration import EntityMigration, MigrationPlan, migration_plan
 from .model import LintFinding, Model, ModelChange
 from .object import ManagedObject
 from .object_id import ObjectID
@@ -193,6 +194,9 @@ __all__ = [
     "UnsavedChanges",
     "data_folder",
     "metadata",
+    "EntityMigration",
+    "MigrationPlan",
+    "migration_plan",
     "set_metadata",
     "Checkpoint",
     "check_apple",

@@ -1509,6 +1509,7 @@ cst_context_disable_tracking int32 pointer pointer*
 cst_context_enable_tracking int32 pointer pointer*
 cst_coordinator_new int32 pointer pointer* pointer*
 cst_coordinator_add_store int32 pointer InputString InputString StoreOptions* pointer* pointer*
+cst_store_copy_migration_plan int32 InputString pointer StoreOptions* Buffer* pointer*
 cst_coordinator_open_store int32 InputString pointer StoreOptions* pointer* pointer* pointer*
 cst_coordinator_remove_store int32 pointer pointer pointer*
 cst_coordinator_close int32 pointer uint32 pointer*

@@ -1,0 +1,84 @@
+"""Migration: what opening a store by another version of its model would change."""
+
+from __future__ import annotations
+
+import json
+import os
+from ctypes import byref
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from . import _abi
+from ._abi import lib, path_argument
+from ._call import call
+from ._store_options import StoreOptions, store_options
+from .coordinator import given_model
+from .errors import InvalidArgumentError
+from .model import ModelLike
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+class EntityMigration(NamedTuple):
+    """What a migration does to one entity."""
+
+    #: The name in the store's model; None for an added entity.
+    source: str | None
+    #: The name in the new model; None for a removed one.
+    destination: str | None
+    #: "add", "remove", "copy" or "transform"
+    kind: str
+    #: Objects of this very entity.
+    objects: int
+    added: list[str]
+    removed: list[str]
+    #: New names by former ones.
+    renamed: dict[str, str]
+    #: Attributes whose default is written into existing objects.
+    filled: list[str]
+    type_changes: list[str]
+    #: The number of values that are not null, by removed attribute.
+    lost_values: dict[str, int]
+
+
+class MigrationPlan(NamedTuple):
+    """What a migration would do."""
+
+    #: False if the store is of the model already.
+    is_needed: bool
+    #: Whether objects or values would be lost.
+    loses_data: bool
+    entities: list[EntityMigration]
+    #: Renames that look chained, so that values are lost.
+    warnings: list[str]
+    #: The SQL statements, in order.
+    statements: list[str]
+
+
+def migration_plan(
+    path: str | os.PathLike[str], model: ModelLike, **options: Unpack[StoreOptions]
+) -> MigrationPlan:
+    """Returns what a migration of the SQLite store at a path to a model would do. The store is only read.
+
+    Of the options, which are those of Coordinator.add_store, those of migrations have an effect. Raises MigrationError
+    for a change that cannot be inferred; failures that depend on the values of objects are found by the migration itself.
+    """
+    wanted = given_model(model)
+    if wanted is None:
+        raise InvalidArgumentError("model is None; pass the model to migrate to", key="model")
+    buffer = _abi.Buffer()
+    given = store_options(**options)
+    call(lib.cst_store_copy_migration_plan, path_argument(path), wanted._handle, byref(given), byref(buffer))
+    found: dict[str, Any] = json.loads(_abi.take_bytes(buffer))
+    return MigrationPlan(
+        found["needed"], found["losesData"], [_entity(each) for each in found["entities"]], found["warnings"],
+        found["statements"],
+    )  # fmt: skip
+
+
+def _entity(found: dict[str, Any]) -> EntityMigration:
+    return EntityMigration(
+        found["source"], found["destination"], found["kind"], found["objects"], found["added"], found["removed"],
+        {each["from"]: each["to"] for each in found["renamed"]}, found["filled"], found["typeChanges"],
+        {each["attribute"]: each["count"] for each in found["lostValues"]},
+    )  # fmt: skip
