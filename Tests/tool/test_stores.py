@@ -432,7 +432,7 @@ def test_values_of_each_type_in_the_metadata(store: Path) -> None:
     words = [word for each in settings for word in ("--set", each)]
     found = json.loads(told("metadata", store, *words, "--format", "json"))
     assert {each.partition("=")[0].rpartition(":")[0] or "empty": value for each, value in settings.items()} == {
-        key: value for key, value in found.items() if not key.startswith(("NS", "_NS", "_Corestone"))
+        key: value for key, value in found.items() if not key.startswith(("NS", "_NS", "CST_"))
     }
     assert type(found["r"]) is float and found["t"] is True and found["zero"] is False
     # The last of one name counts.
@@ -448,7 +448,7 @@ def test_lines_of_metadata(store: Path) -> None:
     names = [line.split(" ")[0] for line in lines if not line.startswith("  ")]
     own = ["a", "b", "blob64", "blob65", "tags"]
     assert names[:8] == ["NSStoreType", "NSStoreUUID", "NSPersistenceFrameworkVersion", *own]
-    assert names[8:] == sorted(names[8:]) and all(name.startswith(("NS", "_NS", "_Corestone")) for name in names[8:])
+    assert names[8:] == sorted(names[8:]) and all(name.startswith(("NS", "_NS", "CST_")) for name in names[8:])
     # What stands behind the names begins in one column.
     width = max(map(len, names)) + 2
     assert {line[width - 1] for line in lines if not line.startswith("  ")} == {" "}
@@ -624,7 +624,7 @@ def test_what_the_application_wrote_into_the_metadata_is_converted(store: Path, 
     for source, name in ((store, "a.xml"), (tmp_path / "a.xml", "b.binary"), (tmp_path / "b.binary", "c.sqlite")):
         told("convert", source, tmp_path / name, "--through", "memory", "--model", store)
         found = json.loads(told("metadata", tmp_path / name, "--format", "json"))
-        others = {key: value for key, value in found.items() if not key.startswith(("NS", "_NS", "_Corestone"))}
+        others = {key: value for key, value in found.items() if not key.startswith(("NS", "_NS", "CST_"))}
         assert others == own, name
         identifiers.add(found["NSStoreUUID"])
     # A store that is copied keeps its identifier, one that is converted has its own.
@@ -730,7 +730,7 @@ def test_a_store_of_each_type_is_described_copied_and_destroyed(store: Path, tmp
 
     def own() -> dict[str, Any]:
         found: dict[str, Any] = json.loads(told("metadata", path, "--format", "json"))
-        return {key: value for key, value in found.items() if not key.startswith(("NS", "_NS", "_Corestone"))}
+        return {key: value for key, value in found.items() if not key.startswith(("NS", "_NS", "CST_"))}
 
     objects = told("dump", path, "--model", model)
     words = [

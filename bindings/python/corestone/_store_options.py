@@ -149,9 +149,7 @@ def _migration_flags(migrate: bool | None, infer_mapping: bool | None) -> int:
     return _abi.STORE_MIGRATE | (0 if infer_mapping is False else _abi.STORE_INFER_MAPPING)
 
 
-def _set_sources(
-    options: _abi.StoreOptions, models: Iterable[Model], paths: Iterable[str | os.PathLike[str]]
-) -> None:
+def _set_sources(options: _abi.StoreOptions, models: Iterable[Model], paths: Iterable[str | os.PathLike[str]]) -> None:
     if isinstance(paths, (str, os.PathLike)):
         paths = [paths]
     given = list(models)

@@ -317,8 +317,8 @@ class Coordinator(Contexts):
         infer_mapping infers the mapping from names and renaming identifiers; None: as `migrate`
         allow_removals      migrates also if the model only lacks what the store has, so that it may be an older version
         allow_type_changes  migrates attributes whose type changed, if every value can be kept exactly
-        source_models, model_paths  models, and files or folders of models, in which the store's own model is searched before
-                      the one that it carries
+        source_models, model_paths  models, and files or folders of models, in which the store's own model is searched
+                      before the one that it carries
         migration_progress  a function that is called with the rows that are done and of all; an exception cancels
         """
         given = store_options(**options)

@@ -55,13 +55,12 @@ class MigrationPlan(NamedTuple):
     statements: list[str]
 
 
-def migration_plan(
-    path: str | os.PathLike[str], model: ModelLike, **options: Unpack[StoreOptions]
-) -> MigrationPlan:
+def migration_plan(path: str | os.PathLike[str], model: ModelLike, **options: Unpack[StoreOptions]) -> MigrationPlan:
     """Returns what a migration of the SQLite store at a path to a model would do. The store is only read.
 
     Of the options, which are those of Coordinator.add_store, those of migrations have an effect. Raises MigrationError
-    for a change that cannot be inferred; failures that depend on the values of objects are found by the migration itself.
+    for a change that cannot be inferred. Failures that depend on the values of objects are found by the
+    migration.
     """
     wanted = given_model(model)
     if wanted is None:
