@@ -70,7 +70,8 @@ private struct ExpectedValue {
                     "j.\(owner)", "SUM(m.\(addend))", "\(pairs) j JOIN \(members) m ON m.Z_PK = j.\(member)")
             }
             // The order in which fractions are added up makes a difference too.
-            difference = "abs(IFNULL(\(column), 0) - \(value)) > 1e-9 * max(abs(\(value)), 1)"
+            // Of the least integer there is no absolute value but that of a fraction.
+            difference = "abs(1.0 * (IFNULL(\(column), 0) - \(value))) > 1e-9 * max(abs(1.0 * \(value)), 1)"
         case .copy(let key, let source, let original):
             value = "s.\(original)"
             join = "LEFT JOIN \(source) s ON s.Z_PK = r.\(key)"

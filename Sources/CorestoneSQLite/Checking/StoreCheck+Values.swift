@@ -35,10 +35,10 @@ extension StoreCheck {
         switch type {
         case .integer16: return "\(noNumber) OR \(column) NOT BETWEEN \(Int16.min) AND \(Int16.max)"
         case .integer32: return "\(noNumber) OR \(column) NOT BETWEEN \(Int32.min) AND \(Int32.max)"
-        case .integer64: return "\(noNumber) OR abs(\(column)) > 9.3e18"
+        case .integer64: return "\(noNumber) OR \(column) NOT BETWEEN -9.3e18 AND 9.3e18"
         case .double, .float, .date: return noNumber
         case .boolean: return "\(column) NOT IN (0, 1)"
-        case .decimal: return "\(noNumber) OR abs(\(column)) > 1e165"
+        case .decimal: return "\(noNumber) OR \(column) NOT BETWEEN -1e165 AND 1e165"
         case .string, .uri: return "typeof(\(column)) = 'blob'"
         case .uuid: return "typeof(\(column)) = 'blob' AND length(\(column)) <> 16 OR \(isNumber(column))"
         default: return nil

@@ -44,8 +44,9 @@ struct InPlaceMigration {
         try former.dropTriggers()
         try execute(plan.linkCopyStatements + plan.removalStatements + plan.structureStatements, progress)
         try wanted.dropIndexes(of: former)
+        try execute(plan.numberStatements, progress)
         try fillDefaults(progress)
-        try execute(plan.rowStatements, progress)
+        try execute(plan.linkStatements, progress)
         try migrateHistory(progress)
         try writeNumbers()
         try writeModel()
@@ -186,7 +187,7 @@ private final class MigrationProgress {
         }
         self.rows = max(rows, 1)
         steps = max(plan.linkCopyStatements.count + plan.removalStatements.count + plan.structureStatements.count
-            + plan.rowStatements.count + plan.tables.reduce(0) { $0 + $1.defaults.count }, 1)
+            + plan.numberStatements.count + plan.linkStatements.count + plan.tables.reduce(0) { $0 + $1.defaults.count }, 1)
         check = ProgressCheck(connection)
         check.ask { [unowned self] in !self.tell() }
         try step(by: 0)

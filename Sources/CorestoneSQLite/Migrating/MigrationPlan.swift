@@ -103,14 +103,15 @@ extension MigrationPlan {
         return statements + gone.sorted(by: byteOrder).map { "DROP TABLE \($0.asIdentifier)" }
     }
 
-    /// Gives rows the numbers of their entities, and fills relationships whose pairs were kept in another way.
-    var rowStatements: [String] {
-        tables.flatMap(\.numberStatements)
-            + links.flatMap { link in
-                let join = joins.first { $0.join.naming === link.relationship }
-                return (join.map { [link.joinStatement($0.join)] } ?? link.columnStatements(wanted)) + [link.dropStatement]
-            }
-            + danglingStatements
+    /// Gives rows the numbers of their entities. Whatever chooses rows by new numbers comes later.
+    var numberStatements: [String] { tables.flatMap(\.numberStatements) }
+
+    /// Fills relationships whose pairs were kept in another way, and ends those that lead nowhere.
+    var linkStatements: [String] {
+        links.flatMap { link in
+            let join = joins.first { $0.join.naming === link.relationship }
+            return (join.map { [link.joinStatement($0.join)] } ?? link.columnStatements(wanted)) + [link.dropStatement]
+        } + danglingStatements
     }
 
     /// Ends references to objects that are gone, or that are not of the entity to which a relationship leads now.

@@ -96,14 +96,14 @@ extension MigrationReport.EntityReport {
 extension MigrationPlan {
     /// For people; parameters are written as literals.
     var statements: [String] {
-        linkCopyStatements + removalStatements + structureStatements
+        linkCopyStatements + removalStatements + structureStatements + numberStatements
             + tables.flatMap { table in
                 table.defaults.map { fill in
                     let text = table.statement(fill)
                     let literal = fill.attribute.defaultValue.literal
                     return text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).joined(separator: literal)
                 }
-            } + rowStatements
+            } + linkStatements
     }
 }
 
