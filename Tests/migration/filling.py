@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import corestone
-from source_models import Attribute, Entity, Relationship, SourceModel
+from source_models import Attribute, Entity, Property, Relationship, SourceModel
 
 REFERENCE = datetime(2001, 1, 1, tzinfo=timezone.utc)
 RANGES = {"Integer 16": 15, "Integer 32": 31, "Integer 64": 63}
@@ -45,9 +45,10 @@ class Filling:
         self.objects: dict[str, list[Any]] = {name: [] for name in model.entities}
         self.serial = 0
 
-    def write(self, path: Path, model: corestone.Model) -> int:
+    def write(self, path: Path, model: corestone.Model, history: bool = False) -> int:
         """Makes the store. Returns how many members all relationships have."""
-        with corestone.Container(model, path, external_threshold=200) as container:
+        self.options: Any = {"history": history, "external_threshold": 200}
+        with corestone.Container(model, path, **self.options) as container:
             context = container.context()
             for entity in self.model.entities.values():
                 if not entity.is_abstract and entity.name not in self.wishes.empty:
@@ -64,7 +65,7 @@ class Filling:
     def _count_members(self, path: Path, model: corestone.Model) -> int:
         """How many members all relationships have, as a new context reads them."""
         count = 0
-        with corestone.Container(model, path) as container, container.context() as context:
+        with corestone.Container(model, path, **self.options) as container, container.context() as context:
             for each in self._relationships():
                 for item in context.fetch(each.entity.name):
                     value = item[each.name]
@@ -80,14 +81,33 @@ class Filling:
         ]
 
     def _touch(self) -> None:
-        """A second save, so that versions and the order of rows differ."""
+        """Changes some objects, so that versions differ, and the bits of changes in a history."""
         for name, objects in self.objects.items():
-            for each in self.model.entities[name].properties().values():
-                is_plain = isinstance(each, Attribute) and each.type == "String" and each.is_optional
-                if is_plain and (name, each.name) not in self.wishes.unique | self.wishes.present:
-                    for item in self.chance.sample(objects, len(objects) // 3):
-                        item[each.name] = self.value(each)  # type: ignore[arg-type]
-                    break
+            entity = self.model.entities[name]
+            properties = [each for each in entity.properties().values() if self._may_change(entity, each)]
+            for item in self.chance.sample(objects, len(objects) // 2):
+                for each in self.chance.sample(properties, min(len(properties), 3)):
+                    if isinstance(each, Attribute):
+                        self._set(item, entity, each)
+                    else:
+                        self._move(item, each)
+
+    def _may_change(self, entity: Entity, each: Property) -> bool:
+        if isinstance(each, Attribute):
+            return (entity.name, each.name) not in self.wishes.unique
+        inverse = each.inverse
+        # What is required of neither side can be lost by both.
+        return self._needs(each) == 0 and (inverse is None or self._needs(inverse) == 0)
+
+    def _move(self, item: Any, relationship: Relationship) -> None:
+        targets = self._all(relationship.destination)
+        if not targets or relationship.inverse is None and relationship.is_to_many:
+            return
+        if relationship.is_to_many:
+            limit = min(relationship.maximum or 3, len(targets), 3)
+            item[relationship.name] = self.chance.sample(targets, self.chance.randrange(limit + 1))
+        else:
+            item[relationship.name] = self.chance.choice([None, self.chance.choice(targets)])
 
     # Attributes
 

@@ -119,10 +119,8 @@ class Correspondence:
 class Expectation:
     objects: Objects = field(default_factory=dict)
     refusals: list[Refusal] = field(default_factory=list)
-    #: Relationships whose two sides were not each other's inverse before, so that the former pairs differ.
+    #: Relationships whose sides were not each other's inverse before, and whose former pairs differ: the to-one side's count.
     contradictions: list[str] = field(default_factory=list)
-    #: Relationships in which an object now has more partners than it may.
-    crowded: list[str] = field(default_factory=list)
 
 
 class Migration:
@@ -199,22 +197,36 @@ class Migration:
             return
         links = own if own is not None else turned
         assert links is not None
-        if own is not None and turned is not None and set(own) != set(turned):
-            self.result.contradictions.append(f"{relationship.entity.name}.{relationship.name}")
-            # The column of a to-one relationship is what a store keeps.
-            links = own if not relationship.is_to_many or inverse is None or inverse.is_to_many else turned
+        if own is not None and turned is not None and inverse is not None and set(own) != set(turned):
+            where = f"{relationship.entity.name}.{relationship.name}"
+            self.result.contradictions.append(where)
+            if relationship.is_to_many == inverse.is_to_many:
+                self._refuse_rows(f"{where} and its inverse differ")
+            else:
+                # The column of a to-one relationship is what a store keeps.
+                links, many, other_links = (turned, relationship, own) if relationship.is_to_many else (own, inverse, turned)
+                if self._has_storage(many) and set(other_links) - set(links):
+                    self._refuse_rows(f"{where} and its inverse differ")
         self._crowds(relationship, inverse, set(links))
         self._note(relationship, {each: (own or {}).get(each, 0) for each in links})
         if inverse is not None and inverse is not relationship:
             self._note(inverse, {(member, owner): (other or {}).get((member, owner), 0) for owner, member in links})
 
+    def _has_storage(self, relationship: Relationship) -> bool:
+        """Whether the former to-many relationship had pairs of its own, not those of a to-one inverse."""
+        for entity in relationship.entity.family():
+            source = self.pairs.properties.get(entity.name, {}).get(relationship.name)
+            if isinstance(source, Relationship):
+                return not source.is_to_many or source.inverse is None or source.inverse.is_to_many
+        return False
+
     def _crowds(self, relationship: Relationship, inverse: Relationship | None, links: set[tuple[Key, Key]]) -> None:
         owners, members = Counter(each[0] for each in links), Counter(each[1] for each in links)
         many_owners = inverse.is_to_many if inverse is not None else not relationship.is_to_many
         if not relationship.is_to_many and max(owners.values(), default=0) > 1:
-            self.result.crowded.append(f"{relationship.entity.name}.{relationship.name}")
+            self._refuse_rows(f"{relationship.entity.name}.{relationship.name} has several members")
         if not many_owners and max(members.values(), default=0) > 1:
-            self.result.crowded.append(f"{relationship.entity.name}.{relationship.name}, inverse")
+            self._refuse_rows(f"{relationship.entity.name}.{relationship.name}: a member has several owners")
 
     def _former_links(self, relationship: Relationship) -> LinkSet | None:
         """The pairs that the relationship had, in new keys; None for a relationship that is new."""

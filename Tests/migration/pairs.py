@@ -18,12 +18,14 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import zlib
 from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import corestone
+import history
 from corestone import Container, Coordinator, CorestoneError, Model, ValidationError
 from filling import Filling, Wishes
 from oracle import Comparison, Correspondence, Expectation, Migration, compare
@@ -42,6 +44,7 @@ class Outcome:
     reasons: list[str] = field(default_factory=list)
     compared: int = 0
     members: int = 0
+    changes: int = 0
     objects: int = 0
     failures: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -54,6 +57,8 @@ class Trial:
         self.pair, self.folder, self.seed = pair, folder, seed
         self.before, self.after = pair.model(pair.before), pair.model(pair.after)
         self.outcome = Outcome(pair)
+        # Every other store has a history.
+        self.has_history = zlib.crc32(str(pair).encode()) % 2 == 0
 
     def model(self, version: str) -> Model:
         return Model.load(self.pair.path, version=version)
@@ -95,9 +100,9 @@ class Trial:
         place.mkdir()
         store, copy = place / "store.sqlite", place / "former" / "store.sqlite"
         filling = Filling(self.before, f"{self.seed} {self.pair} {name}", wishes)
-        members = filling.write(store, self.model(self.pair.before))
+        members = filling.write(store, self.model(self.pair.before), self.has_history)
         shutil.copytree(place, copy.parent)
-        with Container(self.model(self.pair.after), place / "fresh.sqlite"):
+        with Container(self.model(self.pair.after), place / "fresh.sqlite", history=self.has_history):
             pass
         former, wanted = hashes(copy), hashes(place / "fresh.sqlite")
         if former == wanted:
@@ -124,7 +129,7 @@ class Trial:
         content = digest(store)
         try:
             with Coordinator(self.model(self.pair.after)) as coordinator:
-                coordinator.add_store(store, migrate=True, allow_removals=True)
+                coordinator.add_store(store, migrate=True, allow_removals=True, history=self.has_history)
         except CorestoneError as error:
             self._judge_refusal(error, expectation)
             self._require(digest(store) == content, "the store changed although its migration was refused")
@@ -135,8 +140,6 @@ class Trial:
             return
         for each in expectation.contradictions:
             self.outcome.notes.append(f"the two sides of {each} differ in the former store")
-        for each in expectation.crowded:
-            self.outcome.notes.append(f"more partners than the new model allows: {each}")
         self._compare(store, copy, migration)
 
     def _judge_refusal(self, error: CorestoneError, expectation: Expectation) -> None:
@@ -159,8 +162,41 @@ class Trial:
         self.outcome.members += comparison.members
         self.outcome.failures += comparison.differences[:20]
         self._compare_schemas(store, copy)
+        if self.has_history:
+            self._compare_histories(store, copy)
         self._check_apple(store)
         self._write(store, found)
+
+    def _compare_histories(self, store: Path, copy: Path) -> None:
+        """Changes are of the same objects and properties as before, and one transaction of the migrator comes last."""
+        former = history.changes(copy, self.before)
+        try:
+            now = history.changes(store, self.after)
+        except (AssertionError, KeyError) as error:
+            self.outcome.failures.append(f"the history cannot be read: {type(error).__name__} {error}")
+            return
+        for key, change in former.items():
+            entity = self.pairing.destinations.get(change.entity)
+            if entity is None:
+                self._require(key not in now, f"change {key} of {change.entity}, which is gone")
+                continue
+            names = {each.name: name for name, each in self.pairing.properties[entity.name].items()}
+            wanted = frozenset(names[name] for name in change.names if name in names)
+            found = now.get(key)
+            self.outcome.compared += 1
+            self.outcome.changes += 1
+            is_same = found is not None and (found.entity, found.kind, found.key, found.transaction, found.names) == (
+                entity.name,
+                change.kind,
+                change.key,
+                change.transaction,
+                wanted,
+            )
+            self._require(is_same, f"change {key}: {found} instead of {entity.name} {sorted(wanted)} of {change}")
+        authors = history.authors(store)
+        added = authors[len(history.authors(copy)) :]
+        is_one = len(added) == 1 and (added[0] or "").startswith(history.MIGRATOR)
+        self._require(is_one and len(now) <= len(former), f"transactions that the migration added: {added}")
 
     def _compare_schemas(self, store: Path, copy: Path) -> None:
         fresh = store.with_name("fresh.sqlite")
@@ -183,7 +219,7 @@ class Trial:
     def _write(self, store: Path, found: Objects) -> None:
         """Opens the store without a migration and saves a change of it."""
         with Coordinator(self.model(self.pair.after)) as coordinator:
-            opened = coordinator.add_store(store)
+            opened = coordinator.add_store(store, history=self.has_history)
             self._require(not opened.is_read_only, f"read-only: {opened.read_only_reason}")
             counts = Counter(each.entity for each in found.values())
             with coordinator.context() as context:
@@ -255,7 +291,8 @@ def summary(outcomes: list[Outcome]) -> None:
     )
     print(
         f"{sum(each.objects for each in outcomes)} objects; {compared} values compared, "
-        f"{sum(each.members for each in outcomes)} members among them, {unequal} unequal"
+        f"{sum(each.members for each in outcomes)} members and "
+        f"{sum(each.changes for each in outcomes)} changes of histories among them, {unequal} unequal"
     )
     print(f"{len(outcomes) - len(failed)} passed, {len(failed)} failed")
 

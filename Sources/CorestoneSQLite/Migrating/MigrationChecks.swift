@@ -17,7 +17,7 @@ struct MigrationChecks {
 
     /// Before anything is changed.
     func before() throws {
-        var failures = try missingValues() + abstractRows() + inexactValues()
+        var failures = try missingValues() + abstractRows() + inexactValues() + lostPairs()
         guard let first = failures.first else { return }
         failures = Array(failures.prefix(MigrationChecks.mostDetails))
         throw CoreError(

@@ -1,0 +1,98 @@
+import CorestoneModel
+import CorestoneValues
+
+/// Pairs of objects in relationships that the new model cannot hold.
+extension MigrationChecks {
+    func lostPairs() throws -> [CoreError] { try crowds() + contradictions() }
+
+    /// Objects that have several partners where the new model has a place for one.
+    private func crowds() throws -> [CoreError] {
+        try plan.links.compactMap { link in
+            let relationship = link.relationship
+            // A to-many relationship without inverse keeps the owner with each member.
+            let isOwner = relationship.isToMany && relationship.inverse == nil
+            guard isOwner || !relationship.isToMany else { return nil }
+            let (one, others) = isOwner ? ("member", "owner") : ("owner", "member")
+            let count = try self.count(
+                "SELECT \(one) FROM (\(link.origin.query)) WHERE \(one) IS NOT NULL AND \(others) IS NOT NULL GROUP BY \(one) "
+                    + "HAVING count(DISTINCT \(others)) > 1")
+            if count == 0 { return nil }
+            return isOwner ? severalOwners(relationship, count) : severalMembers(relationship, count)
+        }
+    }
+
+    private func severalMembers(_ relationship: Relationship, _ count: Int64) -> CoreError {
+        failure(
+            relationship,
+            "leads to one object, and \(objects(count, of: relationship.entity)) several in the store; make it to-many, or change the "
+                + "objects first")
+    }
+
+    private func severalOwners(_ relationship: Relationship, _ count: Int64) -> CoreError {
+        failure(
+            relationship,
+            "has no inverse in the new model, so each member has one owner, and \(objects(count, of: relationship.destination)) several; "
+                + "keep the inverse, or change the objects first")
+    }
+
+    private func objects(_ count: Int64, of entity: Entity) -> String {
+        count == 1 ? "1 object of \(entity.name) has" : "\(count) objects of \(entity.name) have"
+    }
+
+    private func failure(_ relationship: Relationship, _ text: String) -> CoreError {
+        CoreError(
+            .migration, code: .migration, "\(relationship.entity.name).\(relationship.name) \(text)",
+            entity: relationship.entity.name, key: relationship.name, file: connection.path)
+    }
+
+    /// Relationships that became each other's inverse, each with pairs of its own.
+    private func contradictions() throws -> [CoreError] {
+        var failures: [CoreError] = []
+        for entity in plan.mapping.destination.entities {
+            for relationship in entity.ownRelationships {
+                guard let inverse = relationship.inverse, isKept(relationship, before: inverse),
+                    let lost = lostPairs(of: inverse, keeping: relationship)
+                else { continue }
+                let count = try count(lost)
+                if count == 0 { continue }
+                failures.append(
+                    failure(
+                        inverse,
+                        "and \(relationship.entity.name).\(relationship.name) are each other's inverse in the new model, and "
+                            + "\(count) \(count == 1 ? "pair" : "pairs") of one \(count == 1 ? "is" : "are") not in the other; make "
+                            + "them equal first, or migrate with a mapping model"))
+            }
+        }
+        return failures
+    }
+
+    /// Whether the pairs of a relationship are those that the new store keeps, rather than the pairs of its inverse.
+    private func isKept(_ relationship: Relationship, before inverse: Relationship) -> Bool {
+        if relationship.isTransient || inverse.isTransient || relationship === inverse { return false }
+        if relationship.isToMany != inverse.isToMany { return !relationship.isToMany }
+        if relationship.isToMany { return plan.joins.contains { $0.join.naming === relationship } }
+        return relationship.key < inverse.key
+    }
+
+    /// The former pairs of `inverse` that go unless the other relationship has them; nil if none can go.
+    private func lostPairs(of inverse: Relationship, keeping relationship: Relationship) -> String? {
+        guard let kept = LinkOrigin.source(of: relationship, plan.mapping),
+            let other = LinkOrigin.source(of: inverse, plan.mapping), kept.inverse !== other,
+            let ours = LinkOrigin(of: relationship, mapping: plan.mapping, former: plan.former)?.query,
+            let theirs = LinkOrigin(of: inverse, mapping: plan.mapping, former: plan.former)?.query
+        else { return nil }
+        // Pairs that the column of another to-one relationship has are its own.
+        let isStoredElsewhere = other.isToMany && other.inverse?.isToMany == false
+        if isStoredElsewhere { return nil }
+        let (first, second) = ("SELECT owner, member FROM (\(ours))", "SELECT member, owner FROM (\(theirs))")
+        let lost = "SELECT * FROM (\(second) EXCEPT \(first))"
+        // Of two columns neither is filled from the other.
+        return relationship.isToMany != inverse.isToMany ? lost : "\(lost) UNION ALL SELECT * FROM (\(first) EXCEPT \(second))"
+    }
+
+    private func count(_ query: String) throws -> Int64 {
+        let statement = try connection.prepare("SELECT count(*) FROM (\(query))", "migrate \(connection.path)")
+        defer { statement.reset() }
+        return try statement.step("migrate \(connection.path)") ? statement.integer(0) : 0
+    }
+}
