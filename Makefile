@@ -50,7 +50,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 C_TESTS = $(MAKE) -C Tests/C LIB=$(BUILD)/lib INCLUDE=$(BUILD)/include
 TIMED = SECONDS=0; trap 'code=$$?; echo "make $@: $$([ $$code = 0 ] && echo done || echo FAILED) in $$SECONDS seconds"' EXIT
 
-.PHONY: help deps build library tool generate abi demo diagrams test lint format test-asan test-leaks test-tsan stress stress-processes stress-faults stress-reentrancy check-hostile check-mutants fuzz bench install clean
+.PHONY: help deps build library tool generate abi demo diagrams test lint format test-asan test-leaks test-tsan stress stress-processes stress-faults stress-reentrancy check-hostile check-migration check-mutants fuzz bench install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)$$/  make \1\t\2/p' Makefile | expand -t 22
@@ -121,6 +121,9 @@ stress-faults: build ## a save with each of its calls failing in every way, 1,00
 
 check-hostile: build ## 100 files that mean harm, each with every command of the tool: a result or a refusal, in 256 MB and 10 s
 	@$(TIMED); $(VENV)/bin/python Tests/faults/hostile.py
+
+check-migration: build ## stores of 167 pairs of source models, migrated and compared value by value with an independent oracle
+	@$(TIMED); $(VENV)/bin/python Tests/migration/pairs.py
 
 check-mutants: deps ## wrong changes of Tests/mutants, one at a time: which tests notice them (MUTANTS)
 	@$(TIMED); $(VENV)/bin/python Tests/mutants/run.py $(MUTANTS)

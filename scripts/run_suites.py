@@ -123,6 +123,7 @@ def mypy_commands() -> list[list[str]]:
         "Tests/stress",
         "Tests/style",
         "Tests/faults",
+        "Tests/migration",
         "Tests/mutants",
     ):
         files = sorted(str(path.relative_to(ROOT)) for path in (ROOT / folder).glob("*.py"))
@@ -160,6 +161,7 @@ def suites() -> list[Suite]:
         Suite("editor", [[PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "Tests/examples"]], runner=True),
         Suite("processes", [[PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "Tests/stress"]], runner=True),
         Suite("faults", [[PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "Tests/faults"]], runner=True),
+        Suite("migration", [[PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "Tests/migration"]], runner=True),
         Suite("docs", [[PYTHON, "scripts/check_snippets.py"]], runner=True),
         Suite("demo", [["scripts/demo.sh", str(BUILD)]]),
         Suite("budgets", [[PYTHON, "bench/budgets.py"]]),

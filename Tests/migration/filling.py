@@ -17,7 +17,7 @@ from source_models import Attribute, Entity, Property, Relationship, SourceModel
 
 REFERENCE = datetime(2001, 1, 1, tzinfo=timezone.utc)
 RANGES = {"Integer 16": 15, "Integer 32": 31, "Integer 64": 63}
-TEXTS = ["", " ", "a", "Zoë ☂ 𝄞", "it's \"quoted\"", "line\nbreak\ttab", "NULL", "0", "%_?*", "ﬁ", "e\u0301", "x" * 3000]
+TEXTS = ["", " ", "a", "Zoë ☂ 𝄞", 'it\'s "quoted"', "line\nbreak\ttab", "NULL", "0", "%_?*", "ﬁ", "e\u0301", "x" * 3000]
 
 
 @dataclass
@@ -101,7 +101,7 @@ class Filling:
 
     def _move(self, item: Any, relationship: Relationship) -> None:
         targets = self._all(relationship.destination)
-        if not targets or relationship.inverse is None and relationship.is_to_many:
+        if not targets or (relationship.inverse is None and relationship.is_to_many):
             return
         if relationship.is_to_many:
             limit = min(relationship.maximum or 3, len(targets), 3)
@@ -158,7 +158,9 @@ class Filling:
         if kind in ("Double", "Float"):
             return self._real(each)
         if kind == "Decimal":
-            return chance.choice([Decimal("0.1"), Decimal(-3), Decimal("12345.678"), Decimal(chance.randrange(10**9)) / 100])
+            return chance.choice(
+                [Decimal("0.1"), Decimal(-3), Decimal("12345.678"), Decimal(chance.randrange(10**9)) / 100]
+            )
         if kind == "Date":
             return REFERENCE + timedelta(seconds=chance.choice([0, -6e10, 2e11, chance.uniform(-1e9, 1e9), 86400]))
         if kind == "String":
@@ -283,6 +285,9 @@ class Filling:
             return
         if relationship.is_to_many:
             missing = self._needs(relationship) - len(item[relationship.name])
-            item[relationship.name] = [*item[relationship.name], *self.chance.sample(targets, min(missing, len(targets)))]
+            item[relationship.name] = [
+                *item[relationship.name],
+                *self.chance.sample(targets, min(missing, len(targets))),
+            ]
         else:
             item[relationship.name] = self.chance.choice(targets)

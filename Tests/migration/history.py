@@ -1,8 +1,11 @@
-"""The persistent history of an SQLite store, read with plain `sqlite3`: changed properties are decoded from their bits by
-what the XML of the model says. No Corestone code."""
+"""The persistent history of an SQLite store, read with plain `sqlite3`. No Corestone code.
+
+Changed properties are decoded from their bits by the XML of the model.
+"""
 
 from __future__ import annotations
 
+import random
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +13,7 @@ from pathlib import Path
 from source_models import Attribute, Entity, Relationship, SourceModel
 from stored import connect
 
+# What a change is.
 INSERT, UPDATE, DELETE = 0, 1, 2
 MIGRATOR = "com.apple.coredata.schemamigrator:"
 
@@ -33,9 +37,7 @@ def slots(entity: Entity) -> list[str]:
     def own(one: Entity) -> list[Attribute | Relationship]:
         return sorted((each for each in one.own if not each.is_transient), key=lambda each: each.name.encode())
 
-    to_ones = [
-        each for one in lineage for each in own(one) if isinstance(each, Relationship) and not each.is_to_many
-    ]
+    to_ones = [each for one in lineage for each in own(one) if isinstance(each, Relationship) and not each.is_to_many]
     found = []
     for each in to_ones:
         found += [each.name] * (2 if each.destination.children else 1)
@@ -78,7 +80,27 @@ def authors(path: Path) -> list[str | None]:
     """Of all transactions, the oldest first."""
     with closing(connect(path)) as connection:
         query = (
-            "SELECT coalesce(t.ZAUTHOR, s.ZNAME) FROM ATRANSACTION t LEFT JOIN ATRANSACTIONSTRING s ON s.Z_PK = t.ZAUTHORTS "
-            "ORDER BY t.Z_PK"
+            "SELECT coalesce(t.ZAUTHOR, s.ZNAME) FROM ATRANSACTION t "
+            "LEFT JOIN ATRANSACTIONSTRING s ON s.Z_PK = t.ZAUTHORTS ORDER BY t.Z_PK"
         )
         return [author for (author,) in connection.execute(query)]
+
+
+def scramble(path: Path, model: SourceModel, seed: str) -> None:
+    """Gives the updates of a store other bits, so that each property occurs.
+
+    Among them are to-many relationships, whose changes Apple's framework notes with the owner.
+    """
+    chance = random.Random(seed)
+    names = {number: name for name, number in model.numbers().items()}
+    with closing(connect(path)) as connection:
+        rows = connection.execute(
+            f"SELECT Z_PK, ZENTITY, ZCOLUMNS FROM ACHANGE WHERE ZCHANGETYPE = {UPDATE}"
+        ).fetchall()
+        for key, number, mask in rows:
+            bits = bytearray(mask)
+            for place in range(len(slots(model.entities[names[number]]))):
+                if chance.random() < 0.3:
+                    bits[place // 8] ^= 0x80 >> place % 8
+            connection.execute("UPDATE ACHANGE SET ZCOLUMNS = ? WHERE Z_PK = ?", (bytes(bits), key))
+        connection.commit()

@@ -119,7 +119,7 @@ class Correspondence:
 class Expectation:
     objects: Objects = field(default_factory=dict)
     refusals: list[Refusal] = field(default_factory=list)
-    #: Relationships whose sides were not each other's inverse before, and whose former pairs differ: the to-one side's count.
+    #: Relationships that became each other's inverse, and whose pairs differ: those of the to-one side count.
     contradictions: list[str] = field(default_factory=list)
 
 
@@ -204,7 +204,9 @@ class Migration:
                 self._refuse_rows(f"{where} and its inverse differ")
             else:
                 # The column of a to-one relationship is what a store keeps.
-                links, many, other_links = (turned, relationship, own) if relationship.is_to_many else (own, inverse, turned)
+                links, many, other_links = (
+                    (turned, relationship, own) if relationship.is_to_many else (own, inverse, turned)
+                )
                 if self._has_storage(many) and set(other_links) - set(links):
                     self._refuse_rows(f"{where} and its inverse differ")
         self._crowds(relationship, inverse, set(links))
@@ -235,10 +237,10 @@ class Migration:
         for entity in relationship.entity.family():
             is_known |= relationship.name in self.pairs.properties.get(entity.name, {})
         for key, each in self.former.items():
-            owner, entity = self._new_key(key, each), self.pairs.destinations.get(each.entity)
-            if owner is None or entity is None or not entity.is_kind_of(relationship.entity):
+            owner, now = self._new_key(key, each), self.pairs.destinations.get(each.entity)
+            if owner is None or now is None or not now.is_kind_of(relationship.entity):
                 continue
-            source = self.pairs.properties[entity.name].get(relationship.name)
+            source = self.pairs.properties[now.name].get(relationship.name)
             if source is None:
                 continue
             for place, member in enumerate(each.members[source.name]):
@@ -289,7 +291,7 @@ class Comparison:
 def same(wanted: object, found: object) -> bool:
     numbers = (int, float)
     if isinstance(wanted, numbers) and isinstance(found, numbers):
-        return wanted == found or wanted != wanted and found != found
+        return wanted == found or (wanted != wanted and found != found)
     return type(wanted) is type(found) and wanted == found
 
 
@@ -297,7 +299,9 @@ def compare(migration: Migration, found: Objects) -> Comparison:
     """The migrated objects beside the expected ones: entity, version, each attribute, each relationship."""
     wanted, result = migration.result.objects, Comparison()
     for key in sorted(set(wanted) ^ set(found)):
-        result.check(f"{key[0]} {key[1]}", "a row" if key in wanted else "no row", "a row" if key in found else "no row")
+        result.check(
+            f"{key[0]} {key[1]}", "a row" if key in wanted else "no row", "a row" if key in found else "no row"
+        )
     for key, each in wanted.items():
         if key not in found:
             continue

@@ -1,8 +1,8 @@
 """Migrates stores of source models that other programs ship, and compares every value with an independent oracle.
 
-For each pair of versions of `pairs.tsv`, and the first and last version of each bundle: a store of the former version is
-filled with random objects, copied and migrated in place. The oracle (oracle.py, stored.py: plain sqlite3 and the XML of
-the models) computes from the copy what every attribute and relationship has to be.
+For each pair of versions of `pairs.tsv`, and the first and last version of each bundle: a store of the former version
+is filled with random objects, copied and migrated in place. The oracle (oracle.py, stored.py: plain sqlite3 and the XML
+of the models) computes from the copy what every attribute and relationship has to be.
 
 Usage: pairs.py [--sample N] [--only TEXT] [--seed TEXT] [--keep FOLDER] [--verbose]
 """
@@ -28,8 +28,8 @@ import corestone
 import history
 from corestone import Container, Coordinator, CorestoneError, Model, ValidationError
 from filling import Filling, Wishes
-from oracle import Comparison, Correspondence, Expectation, Migration, compare
-from source_models import Attribute, Pair, SourceModel, fixtures, pairs
+from oracle import Correspondence, Expectation, Migration, compare
+from source_models import Attribute, Pair, fixtures, pairs
 from stored import Objects, StoreReader, hashes, highest_keys, schema
 
 TOOL = os.environ.get("CORESTONE_TOOL") or str(Path(__file__).resolve().parents[2] / "build" / "bin" / "corestone")
@@ -101,6 +101,8 @@ class Trial:
         store, copy = place / "store.sqlite", place / "former" / "store.sqlite"
         filling = Filling(self.before, f"{self.seed} {self.pair} {name}", wishes)
         members = filling.write(store, self.model(self.pair.before), self.has_history)
+        if self.has_history:
+            history.scramble(store, self.before, self.seed)
         shutil.copytree(place, copy.parent)
         with Container(self.model(self.pair.after), place / "fresh.sqlite", history=self.has_history):
             pass
@@ -202,6 +204,8 @@ class Trial:
         fresh = store.with_name("fresh.sqlite")
         wanted, found = schema(fresh), schema(store)
         for key in sorted(set(wanted) | set(found)):
+            if key == "table ACHANGE" and set(wanted[key]) < set(found[key]):  # type: ignore[call-overload]
+                continue  # columns of preserved attributes stay, empty
             if wanted.get(key) != found.get(key):
                 self.outcome.failures.append(f"{key}: {found.get(key)} instead of {wanted.get(key)}"[:300])
         self._require(hashes(store) == hashes(fresh), "version hashes")
@@ -280,7 +284,9 @@ def report(outcome: Outcome, is_verbose: bool) -> None:
 def summary(outcomes: list[Outcome]) -> None:
     states = Counter(each.state for each in outcomes)
     fitting = sum(any(note.startswith("with fitting rows") for note in each.notes) for each in outcomes)
-    reasons = Counter(reason.split(" ")[0] for each in outcomes for reason in {one.split(" ")[0] for one in each.reasons})
+    reasons = Counter(
+        reason.split(" ")[0] for each in outcomes for reason in {one.split(" ")[0] for one in each.reasons}
+    )
     failed = [each for each in outcomes if each.failures]
     compared = sum(each.compared for each in outcomes)
     unequal = sum(len(each.failures) for each in outcomes)

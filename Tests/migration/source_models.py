@@ -114,12 +114,7 @@ class Entity:
 
     def properties(self) -> dict[str, Property]:
         """Stored properties by name, inherited ones included."""
-        return {
-            each.name: each
-            for entity in reversed(self.lineage)
-            for each in entity.own
-            if not each.is_transient
-        }
+        return {each.name: each for entity in reversed(self.lineage) for each in entity.own if not each.is_transient}
 
 
 @dataclass(eq=False)

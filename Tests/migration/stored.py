@@ -152,7 +152,9 @@ class StoreReader:
             for other in root.family():
                 for each in other.own:
                     if _has_column(each) and self.layout.column(each) not in columns:
-                        assert row[self.layout.column(each)] is None, f"{other.name}.{each.name} in a row of {entity.name}"
+                        assert row[self.layout.column(each)] is None, (
+                            f"{other.name}.{each.name} in a row of {entity.name}"
+                        )
         self.connection.row_factory = None
 
     def _value(self, value: object, attribute: Attribute) -> object:
@@ -180,7 +182,9 @@ class StoreReader:
             holder = objects[own, owner]
             assert relationship.name in holder.members, f"{relationship.name} of {holder.entity}"
             for _, member in sorted(members, key=lambda each: (float(str(each[0])), each[1])):
-                assert (other, member) in objects, f"{relationship.name} of {own} {owner} leads to {other} {member}: no row"
+                assert (other, member) in objects, (
+                    f"{relationship.name} of {own} {owner} leads to {other} {member}: no row"
+                )
                 holder.members[relationship.name].append((other, member))
 
     def _tables(self) -> dict[str, list[str]]:
@@ -194,9 +198,11 @@ def _has_column(each: Attribute | Relationship) -> bool:
 
 
 def schema(path: Path) -> dict[str, object]:
-    """Tables with their columns, indexes, triggers and entities, in a form in which two stores of one model are equal."""
+    """Tables with their columns, indexes, triggers and entities: equal for two stores of one model."""
     with closing(connect(path)) as connection:
-        rows = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
+        rows = connection.execute(
+            "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL"
+        ).fetchall()
         found: dict[str, object] = {}
         for kind, name, table, text in rows:
             if kind == "table":

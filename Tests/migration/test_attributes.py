@@ -89,7 +89,9 @@ def test_optional_becomes_required_and_every_value_is_there(shop: Workshop) -> N
 
 
 def test_required_becomes_optional(shop: Workshop) -> None:
-    shop.write({"Person": {"name": "string", "age": "int32"}}, lambda context: context.insert("Person", name="A", age=1))
+    shop.write(
+        {"Person": {"name": "string", "age": "int32"}}, lambda context: context.insert("Person", name="A", age=1)
+    )
     assert rows(shop.migrated(PERSON), "Person", "name", "age") == [("A", 1)]
 
 
@@ -102,7 +104,11 @@ def test_a_removed_attribute(shop: Workshop) -> None:
 def test_transient_becomes_stored_and_back(shop: Workshop) -> None:
     shop.write({"Person": {"name": "string?", "mood": "string? transient", "age": "int32? = 5"}}, people)
     context = shop.migrated({"Person": {"name": "string?", "mood": "string? = 'fair'", "age": "int32? transient"}})
-    assert rows(context, "Person", "name", "mood", "age") == [("Ada", "fair", None), (None, "fair", None), ("", "fair", None)]
+    assert rows(context, "Person", "name", "mood", "age") == [
+        ("Ada", "fair", None),
+        (None, "fair", None),
+        ("", "fair", None),
+    ]
 
 
 # Names
@@ -191,7 +197,9 @@ def test_values_are_carried_unread(shop: Workshop) -> None:
         {"Product": {"ids": "transformable?", "n": "int16?"}},
         lambda context: context.insert("Product", ids=[630, 688]),
     )
-    context = shop.migrated({"Product": {"ids": "transformable? transformer NSSecureUnarchiveFromData", "n": "int16?", "m": "int16?"}})
+    context = shop.migrated(
+        {"Product": {"ids": "transformable? transformer NSSecureUnarchiveFromData", "n": "int16?", "m": "int16?"}}
+    )
     assert rows(context, "Product", "ids") == [([630, 688],)]
 
 
@@ -283,7 +291,9 @@ def test_elements_of_a_composite_attribute(shop: Workshop) -> None:
     former = {"Place": {"name": "string?", "at": {"latitude": "double?", "longitude": "double?", "note": "string?"}}}
     shop.write(
         former,
-        lambda context: context.insert("Place", name="Berlin", at={"latitude": 52.5, "longitude": 13.4, "note": "rainy"}),
+        lambda context: context.insert(
+            "Place", name="Berlin", at={"latitude": 52.5, "longitude": 13.4, "note": "rainy"}
+        ),
     )
     wanted = {"Place": {"name": "string?", "at": {"latitude": "double?", "longitude": "double?", "zone": "int16? = 1"}}}
     context = shop.migrated(wanted, compared=False)

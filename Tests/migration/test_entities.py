@@ -9,7 +9,7 @@ from corestone import Context
 from stored import schema
 from workshop import Workshop, rows, small_model
 
-TREE = {
+TREE: dict[str, dict[str, Any]] = {
     "Vehicle": {"name": "string?", "owner": "to-one Person? inverse vehicles"},
     "Car": {"@parent": "Vehicle", "seats": "int16?"},
     "Bike": {"@parent": "Vehicle", "gears": "int16?"},
@@ -66,9 +66,7 @@ def test_swapped_entities(shop: Workshop) -> None:
         context.insert("A", x=2)
 
     shop.write({"A": {"x": "int16?", "other": "to-one B?"}, "B": {"y": "string?"}}, fill)
-    context = shop.migrated(
-        {"B": {"x": "int16?", "other": "to-one A?"}, "A": {"y": "string?"}}, {"A": "B", "B": "A"}
-    )
+    context = shop.migrated({"B": {"x": "int16?", "other": "to-one A?"}, "A": {"y": "string?"}}, {"A": "B", "B": "A"})
     assert rows(context, "B", "x") == [(1,), (2,)]
     assert rows(context, "A", "y") == [("b",)]
     assert context.fetch("B", "x == 1")[0].other.y == "b"
@@ -111,7 +109,12 @@ def test_an_entity_before_all_others(shop: Workshop) -> None:
 def test_defaults_where_numbers_change(shop: Workshop) -> None:
     """The default of a subentity's new attribute goes to the rows of that entity under its new number."""
     shop.write(TREE, vehicles)
-    wanted = {"Aardvark": {}, **TREE, "Car": {**TREE["Car"], "doors": "int16 = 5"}, "Bike": {**TREE["Bike"], "bell": "bool = true"}}
+    wanted = {
+        "Aardvark": {},
+        **TREE,
+        "Car": {**TREE["Car"], "doors": "int16 = 5"},
+        "Bike": {**TREE["Bike"], "bell": "bool = true"},
+    }
     context = shop.migrated(wanted)
     assert rows(context, "Car", "doors") == [(5,)]
     assert rows(context, "Bike", "bell") == [(True,)]
@@ -121,8 +124,10 @@ def test_defaults_where_numbers_change(shop: Workshop) -> None:
 
 
 def test_a_parent_is_added(shop: Workshop) -> None:
-    shop.write(without(TREE, "Person") | {"Vehicle": {"name": "string?"}}, lambda context: context.insert("Car", name="c"))
-    wanted = {
+    shop.write(
+        without(TREE, "Person") | {"Vehicle": {"name": "string?"}}, lambda context: context.insert("Car", name="c")
+    )
+    wanted: dict[str, dict[str, Any]] = {
         "Thing": {"@abstract": True, "weight": "double? = 1.5"},
         "Vehicle": {"@parent": "Thing", "name": "string?"},
         "Car": TREE["Car"],
@@ -158,7 +163,7 @@ def test_a_parent_is_removed(shop: Workshop) -> None:
 
 
 def test_a_parent_is_removed_and_relationships_lead_to_its_children(shop: Workshop) -> None:
-    definition = {
+    definition: dict[str, dict[str, Any]] = {
         "Base": {"@abstract": True, "name": "string?"},
         "Car": {"@parent": "Base", "owner": "to-one Person? inverse cars", "used": "to-many Person inverse uses"},
         "Person": {"@parent": "Base", "cars": "to-many ordered Car inverse owner", "uses": "to-many Car inverse used"},
@@ -202,6 +207,10 @@ def test_a_property_moves_up_and_down(shop: Workshop) -> None:
     assert rows(context, "Car", "name") == [("c",)]
 
 
+def titles(context: Context) -> Any:
+    return [context.insert("A", title="a"), context.insert("B", title="b"), context.insert("Base")]
+
+
 def test_a_property_of_two_subentities_moves_up(shop: Workshop) -> None:
     """Two columns become one."""
     definition = {
@@ -209,7 +218,10 @@ def test_a_property_of_two_subentities_moves_up(shop: Workshop) -> None:
         "A": {"@parent": "Base", "title": "string?"},
         "B": {"@parent": "Base", "title": "string?"},
     }
-    shop.write(definition, lambda context: [context.insert("A", title="a"), context.insert("B", title="b"), context.insert("Base")])
+    shop.write(
+        definition,
+        lambda context: [context.insert("A", title="a"), context.insert("B", title="b"), context.insert("Base")],
+    )
     wanted = {"Base": {"x": "int16?", "title": "string? = 'none'"}, "A": {"@parent": "Base"}, "B": {"@parent": "Base"}}
     context = shop.migrated(wanted)
     assert rows(context, "Base", "title") == [("a",), ("b",), ("none",)]
@@ -219,7 +231,11 @@ def test_a_property_moves_down_to_two_subentities(shop: Workshop) -> None:
     """One column becomes two."""
     shop.write(
         {"Base": {"title": "string?"}, "A": {"@parent": "Base"}, "B": {"@parent": "Base"}},
-        lambda context: [context.insert("A", title="a"), context.insert("B", title="b"), context.insert("Base", title="c")],
+        lambda context: [
+            context.insert("A", title="a"),
+            context.insert("B", title="b"),
+            context.insert("Base", title="c"),
+        ],
     )
     context = shop.migrated(
         {"Base": {}, "A": {"@parent": "Base", "title": "string?"}, "B": {"@parent": "Base", "title": "string?"}}
@@ -282,11 +298,20 @@ def test_abstract_becomes_concrete_and_back(shop: Workshop) -> None:
 
 # Constraints and indexes
 
-USERS = {"User": {"name": "string?", "domain": "string?"}}
+USERS: dict[str, dict[str, Any]] = {"User": {"name": "string?", "domain": "string?"}}
 
 
 def users(context: Context) -> None:
-    for name, domain in [("a", "x"), ("b", "x"), ("a", "x"), (None, "x"), (None, "x"), ("b", "y"), ("b", "x"), ("c", None)]:
+    for name, domain in [
+        ("a", "x"),
+        ("b", "x"),
+        ("a", "x"),
+        (None, "x"),
+        (None, "x"),
+        ("b", "y"),
+        ("b", "x"),
+        ("c", None),
+    ]:
         context.insert("User", name=name, domain=domain)
 
 
@@ -328,7 +353,13 @@ def test_indexes_follow(shop: Workshop) -> None:
         {"User": {"name": "string? indexed", "domain": "string?", "@indexes": {"both": ["name", "domain"]}}}, users
     )
     context = shop.migrated(
-        {"Member": {"label": "string? indexed", "domain": "string? indexed", "@indexes": {"other": ["domain", "label"]}}},
+        {
+            "Member": {
+                "label": "string? indexed",
+                "domain": "string? indexed",
+                "@indexes": {"other": ["domain", "label"]},
+            }
+        },
         {"Member": "User", "Member.label": "name"},
     )
     assert context.count("Member") == 8

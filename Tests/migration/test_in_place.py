@@ -12,6 +12,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import corestone
 import history
 import pytest
 from corestone import (
@@ -81,7 +82,9 @@ def test_identity_keys_and_versions(shop: Workshop) -> None:
 
 def test_only_a_changed_subentity(shop: Workshop) -> None:
     """M015: without leave 134100; nothing is changed."""
-    shop.write({"Person": {"name": "string?"}, "Manager": {"@parent": "Person", "reports": "int32?"}}, lambda context: None)
+    shop.write(
+        {"Person": {"name": "string?"}, "Manager": {"@parent": "Person", "reports": "int32?"}}, lambda context: None
+    )
     content = shop.path.read_bytes()
     model = small_model(
         {"Person": {"name": "string?"}, "Manager": {"@parent": "Person", "reports": "int32?", "budget": "int32?"}}
@@ -174,7 +177,7 @@ def test_a_model_of_the_past(shop: Workshop) -> None:
         Container(small_model(FIRST), shop.path)
     assert caught.value.code == 134506
     assert shop.path.read_bytes() == content
-    with Container(None, shop.path, read_only=True) as container, container.context() as context:
+    with corestone.open(shop.path) as container, container.context() as context:
         assert context.count("Note", "done == NO") == 10
 
 
@@ -303,7 +306,7 @@ def test_a_lock_of_another_process(shop: Workshop) -> None:
 
 
 def test_a_store_that_is_open_elsewhere(shop: Workshop) -> None:
-    """A process that has the store open with the former model fails at its next request, and keeps its unsaved changes."""
+    """A process that has it open with the former model fails at its next request, and keeps its unsaved changes."""
     shop.write(FIRST, notes)
     other = process(
         """
@@ -418,8 +421,7 @@ def seen(change: history.Change) -> Any:
 
 
 def test_the_history_follows(shop: Workshop) -> None:
-    """Entities by their new numbers, changed properties by their new bits, to-many relationships too; one transaction of the
-    migrator comes last."""
+    """Entities by their new numbers, changed properties by their new bits, and one transaction of the migrator."""
     shop.write(ZOO, zoo, history=True)
     before = history.changes(shop.copy, shop.former)
     assert sum(each.kind == history.UPDATE for each in before.values()) > 15
@@ -520,14 +522,19 @@ def test_files_of_a_removed_attribute(shop: Workshop) -> None:
     assert len(files(shop)) == 3
     shop.refused({"Photo": {"name": "string?", "small": "int16?"}}, 134190)
     assert len(files(shop)) == 3
-    assert rows(shop.migrated({"Photo": {"name": "string?", "small": "binary?"}}), "Photo", "small")[0] == (b"\x01\x02" * 50,)
+    assert rows(shop.migrated({"Photo": {"name": "string?", "small": "binary?"}}), "Photo", "small")[0] == (
+        b"\x01\x02" * 50,
+    )
     assert files(shop) == []
 
 
+def photos_and_other(context: Context) -> None:
+    photos(context)
+    context.insert("Other", data=BIG)
+
+
 def test_files_of_a_removed_entity(shop: Workshop) -> None:
-    shop.write({**PHOTO, "Other": {"data": "binary? external"}}, lambda context: [
-        photos(context), context.insert("Other", data=BIG),
-    ])  # fmt: skip
+    shop.write({**PHOTO, "Other": {"data": "binary? external"}}, photos_and_other)
     assert len(files(shop)) == 4
     shop.migrated({"Other": {"data": "binary? external"}})
     assert len(files(shop)) == 1
@@ -547,7 +554,13 @@ def test_external_becomes_inline(shop: Workshop) -> None:
     """Values come out of their files, which go."""
     shop.write(PHOTO, photos)
     context = shop.migrated({"Photo": {"name": "string?", "data": "binary?", "small": "binary?"}})
-    assert [value for (value,) in rows(context, "Photo", "data")] == [BIG + b"\x00", BIG + b"\x01", BIG + b"\x02", b"\x01short", None]
+    assert [value for (value,) in rows(context, "Photo", "data")] == [
+        BIG + b"\x00",
+        BIG + b"\x01",
+        BIG + b"\x02",
+        b"\x01short",
+        None,
+    ]
     assert files(shop) == []
 
 

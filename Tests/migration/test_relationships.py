@@ -290,7 +290,7 @@ def test_its_own_inverse(shop: Workshop) -> None:
 
 
 def test_a_one_to_one_inverse_of_a_crowd(shop: Workshop) -> None:
-    """Several objects lead to one, whose new inverse holds one of them: 134110 names them, since the others would be lost."""
+    """Several objects lead to one, whose new inverse holds one of them: 134110, since the others would be lost."""
 
     def fill(context: Context) -> None:
         ada = context.insert("Person", name="Ada")
@@ -378,9 +378,10 @@ def test_the_destination_becomes_an_unrelated_entity(shop: Workshop) -> None:
 
 
 def test_the_destination_is_renamed(shop: Workshop) -> None:
-    shop.write({**ANIMALS, "Person": {"name": "string?", "pet": "to-one Stone?"}}, lambda context: context.insert(
-        "Person", name="Ada", pet=context.insert("Stone", name="s")
-    ))
+    shop.write(
+        {**ANIMALS, "Person": {"name": "string?", "pet": "to-one Stone?"}},
+        lambda context: context.insert("Person", name="Ada", pet=context.insert("Stone", name="s")),
+    )
     wanted = {key: value for key, value in ANIMALS.items() if key != "Stone"}
     context = shop.migrated(
         {**wanted, "Rock": {"name": "string?"}, "Person": {"name": "string?", "pet": "to-one Rock?"}}, {"Rock": "Stone"}
@@ -389,8 +390,10 @@ def test_the_destination_is_renamed(shop: Workshop) -> None:
 
 
 def test_the_destination_is_removed(shop: Workshop) -> None:
-    """134190 names the entity that is gone, if the relationship leads elsewhere now; without it, there is nothing to say."""
-    shop.write({**ANIMALS, "Person": {"name": "string?", "pet": "to-one Stone?"}}, lambda context: context.insert("Person"))
+    """134190 names the entity that is gone, if the relationship leads elsewhere now."""
+    shop.write(
+        {**ANIMALS, "Person": {"name": "string?", "pet": "to-one Stone?"}}, lambda context: context.insert("Person")
+    )
     wanted = {key: value for key, value in ANIMALS.items() if key != "Stone"}
     error = shop.refused({**wanted, "Person": {"name": "string?", "pet": "to-one Dog?"}}, 134190)
     assert "Stone" in str(error)

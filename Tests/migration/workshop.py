@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Callable
 
+import history
 import pytest
 from corestone import Container, Context, Coordinator, CorestoneError, Model
-
 from oracle import Correspondence, Migration, compare
 from pairs import TOOL, digest
 from source_models import SourceModel, read_model
@@ -59,6 +59,8 @@ class Workshop:
             fill(context)
             context.save()
         self.former = self.source(model, "former")
+        if options.get("history"):
+            history.scramble(self.path, self.former, "1")
         if self.copy.parent.exists():
             shutil.rmtree(self.copy.parent)
         self.copy.parent.mkdir()
@@ -77,8 +79,11 @@ class Workshop:
         compared: bool = True,
         **options: Any,
     ) -> Context:
-        """Migrates the store. Checks that its schema is a fresh store's, that Apple's framework would accept it, and with
-        `compared`, that every value is what the oracle expects. Returns a context on it."""
+        """Migrates the store. Returns a context on it.
+
+        Checks that its schema is a fresh store's, that Apple's framework would accept it, and with `compared`, that
+        every value is what the oracle expects.
+        """
         model = small_model(definition, identifiers)
         self.migrate(model.copy(), **options)
         self._check_schema(model)

@@ -8,7 +8,9 @@ import Glibc
 struct OpenedStore {
     let connection: Connection
     let schema: StoreSchema
-    let identifier: String
+    /// What the file says about itself.
+    let document: StoreDocument
+    var identifier: String { document.identifier }
     let source: ModelSource
     /// The absolute path.
     let path: String
@@ -94,7 +96,7 @@ struct StoreOpening {
         try configure(connection, place)
         try derive(examination.schema, in: connection, place)
         return OpenedStore(
-            connection: connection, schema: examination.schema, identifier: examination.contents.document.identifier,
+            connection: connection, schema: examination.schema, document: examination.contents.document,
             source: .given, path: path, readOnlyReason: nil, mayHoldReads: true, watch: nil, externalFolder: "",
             history: examination.history)
     }
@@ -170,7 +172,7 @@ struct StoreOpening {
         try derive(schema, in: connection, place)
         let history = try beginHistory(in: connection, model: schema.model) ?? examination.history
         return OpenedStore(
-            connection: connection, schema: schema, identifier: examination.contents.document.identifier,
+            connection: connection, schema: schema, document: examination.contents.document,
             source: examination.source, path: place.absolute, readOnlyReason: nil, mayHoldReads: isWAL, watch: nil,
             externalFolder: ExternalFile.folder(ofStore: place.path), history: history,
             maximumConnections: options.maximumConnections,
@@ -217,7 +219,7 @@ struct StoreOpening {
         try examination.gaps.standIn(file.connection, examination.schema)
         return OpenedStore(
             connection: file.connection, schema: examination.schema,
-            identifier: examination.contents.document.identifier, source: examination.source, path: place.absolute,
+            document: examination.contents.document, source: examination.source, path: place.absolute,
             readOnlyReason: file.loss?.account ?? reason ?? examination.readOnlyReason ?? Store.isOpenForReading,
             mayHoldReads: true,
             watch: file.watch,

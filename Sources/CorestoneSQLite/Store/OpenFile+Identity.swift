@@ -1,5 +1,6 @@
 import CSQLite
 import CorestoneGraph
+import CorestoneModel
 import CorestoneValues
 import Glibc
 
@@ -71,7 +72,8 @@ extension OpenFile {
     private func examine(isWriting: Bool) throws {
         let there: String?
         let version: UInt32
-        do { (there, version) = try identifierInFile() } catch {
+        let propertyList: [UInt8]?
+        do { (there, propertyList, version) = try documentInFile() } catch {
             if isWriting { throw error }
             return
         }
@@ -82,14 +84,32 @@ extension OpenFile {
                     + "the coordinator and add it again, or revert the document",
                 file: connection.path)
         }
+        if let document, let propertyList, propertyList != document.propertyList {
+            try requireModel(document, propertyList)
+        }
         examined = version
     }
 
-    private func identifierInFile() throws -> (String?, UInt32) {
+    private func documentInFile() throws -> (String?, [UInt8]?, UInt32) {
         let purpose = "read the identifier of \(connection.path)"
-        let statement = try connection.statement("SELECT Z_UUID FROM Z_METADATA ORDER BY Z_VERSION LIMIT 1", purpose)
+        let statement = try connection.statement(
+            "SELECT Z_UUID, Z_PLIST FROM Z_METADATA ORDER BY Z_VERSION LIMIT 1", purpose)
         defer { statement.reset() }
-        return try (statement.step(purpose) ? statement.text(0) : nil, connection.contentVersion)
+        guard try statement.step(purpose) else { return (nil, nil, connection.contentVersion) }
+        return (statement.text(0), statement.blob(1), connection.contentVersion)
+    }
+
+    /// Throws when another process has migrated the store: its tables, and the numbers in them, have another meaning now.
+    private func requireModel(_ known: StoreDocument, _ propertyList: [UInt8]) throws {
+        let present = try StoreDocument(identifier: identifier, propertyList: propertyList)
+        guard present.hashes == known.hashes else {
+            throw CoreError(
+                .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
+                "\(connection.path) was migrated to another version of its model by another process or coordinator; remove the store "
+                    + "from the coordinator and add it again with that model. Unsaved changes can still be read",
+                file: connection.path)
+        }
+        document = present
     }
 }
 

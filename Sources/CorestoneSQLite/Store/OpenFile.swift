@@ -28,6 +28,8 @@ final class OpenFile: @unchecked Sendable {
     var logFrames: Int32 = 0
     /// The store's, which `Z_METADATA` has.
     let identifier: String
+    /// What the store said about itself at last; nil where it is read for another one, which looks at it.
+    var document: StoreDocument?
     /// The number of the content that was found to be the store's; nil before anybody looked.
     var examined: UInt32?
     /// How large the file was when this connection last wrote.
@@ -65,11 +67,11 @@ final class OpenFile: @unchecked Sendable {
     }
 
     init(
-        _ connection: Connection, of identifier: String, schema: StoreSchema, history: HistoryDesign? = nil,
+        _ connection: Connection, of identifier: String, document: StoreDocument? = nil, schema: StoreSchema, history: HistoryDesign? = nil,
         reaper: ReadReaper?,
         watch: FileWatch? = nil, isFixed: Bool = false
     ) throws {
-        (self.connection, self.identifier) = (connection, identifier)
+        (self.connection, self.identifier, self.document) = (connection, identifier, document)
         self.watch = watch
         mostRows = sqlite3_db_readonly(connection.db, "main") == 1 ? connection.fileSize / OpenFile.leastRowSize : .max
         self.isFixed = isFixed

@@ -96,15 +96,18 @@ final class SQLiteStore: PersistentStore, SQLiteReading, WritableElsewhere {
     private static func files(of opened: OpenedStore, _ schema: StoreSchema, _ reaper: ReadReaper) throws -> (
         first: OpenFile, another: (() throws -> OpenFile)?
     ) {
-        let (history, identifier) = (opened.history, opened.identifier)
+        let (history, identifier, document) = (opened.history, opened.identifier, opened.document)
         let file = try OpenFile(
-            opened.connection, of: identifier, schema: schema, history: history,
+            opened.connection, of: identifier, document: document, schema: schema, history: history,
             reaper: opened.mayHoldReads ? reaper : nil,
             watch: opened.watch, isFixed: opened.readOnlyReason != nil)
         return (
             file,
             opened.openAnother.map { open in
-                { try OpenFile(open(), of: identifier, schema: schema, history: history, reaper: reaper) }
+                {
+                    try OpenFile(
+                        open(), of: identifier, document: document, schema: schema, history: history, reaper: reaper)
+                }
             }
         )
     }
