@@ -177,6 +177,7 @@ final class ModelTextTests: XCTestCase {
             ["length >= 1", "length <= 9", "SELF MATCHES \"https?://.*\""])
         XCTAssertEqual(
             try attribute("int16 min -1 max 5").validationRules.map(\.predicate.text), ["SELF >= -1", "SELF <= 5"])
+        XCTAssertEqual(try attribute("string? renaming_identifier title = a").renamingIdentifier, "title")
         XCTAssertEqual(try attribute("transformable? transformer What?").valueTransformerName, "What?")
     }
 
@@ -319,5 +320,19 @@ final class ModelTextTests: XCTestCase {
         XCTAssertEqual(a.userInfo, ["k": "v", "l": ""])
         XCTAssertEqual([a.isAbstract, b.isAbstract], [false, true])
         XCTAssertEqual([a.className, b.className], ["NSManagedObject", "Bee"])
+    }
+
+    func testRenamingIdentifiersOfEveryPart() throws {
+        let model = try Model(
+            text: """
+                {"Entry": {"@renaming_identifier": "Note", "headline": {"type": "string", "renaming_identifier": "title"},
+                           "page": "to-one Page? renaming_identifier sheet", "links": "to-many Page renaming_identifier pages"},
+                 "Page": {}}
+                """)
+        let entry = try XCTUnwrap(model.entity(named: "Entry"))
+        XCTAssertEqual(entry.renamingIdentifier, "Note")
+        XCTAssertEqual(
+            entry.allProperties.map { "\($0.name) \($0.renamingIdentifier ?? "-")" },
+            ["headline title", "page sheet", "links pages"])
     }
 }

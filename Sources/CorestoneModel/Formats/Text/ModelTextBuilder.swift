@@ -36,7 +36,9 @@ struct ModelTextBuilder {
 
     // MARK: Entities
 
-    private static let options = ["@abstract", "@class_name", "@indexes", "@parent", "@unique", "@user_info"]
+    private static let options = [
+        "@abstract", "@class_name", "@indexes", "@parent", "@renaming_identifier", "@unique", "@user_info",
+    ]
 
     private func setOptions(_ members: [JSONMember], of entity: Entity) throws {
         for member in members where member.name.hasPrefix("@") && !member.value.isNull {
@@ -44,6 +46,8 @@ struct ModelTextBuilder {
             switch member.name {
             case "@abstract": try entity.setAbstract(try member.value.flag(place))
             case "@class_name": try entity.setClassName(try member.value.text(place, "the name of a class"))
+            case "@renaming_identifier":
+                try entity.setRenamingIdentifier(try member.value.text(place, "the former name of the entity"))
             case "@parent":
                 let name = try member.value.text(place, "the name of an entity")
                 try entity.setParent(

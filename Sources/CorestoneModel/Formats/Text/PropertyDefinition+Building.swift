@@ -9,6 +9,7 @@ extension Property {
             try addValidation(PredicateText(predicate), warning: warning)
         }
         for (key, value) in definition.userInfo { try setUserInfo(value, forKey: key) }
+        if let identifier = definition.renamingIdentifier { try setRenamingIdentifier(identifier) }
     }
 }
 

@@ -21,6 +21,7 @@ extension PropertyDefinition {
     ]
     private static let attributeWords = [
         "indexed", "transient", "external", "preserved", "nan", "min", "max", "match", "transformer",
+        "renaming_identifier",
     ]
 
     /// Everything behind the first "=" is the default, or of a derived attribute the expression.
@@ -55,6 +56,7 @@ extension PropertyDefinition {
         case "max": maximum = .written(try words.argument(of: word, "a value"))
         case "match": pattern = try words.argument(of: word, "a regular expression")
         case "transformer": transformer = try words.argument(of: word, "the name of a transformer")
+        case "renaming_identifier": renamingIdentifier = try words.argument(of: word, "the former name")
         case let other:
             guard let flag = PropertyDefinition.flags[other] else {
                 throw words.place.unknown(
@@ -86,6 +88,7 @@ extension PropertyDefinition {
 
     private mutating func read(relationshipWord word: String, _ words: inout LineWords, _ kind: String) throws {
         switch (word.lowercased(), self.kind) {
+        case ("renaming_identifier", _): renamingIdentifier = try words.argument(of: word, "the former name")
         case ("inverse", _): inverse = try words.argument(of: word, "the name of a relationship")
         case ("delete", _):
             deleteRule = try DeleteRule(text: try words.argument(of: word, "a delete rule"), words.place)
@@ -93,7 +96,7 @@ extension PropertyDefinition {
         case ("min", .toMany): minimum = .json(.int(Int64(try words.count(of: word))))
         case ("max", .toMany): maximum = .json(.int(Int64(try words.count(of: word))))
         default:
-            let known = ["inverse", "delete"] + (self.kind == .toMany ? ["ordered", "min", "max"] : [])
+            let known = ["inverse", "delete", "renaming_identifier"] + (self.kind == .toMany ? ["ordered", "min", "max"] : [])
             throw words.place.unknown(
                 word.lowercased(), ": \"\(word)\" is not a word of a \(kind) relationship", among: known)
         }

@@ -29,7 +29,7 @@ extension PropertyDefinition {
 
     /// The options of an attribute, of a to-one and of a to-many relationship.
     private var knownOptions: [String] {
-        let common = ["optional", "transient", "validation", "user_info"]
+        let common = ["optional", "transient", "validation", "user_info", "renaming_identifier"]
         switch kind {
         case .attribute:
             return common + [
@@ -48,7 +48,7 @@ extension PropertyDefinition {
     ]
     private static let texts: [String: WritableKeyPath<PropertyDefinition, String?> & Sendable] = [
         "pattern": \.pattern, "transformer": \.transformer, "derived": \.derivation,
-        "derived_filter": \.derivationFilter, "inverse": \.inverse,
+        "derived_filter": \.derivationFilter, "inverse": \.inverse, "renaming_identifier": \.renamingIdentifier,
     ]
 
     private mutating func read(_ option: JSONMember, _ place: TextPlace) throws {

@@ -3,10 +3,10 @@ import CorestoneValues
 /// A property as the text of a model has it: a line (`init(line:_:)`) or an object of options (`init(_:_:)`).
 ///
 ///     attribute     TYPE['?'] [indexed] [transient] [external] [preserved] [nan]
-///                   [min N] [max N] [match REGEX] [transformer NAME] ['=' DEFAULT]
+///                   [min N] [max N] [match REGEX] [transformer NAME] [renaming_identifier NAME] ['=' DEFAULT]
 ///     derived       derived TYPE['?'] '=' EXPRESSION
-///     relationship  to-one ENTITY['?'] [inverse NAME] [delete RULE]
-///                   to-many [ordered] ENTITY [inverse NAME] [delete RULE] [min N] [max N]
+///     relationship  to-one ENTITY['?'] [inverse NAME] [delete RULE] [renaming_identifier NAME]
+///                   to-many [ordered] ENTITY [inverse NAME] [delete RULE] [min N] [max N] [renaming_identifier NAME]
 ///
 /// The words of a line stand in any order behind the type or the entity. The bounds of a string are those of its length; a
 /// regular expression has neither a space nor a "=" here. "?" means optional; a to-many relationship may be empty unless
@@ -25,6 +25,7 @@ struct PropertyDefinition: Sendable {
     let kind: Kind
     var isOptional: Bool
     var isTransient = false
+    var renamingIdentifier: String?
     var validation: [(condition: String, warning: String)] = []
     var userInfo: [(key: String, value: String)] = []
     /// Bounds of the value, or of the number of members.
