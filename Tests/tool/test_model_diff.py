@@ -28,7 +28,7 @@ def notes(tmp_path: Path) -> Path:
     edit(bundle, "add", "relationship", "Note.tags", "Tag", "--to-many", "--inverse", "notes", "--inverse-to-many")
     edit(bundle, "add", "version", "Notes 2")
     edit(bundle, "set", "Note.title", "optional=NO", "defaultValueString=untitled")
-    edit(bundle, "rename", "Note.rank", "grade", "--keep-identity")
+    edit(bundle, "rename", "Note.rank", "grade")
     edit(bundle, "add", "attribute", "Note.body", "String")
     edit(bundle, "set", "Tag", "userInfo.color=red")
     edit(bundle, "add", "index", "Note.byTitle", "title")

@@ -181,7 +181,7 @@ def test_every_kind(notes: Path) -> None:
     edit(notes, "set", "template:ranked", "fetchLimit=7")
     edit(notes, "set", "Note", "userInfo.color=red", "versionHashModifier=v2")
     edit(notes, "set", ".", "userDefinedModelVersionIdentifier=1.0")
-    edit(notes, "rename", "Note.rank", "grade", "--keep-identity")
+    edit(notes, "rename", "Note.rank", "grade")
     edit(notes, "rename", "Tag", "Label")
     told = Model.load(notes).describe()
     note = next(entity for entity in told["entities"] if entity["name"] == "Note")
@@ -622,19 +622,19 @@ def test_additions_that_are_refused(every_part: Path, words: list[str], code: in
 
 
 def test_renaming_with_and_without_the_former_name(notes: Path) -> None:
-    edit(notes, "rename", "Note.rank", "grade")
-    edit(notes, "rename", "Note", "Entry", "--keep-identity")
+    edit(notes, "rename", "Note.rank", "grade", "--new-identity")
+    edit(notes, "rename", "Note", "Entry")
     edit(notes, "set", "Tag", "representedClassName=MyTag")
-    edit(notes, "rename", "Tag", "Label")
+    edit(notes, "rename", "Tag", "Label", "--new-identity")
     told = {entity["name"]: entity for entity in Model.load(notes).describe()["entities"]}
     assert set(told) == {"Entry", "Label"}
     assert (told["Entry"]["className"], told["Entry"]["renamingIdentifier"]) == ("Entry", "Note")
     assert told["Label"]["className"] == "MyTag" and "renamingIdentifier" not in told["Label"]
     assert ["renamingIdentifier" in each for each in told["Entry"]["attributes"]] == [False, False]
     # The first name of all stays.
-    edit(notes, "rename", "Entry", "Page", "--keep-identity")
-    edit(notes, "rename", "Page.grade", "rank", "--keep-identity")
-    edit(notes, "rename", "Page.rank", "order", "--keep-identity")
+    edit(notes, "rename", "Entry", "Page")
+    edit(notes, "rename", "Page.grade", "rank")
+    edit(notes, "rename", "Page.rank", "order")
     (page,) = [each for each in Model.load(notes).describe()["entities"] if each["name"] == "Page"]
     assert page["renamingIdentifier"] == "Note"
     assert [each["renamingIdentifier"] for each in page["attributes"] if each["name"] == "order"] == ["grade"]
@@ -717,10 +717,10 @@ def test_everything_that_names_a_part_follows_a_new_name(notes: Path) -> None:
     edit(notes, "add", "configuration", "Local", "Tag", "Note")
     edit(notes, "add", "index", "Note.byTitle", "title", "rank", "--where", "title != 'x'")
     edit(notes, "add", "constraint", "Note", "title", "rank")
-    edit(notes, "rename", "Note.title", "head")
-    edit(notes, "rename", "Note", "Entry")
-    edit(notes, "rename", "Tag.notes", "entries")
-    edit(notes, "rename", "Tag.name", "word")
+    edit(notes, "rename", "Note.title", "head", "--new-identity")
+    edit(notes, "rename", "Note", "Entry", "--new-identity")
+    edit(notes, "rename", "Tag.notes", "entries", "--new-identity")
+    edit(notes, "rename", "Tag.name", "word", "--new-identity")
     shown = run("model", "show", notes).stdout
     assert [line.strip() for line in shown.splitlines()] == [
         "entity Draft: inherits from Entry, class Draft, codeGenerationType class",

@@ -8,16 +8,17 @@ struct RenameCommand: Command {
             EditedModel.operand, .init("PART", "ENTITY or ENTITY.PROPERTY"), .init("NAME", "the new name"),
         ],
         options: [
-            .init("keep-identity", "record the former name (elementID), so that a migration keeps the data"),
+            .init("new-identity", "do not record the former name: a migration removes the old part and adds a new one"),
             NamedModel.version,
         ],
         details: [
+            "The former name is recorded as the renaming identifier (elementID), unless there is one: by it a migration keeps the data.",
             "References are renamed too: inverses, indexes, constraints, configurations, fetch requests, and key paths "
                 + "in predicates and derivations. A class that has the name of its entity is renamed with it."
         ],
         examples: [
-            "corestone model rename Notes.xcdatamodeld Note.title headline --keep-identity",
-            "corestone model rename Notes.xcdatamodeld Note Entry",
+            "corestone model rename Notes.xcdatamodeld Note.title headline",
+            "corestone model rename Notes.xcdatamodeld Note Entry --new-identity",
         ])
 
     private let options: Options
@@ -36,13 +37,13 @@ struct RenameCommand: Command {
         if let name = part.property {
             let property = try entity.requireOwnProperty(named: name)
             try property.rename(to: newName)
-            if options.has("keep-identity"), property.renamingIdentifier == nil {
+            if !options.has("new-identity"), property.renamingIdentifier == nil {
                 try property.setRenamingIdentifier(name)
             }
         } else {
             try entity.rename(to: newName)
             if entity.className == part.entity { try entity.setClassName(newName) }
-            if options.has("keep-identity"), entity.renamingIdentifier == nil {
+            if !options.has("new-identity"), entity.renamingIdentifier == nil {
                 try entity.setRenamingIdentifier(part.entity)
             }
         }
