@@ -676,7 +676,7 @@ def test_the_entity_of_a_line(kinds: Path, tmp_path: Path) -> None:
     assert sorted(found.splitlines()[1:]) == ["A,one", "A,two", "A,two", "B,one"]
     (tmp_path / "other.csv").write_text("name\none\n")
     refused = run("load", path, tmp_path / "other.csv")
-    assert refused.returncode == 1 and "other.csv:2: does not have an entity" in refused.stderr
+    assert refused.returncode == 1 and "other.csv:2: the line does not have an entity" in refused.stderr
     refused = run("load", path, file, "--entity", "C")
     assert (refused.returncode, refused.stdout) == (2, "")
 

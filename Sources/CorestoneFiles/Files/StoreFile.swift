@@ -100,7 +100,7 @@ final class StoreFile: @unchecked Sendable {
     private func checkTrees(_ metadata: StoreMetadata, _ model: Model) throws {
         guard let (entity, storedRoot) = metadata.entityInAnotherTree(than: model) else { return }
         throw mismatch(
-            "the root of \(entity.name) is \(storedRoot) in the store, and \(entity.root.name) in the model",
+            "the root entity of \(entity.name) is \(storedRoot) in the store, but \(entity.root.name) in the model",
             entity: entity.name)
     }
 

@@ -69,10 +69,10 @@ extension ManagedObject {
 }
 
 extension PropertyValue {
-    /// For a message about differences: "nothing" for null, the URI for an object.
+    /// For a message about differences: "null" for a missing value, the URI for an object.
     var shownInConflict: String {
         switch self {
-        case .null: "nothing"
+        case .null: "null"
         case .object(let object): object.valueDescription
         default: excerpt
         }

@@ -183,7 +183,7 @@ private enum ComparedValue: Equatable {
 
     var text: String {
         switch self {
-        case .value(.null): "nothing"
+        case .value(.null): "null"
         case .value(.bool(let flag)): flag ? "true" : "false"
         case .value(.bytes(let bytes)): "\(bytes.count) bytes"
         case .value(let value): value.excerpt

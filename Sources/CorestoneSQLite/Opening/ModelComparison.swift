@@ -109,7 +109,8 @@ extension ModelComparison {
         }
         if !added.isEmpty { parts.append("the store does not have \(ModelComparison.list(added))") }
         if !removed.isEmpty { parts.append("the model does not have \(ModelComparison.list(removed))") }
-        if let difference { parts.append(difference.text) }
+        // An entity of one side alone is listed already.
+        if let difference, !(added + removed).contains(difference.entity) { parts.append(difference.text) }
         throw error(parts, entity: difference?.entity ?? (changed + added + removed).first, key: difference?.key)
     }
 
@@ -135,8 +136,10 @@ extension ModelComparison {
     private func error(
         _ parts: [String], entity: String?, key: String? = nil, value: PropertyValue? = nil
     ) -> CoreError {
-        CoreError(
-            .modelMismatch, code: .persistentStoreIncompatibleVersionHash, message(parts.joined(separator: ", and ")),
+        let others = parts.dropLast().map { "\($0), " }.joined()
+        return CoreError(
+            .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
+            message("\(others)\(others.isEmpty ? "" : "and ")\(parts.last ?? "")"),
             entity: entity, key: key, value: value, file: contents.place.given)
     }
 

@@ -91,10 +91,10 @@ struct StorePragmas {
 
     private static func unknown(_ name: String, _ value: String, _ path: String) -> CoreError {
         let names = rules.map(\.name)
-        let near = nearestName(to: name.lowercased(), among: names).map { "; did you mean \"\($0)\"?" } ?? ""
+        let near = nearestName(to: name.lowercased(), among: names).map { "did you mean \"\($0)\"?" }
         return refusal(
-            "the pragma \"\(name)\" of \(path) is not one of \(names.dropLast().joined(separator: ", ")) and "
-                + "\(names.last ?? "")\(near)", name, value, path)
+            "the pragma \"\(name)\" of \(path) is not supported; \(near ?? "use one of \(names.joined(separator: ", "))")",
+            name, value, path)
     }
 
     private static func refusal(_ message: String, _ name: String, _ value: String, _ path: String) -> CoreError {

@@ -142,7 +142,7 @@ private struct RecordWork {
         if let id = record[Container.idKey], !id.isNull {
             throw CoreError(
                 .invalidArgument,
-                "a record of \(asked.name) with an @id already exists and cannot be inserted; call update, or leave out the @id",
+                "cannot insert a record of \(asked.name) that has an @id; call update, or leave out the @id",
                 entity: asked.name, key: Container.idKey, value: id)
         }
         let object = try context.insert(try entity(of: record, asked))

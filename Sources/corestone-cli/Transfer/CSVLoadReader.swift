@@ -29,7 +29,7 @@ final class CSVLoadReader: LoadReader {
             throw LoadFailure(
                 line: line,
                 message:
-                    "has \(plural(fields.count, "field")) for \(plural(columns.count, "column")); put quotes around text that "
+                    "the line has \(plural(fields.count, "field")) for \(plural(columns.count, "column")); put quotes around text that "
                     + "contains a separator"
             )
         }
@@ -126,7 +126,7 @@ final class CSVLoadReader: LoadReader {
             if byte != UInt8(ascii: "\"") {
                 bytes.append(byte)
                 if bytes.count > ByteSource.longest {
-                    throw LoadFailure(line: line, message: "has a field that exceeds the limit of 1 GB")
+                    throw LoadFailure(line: line, message: "the line has a field that exceeds the limit of 1 GB")
                 }
             } else if try source.peek() == UInt8(ascii: "\"") {
                 _ = try source.next()

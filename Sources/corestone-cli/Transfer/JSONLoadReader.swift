@@ -123,7 +123,7 @@ final class JSONLoadReader: LoadReader {
                 if depth <= 0 { break }
             }
             if bytes.count > ByteSource.longest {
-                throw LoadFailure(line: place, message: "has an object that exceeds the limit of 1 GB")
+                throw LoadFailure(line: place, message: "the line has an object that exceeds the limit of 1 GB")
             }
         }
         return try record(
@@ -131,7 +131,7 @@ final class JSONLoadReader: LoadReader {
     }
 
     private static func noObject(_ line: FilePlace) -> LoadFailure {
-        LoadFailure(line: line, message: "is not a JSON object, which begins with {")
+        LoadFailure(line: line, message: "the text is not a JSON object, which begins with {")
     }
 
     /// - Parameter end: says what ends where the bytes do, and what to do about it.
@@ -171,7 +171,8 @@ final class JSONLoadReader: LoadReader {
             case nil, .null: return nil
             case .text(let text): return text.string
             case .int(let number): return String(number)
-            default: throw LoadFailure(line: line, message: "has an \(key) that is not a string or an integer")
+            default:
+                throw LoadFailure(line: line, message: "the object has an \(key) that is not a string or an integer")
             }
         }
         let fields = members.filter { $0.key != "@id" && $0.key != "@entity" }.sorted { $0.key < $1.key }

@@ -131,7 +131,7 @@ final class Loader {
         guard let name = record.entityName else {
             if let entity = rules.entity { return entity }
             throw LoadFailure(
-                line: record.line, message: "does not have an entity; add --entity, or @entity in the line")
+                line: record.line, message: "the line does not have an entity; add --entity, or @entity in the line")
         }
         do {
             let entity = try model.requireEntity(named: name)

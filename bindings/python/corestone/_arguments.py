@@ -15,12 +15,17 @@ MOST = 2**63 - 1
 MOST_SMALL = 2**31 - 1
 
 
+def shown(value: Any) -> str:
+    """A value in a message: text in double quotes, all else as Python writes it, cut where it is long."""
+    return f'"{value:.60}"' if type(value) is str else f"{value!r:.60}"
+
+
 def whole(value: Any, name: str, least: int = 0, most: int = MOST) -> int:
     """A number of things, or the place of one."""
     try:
         number = operator.index(value)
     except TypeError:
-        raise TypeMismatchError(f"{name} must be an integer, not {value!r:.60}", key=name) from None
+        raise TypeMismatchError(f"{name} must be an integer, not {shown(value)}", key=name) from None
     if number > most or number < -MOST - 1:
         raise NumberRangeError(f"{name} must be {least} to {most}, not {number}", key=name, value=number)
     if number < least:
@@ -31,7 +36,7 @@ def whole(value: Any, name: str, least: int = 0, most: int = MOST) -> int:
 def milliseconds(seconds: Any, name: str) -> int:
     """A while that was given in seconds."""
     if not isinstance(seconds, (int, float)) or math.isnan(seconds):
-        raise TypeMismatchError(f"{name} must be a number of seconds, not {seconds!r:.60}", key=name)
+        raise TypeMismatchError(f"{name} must be a number of seconds, not {shown(seconds)}", key=name)
     if seconds < 0:
         raise InvalidArgumentError(f"{name} must be at least 0 seconds, not {seconds}", key=name, value=seconds)
     if seconds * 1000 > MOST_SMALL:
@@ -44,14 +49,14 @@ def flag(value: Any, name: str) -> bool:
     """True or False, or a number that stands for it."""
     if isinstance(value, int):
         return bool(value)
-    raise TypeMismatchError(f"{name} must be True or False, not {value!r:.60}", key=name)
+    raise TypeMismatchError(f"{name} must be True or False, not {shown(value)}", key=name)
 
 
 def one_of(kind: Any, value: Any, name: str) -> Any:
     """An object of one of the package's classes."""
     if isinstance(value, kind):
         return value
-    raise TypeMismatchError(f"{name} must be of type {kind.__name__}, not {value!r:.60}", key=name)
+    raise TypeMismatchError(f"{name} must be of type {kind.__name__}, not {shown(value)}", key=name)
 
 
 def choice(
@@ -61,7 +66,7 @@ def choice(
     words = tuple(choices)
     if isinstance(value, str) and value in words:
         return value
-    raise kind(f"{name} must be {quoted(words)}, not {value!r:.60}", key=name)
+    raise kind(f"{name} must be {quoted(words)}, not {shown(value)}", key=name)
 
 
 def quoted(words: Iterable[str]) -> str:
@@ -75,14 +80,14 @@ def elements(value: Any, name: str, what: str) -> Iterator[Any]:
     try:
         return iter(value)
     except TypeError:
-        raise TypeMismatchError(f"{name} must be {what}, not {value!r:.60}", key=name) from None
+        raise TypeMismatchError(f"{name} must be {what}, not {shown(value)}", key=name) from None
 
 
 def function(value: Any, name: str) -> Callable[..., Any]:
     """What can be called."""
     if callable(value):
         return value  # type: ignore[no-any-return]
-    raise TypeMismatchError(f"{name} must be a function, not {value!r:.60}", key=name)
+    raise TypeMismatchError(f"{name} must be a function, not {shown(value)}", key=name)
 
 
 def handles(values: Sequence[Any], kind: type[Any], name: str) -> tuple[int, Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 from . import _abi, log
 from ._abi import lib
-from ._arguments import choice
+from ._arguments import choice, shown
 from ._call import call
 from .errors import CorestoneError, InvalidArgumentError, UnsavedChangesError
 
@@ -153,7 +153,7 @@ class ContextOwner:
     def _child(self, parent: Context, queue: str, unsaved: Policy | None) -> Context:
         """What contexts ask of the one who made them."""
         if queue not in QUEUES:
-            raise InvalidArgumentError(f'queue must be "caller", "private" or "main", not {queue!r}')
+            raise InvalidArgumentError(f'queue must be "caller", "private" or "main", not {shown(queue)}')
         return self._context(QUEUES[queue], parent, unsaved)
 
     def _close_contexts(self) -> None:

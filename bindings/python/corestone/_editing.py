@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _abi, values
 from ._abi import lib, optional_text, text, texts
+from ._arguments import shown
 from ._call import call, made
 from ._definition import attribute_type, delete_rule, property_line
 from .archive import read_json
@@ -127,7 +128,7 @@ class EntityEditing:
         for which `where` holds are in the index. The kind "rtree" is for ranges of numbers.
         """
         if kind not in ("binary", "rtree"):
-            raise ModelError(f'kind must be "binary" or "rtree", not {kind!r}', entity=self.name)
+            raise ModelError(f'kind must be "binary" or "rtree", not {shown(kind)}', entity=self.name)
         condition = Predicate(where) if isinstance(where, str) else where
         listed = [self._element(element, _abi.INDEX_RTREE if kind == "rtree" else 0) for element in elements]
         array = (_abi.IndexElement * len(listed))(*listed)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from . import _abi
 from ._abi import optional_text, text
-from ._arguments import MOST_SMALL, elements, flag, function, milliseconds, one_of, whole
+from ._arguments import MOST_SMALL, elements, flag, function, milliseconds, one_of, shown, whole
 from .errors import InvalidArgumentError, TypeMismatchError
 from .values import encode_all
 
@@ -88,9 +88,9 @@ def store_options(
 ) -> _abi.StoreOptions:
     """The structure for the options of a store; `flags` beside those that they stand for."""
     if sync not in ("full", "normal"):
-        raise InvalidArgumentError(f'sync must be "full" or "normal", not {sync!r}')
+        raise InvalidArgumentError(f'sync must be "full" or "normal", not {shown(sync)}')
     if journal not in ("wal", "rollback"):
-        raise InvalidArgumentError(f'journal must be "wal" or "rollback", not {journal!r}')
+        raise InvalidArgumentError(f'journal must be "wal" or "rollback", not {shown(journal)}')
     given = _abi.StoreOptions()
     given.struct_size = ctypes.sizeof(given)
     given.flags = (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Union
 
 from . import _abi, _host, values
 from ._abi import lib, text
-from ._arguments import elements, function, handles, one_of, quoted
+from ._arguments import elements, function, handles, one_of, quoted, shown
 from ._bulk import Block, plain_columns
 from ._call import call, owned
 from ._callbacks import reported
@@ -60,7 +60,9 @@ class _BatchRequest:
 
     def _execute(self, context: Context) -> BatchOutcome:
         if not isinstance(self.result_type, str) or self.result_type not in _RESULTS:
-            raise UnsupportedError(f"result_type must be {quoted(_RESULTS)}, not {self.result_type!r}", code=134091)
+            raise UnsupportedError(
+                f"result_type must be {quoted(_RESULTS)}, not {shown(self.result_type)}", code=134091
+            )
         handle = self._made(context)
         outer, batches.context = getattr(batches, "context", None), context
         try:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from . import _abi
 from ._abi import lib
+from ._arguments import shown
 from ._call import call
 from ._callbacks import reported
 from ._handles import hold_on
@@ -60,7 +61,7 @@ def set_option(handle: int, which: int, value: int) -> None:
 def policy_number(policy: str) -> int:
     """The number of a policy by its name."""
     if policy not in _abi.FAULT_POLICIES:
-        raise InvalidArgumentError(f'fault_policy must be "batch", "warn" or "error", not {policy!r}')
+        raise InvalidArgumentError(f'fault_policy must be "batch", "warn" or "error", not {shown(policy)}')
     return _abi.FAULT_POLICIES.index(policy)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Union
 
 from . import _abi
 from ._abi import lib, texts
-from ._arguments import flag, handles, one_of, quoted, whole
+from ._arguments import flag, handles, one_of, quoted, shown, whole
 from ._call import call, owned
 from ._definition import attribute_type
 from ._handles import Handle
@@ -189,7 +189,9 @@ class FetchRequest(PersistentStoreRequest):
             self.include_subentities, self.include_pending_changes, self.as_faults, self.nulls, self.split,
         )  # fmt: skip
         if not isinstance(self.result_type, str) or self.result_type not in _RESULTS:
-            raise UnsupportedError(f"result_type must be {quoted(_RESULTS)}, not {self.result_type!r}", code=134091)
+            raise UnsupportedError(
+                f"result_type must be {quoted(_RESULTS)}, not {shown(self.result_type)}", code=134091
+            )
         for option, value, default in (
             (_abi.FETCH_BATCH_SIZE, whole(self.batch_size, "batch_size"), 0),
             (_abi.FETCH_RESULT_TYPE, _RESULTS[self.result_type], 0),

@@ -149,7 +149,7 @@ def test_an_archive_lies_128_deep() -> None:
     assert decode_archive(encode_archive(value)) == value
     with pytest.raises(StoreCorruptError, match="nested more than 128 levels deep"):
         decode_archive(nested(129))
-    with pytest.raises(InvalidArgumentError, match="nested more than 128 deep"):
+    with pytest.raises(InvalidArgumentError, match="nested more than 128 levels deep"):
         encode_archive([value])
 
 

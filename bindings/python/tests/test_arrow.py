@@ -328,7 +328,7 @@ def test_mistakes_are_named(everything: Context) -> None:
         pa.table(everything.arrow("Item", columns=["lagre"]))
     with pytest.raises(InvalidArgumentError, match="to-many"):
         pa.table(everything.arrow("Place", columns=["items.large"]))
-    with pytest.raises(InvalidArgumentError, match="negative"):
+    with pytest.raises(InvalidArgumentError, match="must be at least 0"):
         everything.arrow("Item", batch_size=-1)
     with pytest.raises(InvalidArgumentError, match="without an entity"):
         pa.table(everything.inserted)

@@ -79,7 +79,7 @@ def test_mistakes() -> None:
     model = Model(DEFINITION)
     with pytest.raises(InvalidArgumentError, match="does not name its entity"):
         model.bind(Nobody)
-    with pytest.raises(KeyError, match="no entity 'Cat'"):
+    with pytest.raises(KeyError, match='does not have an entity "Cat"'):
         model.bind(Cat)
     _ = model["Bird"].object_class
     with pytest.raises(InvalidArgumentError, match="already has a class for its objects"):

@@ -55,7 +55,13 @@ def test_a_store_in_use_is_checked_with_what_was_saved(staff: Context, path: Pat
     ("sql", "kind", "entity", "key", "words"),
     [
         ("UPDATE ZEMPLOYEE SET ZDEPARTMENT = 99 WHERE ZNAME = 'Ada'", "REFERENCE", "Employee", "department", "row 99"),
-        ("UPDATE ZEMPLOYEE SET ZMANAGER = 2 WHERE ZNAME = 'Ada'", "REFERENCE", "Employee", "manager", "no Manager"),
+        (
+            "UPDATE ZEMPLOYEE SET ZMANAGER = 2 WHERE ZNAME = 'Ada'",
+            "REFERENCE",
+            "Employee",
+            "manager",
+            "not of the entity Manager",
+        ),
         ("UPDATE ZTASK SET Z2_OWNER = NULL WHERE ZTITLE = 'prove'", "REFERENCE", "Task", "owner", "entity number none"),
         ("UPDATE Z_PRIMARYKEY SET Z_MAX = 1 WHERE Z_NAME = 'Employee'", "PRIMARY_KEY", "Employee", None, "Z_MAX"),
         ("UPDATE ZEMPLOYEE SET Z_OPT = NULL WHERE ZNAME = 'Ada'", "ROW", "Employee", None, "Z_OPT"),

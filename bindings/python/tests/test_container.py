@@ -210,7 +210,7 @@ def test_coordinator_performs(model: Model, path: Path) -> None:
         with pytest.raises(ZeroDivisionError):
             container.coordinator.perform_and_wait(lambda: 1 // 0)
         queued = container.background_context()
-        with pytest.raises(InvalidArgumentError, match="wait for the queue"):
+        with pytest.raises(InvalidArgumentError, match="wait for a context's queue"):
             container.coordinator.perform_and_wait(lambda: queued.perform_and_wait(lambda: None))
 
 
@@ -367,7 +367,7 @@ def test_a_container_may_lie_in_a_binary_file(model: Model, path: Path) -> None:
     with Container(model, path) as container:
         (found,) = container.context().fetch("Employee", "manager.name == 'Bob'")
         assert found.id.uri == uri
-    with pytest.raises(CorestoneError, match='of type "Binary"'):
+    with pytest.raises(CorestoneError, match='with the type "Binary"'):
         Container(model, path, type="SQLite")
     damaged = bytearray(path.read_bytes())
     damaged[len(damaged) // 2] ^= 1

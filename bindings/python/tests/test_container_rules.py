@@ -193,7 +193,7 @@ def test_closing_names_each_context(model: Model, tmp_path: Path) -> None:
     assert error.message.count(f"(created at {__file__}:") == 2
     assert len(error.details) == 2
     form_detail, view_detail = error.details
-    assert "'form'" in form_detail.message
+    assert '"form"' in form_detail.message
     assert "1 Employee inserted" in form_detail.message
     assert "'view'" in view_detail.message
     assert "1 Department inserted, 2 Employee updated" in view_detail.message

@@ -348,7 +348,7 @@ def test_a_store_that_another_process_overwrote_is_left_alone(type: str, items: 
         item = ctx.fetch("Item")[0]
         item.name = "edited"
     subprocess.run([sys.executable, "-c", OVERWRITES, str(path), type], check=True)
-    with pytest.raises(StoreError, match=r"is another (store|file) by now"):
+    with pytest.raises(StoreError, match=r"was replaced by another (store|file)"):
         document.save()
     assert at(path, items) == ["precious"]
     document.revert()

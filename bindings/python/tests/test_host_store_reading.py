@@ -247,7 +247,7 @@ def test_a_count_is_asked_for_once_and_without_an_order() -> None:
 
 def test_a_negative_count_names_the_store() -> None:
     context = counting(-3)
-    with pytest.raises(CallbackError, match="shelf 3 counted -3 rows of Person"):
+    with pytest.raises(CallbackError, match="shelf 3 returned the count -3 for Person"):
         context.count("Person")
 
 

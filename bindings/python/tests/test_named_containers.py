@@ -157,7 +157,7 @@ def test_closing_refuses(items: Model, tmp_path: Path) -> None:
     ctx.insert("Item", name="a")
     ctx.save()
     ctx.fetch("Item")[0].name = "b"
-    with pytest.raises(UnsavedChangesError, match=r"'form'.*1 Item updated") as caught:
+    with pytest.raises(UnsavedChangesError, match=r'"form".*1 Item updated') as caught:
         container.close()
     assert len(caught.value.details) == 1
     assert not container.is_closed

@@ -495,7 +495,7 @@ def test_names_of_notifications(ctx: Any) -> None:
         for given in (name, name.name, name.name.lower()):
             ctx.observe(given, lambda *_: None).cancel()
     for wrong in ("did_sav", "stores_did_change", ""):
-        with pytest.raises(corestone.InvalidArgumentError, match="notification is") as caught:
+        with pytest.raises(corestone.InvalidArgumentError, match="notification must be") as caught:
             ctx.observe(wrong, print)
         assert isinstance(caught.value, KeyError)
     with pytest.raises(corestone.InvalidArgumentError, match="function is None"):

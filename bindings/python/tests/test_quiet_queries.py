@@ -171,7 +171,7 @@ def test_the_same_of_an_object_in_memory(notes: Context) -> None:
         notes.fetch("Note", "stars BEGINSWITH 'x'")
     assert (caught.value.entity, caught.value.key) == ("Note", "stars")
     for format in ("stars BEGINSWITH 'x'", "'x' BEGINSWITH stars", "stars MATCHES 'x'"):
-        with pytest.raises(PredicateError, match=r"isn't a string.*Note\.stars") as caught:
+        with pytest.raises(PredicateError, match=r"compares strings.*Note\.stars") as caught:
             Predicate(format).evaluate(note)
         assert (caught.value.entity, caught.value.key) == ("Note", "stars"), format
     with pytest.raises(PredicateError, match=r"TOKENMATCHES compares strings.*Note\.stars"):
@@ -182,8 +182,8 @@ def test_the_same_of_an_object_in_memory(notes: Context) -> None:
     ("derived", "reason"),
     [
         ("derived string? = uppercase:(", "cannot be derived"),
-        ("derived string? = titel", "did you mean title"),
-        ("derived int? = tagz.@count", "did you mean tags"),
+        ("derived string? = titel", 'did you mean "title"'),
+        ("derived int? = tagz.@count", 'did you mean "tags"'),
         ("derived int? = uppercase:(title)", "cannot compute"),
     ],
 )

@@ -75,7 +75,7 @@ def test_the_log_counts_what_each_context_loses(coordinator: Coordinator) -> Non
         coordinator.remove_store(goes)
     told = losses(lines)
     assert len(told) == 2
-    first, second = (next(line for line in told if f"'{name}'" in line) for name in ("first", "second"))
+    first, second = (next(line for line in told if f'"{name}"' in line) for name in ("first", "second"))
     counts = ["3 Box inserted", "1 Item updated", "2 Item deleted", "1 Note updated"]
     assert all(count in first for count in counts), first
     assert "1 Note updated" in second

@@ -241,7 +241,7 @@ def test_asynchronous_fetches(container: Container) -> None:
         raising = context.fetch_asynchronously(request, lambda count: count / 0)
     with pytest.raises(ZeroDivisionError):
         raising.result(30)
-    with pytest.raises(InvalidArgumentError, match="confined"):
+    with pytest.raises(InvalidArgumentError, match="needs a context with a queue"):
         container.context().fetch_asynchronously(request)
 
 

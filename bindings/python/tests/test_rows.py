@@ -145,7 +145,7 @@ def test_an_entity_has_no_place_for_one() -> None:
 @pytest.mark.parametrize(
     ("having", "words"),
     [
-        ("peple > 1", "did you mean people"),
+        ("peple > 1", 'did you mean "people"'),
         ("age > 1", "max:\\(age\\)"),
         ("team.nothing == 1", "team.nothing"),
         ("NOT (zz == 1)", "zz"),
@@ -160,7 +160,7 @@ def test_having_names_what_a_group_has(staff: Context, having: str, words: str) 
 
 
 def test_a_number_that_its_type_does_not_hold(staff: Context) -> None:
-    with pytest.raises(TypeMismatchError, match="the column x is"):
+    with pytest.raises(TypeMismatchError, match='the column "x" has the type'):
         staff.fetch_rows("Person", columns=ExpressionDescription("x", "age * 100000 + 1", "int16"))
 
 

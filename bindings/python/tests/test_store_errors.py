@@ -142,7 +142,7 @@ def test_a_store_of_another_type_is_named(tmp_path: Path, type: str) -> None:
             Container(Model(NOTES), path, type=other)
         assert (caught.value.status, caught.value.code, caught.value.file) == (Status.UNSUPPORTED, 134000, str(path))
         assert f"{type} store" in caught.value.message
-        assert f"no {other} store" in caught.value.message
+        assert f"not a store of type {other}" in caught.value.message
     assert state(tmp_path) == before
     with Container(Model(NOTES), path) as container:
         assert container.store.type == type

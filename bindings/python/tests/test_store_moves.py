@@ -721,7 +721,7 @@ def test_what_only_an_sqlite_store_has(notes: Model, tmp_path: Path, type: str) 
         corestone.views, corestone.leftovers, corestone.remove_leftovers, corestone.check, corestone.check_apple,
     ]  # fmt: skip
     for look in looks:
-        with pytest.raises(UnsupportedError, match="no SQLite store") as caught:
+        with pytest.raises(UnsupportedError, match="not a store of type SQLite") as caught:
             look(path)
         assert (caught.value.code, caught.value.file) == (134000, str(path))
     with Container(notes, path) as container:

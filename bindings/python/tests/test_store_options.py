@@ -86,7 +86,7 @@ def test_arguments_of_other_types(model: Model, path: Path, arguments: dict[str,
 def test_arguments_of_other_values(model: Model, path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match="0400"):
         Container(model, path, file_mode=0o400)
-    with pytest.raises(InvalidArgumentError, match="negative"):
+    with pytest.raises(InvalidArgumentError, match="must be at least 0"):
         Container(model, path, external_threshold=-1)
     with pytest.raises(InvalidArgumentError, match="read-only"):
         Container(model, path, read_only=True, vacuum=True)

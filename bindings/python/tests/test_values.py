@@ -214,7 +214,7 @@ def test_dates_that_no_datetime_in_utc_is_are_refused(ctx: Context, limit: datet
     """They could be saved, and never be read."""
     value = limit.replace(tzinfo=timezone(timedelta(hours=-5 if limit == datetime.max else 5)))
     person = ctx.insert("Employee", name="Ada")
-    with pytest.raises(InvalidArgumentError, match=r"Employee\.hired: .*1 to 9999 in UTC.*timezone\.utc"):
+    with pytest.raises(InvalidArgumentError, match=r"Employee\.hired: .*1 to 9999 in UTC"):
         person.hired = value
     with pytest.raises(InvalidArgumentError, match=r"1 to 9999 in UTC"):
         ctx.insert_many("Employee", [{"name": "Bob", "hired": value}])

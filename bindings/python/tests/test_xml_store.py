@@ -407,7 +407,7 @@ def test_bytes_of_a_transformable_attribute_may_be_called_binary(tmp_path: Path)
     with pytest.raises(ModelMismatchError) as caught:
         Container(model, path, type="XML")
     assert (caught.value.code, caught.value.entity, caught.value.key) == (134100, "Thing", "payload")
-    assert 'is "string" there, and transformable in the model' in caught.value.message
+    assert 'has the type "string" in the file, but transformable in the model' in caught.value.message
 
 
 def test_relationships_tell_their_bounds_their_destination_and_their_order(tmp_path: Path) -> None:
