@@ -73,9 +73,9 @@ def test_merging_for_a_store(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["compile", str(PACKAGES), "-o", "a.xcdatamodel"], 2, "ends in .momd or .mom"),
+        (["compile", str(PACKAGES), "-o", "a.xcdatamodel"], 2, "use .momd or .mom"),
         (["compile", "none.xcdatamodeld"], 3, "none.xcdatamodeld"),
-        (["decompile", str(PACKAGES), "-o", "a.mom"], 2, "ends in .xcdatamodeld or .xcdatamodel"),
+        (["decompile", str(PACKAGES), "-o", "a.mom"], 2, "use .xcdatamodeld or .xcdatamodel"),
         (["decompile", str(PACKAGES), "-o", str(PACKAGES)], 3, "already exists"),
         (["merge", str(PACKAGES)], 2, "--output is missing"),
         (["merge", str(PACKAGES), "-o", "a.txt"], 2, "does not have the extension of a model"),

@@ -240,7 +240,7 @@ def test_convert_says_how_much_was_made_and_not_that_it_is_the_same(tmp_path: Pa
     plain = run("convert", path, tmp_path / "b.sqlite", *words)
     made = f"converted {path} to {tmp_path / 'b.sqlite'} (SQLite): 4 objects\n"
     assert (plain.returncode, plain.stdout) == (0, made)
-    assert plain.stderr.count("CoreData: warning:") == 1 and "Item.price" in plain.stderr and ": 2\n" in plain.stderr
+    assert plain.stderr.count("CoreData: warning:") == 1 and "2 values of Item.price" in plain.stderr
     checked = run("convert", path, tmp_path / "c.sqlite", "--check", *words)
     assert checked.returncode == 1 and "2 differences" in checked.stdout and "has what" not in checked.stdout
     exact = run("convert", tmp_path / "c.sqlite", tmp_path / "d.binary", "--check")

@@ -339,8 +339,8 @@ final class Loader {
                 result.append(
                     (
                         place, keeper,
-                        "\(made[place].object.objectID.entity.name) has \(values.joined(separator: " and ")), which \(other) too; "
-                            + " \(conflict.constraint.joined(separator: ", ")) must be unique; change the value, or add "
+                        "\(made[place].object.objectID.entity.name) has \(values.joined(separator: " and ")), which \(other) too, "
+                            + "but \(conflict.constraint.joined(separator: ", ")) must be unique; change the value, or add "
                             + "--upsert to update that object"
                     ))
             }

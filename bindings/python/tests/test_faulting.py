@@ -55,7 +55,7 @@ def test_options(fresh: Context) -> None:
     assert (fresh.fault_policy, fresh.fault_batch_size, fresh.staleness_interval) == ("warn", 7, 1.5)
     fresh.staleness_interval = None
     assert fresh.staleness_interval is None
-    with pytest.raises(InvalidArgumentError, match="not 'never'"):
+    with pytest.raises(InvalidArgumentError, match='not "never"'):
         fresh.fault_policy = "never"
     with pytest.raises(InvalidArgumentError, match="1 to 65536"):
         fresh.fault_batch_size = 0

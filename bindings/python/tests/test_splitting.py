@@ -111,5 +111,5 @@ def test_nil_has_the_meaning_of_a_database_on_request(context: Any) -> None:
     context.insert("Item", name=None, number=9)
     assert 9 in numbers(context.fetch("Item", "name != 'a'"))
     assert 9 not in numbers(context.fetch("Item", "name != 'a'", nulls="database"))
-    with pytest.raises(InvalidArgumentError, match='nulls must be .* not "sql"'):
+    with pytest.raises(InvalidArgumentError, match=r'nulls must be .* not "sql"'):
         context.fetch("Item", nulls="sql")
