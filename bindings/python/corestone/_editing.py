@@ -10,7 +10,7 @@ from . import _abi, values
 from ._abi import lib, optional_text, text, texts
 from ._arguments import shown
 from ._call import call, made
-from ._definition import attribute_type, delete_rule, property_line
+from ._definition import attribute_type, delete_rule
 from .archive import read_json
 from .codes import AttributeType, DeleteRule
 from .errors import ModelError
@@ -283,10 +283,7 @@ class EntityEditing:
             call(lib.cst_relationship_set_delete_rule, self._relation(name), int(delete_rule(delete)))
         if validation is not None:
             call(lib.cst_entity_remove_validation, entity, key)
-            if self._property(name).is_relationship:
-                add_validation(lib.cst_relationship_add_validation, self._relation(name), validation)
-            else:
-                add_validation(lib.cst_attribute_add_validation, self._attribute(name), validation)
+            self._add_validation(name, validation)
         if minimum is not UNSET or maximum is not UNSET:
             self._set_bounds(name, *(None if bound is UNSET else bound for bound in (minimum, maximum)))
         if pattern is not UNSET:
@@ -324,18 +321,14 @@ class EntityEditing:
         transformer: str | None = None,
         derived: str | None = None,
         derived_filter: str | None = None,
-        elements: Mapping[str, Any] | None = None,
         user_info: Mapping[str, str] | None = None,
     ) -> None:
-        """What a new attribute, or element of one, has besides its flags."""
+        """What a new attribute has besides its flags."""
         if transformer is not None:
             call(lib.cst_attribute_set_transformer_name, handle, text(transformer))
         if derived is not None:
             call(lib.cst_attribute_set_derivation, handle, text(derived), optional_text(derived_filter))
-        defaults = default if isinstance(default, Mapping) and elements is not None else {}
-        for name, definition in (elements or {}).items():
-            self._add_element(handle, f"{path}.{name}", name, definition, defaults.get(name, UNSET))
-        if default is not UNSET and elements is None:
+        if default is not UNSET:
             self._set_default(handle, path, kind, default, transformer)
         if minimum is not None or maximum is not None:
             call(lib.cst_attribute_set_bounds, handle, *self._bounds(kind, minimum, maximum, path))
@@ -345,30 +338,11 @@ class EntityEditing:
         for key, value in (user_info or {}).items():
             call(lib.cst_attribute_set_user_info, handle, text(key), text(value))
 
-    def _add_element(self, composite: int, path: str, name: str, definition: Any, default: Any) -> None:
-        line = property_line(definition, f"{self.name}.{path}")
-        if line.method != "attribute":
-            raise ModelError(
-                f"{self.name}.{path} is an element of a composite attribute and cannot be a relationship",
-                entity=self.name,
-                key=path,
-            )
-        known = {
-            "optional": _abi.PROPERTY_OPTIONAL,
-            "external_storage": _abi.PROPERTY_EXTERNAL_STORAGE,
-            "preserved": _abi.PROPERTY_PRESERVED,
-            "allows_nan": _abi.PROPERTY_ALLOWS_NAN,
-        }
-        flags = sum(flag for word, flag in known.items() if line.options.get(word))
-        rest = {word: value for word, value in line.options.items() if word not in known}
-        if default is not UNSET:
-            rest["default"] = default
-        kind = attribute_type(line.argument)
-        handle = made(lib.cst_attribute_add_element, composite, text(name), int(kind), flags)
-        try:
-            self._fill(handle, path, kind, **rest)
-        except TypeError as error:
-            raise ModelError(f"{self.name}.{path}: {error}", entity=self.name, key=path) from None
+    def _add_validation(self, name: str, validation: Mapping[str | Predicate, str]) -> None:
+        if self._property(name).is_relationship:
+            add_validation(lib.cst_relationship_add_validation, self._relation(name), validation)
+        else:
+            add_validation(lib.cst_attribute_add_validation, self._attribute(name), validation)
 
     def _set_default(self, handle: int, path: str, kind: AttributeType, default: Any, transformer: str | None) -> None:
         if kind == AttributeType.TRANSFORMABLE:

@@ -103,13 +103,13 @@ def encode_archive(value: Any) -> bytes:
     None, bool, int, float, str, URL, bytes, datetime (with a time zone), Decimal, UUID, list, tuple, dict (with strings
     as keys), set, frozenset, ArchivedObject. TypeMismatchError names what is none of these.
     """
-    data = json.dumps(_tagged(value, 0), ensure_ascii=False, allow_nan=False).encode()
+    data = json.dumps(tagged(value), ensure_ascii=False, allow_nan=False).encode()
     buffer = _abi.Buffer()
     call(lib.cst_archive_from_json, _abi.InputString(data, len(data)), byref(buffer))
     return _abi.take_bytes(buffer)
 
 
-def _tagged(value: Any, depth: int) -> Any:
+def tagged(value: Any, depth: int = 0) -> Any:
     """What json.dumps writes for a value: the form that the library reads."""
     if depth > MAXIMUM_DEPTH:
         raise InvalidArgumentError(f"the value is nested more than {MAXIMUM_DEPTH} levels deep, or contains itself")
@@ -133,9 +133,9 @@ def _tagged(value: Any, depth: int) -> Any:
     if isinstance(value, UUID):
         return {"$uuid": str(value).upper()}
     if isinstance(value, (list, tuple)):
-        return [_tagged(member, depth + 1) for member in value]
+        return [tagged(member, depth + 1) for member in value]
     if isinstance(value, (set, frozenset)):
-        return {"$set": [_tagged(member, depth + 1) for member in value]}
+        return {"$set": [tagged(member, depth + 1) for member in value]}
     if isinstance(value, ArchivedObject):
         return _object(value.class_name, value.fields, value.classes, depth)
     if isinstance(value, Mapping):
@@ -151,7 +151,7 @@ def _entries(value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
     for key in value:
         if not isinstance(key, str):
             raise TypeMismatchError(f"the keys of an archived dictionary must be strings, not {key!r:.60}", value=key)
-    return {key: _tagged(member, depth + 1) for key, member in value.items()}
+    return {key: tagged(member, depth + 1) for key, member in value.items()}
 
 
 def _object(class_name: str, fields: Mapping[str, Any], classes: tuple[str, ...], depth: int) -> Any:

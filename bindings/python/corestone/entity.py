@@ -25,13 +25,19 @@ if TYPE_CHECKING:
 
 
 class Waiting:
-    """A relationship that waits for its destination or its inverse to be added."""
+    """A relationship that waits for its destination or its inverse to be added.
 
-    __slots__ = ("handle", "inverse", "name", "options", "owner", "target")
+    One of a text has its handle already, and leads to its own entity meanwhile.
+    """
 
-    def __init__(self, owner: Entity, name: str, target: str, inverse: str | None, options: dict[str, Any]) -> None:
+    __slots__ = ("handle", "has_destination", "inverse", "name", "options", "owner", "target")
+
+    def __init__(
+        self, owner: Entity, name: str, target: str, inverse: str | None, options: dict[str, Any], handle: int = 0
+    ) -> None:
         self.owner, self.name, self.target, self.inverse, self.options = owner, name, target, inverse, options
-        self.handle = 0
+        self.handle = handle
+        self.has_destination = False
 
 
 class Entity(EntityEditing):
@@ -87,6 +93,29 @@ class Entity(EntityEditing):
         "lowercase:(name)", "now()". `elements` are those of a composite attribute, whose value is a dictionary: by
         name, in the compact form of Model, or a dictionary of elements again.
         """
+        if elements is not None:
+            given = {
+                "optional": optional,
+                "indexed": indexed,
+                "transient": transient,
+                "external_storage": external_storage,
+                "preserved": preserved,
+                "allows_nan": allows_nan,
+                "ignores_changes": ignores_changes,
+                "minimum": minimum,
+                "maximum": maximum,
+                "pattern": pattern,
+                "validation": validation,
+                "transformer": transformer,
+                "derived": derived,
+                "derived_filter": derived_filter,
+                "elements": elements,
+                "user_info": user_info,
+            }
+            if default is not UNSET:
+                given["default"] = default
+            self._model._define({self.name: {name: {"type": attribute_type(type), **given}}})
+            return self
         flags = (
             (_abi.PROPERTY_OPTIONAL if optional else 0)
             | (_abi.PROPERTY_INDEXED if indexed else 0)
@@ -109,7 +138,6 @@ class Entity(EntityEditing):
             transformer=transformer,
             derived=derived,
             derived_filter=derived_filter,
-            elements=elements,
             user_info=user_info,
         )
         return self

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from . import _abi
 from ._abi import lib, text
-from ._arguments import one_of, quoted
+from ._arguments import one_of
 from ._call import call, made, owned
-from ._definition import property_line, require_options
 from ._editing import add_validation
 from ._model_contents import ModelContents
 from ._model_files import ModelFiles
+from ._model_text import model_text
 from .archive import read_json
 from .codes import DeleteRule
 from .entity import Entity, Waiting
@@ -74,7 +74,8 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
         })
 
     Beside properties an entity may have "@parent", "@abstract" (True), "@unique" (a list of lists of attributes),
-    "@indexes" (a dictionary of name to list of properties), "@class_name" and "@user_info".
+    "@indexes" (a dictionary of name to list of properties), "@class_name" and "@user_info". `Model.from_text` reads the
+    same as JSON.
     """
 
     def __init__(self, definition: Mapping[str, Mapping[str, Any]] | None = None) -> None:
@@ -92,8 +93,12 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
         self._frozen = self.is_frozen
         self._is_hooked = False  # whether bound classes have hooks
         self._reads_ahead = True  # unless one of them is told when faults fire
-        for index in range(lib.cst_model_entity_count(handle)):
-            entity = made(lib.cst_model_entity_at, handle, index)
+        self._note_entities()
+
+    def _note_entities(self) -> None:
+        """Makes the entities that the library has and this object does not know."""
+        for index in range(len(self._entities), lib.cst_model_entity_count(self._handle)):
+            entity = made(lib.cst_model_entity_at, self._handle, index)
             name = _abi.decode(lib.cst_entity_name(entity)) or ""
             self._by_handle[entity] = self._entities[name] = Entity(self, entity, name)
         self._note_parents()
@@ -179,32 +184,36 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
         self._parents.add(ancestor.name)
         call(lib.cst_entity_set_parent, entity._handle, ancestor._handle)
 
+    @classmethod
+    def from_text(cls, content: str) -> Model:
+        """The model of a text in JSON, the compact form as C and Swift read it: docs/reference/model.md.
+
+        Its relationships lead to entities of the text. ModelError names entity, key and word of a mistake, and for text
+        that is not JSON line and column.
+        """
+        return cls._of(owned(lib.cst_model_new_from_text, text(content)))
+
+    def add_text(self, content: str) -> Model:
+        """Adds the entities of a text like that of `from_text`; one that the model has already gets the properties of
+        the text too. Returns the model."""
+        call(lib.cst_model_add_text, self._handle, text(content), None)
+        self._note_entities()
+        self._settle()
+        return self
+
     def _define(self, definition: Mapping[str, Mapping[str, Any]]) -> None:
-        for name, body in definition.items():
-            self.entity(
-                name,
-                abstract=bool(body.get("@abstract", False)),
-                class_name=body.get("@class_name"),
-                user_info=body.get("@user_info"),
-            )
-        for name, body in definition.items():
-            if body.get("@parent") is not None:
-                self._set_parent(self[name], body["@parent"])
-        known = {"@abstract", "@class_name", "@indexes", "@parent", "@unique", "@user_info"}
-        for name, body in definition.items():
-            entity = self[name]
-            for key, line in body.items():
-                if not key.startswith("@"):
-                    method, argument, options = property_line(line, f"{name}.{key}")
-                    add = getattr(entity, method)
-                    require_options(options, add, name, key)
-                    add(key, argument, **options)
-                elif key not in known:
-                    raise ModelError(f'{name}: "{key}" is not a key of an entity; use {quoted(sorted(known))}')
-            for index, properties in (body.get("@indexes") or {}).items():
-                entity.index(index, *properties)
-            for attributes in body.get("@unique") or []:
-                entity.unique(*([attributes] if isinstance(attributes, str) else attributes))
+        """Adds entities and properties in the compact form. What a relationship leads to may be added later."""
+        content, conditions = model_text(definition)
+        buffer = _abi.Buffer()
+        call(lib.cst_model_add_text, self._handle, text(content), byref(buffer))
+        self._note_entities()
+        for missing in read_json(buffer):
+            owner, name = self._entities[missing["entity"]], missing["key"]
+            handle = made(lib.cst_entity_relationship, owner._handle, text(name))
+            self._waiting.append(Waiting(owner, name, missing["destination"], missing["inverse"], {}, handle))
+        self._settle()
+        for entity, key, validation in conditions:
+            self._entities[entity]._add_validation(key, validation)
 
     def _add_relationship(self, relationship: Waiting) -> None:
         self._waiting.append(relationship)
@@ -214,9 +223,14 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
         """Adds the relationships whose destination is known by now, and joins those whose inverse is."""
         for waiting in self._waiting:
             destination = self._entities.get(waiting.target)
-            if destination is not None and not waiting.handle:
+            if destination is None or waiting.has_destination:
+                continue
+            if waiting.handle:
+                call(lib.cst_relationship_set_destination, waiting.handle, destination._handle)
+            else:
                 self._create(waiting, destination)
-        for waiting in [each for each in self._waiting if each.handle]:
+            waiting.has_destination = True
+        for waiting in [each for each in self._waiting if each.has_destination]:
             if waiting.inverse is not None:
                 other = made(lib.cst_entity_relationship, self[waiting.target]._handle, text(waiting.inverse))
                 if not other:
@@ -251,7 +265,7 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
         self._settle()
         for waiting in self._waiting:
             where = f"{waiting.owner.name}.{waiting.name}"
-            if not waiting.handle:
+            if not waiting.has_destination:
                 raise ModelError(
                     f'{where} is a relationship to "{waiting.target}", which is not an entity of the model'
                     f"{nearest(waiting.target, self._entities)}",

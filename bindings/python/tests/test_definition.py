@@ -9,66 +9,137 @@ from uuid import UUID
 
 import pytest
 
-from corestone import AttributeType, DeleteRule, Model, ModelError
-from corestone._definition import Line, attribute_type, delete_rule, parse_default, parse_line
+from corestone import (
+    AttributeType,
+    CorestoneError,
+    DeleteRule,
+    Model,
+    ModelError,
+    Predicate,
+    decode_archive,
+)
+from corestone._definition import ATTRIBUTE_TYPES, DELETE_RULES, attribute_type, delete_rule
+
+# What every attribute and every relationship says, unless its line says otherwise.
+ATTRIBUTE = {"optional": True}
+RELATIONSHIP = {"optional": True, "inverse": None, "toMany": False, "ordered": False, "deleteRule": "Nullify"}
+
+
+def described(text: str) -> dict[str, Any]:
+    """What a model says of the property that a line describes."""
+    model = Model({"E": {"p": text}, "Team": {"i": "to-many E"}})
+    return {name: value for name, value in model["E"].describe("p").items() if name != "name"}
 
 
 @pytest.mark.parametrize(
-    ("text", "line"),
+    ("text", "said"),
     [
-        ("string", Line("attribute", "string", {"optional": False})),
-        ("string?", Line("attribute", "string", {"optional": True})),
-        ("int32? indexed = 7", Line("attribute", "int32", {"optional": True, "indexed": True, "default": 7})),
-        ("int = -1", Line("attribute", "int", {"optional": False, "default": -1})),
-        ("string = a = b", Line("attribute", "string", {"optional": False, "default": "a = b"})),
-        ("string = ' a '", Line("attribute", "string", {"optional": False, "default": " a "})),
-        ("binary? external", Line("attribute", "binary", {"optional": True, "external_storage": True})),
-        ("double nan", Line("attribute", "double", {"optional": False, "allows_nan": True})),
-        ("to-one Team?", Line("to_one", "Team", {"optional": True})),
-        ("to-one T inverse i delete deny", Line("to_one", "T", {"optional": False, "inverse": "i", "delete": "deny"})),
-        ("to-many Team", Line("to_many", "Team", {})),
-        ("to-many ordered Team inverse x", Line("to_many", "Team", {"ordered": True, "inverse": "x"})),
-        ("to-many Team min 1 max 3", Line("to_many", "Team", {"minimum": 1, "maximum": 3, "optional": False})),
+        ("string", {"type": "String", "optional": False}),
+        ("string?", {"type": "String"}),
+        ("int32? = 7", {"type": "Integer 32", "default": 7}),
+        ("int = -1", {"type": "Integer 64", "optional": False, "default": -1}),
+        ("string = a = b", {"type": "String", "optional": False, "default": "a = b"}),
+        ("string = ' a '", {"type": "String", "optional": False, "default": " a "}),
+        ("string? = ?", {"type": "String", "default": "?"}),
+        ("string =", {"type": "String", "optional": False, "default": ""}),
+        ("binary? external", {"type": "Binary Data", "externalStorage": True}),
+        ("double nan", {"type": "Double", "optional": False, "allowsNaN": True}),
+        ("STRING? transient preserved", {"type": "String", "transient": True, "preservedInHistory": True}),
+        ("transformable? transformer What?", {"type": "Transformable", "transformer": "What?"}),
+        ("derived string? = a", {"type": "String", "derivation": "a"}),
+        ("to-one Team?", {"destination": "Team"}),
+        ("to-one Team inverse i delete deny",
+            {"destination": "Team", "optional": False, "inverse": "i", "deleteRule": "Deny"}),
+        ("to-many Team", {"destination": "Team", "toMany": True}),
+        ("to-many ordered Team? max 3", {"destination": "Team", "toMany": True, "ordered": True, "maximumCount": 3}),
+        ("TO_MANY Team min 1 max 3",
+            {"destination": "Team", "toMany": True, "optional": False, "minimumCount": 1, "maximumCount": 3}),
     ],
 )  # fmt: skip
-def test_lines(text: str, line: Line) -> None:
-    assert parse_line(text, "E.p") == line
+def test_lines(text: str, said: dict[str, Any]) -> None:
+    assert described(text) == {**(RELATIONSHIP if "destination" in said else ATTRIBUTE), **said}
+
+
+@pytest.mark.parametrize(
+    ("text", "predicates"),
+    [
+        ("string min 2 max 8 match [a-z]+", ["length >= 2", "length <= 8", 'SELF MATCHES "[a-z]+"']),
+        ("string match https?://.*", ['SELF MATCHES "https?://.*"']),
+        ("string match indexed? indexed = b?", ['SELF MATCHES "indexed?"']),
+        ("int16? min -1 max 5 = 3", ["SELF >= -1", "SELF <= 5"]),
+        ("double? min 0.5", ["SELF >= 0.5"]),
+        ("decimal max 1.10", ["SELF <= 1.1"]),
+    ],
+)
+def test_bounds_and_patterns_of_lines(text: str, predicates: list[str]) -> None:
+    said = described(text)
+    assert [each["predicate"] for each in said["validation"]] == predicates
+    # A question mark of a pattern or a default does not make the attribute optional.
+    assert said.get("optional", True) == text.split()[0].endswith("?")
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("strin", '"strin" is not an attribute type'),
-        ("string indexd", 'unexpected "indexd"'),
-        ("", "does not have a type"),
-        ("int = seven", 'cannot have the default "seven"'),
-        ("binary = x", "cannot be written as text"),
-        ("to-one", "does not have a destination"),
-        ("to-one Team inverse", 'unexpected "inverse"'),
-        ("to-one Team ordered", 'unexpected "ordered"'),
-        ("to-many Team min few", 'does not have a number after "min"'),
+        ("strin", 'E.p: "strin" is not an attribute type; did you mean "string"?'),
+        ("string indexd", 'E.p: "indexd" is not a word of an attribute; did you mean "indexed"?'),
+        ("", 'E.p has no attribute type; write a line such as "string?" or "int16 = 0"'),
+        ("int = seven", 'E.p: "seven" is not a value of Integer 64'),
+        ("bool = maybe", 'E.p: "maybe" is not a value of Boolean'),
+        ("decimal = x", 'E.p: "x" is not a value of Decimal'),
+        ("uuid = 7", 'E.p: "7" is not a value of UUID'),
+        ("date = soon", 'E.p: "soon" is not a date: at byte 0, expected a year of four digits'),
+        ("binary = x", 'E.p is Binary Data, which a line has no values for; write an object with "default"'),
+        ("transformable = x", 'E.p is Transformable, which a line has no values for; write an object with "default"'),
+        ("string min", 'E.p: "min" needs a value after it'),
+        ("string match", 'E.p: "match" needs a regular expression after it'),
+        ("string max many", 'E.p: "many" is not a value of Integer 64'),
+        ("int16 max 1.5", 'E.p: "1.5" is not a value of Integer 16'),
+        ("transformable transformer", 'E.p: "transformer" needs the name of a transformer after it'),
+        ("derived", 'E.p has no attribute type; write a line such as "string?" or "int16 = 0"'),
+        ("derived int64 = ", 'E.p has no expression; write "derived int64? = articles.@count"'),
+        ("to-one", 'E.p does not name the entity that it leads to; write "to-one Person"'),
+        ("to-many ordered", 'E.p does not name the entity that it leads to; write "to-many Person"'),
+        ("to-one Team inverse", 'E.p: "inverse" needs the name of a relationship after it'),
+        ("to-one Team ordered", 'E.p: "ordered" is not a word of a to-one relationship; use inverse or delete'),
+        ("to-many Team min few", 'E.p: "min" takes a number of members, not "few"'),
+        ("to-one Team delete destroy",
+            'E.p: "destroy" is not a delete rule; use no-action, nullify, cascade or deny'),
     ],
-)
+)  # fmt: skip
 def test_mistakes(text: str, words: str) -> None:
-    with pytest.raises(ModelError, match=words):
-        parse_line(text, "E.p")
+    with pytest.raises(ModelError) as caught:
+        described(text)
+    assert caught.value.message == words
+    assert (caught.value.entity, caught.value.key) == ("E", "p")
 
 
 @pytest.mark.parametrize(
-    ("kind", "text", "value"),
+    ("text", "value"),
     [
-        ("int64", "9223372036854775807", 2**63 - 1),
-        ("decimal", "1.10", Decimal("1.10")),
-        ("float", "0.5", 0.5),
-        ("bool", "yes", True),
-        ("bool", "false", False),
-        ("uuid", "12345678-1234-5678-1234-567812345678", UUID("12345678-1234-5678-1234-567812345678")),
-        ("date", "2001-01-01T00:00:00Z", datetime(2001, 1, 1, tzinfo=timezone.utc)),
-        ("uri", "https://example.org", "https://example.org"),
+        ("int64 = 9223372036854775807", 2**63 - 1),
+        ("int16 = -7", -7),
+        ("double = 1e3", 1000.0),
+        ("float = 0.5", 0.5),
+        ("decimal = 1.10", Decimal("1.10")),
+        *((f"bool = {text}", True) for text in ("true", "TRUE", "yes", "1")),
+        *((f"bool = {text}", False) for text in ("false", "No", "0")),
+        ('string = "a b"', "a b"),
+        ("string = 'a'", "a"),
+        ("string = ''", ""),
+        ('string = "', '"'),
+        ("string = \"a'", "\"a'"),
+        ("string = abba", "abba"),
+        ("uuid = 12345678-1234-5678-1234-567812345678", UUID("12345678-1234-5678-1234-567812345678")),
+        ("date = 2001-01-01T00:00:00Z", datetime(2001, 1, 1, tzinfo=timezone.utc)),
+        ("date = 2001-01-01T02:00:00+02:00", datetime(2001, 1, 1, tzinfo=timezone.utc)),
+        ("uri = https://example.org", "https://example.org"),
     ],
 )
-def test_defaults(kind: str, text: str, value: Any) -> None:
-    assert parse_default(attribute_type(kind), text, "E.p") == value
+def test_defaults(text: str, value: Any) -> None:
+    found = described(text)["default"]
+    assert found == value
+    assert isinstance(found, type(value))
 
 
 def test_names_of_types_and_rules() -> None:
@@ -88,17 +159,21 @@ def test_long_form_inside_the_compact_one() -> None:
 
 
 def test_what_is_no_property() -> None:
-    with pytest.raises(ModelError, match=r"Item\.name is defined by 7, which is not a property"):
+    with pytest.raises(ModelError, match=r"^Item\.name is a number \(7\), but must be a line such as "):
         Model({"Item": {"name": 7}})
-    with pytest.raises(ModelError, match=r'Item: "@parents" is not a key of an entity; use .*"@parent"'):
+    with pytest.raises(ModelError, match=r'^Item has no option "@parents"; did you mean "@parent"\?$'):
         Model({"Item": {"@parents": "Thing"}})
     with pytest.raises(
-        ModelError, match=r'^Item\.data has the unknown option "externalStorage"; did you mean "external_storage"\?$'
+        ModelError, match=r'^Item\.data has no option "externalStorage"; did you mean "external_storage"\?$'
     ) as caught:
         Model({"Item": {"data": {"type": "binary", "externalStorage": True}}})
     assert (caught.value.entity, caught.value.key) == ("Item", "data")
-    with pytest.raises(ModelError, match=r'^Item\.others has the unknown option "indexed"; use one of .*inverse, '):
+    with pytest.raises(ModelError, match=r'^Item\.others has no option "indexed"; use .*inverse, '):
         Model({"Item": {"others": {"to_many": "Item", "indexed": True}}})
+    with pytest.raises(ModelError, match=r"^Item\.name is <object .*>, which cannot be in the definition of a model$"):
+        Model({"Item": {"name": object()}})
+    with pytest.raises(ModelError, match=r"^Item has the key 7, but keys must be strings$"):
+        Model({"Item": {7: "string"}})  # type: ignore[dict-item]
 
 
 NAMES_OF_TYPES = {
@@ -141,102 +216,6 @@ def test_every_name_of_a_delete_rule() -> None:
             assert delete_rule(name) is rule, name
     with pytest.raises(ModelError, match="7 is not a delete rule"):
         delete_rule(7)
-
-
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("string? transient preserved", ("attribute", "string",
-            {"optional": True, "transient": True, "preserved": True})),
-        ("STRING Indexed", ("attribute", "STRING", {"optional": False, "indexed": True})),
-        ("string min 2 max 8 match [a-z]+", ("attribute", "string",
-            {"optional": False, "minimum": 2, "maximum": 8, "pattern": "[a-z]+"})),
-        ("int16 min -1 max 5 = 3", ("attribute", "int16",
-            {"optional": False, "minimum": -1, "maximum": 5, "default": 3})),
-        ("string match https?://.*", ("attribute", "string", {"optional": False, "pattern": "https?://.*"})),
-        ("string? match https?://.*", ("attribute", "string", {"optional": True, "pattern": "https?://.*"})),
-        ("string max 9 match a? min 1", ("attribute", "string",
-            {"optional": False, "maximum": 9, "pattern": "a?", "minimum": 1})),
-        ("string match indexed? indexed = b?", ("attribute", "string",
-            {"optional": False, "pattern": "indexed?", "indexed": True, "default": "b?"})),
-        ("string = who?", ("attribute", "string", {"optional": False, "default": "who?"})),
-        ("string? = ?", ("attribute", "string", {"optional": True, "default": "?"})),
-        ("transformable transformer What?", ("attribute", "transformable",
-            {"optional": False, "transformer": "What?"})),
-        ("derived string = a == '?'", ("attribute", "string", {"optional": False, "derived": "a == '?'"})),
-        ("derived string? = a", ("attribute", "string", {"optional": True, "derived": "a"})),
-        ("to-one T inverse i?", ("to_one", "T", {"optional": False, "inverse": "i?"})),
-        ("double? min 0.5", ("attribute", "double", {"optional": True, "minimum": 0.5})),
-        ("decimal max 1.10", ("attribute", "decimal", {"optional": False, "maximum": Decimal("1.10")})),
-        ("date? min 2001-01-01T00:00:00Z", ("attribute", "date",
-            {"optional": True, "minimum": datetime(2001, 1, 1, tzinfo=timezone.utc)})),
-        ("transformable? transformer Colours", ("attribute", "transformable",
-            {"optional": True, "transformer": "Colours"})),
-        ("derived int64? = articles.@count", ("attribute", "int64",
-            {"optional": True, "derived": "articles.@count"})),
-        ("derived string = a = b", ("attribute", "string", {"optional": False, "derived": "a = b"})),
-        ("string =", ("attribute", "string", {"optional": False, "default": ""})),
-        ("to-many T inverse i delete cascade ordered", ("to_many", "T",
-            {"inverse": "i", "delete": "cascade", "ordered": True})),
-        ("to-many T? max 3", ("to_many", "T", {"maximum": 3})),
-        ("to-many T min 0", ("to_many", "T", {"minimum": 0})),
-        ("to_one T?", ("to_one", "T", {"optional": True})),
-        ("TO-ONE T", ("to_one", "T", {"optional": False})),
-    ],
-)  # fmt: skip
-def test_words_of_lines(text: str, line: tuple[str, str, dict[str, Any]]) -> None:
-    found = parse_line(text, "E.p")
-    assert found == Line(*line)
-    for name, value in line[2].items():
-        assert type(found.options[name]) is type(value)
-
-
-@pytest.mark.parametrize(
-    ("kind", "text", "value"),
-    [
-        *(("bool", text, True) for text in ("true", "TRUE", "yes", "1")),
-        *(("bool", text, False) for text in ("false", "No", "0")),
-        ("int16", "-7", -7),
-        ("int32", "7", 7),
-        ("double", "1e3", 1000.0),
-        ("string", '"a b"', "a b"),
-        ("string", "'a'", "a"),
-        ("string", "''", ""),
-        ("string", '"', '"'),
-        ("string", "\"a'", "\"a'"),
-        ("string", "abba", "abba"),
-        ("date", "2001-01-01T02:00:00+02:00", datetime(2001, 1, 1, tzinfo=timezone.utc)),
-    ],
-)
-def test_defaults_as_they_are_written(kind: str, text: str, value: Any) -> None:
-    found = parse_default(attribute_type(kind), text, "E.p")
-    assert (found, type(found)) == (value, type(value))
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("bool = maybe", r'^E\.p is BOOLEAN and cannot have the default "maybe"$'),
-        ("decimal = x", 'is DECIMAL and cannot have the default "x"'),
-        ("uuid = 7", 'is UUID and cannot have the default "7"'),
-        ("date = soon", 'is DATE and cannot have the default "soon"'),
-        ("transformable = x", "cannot be written as text, because its type is TRANSFORMABLE"),
-        ("string min", 'does not have a value after "min"'),
-        ("string match", 'does not have a value after "match"'),
-        ("string max many", 'does not have a number after "max"'),
-        ("int16 max 1.5", 'is INTEGER_16 and cannot have the default "1.5"'),
-        ("transformable transformer", 'unexpected "transformer"'),
-        ("derived", "does not have a type"),
-        ("derived int64", "does not have an expression"),
-        ("derived int64 = ", "does not have an expression"),
-        ("to-one T min 1", 'unexpected "min"'),
-        ("to-many ordered", "does not have a destination"),
-        ("to-many T max", 'does not have a number after "max"'),
-    ],
-)
-def test_lines_that_say_too_little(text: str, words: str) -> None:
-    with pytest.raises(ModelError, match=words):
-        parse_line(text, "E.p")
 
 
 def test_what_lines_make_of_a_model() -> None:
@@ -284,8 +263,88 @@ def test_elements_that_cannot_be() -> None:
     ) as caught:
         Model({"A": {"place": {"b": "to-one A"}}})
     assert (caught.value.entity, caught.value.key) == ("A", "place.b")
-    with pytest.raises(ModelError, match=r"A\.place\.b: .*indexed") as caught:
+    with pytest.raises(ModelError, match=r"A\.place\.b .*indexed") as caught:
         Model({"A": {"place": {"b": "string indexed"}}})
     assert (caught.value.entity, caught.value.key) == ("A", "place.b")
-    with pytest.raises(ModelError, match=r"A\.place is defined by \{\}, which is not a property"):
+    with pytest.raises(ModelError, match=r"A\.place is an empty object, but must be a line"):
         Model({"A": {"place": {}}})
+
+
+def test_the_library_and_the_package_know_the_same_names() -> None:
+    for name, kind in ATTRIBUTE_TYPES.items():
+        said = described(name)
+        assert attribute_type(said["type"]) is kind, name
+    for name, rule in DELETE_RULES.items():
+        said = described(f"to-one Team delete {name}")
+        assert delete_rule(said.get("deleteRule", "nullify")) is rule, name
+
+
+def test_values_that_json_has_no_type_for() -> None:
+    day, key = datetime(2020, 2, 3, tzinfo=timezone.utc), UUID(int=7)
+    model = Model(
+        {
+            "E": {
+                "a": {"type": AttributeType.DATE, "default": day, "minimum": datetime(2001, 1, 1, tzinfo=timezone.utc)},
+                "b": {"type": "uuid", "default": key},
+                "c": {"type": "binary", "default": b"\x01\x02"},
+                "d": {"type": "decimal", "default": Decimal("1.10"), "maximum": 3},
+                "e": {"type": "double", "default": float("inf"), "allows_nan": True},
+                "f": {"type": "string", "default": "$date", "user_info": {"k": "ü"}},
+                "g": {"type": "int64", "default": 2**63 - 1},
+                "h": {"type": "transformable", "default": ["a", 1]},
+                "i": {"type": "composite", "elements": {"x": "date", "y": "decimal?"}, "default": {"x": day}},
+            }
+        }
+    )
+    entity = model["E"]
+    assert [entity.describe(name)["default"] for name in "abcdefg"] == [
+        day, key, b"\x01\x02", Decimal("1.10"), float("inf"), "$date", 2**63 - 1,
+    ]  # fmt: skip
+    assert decode_archive(entity.describe("h")["default"]) == ["a", 1]
+    assert [each.get("default") for each in entity.describe("i")["elements"]] == [day, None]
+    assert entity.describe("d")["validation"][0]["predicate"] == "SELF <= 3"
+    for kind, value in (("date", datetime(2020, 2, 3)), ("int16", "7"), ("int16", 1 << 70), ("uuid", b"1")):
+        with pytest.raises(CorestoneError) as caught:
+            Model({"E": {"p": {"type": kind, "default": value}}})
+        assert (caught.value.entity, caught.value.key) == ("E", "p")
+
+
+def test_conditions_that_are_predicates() -> None:
+    small = Predicate("SELF < %@", Decimal("1.5"))
+    model = Model(
+        {
+            "E": {
+                "a": {"type": "decimal", "validation": {small: "Too much.", "SELF > 0": "Too little."}},
+                "b": {"to_many": "E", "validation": {Predicate("SELF.@count < 3"): "Too many."}},
+                "c": {"x": {"type": "int16", "validation": {Predicate("SELF != 2"): "Not two."}}},
+            }
+        }
+    )
+    described = model["E"].describe
+    assert [each["message"] for each in described("a")["validation"]] == ["Too much.", "Too little."]
+    assert described("b")["validation"] == [{"predicate": "SELF.@count < 3", "message": "Too many."}]
+    assert described("c")["elements"][0]["validation"] == [{"predicate": "SELF != 2", "message": "Not two."}]
+
+
+def test_definitions_lead_to_entities_that_are_added_later() -> None:
+    model = Model({"A": {"b": "to-one B? inverse as_ delete cascade", "self": "to-one A? inverse back", "n": "int"}})
+    with pytest.raises(ModelError, match="leads to an entity 'B'"):
+        model.compiled()
+    model.entity("B").to_many("as_", "A", inverse="b")
+    model["A"].to_many("back", "A")
+    model.freeze()
+    assert list(model["A"].properties) == ["b", "self", "n", "back"]
+    b = model["A"].properties["b"]
+    assert (b.destination, b.inverse, b.delete_rule) == (model["B"]._handle, "as_", DeleteRule.CASCADE)
+    assert model["A"].properties["self"].inverse == "back"
+
+
+def test_renamed_entities_and_properties_are_still_waited_for() -> None:
+    model = Model({"A": {"b": "to-one B? inverse as_"}})
+    model["A"].rename_property("b", "bee")
+    model["A"].rename("C")
+    model.entity("B").to_many("as_", "C", inverse="bee")
+    assert model["C"].properties["bee"].inverse == "as_"
+    gone = Model({"A": {"b": "to-one B?", "n": "int"}})
+    gone["A"].remove("b")
+    gone.freeze()

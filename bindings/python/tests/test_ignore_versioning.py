@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from binary_reader import content, file
 
-import corestone
 from corestone import (
     Container,
     Model,

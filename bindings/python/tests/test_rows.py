@@ -135,10 +135,10 @@ def test_a_column_of_a_wrong_kind(staff: Context) -> None:
 
 def test_an_entity_has_no_place_for_one() -> None:
     total = ExpressionDescription("total", "sum:(age)")
-    with pytest.raises(ModelError, match="is not a property"):
+    with pytest.raises(ModelError, match=r"^Person\.total is a list, but must be a line such as "):
         Model({"Person": {"total": total}})
     model = Model({"Person": {"age": "int"}})
-    with pytest.raises(ModelError, match="is not an attribute type"):
+    with pytest.raises(ModelError, match="is not an attribute type; use one of "):
         model["Person"].attribute("total", total)  # type: ignore[arg-type]
 
 

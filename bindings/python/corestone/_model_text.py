@@ -1,0 +1,115 @@
+"""The text of a model (docs/reference/model.md) from dictionaries, which may hold what JSON has no type for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from ._definition import attribute_type
+from .archive import tagged
+from .codes import AttributeType
+from .entity import Entity
+from .errors import CorestoneError, ModelError
+from .predicate import Predicate
+from .transformer import to_bytes
+from .values import located
+
+# What Entity.attribute, to_one and to_many take as their second argument.
+_KINDS = ("type", "to_one", "to_many")
+_VALUES = ("default", "minimum", "maximum")
+
+
+class Conditions(NamedTuple):
+    """Conditions of a property among which is a Predicate. They are added once the property is there."""
+
+    entity: str
+    key: str
+    validation: Mapping[str | Predicate, str]
+
+
+def model_text(definition: Mapping[str, Mapping[str, Any]]) -> tuple[str, list[Conditions]]:
+    """The text for a dictionary of entities, and the conditions that it cannot have."""
+    reader = _Reader()
+    content = {name: reader.entity(name, body) for name, body in reader.entries(definition, "the model")}
+    return json.dumps(content, ensure_ascii=False), reader.conditions
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.conditions: list[Conditions] = []
+
+    def entries(self, mapping: Mapping[Any, Any], where: str) -> list[tuple[str, Any]]:
+        for key in mapping:
+            if not isinstance(key, str):
+                raise ModelError(f"{where} has the key {key!r:.60}, but keys must be strings")
+        return list(mapping.items())
+
+    def entity(self, name: str, body: Any) -> Any:
+        if not isinstance(body, Mapping):
+            return self.plain(body, name, None)
+        return {
+            key: self.plain(value, name, key) if key.startswith("@") else self.property(value, name, key)
+            for key, value in self.entries(body, name)
+        }
+
+    def property(self, value: Any, entity: str, path: str) -> Any:
+        """A line, a dictionary of options, or a dictionary of the elements of a composite attribute."""
+        if not isinstance(value, Mapping):
+            return self.plain(value, entity, path)
+        entries = self.entries(value, f"{entity}.{path}")
+        if not any(kind in value for kind in _KINDS):
+            return {name: self.property(element, entity, f"{path}.{name}") for name, element in entries}
+        found: dict[str, Any] = {}
+        for name, option in entries:
+            if name in _VALUES:
+                given = self.transformed(value, entity, path) if name == "default" else option
+                found[name] = self.value(given, entity, path)
+            elif name == "validation" and isinstance(option, Mapping):
+                found[name] = self.validation(option, entity, path)
+            elif name == "elements" and isinstance(option, Mapping):
+                elements = self.entries(option, f"{entity}.{path}")
+                found[name] = {each: self.property(line, entity, f"{path}.{each}") for each, line in elements}
+            else:
+                found[name] = self.plain(option, entity, path)
+        return found
+
+    def value(self, given: Any, entity: str, path: str) -> Any:
+        try:
+            return tagged(given)
+        except CorestoneError as error:
+            raise located(error, entity, path, given) from None
+
+    def transformed(self, options: Mapping[str, Any], entity: str, path: str) -> Any:
+        """The default of a transformable attribute is the bytes of its value."""
+        default, kind = options["default"], options.get("type")
+        if not isinstance(kind, (str, int)):
+            return default
+        try:
+            is_transformable = attribute_type(kind) == AttributeType.TRANSFORMABLE
+        except ModelError:  # the library names the nearest type
+            return default
+        return to_bytes(options.get("transformer"), default, entity, path, None) if is_transformable else default
+
+    def validation(self, conditions: Mapping[Any, Any], entity: str, path: str) -> dict[str, Any]:
+        if not any(isinstance(each, Predicate) for each in conditions):
+            return {name: self.plain(warning, entity, path) for name, warning in self.entries(conditions, entity)}
+        if "." in path:
+            return {str(each): self.plain(warning, entity, path) for each, warning in conditions.items()}
+        self.conditions.append(Conditions(entity, path, conditions))
+        return {}
+
+    def plain(self, value: Any, entity: str, key: str | None) -> Any:
+        """What JSON has a type for. What it is to be, the library says."""
+        where = f"{entity}.{key}" if key else entity
+        if value is None or isinstance(value, (str, bool, int, float)):
+            return value
+        if isinstance(value, Entity):
+            return value.name
+        if isinstance(value, Mapping):
+            return {name: self.plain(each, entity, key) for name, each in self.entries(value, where)}
+        if isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray, memoryview)):
+            return [self.plain(each, entity, key) for each in value]
+        raise ModelError(
+            f"{where} is {value!r:.60}, which cannot be in the definition of a model", entity=entity, key=key
+        )
