@@ -10,16 +10,15 @@ int main(void) {
     cst_fetch_request *request = NULL;
     cst_results *results = NULL;
 
-    cst_entity *person;
-    CST_TRY(cst_model_new(&model, &error));
-    CST_TRY(cst_model_add_entity(model, CST_TEXT("Person"), &person, &error));
-    CST_TRY(cst_entity_add_attribute(person, CST_TEXT("name"), CST_ATTRIBUTE_STRING, 0, NULL, &error));
-    CST_TRY(cst_entity_add_attribute(person, CST_TEXT("age"), CST_ATTRIBUTE_INTEGER_64, 0, NULL, &error));
+    const cst_string text = CST_TEXT("{\"Person\": {\"name\": \"string\", \"age\": \"int = 0\"}}");
+    CST_TRY(cst_model_new_from_text(text, &model, &error));
     CST_TRY(cst_coordinator_new(model, &coordinator, &error));
     CST_TRY(cst_coordinator_add_store(coordinator, CST_TEXT("SQLite"), CST_TEXT("people.store"), NULL, NULL, &error));
     CST_TRY(cst_context_new(coordinator, CST_QUEUE_CALLER, &context, &error));
 
+    cst_entity *person;
     cst_key keys[2];
+    CST_TRY(cst_model_entity(model, CST_TEXT("Person"), &person, &error));
     CST_TRY(cst_entity_key(person, CST_TEXT("name"), &keys[0], &error));
     CST_TRY(cst_entity_key(person, CST_TEXT("age"), &keys[1], &error));
     const cst_value people[] = {cst_value_string(CST_TEXT("Ada")), cst_value_int(36),

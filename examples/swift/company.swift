@@ -1,12 +1,11 @@
 import Corestone
 import Glibc
 
-let model = Model()
-let department = try model.addEntity(named: "Department")
-try department.addAttribute(named: "name", type: .string, isOptional: false)
-let employee = try model.addEntity(named: "Employee")
-try employee.addAttribute(named: "name", type: .string, isOptional: false)
-try employee.addAttribute(named: "age", type: .integer32)
+let model = try Model(
+    text: """
+        {"Department": {"name": "string"},
+         "Employee": {"name": "string", "age": "int32?"}}
+        """)
 
 // A container, with its store in the working folder instead of the program's data folder.
 let company = try Container(name: "Company", model: model)

@@ -1,9 +1,6 @@
 import Corestone
 
-let model = Model()
-let person = try model.addEntity(named: "Person")
-try person.addAttribute(named: "name", type: .string, isOptional: false)
-try person.addAttribute(named: "age", type: .integer64).setDefaultValue(.int(0))
+let model = try Model(text: #"{"Person": {"name": "string", "age": "int = 0"}}"#)
 let coordinator = try Coordinator(model: model)
 try coordinator.addSQLiteStore(at: "people.store")
 let context = Context(coordinator: coordinator)
