@@ -164,7 +164,8 @@ public func cst_store_copy_migration_plan(
         let out = try required(out, "out_json")
         let options = try storeOptions(settings).migratingByDefault
         let report = try MigrationReport(
-            ofStoreAt: try path.filePath("path"), to: try model(modelPointer), migration: options.migration ?? .inferred)
+            ofStoreAt: try path.filePath("path"), to: try model(modelPointer), migration: options.migration ?? .inferred
+        )
         try out.fill(JSONText(report.report).text)
     }
 }
@@ -185,7 +186,8 @@ func storeOptions(_ pointer: UnsafePointer<cst_store_options>?) throws -> StoreO
         CST_STORE_READ_ONLY | CST_STORE_MUST_EXIST | CST_STORE_NORMAL_SYNC | CST_STORE_ROLLBACK_JOURNAL
             | CST_STORE_HISTORY | CST_STORE_WRITABLE | CST_STORE_POSTS_OWN_CHANGES | CST_STORE_ANALYZE
             | CST_STORE_VACUUM | CST_STORE_IGNORE_VERSIONING | CST_STORE_FORCE_DESTROY | CST_STORE_MIGRATE
-            | CST_STORE_INFER_MAPPING | CST_STORE_NO_MIGRATION | CST_STORE_ALLOW_REMOVALS | CST_STORE_ALLOW_TYPE_CHANGES)
+            | CST_STORE_INFER_MAPPING | CST_STORE_NO_MIGRATION | CST_STORE_ALLOW_REMOVALS | CST_STORE_ALLOW_TYPE_CHANGES
+    )
     guard given.flags & ~known == 0 else {
         throw CoreError(
             .unsupported, "options.flags is 0x\(String(given.flags, radix: 16)); use CST_STORE_ constants")
@@ -246,7 +248,8 @@ private func migrationOptions(_ given: cst_store_options) throws -> MigrationOpt
     )
     if never, migrates || infers {
         throw CoreError(
-            .invalidArgument, "options.flags has CST_STORE_NO_MIGRATION and CST_STORE_MIGRATE or CST_STORE_INFER_MAPPING; use one")
+            .invalidArgument,
+            "options.flags has CST_STORE_NO_MIGRATION and CST_STORE_MIGRATE or CST_STORE_INFER_MAPPING; use one")
     }
     let models = try array(given.source_models, given.source_model_count, "options.source_models").map { try model($0) }
     let paths = try array(given.model_paths, given.model_path_count, "options.model_paths").map {
@@ -256,7 +259,8 @@ private func migrationOptions(_ given: cst_store_options) throws -> MigrationOpt
     let saysNothing = !never && !migrates && !infers && !removals && !types && models.isEmpty && paths.isEmpty
     if saysNothing, given.migration_progress == nil { return nil }
     // What goes with a migration does not ask for one, but leaves a container's default.
-    var options = migrates || infers || never ? MigrationOptions(isAutomatic: migrates, infersMapping: infers) : .unspecified
+    var options =
+        migrates || infers || never ? MigrationOptions(isAutomatic: migrates, infersMapping: infers) : .unspecified
     (options.sourceModels, options.searchPaths) = (models, paths)
     (options.allowsRemovals, options.allowsTypeChanges) = (removals, types)
     if let function = given.migration_progress {

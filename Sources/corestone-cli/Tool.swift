@@ -6,7 +6,8 @@ enum Tool {
     static let name = "corestone"
     static let commands: [any Command.Type] = [
         ShowCommand.self, FetchCommand.self, CheckCommand.self, MetadataCommand.self, CopyCommand.self,
-        BackupCommand.self, ConvertCommand.self, MigrateCommand.self, ViewsCommand.self, DumpCommand.self, LoadCommand.self,
+        BackupCommand.self, ConvertCommand.self, MigrateCommand.self, ViewsCommand.self, DumpCommand.self,
+        LoadCommand.self,
         DestroyCommand.self, InitCommand.self,
     ]
     static let groups = [CommandGroup.model]

@@ -26,7 +26,8 @@ struct FileMigration {
         try check(from: source, past: metadata.pastModelDigests)
         metadata.rememberModel()
         metadata.setModel(model)
-        let folder = "\(place.folder)/.\(place.path.split(separator: "/").last ?? "store").migration-\(getpid())-\(UInt32.random(in: .min ... .max))"
+        let folder =
+            "\(place.folder)/.\(place.path.split(separator: "/").last ?? "store").migration-\(getpid())-\(UInt32.random(in: .min ... .max))"
         guard mkdir(folder, 0o700) == 0 else {
             throw CoreError(
                 .storeIO, code: .migration,
@@ -37,7 +38,8 @@ struct FileMigration {
         do {
             try convert(from: source, in: folder)
             try kind.replace(
-                place, byContentOf: "\(folder)/result", model: model, metadata: metadata, unless: sight, options: options)
+                place, byContentOf: "\(folder)/result", model: model, metadata: metadata, unless: sight,
+                options: options)
         } catch let error as CoreError { throw error.naming(path, insteadOf: folder) }
     }
 
@@ -54,7 +56,8 @@ struct FileMigration {
             try mapping.requireForward(past: past, ofStoreAt: path, migration)
         } catch let error as CoreError where error.code == CocoaCode.inferredMappingModel.rawValue {
             throw CoreError(
-                error.status, code: .inferredMappingModel, "cannot migrate \(path): \(error.message)", entity: error.entity,
+                error.status, code: .inferredMappingModel, "cannot migrate \(path): \(error.message)",
+                entity: error.entity,
                 key: error.key, children: error.children, file: path)
         }
     }
@@ -67,7 +70,8 @@ struct FileMigration {
         let work = "\(folder)/work"
         var plain = StoreOptions()
         plain.rollbackJournal = true
-        let copy = try former.migrateStore(former.addStore(kind.type, at: path, options: reading), to: .sqlite, at: work, options: plain)
+        let copy = try former.migrateStore(
+            former.addStore(kind.type, at: path, options: reading), to: .sqlite, at: work, options: plain)
         try former.remove(copy)
         var migrating = plain
         var migration = migration
@@ -106,7 +110,8 @@ extension CoreError {
             ["\(folder)/work", "\(folder)/result"].reduce(text) { replacing($1, in: $0, by: path) }
         }
         return CoreError(
-            status, settled(message), domain: domain, customCode: code, entity: entity, key: key, value: value, predicate: predicate,
+            status, settled(message), domain: domain, customCode: code, entity: entity, key: key, value: value,
+            predicate: predicate,
             objectURI: objectURI, children: children.map { $0.naming(path, insteadOf: folder) }, sqliteCode: sqliteCode,
             file: file.map(settled), offset: offset, payload: payload)
     }

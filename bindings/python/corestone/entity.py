@@ -74,6 +74,7 @@ class Entity(EntityEditing):
         derived_filter: str | None = None,
         elements: Mapping[str, Any] | None = None,
         user_info: Mapping[str, str] | None = None,
+        renaming_identifier: str | None = None,
     ) -> Entity:
         """Adds an attribute.
 
@@ -86,6 +87,7 @@ class Entity(EntityEditing):
         `validation`, which maps predicates (SELF is the value) to what the error says.
 
         A change of a `transient` attribute with `ignores_changes` makes no object one that has changes.
+        `renaming_identifier` is the attribute's first name, by which a migration keeps its values.
 
         `transformer` names what stands between the values of a transformable attribute and their bytes; see
         corestone.register_transformer. `derived` is an expression by which the store computes the attribute at each
@@ -140,6 +142,7 @@ class Entity(EntityEditing):
             derived_filter=derived_filter,
             user_info=user_info,
         )
+        self._set_renaming_identifier(name, renaming_identifier)
         return self
 
     def to_one(
@@ -153,6 +156,7 @@ class Entity(EntityEditing):
         transient: bool = False,
         validation: Mapping[str | Predicate, str] | None = None,
         user_info: Mapping[str, str] | None = None,
+        renaming_identifier: str | None = None,
     ) -> Entity:
         """Adds a relationship to at most one object of `destination`, an entity or the name of one added later.
 
@@ -168,6 +172,7 @@ class Entity(EntityEditing):
             "counts": None,
         }
         options["validation"] = validation
+        options["renaming_identifier"] = renaming_identifier
         return self._relationship(name, destination, inverse, options)
 
     def to_many(
@@ -184,6 +189,7 @@ class Entity(EntityEditing):
         transient: bool = False,
         validation: Mapping[str | Predicate, str] | None = None,
         user_info: Mapping[str, str] | None = None,
+        renaming_identifier: str | None = None,
     ) -> Entity:
         """Adds a relationship to any number of objects, a set unless `ordered`. Maximum 0 is no bound.
 
@@ -203,6 +209,7 @@ class Entity(EntityEditing):
             "counts": counts,
         }
         options["validation"] = validation
+        options["renaming_identifier"] = renaming_identifier
         return self._relationship(name, destination, inverse, options)
 
     def _relationship(
@@ -211,6 +218,10 @@ class Entity(EntityEditing):
         target = destination.name if isinstance(destination, Entity) else destination
         self._model._add_relationship(Waiting(self, name, target, inverse, options))
         return self
+
+    def _set_renaming_identifier(self, name: str, identifier: str | None) -> None:
+        if identifier is not None:
+            call(lib.cst_entity_set_property_renaming_identifier, self._handle, text(name), text(identifier))
 
     def unique(self, *attributes: str) -> Entity:
         """Requires the combination of these attributes to be unique among the entity's objects."""

@@ -74,8 +74,8 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
         })
 
     Beside properties an entity may have "@parent", "@abstract" (True), "@unique" (a list of lists of attributes),
-    "@indexes" (a dictionary of name to list of properties), "@class_name" and "@user_info". `Model.from_text` reads the
-    same as JSON.
+    "@indexes" (a dictionary of name to list of properties), "@class_name", "@user_info" and
+    "@renaming_identifier" (its name in older versions). `Model.from_text` reads the same as JSON.
     """
 
     def __init__(self, definition: Mapping[str, Mapping[str, Any]] | None = None) -> None:
@@ -249,6 +249,7 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
         if options["counts"] is not None:
             call(lib.cst_relationship_set_counts, waiting.handle, *options["counts"])
         add_validation(lib.cst_relationship_add_validation, waiting.handle, options["validation"])
+        waiting.owner._set_renaming_identifier(waiting.name, options["renaming_identifier"])
         for key, value in (options["user_info"] or {}).items():
             call(lib.cst_relationship_set_user_info, waiting.handle, text(key), text(value))
 

@@ -96,7 +96,8 @@ extension PropertyDefinition {
         case ("min", .toMany): minimum = .json(.int(Int64(try words.count(of: word))))
         case ("max", .toMany): maximum = .json(.int(Int64(try words.count(of: word))))
         default:
-            let known = ["inverse", "delete", "renaming_identifier"] + (self.kind == .toMany ? ["ordered", "min", "max"] : [])
+            let known =
+                ["inverse", "delete", "renaming_identifier"] + (self.kind == .toMany ? ["ordered", "min", "max"] : [])
             throw words.place.unknown(
                 word.lowercased(), ": \"\(word)\" is not a word of a \(kind) relationship", among: known)
         }

@@ -14,7 +14,7 @@ struct RenameCommand: Command {
         details: [
             "The former name is recorded as the renaming identifier (elementID), unless there is one: by it a migration keeps the data.",
             "References are renamed too: inverses, indexes, constraints, configurations, fetch requests, and key paths "
-                + "in predicates and derivations. A class that has the name of its entity is renamed with it."
+                + "in predicates and derivations. A class that has the name of its entity is renamed with it.",
         ],
         examples: [
             "corestone model rename Notes.xcdatamodeld Note.title headline",

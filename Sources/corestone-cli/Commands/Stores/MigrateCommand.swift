@@ -11,7 +11,9 @@ struct MigrateCommand: Command {
                 "to", "the new model: a model or bundle of any kind, or another store, whose own model is used",
                 value: "MODEL"),
             .init("version", "the version of MODEL; its current one by default", value: "NAME"),
-            .init("source", "a model, bundle or folder in which the store's own model is searched", value: "MODEL", repeatable: true),
+            .init(
+                "source", "a model, bundle or folder in which the store's own model is searched", value: "MODEL",
+                repeatable: true),
             .init("plan", "print what would change, and change nothing"),
             .init("dry-run", "migrate a copy of the store, report the result and remove the copy"),
             .init("sql", "with --plan: print the SQL statements"),
@@ -64,7 +66,9 @@ struct MigrateCommand: Command {
         if options.has("backup") {
             let copy = "\(path).before-migration"
             try requireFree(copy, "move it away first")
-            try takingStore(path) { try bareCoordinator().replaceStore(at: copy, byStoreAt: path, options: storeOptions(options)) }
+            try takingStore(path) {
+                try bareCoordinator().replaceStore(at: copy, byStoreAt: path, options: storeOptions(options))
+            }
             try output.line("\(copy) is a copy of \(path)")
         }
         try migrate(path, model)
@@ -95,7 +99,9 @@ struct MigrateCommand: Command {
         }
         defer { OutputFile(path: folder).removeTree() }
         let copy = "\(folder)/store"
-        try takingStore(path) { try bareCoordinator().replaceStore(at: copy, byStoreAt: path, options: storeOptions(options)) }
+        try takingStore(path) {
+            try bareCoordinator().replaceStore(at: copy, byStoreAt: path, options: storeOptions(options))
+        }
         try migrate(copy, model)
         try output.line("a copy of \(path) was migrated to \(options["to"] ?? "") and removed; \(path) is unchanged")
         return .done
@@ -119,7 +125,8 @@ struct MigrateCommand: Command {
 
 extension MigrationReport {
     var lines: [String] {
-        entities.filter { $0.kind != .copy || $0.source != $0.destination }.flatMap(\.lines) + warnings.map { "warning: \($0)" }
+        entities.filter { $0.kind != .copy || $0.source != $0.destination }.flatMap(\.lines)
+            + warnings.map { "warning: \($0)" }
     }
 
     func json(withStatements: Bool) -> JSON {
@@ -136,7 +143,8 @@ extension MigrationReport.EntityReport {
         let count = plural(objects, "object")
         guard let source else { return ["\(destination ?? ""): added"] }
         guard let destination else { return ["\(source): removed, with \(count)"] }
-        let name = source == destination ? "\(destination) (\(count))" : "\(destination) (\(count)): renamed from \(source)"
+        let name =
+            source == destination ? "\(destination) (\(count))" : "\(destination) (\(count)): renamed from \(source)"
         return [name] + renamed.map { "  \($0.to): renamed from \($0.from)" }
             + added.map { "  \($0): added" + (filled.contains($0) ? ", filled with its default" : "") }
             + removed.map { name in
@@ -152,7 +160,13 @@ extension MigrationReport.EntityReport {
             ("removed", .array(removed.map { .string($0) })),
             ("renamed", .array(renamed.map { .object([("from", .string($0.from)), ("to", .string($0.to))]) })),
             ("filled", .array(filled.map { .string($0) })), ("typeChanges", .array(typeChanges.map { .string($0) })),
-            ("lostValues", .array(lostValues.map { .object([("attribute", .string($0.attribute)), ("count", JSON(.int(Int64($0.count))))]) })),
+            (
+                "lostValues",
+                .array(
+                    lostValues.map {
+                        .object([("attribute", .string($0.attribute)), ("count", JSON(.int(Int64($0.count))))])
+                    })
+            ),
         ])
     }
 }
