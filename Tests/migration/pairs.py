@@ -4,7 +4,9 @@ For each pair of versions of `pairs.tsv`, and the first and last version of each
 is filled with random objects, copied and migrated in place. The oracle (oracle.py, stored.py: plain sqlite3 and the XML
 of the models) computes from the copy what every attribute and relationship has to be.
 
-Usage: pairs.py [--sample N] [--only TEXT] [--seed TEXT] [--keep FOLDER] [--verbose]
+With --random the models are random ones (random_models.py), and the former ones edited at random.
+
+Usage: pairs.py [--sample N] [--random N] [--only TEXT] [--seed TEXT] [--keep FOLDER] [--verbose]
 """
 
 from __future__ import annotations
@@ -26,9 +28,10 @@ from pathlib import Path
 
 import corestone
 import history
-from corestone import Container, Coordinator, CorestoneError, Model, ValidationError
+from corestone import Container, Coordinator, CorestoneError, Model, ModelError, ValidationError
 from filling import Filling, Wishes
 from oracle import Correspondence, Expectation, Migration, compare
+from random_models import RandomModels, write_model
 from source_models import Attribute, Pair, fixtures, pairs
 from stored import Objects, StoreReader, hashes, highest_keys, schema
 
@@ -271,6 +274,23 @@ def sample(number: int, seed: str) -> list[Pair]:
     return chosen
 
 
+def random_pair(folder: Path, seed: str) -> Pair:
+    bundle = folder / "Random.xcdatamodeld"
+    while True:
+        models = RandomModels(seed)
+        write_model(models.model, bundle / "before.xcdatamodel")
+        edits = models.edit()
+        write_model(models.model, bundle / "after.xcdatamodel")
+        try:
+            for version in ("before", "after"):
+                Model.load(bundle, version=version).freeze()
+            return Pair(f"random {seed}", "before", "after", "; ".join(edits), bundle)
+        except ModelError:
+            # Edits may leave two properties of one name.
+            shutil.rmtree(bundle)
+            seed += "+"
+
+
 def report(outcome: Outcome, is_verbose: bool) -> None:
     if outcome.failures or is_verbose or outcome.state == "refused":
         print(f"{outcome.pair}: {outcome.state} [{outcome.pair.change}]")
@@ -306,20 +326,31 @@ def summary(outcomes: list[Outcome]) -> None:
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sample", type=int, help="so many pairs instead of all")
+    parser.add_argument("--random", type=int, help="so many random models instead")
     parser.add_argument("--only", default="", help="pairs whose name contains this text")
     parser.add_argument("--seed", default="1")
     parser.add_argument("--keep", type=Path, help="a folder in which the stores stay")
     parser.add_argument("--verbose", action="store_true")
     given = parser.parse_args(arguments)
+    if given.random:
+        return run([], given, given.random)
     if not fixtures().is_dir():
         print(f"{fixtures()} is not there: 0 passed, 0 failed, 1 skipped")
         return int(os.environ.get("CORESTONE_REQUIRE_FIXTURES", "") == "1")
     chosen = sample(given.sample, given.seed) if given.sample else pairs()
+    chosen = [each for each in chosen if given.only in str(each)]
+    return run(chosen, given, len(chosen))
+
+
+def run(chosen: list[Pair], given: argparse.Namespace, count: int) -> int:
     outcomes = []
-    for number, pair in enumerate(each for each in chosen if given.only in str(each)):
+    for number in range(count):
         with tempfile.TemporaryDirectory(prefix="corestone-pair-") as folder:
             place = Path(folder) if given.keep is None else given.keep / str(number)
             place.mkdir(parents=True, exist_ok=True)
+            pair = chosen[number] if chosen else random_pair(place, f"{given.seed}.{number}")
+            if given.only not in str(pair):
+                continue
             outcomes.append(Trial(pair, place, given.seed).run())
         report(outcomes[-1], given.verbose)
     summary(outcomes)

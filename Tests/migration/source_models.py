@@ -197,9 +197,13 @@ class Pair:
     before: str
     after: str
     change: str
+    #: The bundle, if it is not one of the fixtures.
+    place: Path | None = None
 
     @property
     def path(self) -> Path:
+        if self.place is not None:
+            return self.place
         repository, _, path = self.bundle.partition(":")
         return fixtures() / "source-models" / repository.replace("/", "+") / path
 

@@ -8,9 +8,11 @@ import CorestoneModel
 struct HistorySlots {
     enum Part { case value, targetEntity, order }
 
-    struct Slot {
+    struct Slot: Equatable {
         let property: Property
         let part: Part
+
+        static func == (one: Slot, other: Slot) -> Bool { one.property === other.property && one.part == other.part }
     }
 
     let slots: [Slot]
@@ -57,11 +59,14 @@ struct HistorySlots {
     /// The mask of the same change after a migration. Properties that are gone have no bit.
     func translated(_ mask: [UInt8], to wanted: HistorySlots, by pair: EntityPair) -> [UInt8] {
         let changed = slots(in: mask).compactMap { slot in
-            pair.pair(from: slot.property).map { (ObjectIdentifier($0.destination), slot.part) }
+            pair.pair(from: slot.property).map { wanted.slot(of: $0.destination, slot.part) }
         }
-        return wanted.mask { slot in
-            let property = ObjectIdentifier(slot.property)
-            return changed.contains { $0.0 == property && ($0.1 == slot.part || slot.part == .value && $0.1 == .value) }
-        }
+        return wanted.mask { slot in changed.contains { $0 == slot } }
+    }
+
+    /// The slot of a part; that of the value where the property has no such part.
+    private func slot(of property: Property, _ part: Part) -> Slot {
+        let slot = Slot(property: property, part: part)
+        return slots.contains(slot) ? slot : Slot(property: property, part: .value)
     }
 }

@@ -21,13 +21,21 @@ struct LinkOrigin {
         }
     }
 
-    /// The relationship of the former model that became this one.
+    /// The relationship of the former model that became this one; of several that did, one.
     static func source(of relationship: Relationship, _ mapping: ModelMapping) -> Relationship? {
-        // One that moved up in a hierarchy was declared by a subentity; one of them speaks for all.
+        sources(of: relationship, mapping).first
+    }
+
+    /// The relationships of the former model that became this one: several if it moved up from subentities.
+    static func sources(of relationship: Relationship, _ mapping: ModelMapping) -> [Relationship] {
+        var found: [Relationship] = []
         for entity in relationship.entity.withDescendants {
-            if let source = mapping.pair(to: entity).pair(to: relationship)?.source as? Relationship { return source }
+            guard let source = mapping.pair(to: entity).pair(to: relationship)?.source as? Relationship,
+                !found.contains(where: { $0 === source })
+            else { continue }
+            found.append(source)
         }
-        return nil
+        return found
     }
 
     private init?(_ relationship: Relationship, _ former: StoreSchema, isReversed: Bool) {

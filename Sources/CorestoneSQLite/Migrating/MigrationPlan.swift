@@ -116,44 +116,47 @@ extension MigrationPlan {
 
     /// Ends references to objects that are gone, or that are not of the entity to which a relationship leads now.
     private var danglingStatements: [String] {
-        var statements: [String] = []
-        for table in wanted.tables {
-            for column in table.columns where column.role == .toOne || column.role == .owner {
-                guard let relationship = column.property as? Relationship else { continue }
-                let target = column.role == .toOne ? relationship.destination : relationship.entity
-                guard mayDangle(relationship, target), let condition = missing(column.name, target) else { continue }
-                let others = [table.targetEntityColumn(of: relationship)?.name, table.orderColumn(of: relationship)?.name]
-                let settings = ([column.name] + others.compactMap { $0 }).map { "\($0) = NULL" }.joined(separator: ", ")
-                statements.append("UPDATE \(table.name) SET \(settings) WHERE \(condition)")
-            }
+        tables.map(\.table).flatMap(danglingColumns) + wanted.joins.flatMap(danglingPairs)
+    }
+
+    private func danglingColumns(_ table: TableSchema) -> [String] {
+        table.columns.compactMap { column in
+            guard column.role == .toOne || column.role == .owner, let relationship = column.property as? Relationship
+            else { return nil }
+            let isOwner = column.role == .owner
+            let target = isOwner ? relationship.entity : relationship.destination
+            guard mayDangle(formerSide(relationship, ofOwners: isOwner), target) else { return nil }
+            let others = [table.targetEntityColumn(of: relationship)?.name, table.orderColumn(of: relationship)?.name]
+            let settings = ([column.name] + others.compactMap { $0 }).map { "\($0) = NULL" }.joined(separator: ", ")
+            return "UPDATE \(table.name) SET \(settings) WHERE \(missing(column.name, target))"
         }
-        for join in wanted.joins {
-            for column in [join.namingColumn, join.otherColumn] {
-                let relationship = column.entity === join.naming.entity ? join.naming : join.other ?? join.naming
-                guard mayDangle(relationship, column.entity), let condition = missing(column.name, column.entity) else { continue }
-                statements.append("DELETE FROM \(join.name) WHERE \(condition)")
-            }
+    }
+
+    private func danglingPairs(_ join: JoinTable) -> [String] {
+        [(join.namingColumn, true), (join.otherColumn, false)].compactMap { column, isOwner in
+            guard mayDangle(formerSide(join.naming, ofOwners: isOwner), column.entity) else { return nil }
+            return "DELETE FROM \(join.name) WHERE \(missing(column.name, column.entity))"
         }
-        return statements
     }
 
     /// The condition of values that are no keys of objects of an entity.
-    private func missing(_ column: String, _ target: Entity) -> String? {
+    private func missing(_ column: String, _ target: Entity) -> String {
         let table = wanted.table(of: target)
         let family = target.withDescendants
         let numbers = family.count == table.entities.count ? "" : " WHERE Z_ENT IN (\(family.map { wanted.number(of: $0) }.joinedText))"
         return "\(column) IS NOT NULL AND \(column) NOT IN (SELECT Z_PK FROM \(table.name)\(numbers))"
     }
 
-    /// Whether former values may lead to objects that the target does not have: some of the tree are gone, or belong elsewhere.
-    private func mayDangle(_ relationship: Relationship, _ target: Entity) -> Bool {
-        guard let source = LinkOrigin.source(of: relationship, mapping) ?? relationship.inverse.flatMap({ LinkOrigin.source(of: $0, mapping) })
-        else { return false }
-        let former = [source.destination, source.entity].flatMap(\.withDescendants)
-        let ours = former.filter { entity in mapping.destination(of: entity)?.root === target.root || mapping.destination(of: entity) == nil }
-        return ours.contains { entity in
-            guard let now = mapping.destination(of: entity) else { return true }
-            return !now.isKind(of: target)
-        }
+    /// The former entities of the objects on one side of a relationship: of those that have it, or of its members.
+    private func formerSide(_ relationship: Relationship, ofOwners isOwner: Bool) -> [Entity] {
+        let own = LinkOrigin.sources(of: relationship, mapping)
+        let sides = own.map { isOwner ? $0.entity : $0.destination }
+        let inverse = own.isEmpty ? relationship.inverse.map { LinkOrigin.sources(of: $0, mapping) } ?? [] : []
+        return (sides + inverse.map { isOwner ? $0.destination : $0.entity }).flatMap(\.withDescendants)
+    }
+
+    /// Whether former values may lead to objects that are not of the target: they are gone, in another table, or of another entity.
+    private func mayDangle(_ former: [Entity], _ target: Entity) -> Bool {
+        former.contains { entity in mapping.destination(of: entity).map { !$0.isKind(of: target) } ?? true }
     }
 }
