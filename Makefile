@@ -123,7 +123,7 @@ check-hostile: build ## 100 files that mean harm, each with every command of the
 	@$(TIMED); $(VENV)/bin/python Tests/faults/hostile.py
 
 check-migration: build ## stores of 167 pairs of source models, migrated and compared value by value with an independent oracle
-	@$(TIMED); $(VENV)/bin/python Tests/migration/pairs.py
+	@$(TIMED); for pairs in "" "--random 300"; do $(VENV)/bin/python Tests/migration/pairs.py $$pairs; done
 
 check-mutants: deps ## wrong changes of Tests/mutants, one at a time: which tests notice them (MUTANTS)
 	@$(TIMED); $(VENV)/bin/python Tests/mutants/run.py $(MUTANTS)

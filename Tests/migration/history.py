@@ -100,7 +100,7 @@ def scramble(path: Path, model: SourceModel, seed: str) -> None:
         for key, number, mask in rows:
             bits = bytearray(mask)
             for place in range(len(slots(model.entities[names[number]]))):
-                if chance.random() < 0.3:
+                if chance.random() < 0.5:
                     bits[place // 8] ^= 0x80 >> place % 8
             connection.execute("UPDATE ACHANGE SET ZCOLUMNS = ? WHERE Z_PK = ?", (bytes(bits), key))
         connection.commit()

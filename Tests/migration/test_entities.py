@@ -392,3 +392,118 @@ def test_spatial_indexes_follow(shop: Workshop) -> None:
     last["Spot"].change("more", optional=False, default=1)
     shop.migrate(last)
     assert [name for name in schema(shop.path) if "_RT_" in name] == []
+
+
+def test_relationships_of_two_subentities_move_up(shop: Workshop) -> None:
+    """Their pairs, which were in several places, come together."""
+    definition = {
+        "Base": {"name": "string?"},
+        "A": {
+            "@parent": "Base",
+            "tags": "to-many Tag inverse ofA",
+            "one": "to-one Tag? inverse oneA",
+            "has": "to-many Tag",
+        },
+        "B": {
+            "@parent": "Base",
+            "tags": "to-many Tag inverse ofB",
+            "one": "to-one Tag? inverse oneB",
+            "has": "to-many Tag",
+        },
+        "Tag": {
+            "name": "string?",
+            "ofA": "to-many A inverse tags",
+            "ofB": "to-many B inverse tags",
+            "oneA": "to-many A inverse one",
+            "oneB": "to-many B inverse one",
+        },
+    }
+
+    def fill(context: Context) -> None:
+        tags = [context.insert("Tag", name=f"tag {number}") for number in range(4)]
+        context.insert("A", name="a", tags=[tags[0], tags[1]], one=tags[2], has=[tags[0]])
+        context.insert("B", name="b", tags=[tags[1], tags[3]], one=tags[2], has=[tags[1], tags[2]])
+
+    shop.write(definition, fill)
+    wanted = {
+        "Base": {
+            "name": "string?",
+            "tags": "to-many Tag inverse items",
+            "one": "to-one Tag? inverse only",
+            "has": "to-many Tag",
+        },
+        "A": {"@parent": "Base"},
+        "B": {"@parent": "Base"},
+        "Tag": {"name": "string?", "items": "to-many Base inverse tags", "only": "to-many Base inverse one"},
+    }
+    context = shop.migrated(wanted)
+    found = {item.name: item for item in context.fetch("Base")}
+    assert sorted(each.name for each in found["a"].tags) == ["tag 0", "tag 1"]
+    assert sorted(each.name for each in found["b"].tags) == ["tag 1", "tag 3"]
+    assert [item.one.name for item in found.values()] == ["tag 2", "tag 2"]
+    assert sorted(each.name for each in found["b"].has) == ["tag 1", "tag 2"]
+    assert sorted(each.name for each in found["a"].has) == ["tag 0"]
+
+
+def test_an_entity_leaves_its_tree_and_its_relationships(shop: Workshop) -> None:
+    """A relationship to the parent no longer leads to the child's objects, wherever its pairs are."""
+    definition = {
+        "Base": {"name": "string?", "owner": "to-one Person? inverse things", "users": "to-many Person inverse uses"},
+        "Child": {"@parent": "Base"},
+        "Person": {
+            "name": "string?",
+            "things": "to-many ordered Base inverse owner",
+            "uses": "to-many ordered Base inverse users",
+            "best": "to-one Base?",
+            "likes": "to-many ordered Base",
+        },
+    }
+
+    def fill(context: Context) -> None:
+        items = [context.insert("Child" if number % 2 else "Base", name=str(number)) for number in range(6)]
+        context.insert("Person", things=items, uses=items[::-1], best=items[1], likes=items[1:4])
+
+    shop.write(definition, fill)
+    context = shop.migrated({**definition, "Child": {"name": "string?"}})
+    (person,) = context.fetch("Person")
+    assert [each.name for each in person.things] == ["0", "2", "4"]
+    assert [each.name for each in person.uses] == ["4", "2", "0"]
+    assert [each.name for each in person.likes] == ["2"]
+    assert person.best is None
+    assert rows(context, "Child", "name") == [("1",), ("3",), ("5",)]
+
+
+def test_a_to_many_without_inverse_leads_to_a_child(shop: Workshop) -> None:
+    definition = {
+        "Base": {"name": "string?"},
+        "Child": {"@parent": "Base"},
+        "Person": {"name": "string?", "likes": "to-many ordered Base"},
+    }
+
+    def fill(context: Context) -> None:
+        items = [context.insert("Child" if number % 2 else "Base", name=str(number)) for number in range(6)]
+        context.insert("Person", likes=items[::-1])
+
+    shop.write(definition, fill)
+    context = shop.migrated({**definition, "Person": {"name": "string?", "likes": "to-many ordered Child"}})
+    assert [each.name for each in context.fetch("Person")[0].likes] == ["5", "3", "1"]
+
+
+def test_the_naming_side_of_a_table_of_pairs_changes(shop: Workshop) -> None:
+    """Key and index are as in a fresh store."""
+    definition = {
+        "Box": {"name": "string?", "things": "to-many ordered Thing inverse boxes"},
+        "Thing": {"name": "string?", "boxes": "to-many ordered Box inverse things"},
+    }
+
+    def fill(context: Context) -> None:
+        things = [context.insert("Thing", name=str(number)) for number in range(3)]
+        context.insert("Box", name="b", things=[things[2], things[0]])
+
+    shop.write(definition, fill)
+    wanted = {
+        "Zone": {"name": "string?", "things": "to-many ordered Thing inverse boxes"},
+        "Thing": {"name": "string?", "boxes": "to-many ordered Zone inverse things"},
+    }
+    context = shop.migrated(wanted, {"Zone": "Box"})
+    assert [each.name for each in context.fetch("Zone")[0].things] == ["2", "0"]

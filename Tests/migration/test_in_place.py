@@ -322,7 +322,7 @@ def test_a_store_that_is_open_elsewhere(shop: Workshop) -> None:
                 print("done", request(), flush=True)
             except CorestoneError as error:
                 print(type(error).__name__, error.code, flush=True)
-        print(kept["text"], sorted(item.title for item in context.inserted_objects), flush=True)
+        print(kept["text"], sorted(item.title for item in context.inserted), flush=True)
         """,
         shop.path,
     )

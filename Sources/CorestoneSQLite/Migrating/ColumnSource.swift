@@ -115,7 +115,8 @@ struct ColumnSources {
     /// A column of the members' table for a to-many relationship without inverse.
     private func owner(_ column: ColumnSchema, _ name: (Relationship) -> String?) -> ColumnSource {
         guard let relationship = column.property as? Relationship else { return .new }
-        guard let source = LinkOrigin.source(of: relationship, mapping), source.isToMany, source.inverse == nil,
+        let sources = LinkOrigin.sources(of: relationship, mapping)
+        guard sources.count == 1, let source = sources.first, source.isToMany, source.inverse == nil,
             former.table(of: source.destination) === formerTable
         else { return links(column) }
         return name(source).map { .column($0) } ?? .new

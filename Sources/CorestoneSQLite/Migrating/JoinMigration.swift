@@ -33,17 +33,18 @@ struct JoinMigration {
             case (nil, nil): break
             }
         }
-        (self.former, self.columns, self.added, isRebuilt) = (old, columns, added, lost)
+        // The primary key begins with the column of the side that names the table; the index is one from the other side.
+        (self.former, self.columns, self.added, isRebuilt) = (old, columns, added, lost || found.isReversed)
     }
 
     /// The former table of a relationship's pairs, and whether its columns are the other way round.
     private static func former(
         _ join: JoinTable, _ mapping: ModelMapping, _ schema: StoreSchema
     ) -> (join: JoinTable, isReversed: Bool)? {
-        let source =
-            LinkOrigin.source(of: join.naming, mapping)
-            ?? join.other.flatMap { LinkOrigin.source(of: $0, mapping) }?.inverse
-        guard let source, source.isToMany,
+        let own = LinkOrigin.sources(of: join.naming, mapping)
+        let others = own.isEmpty ? join.other.map { LinkOrigin.sources(of: $0, mapping) } ?? [] : []
+        // Pairs of several tables are copied.
+        guard own.count + others.count == 1, let source = own.first ?? others.first?.inverse, source.isToMany,
             let old = schema.joins.first(where: { $0.naming === source || $0.other === source })
         else { return nil }
         return (old, old.naming !== source)

@@ -4,21 +4,19 @@ import CorestoneModel
 ///
 /// Owners are the objects of the relationship, members those that it leads to.
 struct LinkOrigin {
-    /// A relationship of the former model that has the pairs, possibly as its inverse.
-    let relationship: Relationship
     /// A query with the columns `owner`, `member`, `member_order` (the sort key of the member within the owner's list) and
     /// `owner_order` (that of the owner within the member's list of the inverse relationship); these two may be null.
     let query: String
 
     /// nil for a relationship that neither side had.
     init?(of relationship: Relationship, mapping: ModelMapping, former: StoreSchema) {
-        if let source = LinkOrigin.source(of: relationship, mapping) {
-            self.init(source, former, isReversed: false)
-        } else if let inverse = relationship.inverse, let source = LinkOrigin.source(of: inverse, mapping) {
-            self.init(source, former, isReversed: true)
-        } else {
-            return nil
-        }
+        let own = LinkOrigin.sources(of: relationship, mapping)
+        let inverse = own.isEmpty ? relationship.inverse.map { LinkOrigin.sources(of: $0, mapping) } ?? [] : []
+        let queries =
+            own.compactMap { LinkOrigin.query($0, former) }
+            + inverse.compactMap { LinkOrigin.query($0, former).map(LinkOrigin.reversed) }
+        if queries.isEmpty { return nil }
+        query = queries.joined(separator: " UNION ALL ")
     }
 
     /// The relationship of the former model that became this one; of several that did, one.
@@ -38,13 +36,8 @@ struct LinkOrigin {
         return found
     }
 
-    private init?(_ relationship: Relationship, _ former: StoreSchema, isReversed: Bool) {
-        guard let query = LinkOrigin.query(relationship, former) else { return nil }
-        self.relationship = relationship
-        self.query =
-            isReversed
-            ? "SELECT member AS owner, owner AS member, owner_order AS member_order, member_order AS owner_order FROM (\(query))"
-            : query
+    private static func reversed(_ query: String) -> String {
+        "SELECT member AS owner, owner AS member, owner_order AS member_order, member_order AS owner_order FROM (\(query))"
     }
 
     private static func query(_ relationship: Relationship, _ former: StoreSchema) -> String? {

@@ -125,11 +125,24 @@ extension MigrationPlan {
             else { return nil }
             let isOwner = column.role == .owner
             let target = isOwner ? relationship.entity : relationship.destination
-            guard mayDangle(formerSide(relationship, ofOwners: isOwner), target) else { return nil }
+            var conditions = [strangers(column, table)].compactMap { $0 }
+            if mayDangle(formerSide(relationship, ofOwners: isOwner), target) {
+                conditions.append(missing(column.name, target))
+            }
+            if conditions.isEmpty { return nil }
             let others = [table.targetEntityColumn(of: relationship)?.name, table.orderColumn(of: relationship)?.name]
             let settings = ([column.name] + others.compactMap { $0 }).map { "\($0) = NULL" }.joined(separator: ", ")
-            return "UPDATE \(table.name) SET \(settings) WHERE \(missing(column.name, target))"
+            return "UPDATE \(table.name) SET \(settings) WHERE \(conditions.joined(separator: " OR "))"
         }
+    }
+
+    /// The condition of rows with an owner that are no members any more: the relationship leads to a part of the tree now.
+    private func strangers(_ column: ColumnSchema, _ table: TableSchema) -> String? {
+        guard column.role == .owner, let relationship = column.property as? Relationship,
+            mayDangle(formerSide(relationship, ofOwners: false), relationship.destination)
+        else { return nil }
+        let numbers = relationship.destination.withDescendants.map { wanted.number(of: $0) }
+        return "\(column.name) IS NOT NULL AND Z_ENT NOT IN (\(numbers.joinedText))"
     }
 
     private func danglingPairs(_ join: JoinTable) -> [String] {
