@@ -29,8 +29,11 @@ class Refusal:
 class Correspondence:
     """Which entity and property became which, and what keeps that from being inferred."""
 
-    def __init__(self, before: SourceModel, after: SourceModel, equal: set[str]) -> None:
+    def __init__(
+        self, before: SourceModel, after: SourceModel, equal: set[str], allows_type_changes: bool = False
+    ) -> None:
         self.before, self.after = before, after
+        self.allows_type_changes = allows_type_changes
         self.refusals: list[Refusal] = []
         self.sources: dict[str, Entity] = {}
         self.destinations: dict[str, Entity] = {}
@@ -86,7 +89,7 @@ class Correspondence:
     def _check(self, former: Property, each: Property, entity: Entity) -> None:
         where = f"{entity.name}.{each.name}"
         if isinstance(former, Attribute) and isinstance(each, Attribute):
-            if former.type != each.type:
+            if former.type != each.type and not (self.allows_type_changes and converts(former.type, each.type)):
                 self._refuse(f"{where}: {former.type} to {each.type}")
         elif isinstance(former, Relationship) and isinstance(each, Relationship):
             if former.is_to_many and not each.is_to_many:
@@ -113,6 +116,27 @@ class Correspondence:
                 if former is not None and former.identifier != each.identifier:
                     found.append(f"{name}.{each.name}")
         return found
+
+
+INTEGERS: dict[str, tuple[int, int]] = {"Boolean": (0, 1)} | {
+    f"Integer {bits}": (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for bits in (16, 32, 64)
+}
+
+
+def converts(former: str, now: str) -> bool:
+    """Whether the oracle knows how values of a type become those of another one: they stay as they are in the file."""
+    return former in INTEGERS and (now in INTEGERS or now in ("Decimal", "Double"))
+
+
+def fits(value: object, former: str, now: str) -> bool:
+    """Whether another type can hold a stored value exactly."""
+    if value is None or former == now:
+        return True
+    assert isinstance(value, int)
+    if now in INTEGERS:
+        least, most = INTEGERS[now]
+        return least <= value <= most
+    return now == "Decimal" or float(value) == value
 
 
 @dataclass
@@ -168,6 +192,9 @@ class Migration:
             value = attribute.stored_default
         else:
             value = each.values[former.name]
+            assert isinstance(former, Attribute)
+            if not fits(value, former.type, attribute.type):
+                self._refuse_rows(f"{entity.name}.{attribute.name}: {attribute.type} cannot hold a value")
             if value is None and former.is_optional and not attribute.is_optional:
                 value = attribute.stored_default
         was_optional = former is None or former.is_optional

@@ -60,6 +60,7 @@ class Trial:
         self.pair, self.folder, self.seed = pair, folder, seed
         self.before, self.after = pair.model(pair.before), pair.model(pair.after)
         self.outcome = Outcome(pair)
+        self.allows_type_changes = False
         # Every other store has a history.
         self.has_history = zlib.crc32(str(pair).encode()) % 2 == 0
 
@@ -68,6 +69,10 @@ class Trial:
 
     def run(self) -> Outcome:
         refusal = self._try("random", Wishes())
+        if refusal is not None and self._are_types_alone():
+            self.outcome.notes.append("with type changes allowed: inferred")
+            self.allows_type_changes = True
+            refusal = self._try("other types", Wishes())
         if refusal is not None and refusal.refusals and not self._is_structural(refusal):
             self.outcome.notes.append("with fitting rows: inferred")
             self._try("fitting", self._wishes())
@@ -75,6 +80,12 @@ class Trial:
 
     def _is_structural(self, expectation: Expectation) -> bool:
         return any(each.code == 134190 for each in expectation.refusals)
+
+    def _are_types_alone(self) -> bool:
+        """Whether nothing but types that the oracle can convert keeps the mapping from being inferred."""
+        pairing = self.pairing
+        allowed = Correspondence(pairing.before, pairing.after, self.equal, allows_type_changes=True)
+        return bool(pairing.refusals) and not allowed.refusals
 
     def _wishes(self) -> Wishes:
         """What rows must be like so that nothing but the models could keep a migration from being inferred."""
@@ -113,8 +124,8 @@ class Trial:
         if former == wanted:
             self.outcome.state = "same version"
             return None
-        equal = {key for key, value in wanted.items() if former.get(key) == value}
-        self.pairing = Correspondence(self.before, self.after, equal)
+        self.equal = {key for key, value in wanted.items() if former.get(key) == value}
+        self.pairing = Correspondence(self.before, self.after, self.equal, self.allows_type_changes)
         objects = StoreReader(copy, self.before).read()
         found = sum(len(each) for one in objects.values() for each in one.members.values())
         self._require(found == members, f"{name}: {members} members written, {found} found by the reader")
@@ -134,12 +145,19 @@ class Trial:
         content = digest(store)
         try:
             with Coordinator(self.model(self.pair.after)) as coordinator:
-                coordinator.add_store(store, migrate=True, allow_removals=True, history=self.has_history)
+                coordinator.add_store(
+                    store,
+                    migrate=True,
+                    allow_removals=True,
+                    allow_type_changes=self.allows_type_changes,
+                    history=self.has_history,
+                )
         except CorestoneError as error:
             self._judge_refusal(error, expectation)
             self._require(digest(store) == content, "the store changed although its migration was refused")
             return
-        self.outcome.state = "inferred"
+        if not self.allows_type_changes:
+            self.outcome.state = "inferred"
         if expectation.refusals:
             self.outcome.failures.append(f"migrated, but expected: {texts(expectation)}")
             return
@@ -303,7 +321,8 @@ def report(outcome: Outcome, is_verbose: bool) -> None:
 
 def summary(outcomes: list[Outcome]) -> None:
     states = Counter(each.state for each in outcomes)
-    fitting = sum(any(note.startswith("with fitting rows") for note in each.notes) for each in outcomes)
+    notes = [note for each in outcomes for note in each.notes]
+    fitting, typed = (sum(note.startswith(start) for note in notes) for start in ("with fitting", "with type changes"))
     reasons = Counter(
         reason.split(" ")[0] for each in outcomes for reason in {one.split(" ")[0] for one in each.reasons}
     )
@@ -312,8 +331,8 @@ def summary(outcomes: list[Outcome]) -> None:
     unequal = sum(len(each.failures) for each in outcomes)
     print(
         f"{len(outcomes)} pairs: {states['inferred']} inferred ({fitting} of them for rows that fit), "
-        f"{states['refused']} refused, {states['same version']} of one version; "
-        f"refusals by code: {', '.join(f'{code} x {count}' for code, count in sorted(reasons.items())) or 'none'}"
+        f"{states['refused']} refused ({typed} of them inferred with type changes allowed), "
+        f"{states['same version']} of one version; refusals by code: {', '.join(f'{code} x {count}' for code, count in sorted(reasons.items())) or 'none'}"
     )
     print(
         f"{sum(each.objects for each in outcomes)} objects; {compared} values compared, "

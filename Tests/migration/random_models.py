@@ -88,6 +88,7 @@ class RandomModels:
             self.remove_entity, self.toggle_optional, self.toggle_transient, self.toggle_external, self.move_up,
             self.move_down, self.make_to_many, self.toggle_ordered, self.remove_inverse, self.add_inverse,
             self.widen_destination, self.add_parent, self.leave_parent, self.toggle_abstract, self.swap_entities,
+            self.change_type,
         ]  # fmt: skip
         self.model = copy.deepcopy(self.model)
         done = []
@@ -264,6 +265,15 @@ class RandomModels:
         if isinstance(each, Relationship) and each.inverse is not None:
             each.inverse.destination_name = entity.name
 
+    def change_type(self) -> bool:
+        kinds = ["Integer 16", "Integer 32", "Integer 64", "Boolean"]
+        found = [each for each in self._attributes() if each.type in kinds]
+        if not found:
+            return False
+        each = self.chance.choice(found)
+        each.type, each.default = self.chance.choice([*kinds, "Double", "Decimal"]), "1"
+        return True
+
     def move_up(self) -> bool:
         found = [
             each
@@ -324,12 +334,10 @@ class RandomModels:
         each = self.chance.choice(found)
         name, is_to_many = self._name("i"), self.chance.random() < 0.6
         is_ordered = is_to_many and self.chance.random() < 0.5
-        target = each.destination
+        target, most = each.destination, 0 if is_to_many else 1
         target.own.append(
-            Relationship(
-                name, target, each.entity.name, each.name, is_to_many, is_ordered, True, False, name, 0, 0 if is_to_many else 1
-            )
-        )  # fmt: skip
+            Relationship(name, target, each.entity.name, each.name, is_to_many, is_ordered, True, False, name, 0, most)
+        )
         each.inverse_name = name
         return True
 

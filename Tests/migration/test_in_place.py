@@ -592,3 +592,130 @@ def test_the_path_is_a_folder_or_nothing(tmp_path: Path) -> None:
     with Coordinator(Model(FIRST)) as coordinator, pytest.raises(CorestoneError):
         coordinator.add_store(tmp_path / "none.sqlite", migrate=True, must_exist=True)
     assert not (tmp_path / "none.sqlite").exists()
+
+
+# Unusual stores
+
+
+@pytest.mark.parametrize("configuration", ["Local", "Cloud"])
+def test_a_store_of_a_configuration(shop: Workshop, configuration: str) -> None:
+    """It has the entities of its configuration alone, before and after."""
+
+    def model(extra: dict[str, str]) -> Model:
+        made = small_model({"A": {"x": "int16?", **extra}, "B": {"y": "int16?", **extra}, "C": {"z": "int16?"}})
+        made.configuration("Local", "A")
+        return made.configuration("Cloud", "B", "C")
+
+    entity = "A" if configuration == "Local" else "B"
+    with Container(model({}), shop.path, configuration=configuration) as container, container.context() as context:
+        context.insert(entity)
+        context.save()
+    wanted = model({"more": "int16? = 4"})
+    with Coordinator(wanted) as coordinator:
+        with pytest.raises(CorestoneError) as caught:
+            coordinator.add_store(shop.path, configuration=configuration)
+        assert caught.value.code == 134100
+        coordinator.add_store(shop.path, configuration=configuration, migrate=True)
+        with coordinator.context() as context:
+            assert rows(context, entity, "more") == [(4,)]
+            context.insert(entity, more=5)
+            context.save()
+    with Container(model({"more": "int16? = 4"}), shop.path, configuration=configuration, migrate=False):
+        pass
+
+
+def test_names_that_differ_in_case_alone(shop: Workshop) -> None:
+    shop.write({"note": {"title": "string?", "x": "int16?"}}, lambda context: context.insert("note", title="t", x=1))
+    context = shop.migrated(
+        {"Note": {"Title": "string?", "x": "int16?", "y": "int16?"}}, {"Note": "note", "Note.Title": "title"}
+    )
+    assert rows(context, "Note", "Title", "x") == [("t", 1)]
+
+
+@pytest.mark.parametrize("removed", [{}, {"text": "string?"}], ids=["in place", "rebuilt"])
+def test_what_others_added_to_the_file(shop: Workshop, removed: dict[str, str]) -> None:
+    """Tables, columns, indexes and views of other programs stay; a view is not looked at."""
+    shop.write({"Note": {"title": "string?", **removed}}, lambda context: context.insert("Note", title="t"))
+    with closing(sqlite3.connect(shop.path)) as connection:
+        connection.executescript(
+            "CREATE TABLE mine (a); INSERT INTO mine VALUES (7); ALTER TABLE ZNOTE ADD COLUMN mine TEXT;"
+            "UPDATE ZNOTE SET mine = 'kept'; CREATE VIEW titles AS SELECT ZTITLE, mine FROM ZNOTE;"
+            "CREATE INDEX mine_index ON mine (a)"
+        )
+    wanted = small_model({"Note": {"label": "string?", "more": "int16?"}}, {"Note.label": "title"})
+    shop.migrate(wanted.copy())
+    assert rows(shop.open(wanted), "Note", "label") == [("t",)]
+    with closing(sqlite3.connect(shop.path)) as connection:
+        assert connection.execute("SELECT a FROM mine INDEXED BY mine_index WHERE a = 7").fetchall() == [(7,)]
+        assert connection.execute("SELECT ZLABEL, mine FROM ZNOTE").fetchall() == [("t", "kept")]
+
+
+def test_cancelling_within_a_statement(shop: Workshop) -> None:
+    """A statement that takes long is stopped where it is."""
+    definition = {"Item": {"name": "string?", "number": "int64?", "gone": "string?"}}
+    with Container(small_model(definition), shop.path) as container, container.context() as context:
+        context.batch_insert("Item", [{"name": f"item {n}", "number": n, "gone": "x" * 50} for n in range(60_000)])
+    content = digest(shop.path)
+    reported: list[int] = []
+
+    def cancel(done: int, total: int) -> None:
+        # The second report of one number comes from within a statement.
+        if done in reported:
+            raise KeyError(done)
+        reported.append(done)
+
+    wanted = {"Item": {"name": "string?", "number": "int64?", "more": "int16 = 3"}}
+    with pytest.raises(KeyError):
+        shop.migrate(small_model(wanted), migration_progress=cancel)
+    assert digest(shop.path) == content
+    shop.migrate(small_model(wanted))
+    with closing(connect(shop.path)) as connection:
+        query = "SELECT count(*), sum(ZNUMBER), sum(ZMORE) FROM ZITEM"
+        assert connection.execute(query).fetchone() == (60_000, sum(range(60_000)), 180_000)
+
+
+def test_a_reader_of_a_rollback_journal(shop: Workshop) -> None:
+    """The commit waits for readers; then the migration fails and nothing is changed."""
+    shop.write(FIRST, notes, journal="rollback")
+    content = digest(shop.path)
+    with closing(sqlite3.connect(shop.path, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM ZNOTE").fetchall()
+        with pytest.raises(StoreBusyError):
+            shop.migrate(small_model(SECOND), busy_timeout=0.2)
+        reader.execute("COMMIT")
+    assert digest(shop.path) == content
+    assert shop.migrated(SECOND).count("Note") == 10
+    with closing(connect(shop.path)) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+
+
+def test_another_coordinator_of_the_process(shop: Workshop) -> None:
+    """It fails as another process does, and its objects can still be read."""
+    shop.write(FIRST, notes)
+    with Container(small_model(FIRST), shop.path, unsaved="discard") as container, container.context() as context:
+        (item,) = context.fetch("Note", "title == 'note 3'")
+        item["text"] = "unsaved"
+        shop.migrate(small_model(SECOND))
+        for request in (context.save, lambda: context.fetch("Folder"), lambda: context.count("Note")):
+            with pytest.raises(CorestoneError) as caught:
+                request()
+            assert caught.value.code == 134100
+        assert item.text == "unsaved"
+    assert shop.open(small_model(SECOND)).count("Note", "text == 'unsaved'") == 0
+
+
+def test_metadata_changes_are_no_migration(shop: Workshop) -> None:
+    """A coordinator goes on when another one changed the store's metadata, or its rows."""
+    shop.write(FIRST, notes)
+    with Container(small_model(FIRST), shop.path) as container, container.context() as context:
+        assert context.count("Note") == 10
+        with Coordinator(small_model(FIRST)) as other:
+            store = other.add_store(shop.path)
+            other.set_metadata(store, {"mine": 1})
+            with other.context() as second:
+                second.insert("Note")
+                second.save()
+        context.insert("Note")
+        context.save()
+        assert context.count("Note") == 12
