@@ -118,8 +118,11 @@ class Correspondence:
         return found
 
 
-INTEGERS: dict[str, tuple[int, int]] = {"Boolean": (0, 1)} | {
-    f"Integer {bits}": (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for bits in (16, 32, 64)
+INTEGERS: dict[str, tuple[int, int]] = {
+    "Boolean": (0, 1),
+    "Integer 16": (-(2**15), 2**15 - 1),
+    "Integer 32": (-(2**31), 2**31 - 1),
+    "Integer 64": (-(2**63), 2**63 - 1),
 }
 
 

@@ -40,7 +40,7 @@ TOOL = os.environ.get("CORESTONE_TOOL") or str(Path(__file__).resolve().parents[
 
 @dataclass
 class Outcome:
-    """What became of one pair."""
+    """The result of one pair."""
 
     pair: Pair
     state: str = ""  # "inferred", "refused", "same version"
@@ -274,7 +274,7 @@ def texts(expectation: Expectation) -> str:
 
 
 def digest(path: Path) -> str:
-    """Of everything in a database, whether it lies in the file or in its log."""
+    """A digest of all rows and the schema, whether they are in the file or in its log."""
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
         return hashlib.sha256("\n".join(connection.iterdump()).encode("utf-8", "surrogateescape")).hexdigest()
 
@@ -329,10 +329,11 @@ def summary(outcomes: list[Outcome]) -> None:
     failed = [each for each in outcomes if each.failures]
     compared = sum(each.compared for each in outcomes)
     unequal = sum(len(each.failures) for each in outcomes)
+    refusals = ", ".join(f"{code} x {count}" for code, count in sorted(reasons.items())) or "none"
     print(
         f"{len(outcomes)} pairs: {states['inferred']} inferred ({fitting} of them for rows that fit), "
         f"{states['refused']} refused ({typed} of them inferred with type changes allowed), "
-        f"{states['same version']} of one version; refusals by code: {', '.join(f'{code} x {count}' for code, count in sorted(reasons.items())) or 'none'}"
+        f"{states['same version']} of one version; refusals by code: {refusals}"
     )
     print(
         f"{sum(each.objects for each in outcomes)} objects; {compared} values compared, "

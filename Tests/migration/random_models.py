@@ -102,7 +102,7 @@ class RandomModels:
 
     def _name(self, prefix: str) -> str:
         self.serial += 1
-        return f"{prefix}{self.chance.choice('abmzXY')}{self.serial}"
+        return f"{prefix}{self.chance.choice('abmzXYäé')}{self.serial}"
 
     def _any_entity(self) -> Entity:
         return self.chance.choice(list(self.model.entities.values()))

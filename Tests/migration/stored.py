@@ -158,7 +158,7 @@ class StoreReader:
         self.connection.row_factory = None
 
     def _value(self, value: object, attribute: Attribute) -> object:
-        """The value; of one that may lie in a file, the content."""
+        """The value; of a value in a file of its own, the content."""
         if not attribute.is_external or not isinstance(value, bytes) or not value:
             return value
         if value[0] == 1:

@@ -192,7 +192,7 @@ def test_two_attributes_with_one_identifier(shop: Workshop) -> None:
 
 
 def test_values_are_carried_unread(shop: Workshop) -> None:
-    """M055: transformer and class of a transformable attribute are no part of the version."""
+    """M055: transformer and class of a transformable attribute do not belong to the version."""
     shop.write(
         {"Product": {"ids": "transformable?", "n": "int16?"}},
         lambda context: context.insert("Product", ids=[630, 688]),

@@ -325,7 +325,7 @@ def test_a_constraint_that_rows_break(shop: Workshop) -> None:
 
 
 def test_a_constraint_that_rows_fulfil(shop: Workshop) -> None:
-    """Null is no value that could be there twice."""
+    """Null does not count as a value that several objects have."""
     shop.write(USERS, lambda context: [context.insert("User", name=name) for name in ("a", "b", None, None)])
     context = shop.migrated({"User": {**USERS["User"], "@unique": ["name"]}})
     context.insert("User", name="a")

@@ -1,6 +1,6 @@
 import CorestoneModel
 
-/// Where the pairs of a relationship lie in the tables of the former model.
+/// The place of a relationship's pairs in the tables of the former model.
 ///
 /// Owners are the objects of the relationship, members those that it leads to.
 struct LinkOrigin {

@@ -87,7 +87,8 @@ extension MigrationChecks {
         let (first, second) = ("SELECT owner, member FROM (\(ours))", "SELECT member, owner FROM (\(theirs))")
         let lost = "SELECT * FROM (\(second) EXCEPT \(first))"
         // Of two columns neither is filled from the other.
-        return relationship.isToMany != inverse.isToMany ? lost : "\(lost) UNION ALL SELECT * FROM (\(first) EXCEPT \(second))"
+        return relationship.isToMany != inverse.isToMany
+            ? lost : "\(lost) UNION ALL SELECT * FROM (\(first) EXCEPT \(second))"
     }
 
     private func count(_ query: String) throws -> Int64 {

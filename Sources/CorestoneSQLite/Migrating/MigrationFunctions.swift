@@ -76,7 +76,7 @@ final class MigrationFunctions {
         converted.give(to: context)
     }
 
-    /// A value of an attribute that may lie in a file, without the mark.
+    /// A value of an attribute with external storage, without its mark.
     private func inline(_ context: OpaquePointer, _ arguments: UnsafeMutablePointer<OpaquePointer?>) {
         let bytes = UnsafeRawBufferPointer(
             start: sqlite3_value_blob(arguments[0]), count: Int(sqlite3_value_bytes(arguments[0])))

@@ -13,7 +13,7 @@ struct MigrationPlan {
     let links: [LinkMigration]
 
     /// - Parameters:
-    ///   - former: where the store's own model lies in the file.
+    ///   - former: the tables and columns of the store's own model in the file.
     ///   - stored: the columns of every table of the file.
     init(_ mapping: ModelMapping, former: StoreSchema, stored: StoreTables) {
         self.mapping = mapping
@@ -125,7 +125,7 @@ extension MigrationPlan {
             else { return nil }
             let isOwner = column.role == .owner
             let target = isOwner ? relationship.entity : relationship.destination
-            var conditions = [strangers(column, table)].compactMap { $0 }
+            var conditions = [leavingMembers(column, table)].compactMap { $0 }
             if mayDangle(formerSide(relationship, ofOwners: isOwner), target) {
                 conditions.append(missing(column.name, target))
             }
@@ -136,8 +136,8 @@ extension MigrationPlan {
         }
     }
 
-    /// The condition of rows with an owner that are no members any more: the relationship leads to a part of the tree now.
-    private func strangers(_ column: ColumnSchema, _ table: TableSchema) -> String? {
+    /// The condition of rows with an owner that are not members any longer: the relationship leads to a part of the tree now.
+    private func leavingMembers(_ column: ColumnSchema, _ table: TableSchema) -> String? {
         guard column.role == .owner, let relationship = column.property as? Relationship,
             mayDangle(formerSide(relationship, ofOwners: false), relationship.destination)
         else { return nil }
@@ -152,7 +152,7 @@ extension MigrationPlan {
         }
     }
 
-    /// The condition of values that are no keys of objects of an entity.
+    /// The condition of values that are not keys of objects of an entity.
     private func missing(_ column: String, _ target: Entity) -> String {
         let table = wanted.table(of: target)
         let family = target.withDescendants

@@ -15,7 +15,7 @@ struct ValueConversion {
         return "\(MigrationFunctions.conversion)(\(column), \(from.type.rawValue), \(to.type.rawValue))"
     }
 
-    /// Values of attributes that may lie in files of their own have a mark in front.
+    /// Values of attributes with external storage begin with a mark.
     private func changedStorage(_ column: String) -> String {
         guard from.type.isBytes, to.type.isBytes, from.allowsExternalStorage != to.allowsExternalStorage else { return column }
         return to.allowsExternalStorage

@@ -67,8 +67,8 @@ final class OpenFile: @unchecked Sendable {
     }
 
     init(
-        _ connection: Connection, of identifier: String, document: StoreDocument? = nil, schema: StoreSchema, history: HistoryDesign? = nil,
-        reaper: ReadReaper?,
+        _ connection: Connection, of identifier: String, document: StoreDocument? = nil, schema: StoreSchema,
+        history: HistoryDesign? = nil, reaper: ReadReaper?,
         watch: FileWatch? = nil, isFixed: Bool = false
     ) throws {
         (self.connection, self.identifier, self.document) = (connection, identifier, document)
