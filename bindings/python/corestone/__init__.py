@@ -22,6 +22,7 @@ from ._library import LibraryNotFoundError
 from ._model_files import DraftProblem, ModelVersions
 from ._notifications import ChangedIDs, Notifications
 from ._records import ExactDate
+from ._sqlite import SQLiteWarning
 from .archive import (
     URL,
     ArchivedObject,
@@ -305,6 +306,7 @@ __all__ = [
     "InvalidHandleError",
     "InvalidUTF8Error",
     "LibraryNotFoundError",
+    "SQLiteWarning",
     "MigrationError",
     "ModelError",
     "ModelMismatchError",

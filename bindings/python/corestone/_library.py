@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Optional
+
+from . import _sqlite
 
 VARIABLE = "CORESTONE_LIBRARY"
 
@@ -47,10 +48,12 @@ def _from_environment() -> Optional[str]:
 
 
 def candidates() -> Iterator[Path]:
-    """Files that may be the library, best first: beside this package, then the build folder of a source tree."""
+    """Files that may be the library, best first: beside this package, then the build folder of a source tree, then the
+    folder of libraries into which the package was installed."""
     package = Path(__file__).resolve().parent
     folders = [package]
     folders += [parent / "build" / "lib" for parent in package.parents if (parent / "include/corestone.h").exists()]
+    folders += [parent for parent in package.parents if parent.name in ("lib", "lib64")]
     for folder in folders:
         for name in _file_names():
             yield folder / name
@@ -69,13 +72,23 @@ def find_library() -> str:
         if path.exists():
             return str(path)
         tried.append(str(path))
-    system = ctypes.util.find_library("corestone")
-    if system:
-        return system
+    for name in _file_names()[::-1]:
+        if _is_known_to_the_system(name):
+            return name
     raise LibraryNotFoundError(
         f"cannot find the Corestone library in {', '.join([*tried, 'the system libraries'])}; build it (`make build` "
-        f"in the source tree), install it (`make install`), or set {VARIABLE} to the path of {_file_names()[0]}"
+        f"in the source tree), install it (`make install`, or the package"
+        f" libcorestone1), or set {VARIABLE} to the path of {_file_names()[0]}"
     )
+
+
+def _is_known_to_the_system(name: str) -> bool:
+    """Whether the dynamic linker finds a library. If it cannot be loaded, load_library reports why."""
+    try:
+        ctypes.CDLL(name)
+    except OSError as failure:
+        return not str(failure).startswith(f"{name}: ")
+    return True
 
 
 def _refuse_subinterpreter() -> None:
@@ -96,11 +109,16 @@ def _refuse_subinterpreter() -> None:
 def load_library() -> ctypes.CDLL:
     """Loads the library. CDLL, so that other Python threads run while a call does."""
     _refuse_subinterpreter()
+    _sqlite.import_first()
     path = find_library()
     try:
-        return ctypes.CDLL(path)
+        library = ctypes.CDLL(path)
     except OSError as failure:
+        if str(failure).startswith(_sqlite.LIBRARY):
+            raise LibraryNotFoundError(_sqlite.MISSING % failure) from failure
         raise LibraryNotFoundError(
             f"cannot load the Corestone library {path}: {failure}; build it for this machine, or set {VARIABLE} to the "
             "path of a library for this machine"
         ) from failure
+    _sqlite.check(library)
+    return library

@@ -40,9 +40,21 @@ def test_places_are_looked_at_in_order() -> None:
 def test_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CORESTONE_LIBRARY", raising=False)
     monkeypatch.setattr(_library, "candidates", lambda: iter([Path("/nowhere/libcorestone.so")]))
-    monkeypatch.setattr("ctypes.util.find_library", lambda name: None)
+    monkeypatch.setattr(_library, "_is_known_to_the_system", lambda name: False)
     with pytest.raises(LibraryNotFoundError, match=r"/nowhere/.*make build.*make install.*CORESTONE_LIBRARY"):
         _library.find_library()
+
+
+def test_system_library_has_its_soname(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CORESTONE_LIBRARY", raising=False)
+    monkeypatch.setattr(_library, "candidates", lambda: iter([]))
+    monkeypatch.setattr(_library, "_is_known_to_the_system", lambda name: name == "libcorestone.so.1")
+    assert _library.find_library() == "libcorestone.so.1"
+
+
+def test_dynamic_linker_is_asked() -> None:
+    assert _library._is_known_to_the_system("libc.so.6")
+    assert not _library._is_known_to_the_system("libnowhere.so.1")
 
 
 def test_no_library_at_all(run_python: Run, tmp_path: Path) -> None:
