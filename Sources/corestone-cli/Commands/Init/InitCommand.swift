@@ -8,12 +8,15 @@ struct InitCommand: Command {
         operands: [.init("FOLDER", "the folder to create; its name becomes the name of the project")],
         options: [
             .init("language", "c, python (the default) or swift", value: "LANGUAGE"),
-            .init("corestone", "the folder of Corestone's package, for swift", value: "PATH"),
+            .init(
+                "corestone",
+                "for swift: the folder of Corestone's own package, whose Swift interface the program then uses; by "
+                    + "default the C interface of the installed library", value: "PATH"),
         ],
         details: [
             "Creates what \"Use Core Data\" creates in Xcode: a model with one entity, which corestone model and Xcode "
-                + "can edit; a stack that is set up on first use, with its store in the user's data folder "
-                + "(XDG_DATA_HOME); and a program that inserts an object, saves, and lists the contents of the store.",
+                + "can edit; a container, with its store in the user's data folder (XDG_DATA_HOME); and a program that "
+                + "inserts an object, saves, and lists the contents of the store.",
             "FOLDER must not exist yet, or must be empty.",
         ],
         examples: ["corestone init Notes", "corestone init Notes --language c && make -C Notes run"])
@@ -30,15 +33,19 @@ struct InitCommand: Command {
                     + "with a digit")
         }
         switch options["language"] ?? "python" {
-        case "c": template = CTemplate(name: name)
-        case "python": template = PythonTemplate(name: name)
+        case "c": template = CTemplate(name: name, installation: .ofThisTool)
+        case "python":
+            // The command of the Python package names the interpreter that it belongs to.
+            let interpreter = getenv("CORESTONE_PYTHON").map { String(cString: $0) } ?? ""
+            template = PythonTemplate(name: name, interpreter: interpreter.isEmpty ? "python3" : interpreter)
         case "swift":
             guard let path = options["corestone"] else {
-                throw UsageError("a Swift project requires --corestone PATH; pass the folder of Corestone's package")
+                template = SwiftTemplate(name: name, installation: .ofThisTool)
+                return
             }
             guard let absolute = realpath(path, nil) else { throw UsageError("the folder \(path) does not exist") }
             defer { free(absolute) }
-            template = SwiftTemplate(name: name, package: String(cString: absolute))
+            template = SwiftSourceTemplate(name: name, package: String(cString: absolute))
         case let other: throw UsageError("--language must be c, python or swift, not \"\(other)\"")
         }
     }
@@ -49,7 +56,10 @@ struct InitCommand: Command {
         let item = try model.addEntity(named: "Item")
         try item.addAttribute(named: "timestamp", type: .date)
         try model.write(to: "\(folder)/\(template.name).xcdatamodeld")
-        for file in template.files { try OutputFile(path: "\(folder)/\(file.name)").write(file.text) }
+        for file in template.files {
+            if let slash = file.name.lastIndex(of: "/") { mkdir("\(folder)/\(file.name[..<slash])", 0o777) }
+            try OutputFile(path: "\(folder)/\(file.name)").write(file.text)
+        }
         try output.line("\(folder): \(template.steps)")
         return .done
     }
