@@ -14,6 +14,9 @@ let core: [SwiftSetting] = [
 /// What runs when a model is read, checked or written, not when objects are used, is built small.
 let small = core + [.unsafeFlags(["-Osize"], .when(configuration: .release))]
 
+/// Whether the shared library is to run where the C library is older: `make portable`.
+let isPortable = Context.environment["CORESTONE_PORTABLE"] == "1"
+
 func library(_ name: String, _ dependencies: [Target.Dependency], settings: [SwiftSetting] = core) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
@@ -69,10 +72,10 @@ let package = Package(
                     ], .when(configuration: .release)),
                 // What dlclose would take away, threads and fork handlers would still run.
                 .unsafeFlags(["-Xlinker", "-z", "-Xlinker", "nodelete"]),
-                // Half a megabyte of relocations shrinks to a tenth. The C library that the shipped library needs knows the form.
+                // Packed, half a megabyte of relocations shrinks to a tenth, but only glibc 2.36 and newer knows the form.
                 .unsafeFlags(
                     [
-                        "-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs",
+                        "-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "\(isPortable ? "no" : "")pack-relative-relocs",
                         "-Xlinker", "-T\(Context.packageDirectory)/Sources/CorestoneABI/corestone.ld",
                         "-Xlinker", "--no-eh-frame-hdr", "-Xlinker", "--gc-sections", "-Xlinker", "--icf=all",
                     ], .when(configuration: .release)),
