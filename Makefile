@@ -13,7 +13,12 @@ PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 BINDIR ?= $(PREFIX)/bin
+# Where Python looks for packages: the first such folder below PREFIX that PYTHON has, else one named like it.
+PYTHONDIR ?= $(shell $(PYTHON) scripts/python_folder.py $(PREFIX))
 DESTDIR ?=
+
+# What `make deps` installs: `all`, `packaging` as well, or `none`, where the builder of a package has seen to it.
+DEPS ?= all
 
 # How long `make fuzz` stays with each reader.
 FUZZ_SECONDS ?= 600
@@ -39,9 +44,23 @@ VERSION := $(MAJOR).$(call version_part,MINOR).$(call version_part,PATCH)
 SONAME := libcorestone.so.1
 LIBRARY := libcorestone.so.$(VERSION)
 
+# Nothing of a build may depend on the folder or the moment: two builds are equal byte for byte.
+REPRODUCIBLE := -Xswiftc -file-prefix-map -Xswiftc $(ROOT)=/corestone -Xcc -ffile-prefix-map=$(ROOT)=/corestone \
+    -Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen -Xlinker --build-id=none --disable-local-rpath
 # `-static-stdlib` reaches the linker of a dynamic product only this way; --static-swift-stdlib is for executables.
-RELEASE := $(SWIFT) build --configuration release --scratch-path $(BUILD)/swift/release -Xswiftc -static-stdlib
+RELEASE := $(SWIFT) build --configuration release --scratch-path $(BUILD)/swift/release -Xswiftc -static-stdlib \
+    $(REPRODUCIBLE)
 SONAME_FLAGS := -Xlinker -soname -Xlinker $(SONAME)
+MAP_FLAG = -Xlinker -Map=$(1)
+
+# What is published: wheel, packages and archive, for this kind of machine.
+DIST := $(ROOT)/dist
+PORTABLE := $(BUILD)/portable
+SBOM_INPUT := $(PORTABLE)/lib/libcorestone.so.1=$(BUILD)/maps/libcorestone.map $(PORTABLE)/bin/corestone=$(BUILD)/maps/corestone.map
+VENV_PACKAGING := $(BUILD)/venv-packaging
+# The time of files in packages and archives: that of the commit, or of the changelog where there is no repository.
+SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || stat --format=%Y CHANGELOG.md)
+export SOURCE_DATE_EPOCH
 
 export CORESTONE_LIBRARY := $(BUILD)/lib/libcorestone.so
 export PYTHONPATH := $(ROOT)/bindings/python
@@ -50,13 +69,13 @@ export PYTHONDONTWRITEBYTECODE := 1
 C_TESTS = $(MAKE) -C Tests/C LIB=$(BUILD)/lib INCLUDE=$(BUILD)/include
 TIMED = SECONDS=0; trap 'code=$$?; echo "make $@: $$([ $$code = 0 ] && echo done || echo FAILED) in $$SECONDS seconds"' EXIT
 
-.PHONY: help deps build library tool generate abi demo diagrams test lint format test-asan test-leaks test-tsan stress stress-processes stress-faults stress-reentrancy check-hostile check-migration check-mutants fuzz bench install clean
+.PHONY: help deps build library tool portable pages sbom wheel sdist deb dist check-install check-reproducible generate abi demo diagrams test lint format test-asan test-leaks test-tsan stress stress-processes stress-faults stress-reentrancy check-hostile check-migration check-mutants fuzz bench install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)$$/  make \1\t\2/p' Makefile | expand -t 22
 
 deps: ## install the Debian packages and the Python tools that are missing
-	@PYTHON="$(PYTHON)" SWIFT="$(SWIFT)" scripts/deps.sh "$(VENV)"
+	@PYTHON="$(PYTHON)" SWIFT="$(SWIFT)" DEPS="$(DEPS)" scripts/deps.sh "$(VENV)" "$(VENV_PACKAGING)"
 
 build: library tool ## build the library, the headers with their description and the tool into build/
 
@@ -68,8 +87,44 @@ library: deps
 	@scripts/copy_headers.sh $(BUILD)/include
 
 tool: library
-	$(RELEASE) --product corestone-cli
+	@mkdir -p $(BUILD)/maps
+	$(RELEASE) --product corestone-cli $(call MAP_FLAG,$(BUILD)/maps/corestone.map)
 	@scripts/stage.sh "$$($(RELEASE) --show-bin-path)/corestone-cli" $(BUILD)/bin/corestone
+
+portable: build pages ## link the library once more, for C libraries from glibc 2.34 on, into build/portable
+	CORESTONE_PORTABLE=1 $(RELEASE) --product corestone $(SONAME_FLAGS) $(call MAP_FLAG,$(BUILD)/maps/libcorestone.map)
+	@scripts/stage.sh "$$($(RELEASE) --show-bin-path)/libcorestone.so" $(PORTABLE)/lib/$(LIBRARY)
+	@ln -sfn $(LIBRARY) $(PORTABLE)/lib/$(SONAME)
+	@ln -sfn $(SONAME) $(PORTABLE)/lib/libcorestone.so
+	@ln -sfn ../bin ../share $(PORTABLE)/
+
+pages: tool ## write the manual page and the completions of the tool into build/share
+	@$(PYTHON) scripts/tool_pages.py $(BUILD)/bin/corestone $(BUILD)/share
+
+sbom: portable ## write the list of what is linked in (SPDX), and its licences, into build/sbom
+	@$(PYTHON) scripts/sbom.py $(BUILD)/sbom $(SBOM_INPUT)
+	@$(PYTHON) scripts/sbom.py --check $(BUILD)/sbom $(SBOM_INPUT)
+
+wheel: ## build the Python package with library and tool into dist/, and check it with auditwheel and twine
+	@$(TIMED); $(MAKE) DEPS=packaging sbom; \
+	    $(PYTHON) packaging/python/corestone_build.py wheel $(DIST); \
+	    $(VENV_PACKAGING)/bin/python scripts/check_wheel.py $(DIST)
+
+sdist: ## build the source distribution of the Python package into dist/
+	@$(MAKE) DEPS=packaging deps; $(PYTHON) packaging/python/corestone_build.py sdist $(DIST); \
+	    $(VENV_PACKAGING)/bin/twine check --strict $(DIST)/corestone-$(VERSION).tar.gz
+
+deb: ## build the Debian packages into dist/, and check them with lintian
+	@$(TIMED); $(MAKE) DEPS=packaging sbom; scripts/build_deb.sh "$(BUILD)" "$(VERSION)" "$(DIST)"
+
+dist: ## build everything that is published: wheel, sdist, Debian packages, archive, SBOM, SHA256SUMS
+	@$(TIMED); rm -rf $(DIST); $(MAKE) wheel sdist deb; scripts/build_archive.sh "$(BUILD)" "$(VERSION)" "$(DIST)"
+
+check-install: ## install what `make dist` built on clean systems without Swift, and run programs and tests there
+	@$(TIMED); $(MAKE) DEPS=packaging deps; scripts/check_clean_systems.sh "$(BUILD)" "$(VERSION)" "$(DIST)"
+
+check-reproducible: ## build everything once more in another folder, and compare with dist/
+	@$(TIMED); scripts/check_reproducible.sh "$(BUILD)" "$(VERSION)" "$(DIST)"
 
 generate: deps ## write corestone-api.json from the headers, and the files that are generated from it
 	@$(VENV)/bin/python scripts/generate.py
@@ -137,9 +192,10 @@ fuzz: deps ## libFuzzer on each reader of foreign files, FUZZ_SECONDS (600) each
 bench: build ## the workloads of bench/, beside raw C on SQLite and the Python peers
 	@$(TIMED); $(VENV)/bin/python bench/run.py
 
-install: build ## install library, headers, description, tool, pkg-config and CMake files (PREFIX, DESTDIR)
-	@scripts/install.sh "$(BUILD)" "$(VERSION)" "$(DESTDIR)" "$(PREFIX)" "$(LIBDIR)" "$(INCLUDEDIR)" "$(BINDIR)"
+install: build pages ## install library, headers, tool with its pages, Python package, pkg-config and CMake files (PREFIX, DESTDIR)
+	@scripts/install.sh "$(BUILD)" "$(VERSION)" "$(DESTDIR)" "$(PREFIX)" "$(LIBDIR)" "$(INCLUDEDIR)" "$(BINDIR)" \
+	    "$(PYTHONDIR)"
 
 clean: ## remove what was built, the Python tools too
-	rm -rf build .build examples/swift/.build
+	rm -rf build dist .build examples/swift/.build
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Installs what building and testing need and this machine lacks; says nothing and costs nothing when all is there.
-# Usage: deps.sh VENV   (environment: PYTHON, SWIFT)
+# Usage: deps.sh VENV VENV_PACKAGING   (environment: PYTHON, SWIFT; DEPS: all, packaging or none)
 set -euo pipefail
 cd "$(dirname "$0")/.."
-venv=$1
+venv=$1 venv_packaging=$2
 python=${PYTHON:-python3}
 swift=${SWIFT:-swift}
 
@@ -12,6 +12,13 @@ packages=(
     libsqlite3-dev libffi-dev libexpat1-dev libpcre2-dev libutf8proc-dev zlib1g-dev libmd-dev
     abigail-tools binutils clang cmake g++ gcc graphviz make pkg-config python3-venv sqlite3 valgrind
 )
+
+# What packages are built and checked with.
+packaging=(bash-completion debhelper debootstrap dh-python fakeroot fish lintian man-db zsh)
+case ${DEPS:-all} in
+packaging) packages+=("${packaging[@]}") ;;
+none) exit 0 ;;
+esac
 
 fail() {
     echo "make deps: $*" >&2
@@ -56,10 +63,16 @@ else
     fi
 fi
 
-stamp=$venv/.requirements
-if ! cmp -s scripts/requirements.txt "$stamp"; then
-    echo "make deps: Python tools into ${venv#"$PWD"/}"
-    "$python" -m venv --clear "$venv" || fail "'$python -m venv' failed; set PYTHON to a Python 3.11 or newer with venv"
-    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement scripts/requirements.txt
-    cp scripts/requirements.txt "$stamp"
+# Usage: tools REQUIREMENTS VENV
+tools() {
+    cmp -s "$1" "$2/.requirements" && return
+    echo "make deps: Python tools into ${2#"$PWD"/}"
+    "$python" -m venv --clear "$2" || fail "'$python -m venv' failed; set PYTHON to a Python 3.11 or newer with venv"
+    "$2/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$1"
+    cp "$1" "$2/.requirements"
+}
+if [ "${DEPS:-all}" = packaging ]; then
+    tools scripts/requirements-packaging.txt "$venv_packaging"
+else
+    tools scripts/requirements.txt "$venv"
 fi

@@ -1,14 +1,18 @@
 #!/usr/bin/env bash
-# Installs what `make build` left. Usage: install.sh BUILD VERSION DESTDIR PREFIX LIBDIR INCLUDEDIR BINDIR
+# Installs what `make build` left. Usage: install.sh BUILD VERSION DESTDIR PREFIX LIBDIR INCLUDEDIR BINDIR PYTHONDIR
 set -euo pipefail
 cd "$(dirname "$0")/.."
-build=$1 version=$2 destdir=$3 prefix=$4 libdir=$5 includedir=$6 bindir=$7
+build=$1 version=$2 destdir=$3 prefix=$4 libdir=$5 includedir=$6 bindir=$7 pythondir=$8
 
-install -d "$destdir$libdir/pkgconfig" "$destdir$libdir/cmake/Corestone" "$destdir$bindir"
+install -d "$destdir$libdir/pkgconfig" "$destdir$libdir/cmake/Corestone" "$destdir$bindir" "$destdir$pythondir/corestone"
 install -m 755 "$build/lib/libcorestone.so.$version" "$destdir$libdir/"
 cp -P "$build"/lib/libcorestone.so "$build"/lib/libcorestone.so.[0-9] "$destdir$libdir/"
 scripts/copy_headers.sh "$destdir$includedir"
 install -m 755 "$build/bin/corestone" "$destdir$bindir/"
+install -m 644 bindings/python/corestone/*.py bindings/python/corestone/py.typed "$destdir$pythondir/corestone/"
+(cd "$build/share" && find . -type f) | while read -r page; do
+    install -D -m 644 "$build/share/$page" "$destdir$prefix/share/$page"
+done
 
 # The CMake package finds its files from where it lies, so an installation may be moved as a whole.
 package_dir=$libdir/cmake/Corestone
@@ -22,4 +26,4 @@ fill() {
 fill corestone.pc.in "$destdir$libdir/pkgconfig/corestone.pc"
 fill cmake/CorestoneConfig.cmake.in "$destdir$package_dir/CorestoneConfig.cmake"
 fill cmake/CorestoneConfigVersion.cmake.in "$destdir$package_dir/CorestoneConfigVersion.cmake"
-echo "installed Corestone $version under ${destdir}${prefix}"
+echo "installed Corestone $version under ${destdir}${prefix}, its Python package in ${destdir}${pythondir}"

@@ -67,8 +67,8 @@ def _text(function: Any) -> str:
 def check(library: ctypes.CDLL) -> None:
     """Checks the SQLite library that Corestone has got, once it is loaded.
 
-    ImportError for a version that is too old. An SQLiteWarning without FTS5, and if the interpreter's module has a copy of
-    its own.
+    ImportError for a version that is too old. An SQLiteWarning without FTS5, and if the interpreter's module has a copy
+    of its own.
     """
     # As the linker looks: first among what all of the process sees, then in what Corestone itself needs.
     program = ctypes.CDLL(None)
@@ -94,9 +94,10 @@ def check(library: ctypes.CDLL) -> None:
     theirs = _interpreters_copy(program)
     if theirs is not None and theirs != _address(own):
         warnings.warn(
-            f"This interpreter's sqlite3 module has a copy of SQLite of its own ({_module_version()}), beside the library "
-            f"that Corestone uses ({version}). Never open a store with both in one process: a connection that the module "
-            "closes drops Corestone's locks. Use an interpreter that links SQLite dynamically, as the one of the system does.",
+            f"This interpreter's sqlite3 module has a copy of SQLite of its own ({_module_version()}), beside the "
+            f"library that Corestone uses ({version}). Never open a store with both in one process: a connection that "
+            "the module closes drops Corestone's locks. Use an interpreter with a "
+            "dynamically linked SQLite, as the system has.",
             SQLiteWarning,
             stacklevel=2,
         )

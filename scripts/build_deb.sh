@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Builds the Debian packages by dpkg-buildpackage from what `make build` left, and has lintian look at them.
+# Usage: build_deb.sh BUILD VERSION DIST
+set -euo pipefail
+cd "$(dirname "$0")/.."
+build=$1 version=$2 dist=$3
+work=$build/deb
+tree=$work/corestone-$version
+rm -rf "$work"
+mkdir -p "$tree" "$dist"
+# The sources as the source distribution has them; the packages need the licences and the documentation too.
+python3 packaging/python/corestone_build.py sdist "$work" >/dev/null
+tar -xzf "$work/corestone-$version.tar.gz" -C "$work"
+cp -R packaging/debian "$tree/debian"
+sed -i "1s/(.*)/($version)/" "$tree/debian/changelog"
+
+(cd "$tree" && CORESTONE_BUILD=$build dpkg-buildpackage --no-sign --build=binary --no-check-builddeps) \
+    >"$work/build.log" 2>&1 || { tail -40 "$work/build.log" >&2; exit 1; }
+rm -f "$dist"/*.deb
+cp "$work"/*.deb "$dist/"
+# Errors fail; what else it says stays in the log.
+lintian --allow-root --no-tag-display-limit --show-overrides --pedantic --display-info "$work"/*.changes >"$work/lintian.log" 2>&1 || true
+grep -E '^[EWO]:' "$work/lintian.log" || true
+lintian --allow-root --fail-on error "$work"/*.changes >/dev/null
+(cd "$dist" && stat --format='%n %s bytes' ./*.deb)
+echo "lintian: $(grep -c '^E:' "$work/lintian.log" || true) errors, $(grep -c '^W:' "$work/lintian.log" || true) warnings, $(grep -c '^O:' "$work/lintian.log" || true) overridden"

@@ -1,0 +1,61 @@
+"""Checks the wheel in a folder: its tag by auditwheel, its metadata by twine, and that nothing of SQLite is in it.
+
+Usage: check_wheel.py DIST   with the Python of build/venv-packaging
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+BIN = Path(sys.executable).parent
+
+
+def run(*command: str) -> str:
+    environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment, check=False
+    )
+    print(f"$ {' '.join(command)}\n{done.stdout.rstrip()}")
+    if done.returncode != 0:
+        sys.exit(f"check-wheel: {command[0]} failed")
+    return done.stdout
+
+
+def contents(path: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(path) as archive:
+        return {each.filename: archive.read(each) for each in archive.infolist()}
+
+
+def main(dist: Path) -> None:
+    (wheel,) = dist.glob("*.whl")
+    match = re.search(r"-py3-none-(manylinux_\d+_\d+_\w+)\.whl$", wheel.name)
+    if match is None:
+        sys.exit(f"check-wheel: {wheel.name} has no tag py3-none-manylinux_…")
+    tag = match.group(1)
+    if f'"{tag}"' not in run("auditwheel", "show", str(wheel)):
+        sys.exit(f"check-wheel: auditwheel does not find the tag {tag}")
+    entries = contents(wheel)
+    if bundled := [name for name in entries if "sqlite3" in Path(name).name and name.endswith((".so", ".0"))]:
+        sys.exit(f"check-wheel: SQLite is bundled: {', '.join(bundled)}")
+    with tempfile.TemporaryDirectory() as folder:
+        # What auditwheel would make of it: nothing else, with SQLite left to the system.
+        run("auditwheel", "repair", "--exclude", "libsqlite3.so.0", "--plat", tag, "-w", folder, str(wheel))
+        (repaired,) = Path(folder).glob("*.whl")
+        after = contents(repaired)
+        for name, content in entries.items():
+            if content.startswith(b"\x7fELF") and after.get(name) != content:
+                sys.exit(f"check-wheel: auditwheel would change {name}")
+        if added := [name for name in after if name not in entries and after[name].startswith(b"\x7fELF")]:
+            sys.exit(f"check-wheel: auditwheel would add {', '.join(added)}")
+    run("twine", "check", "--strict", str(wheel))
+    print(f"check-wheel: {wheel.name}, {wheel.stat().st_size:,} bytes, {len(entries)} files, without SQLite")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
