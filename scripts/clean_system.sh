@@ -94,7 +94,7 @@ deb)
         COMP_WORDS=(corestone model co) COMP_CWORD=2; _corestone; echo "corestone model co: ${COMPREPLY[*]}"'
     ;;
 wheel)
-    # Where the environment is not active, the tool says which interpreter has the package.
+    # Where the environment is not active, the tool names the interpreter that has the package.
     PATH=/usr/bin:/bin expect "run it with /opt/venv/bin/python" /opt/venv/bin/corestone init Direct
     pip install --quiet --disable-pip-version-check --no-index --find-links $check/pytest pytest
     echo

@@ -6,5 +6,5 @@ import sys
 
 prefix = sys.argv[1].rstrip("/")
 folders = [each for each in sys.path if each.startswith(f"{prefix}/") and each.endswith(("-packages",))]
-# None: an interpreter of another prefix. Whoever installs for it names its folder.
+# Without one, the interpreter belongs to another prefix; PYTHONDIR then names its folder.
 print(folders[0] if folders else f"{prefix}/lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages")

@@ -92,13 +92,15 @@ def lint_commands() -> list[list[str]]:
 
 
 def python_places() -> list[str]:
-    return [place for place in ("bindings/python/corestone", "examples", "scripts", "bench") if (ROOT / place).is_dir()]
+    places = ("bindings/python/corestone", "examples", "packaging", "scripts", "bench")
+    return [place for place in places if (ROOT / place).is_dir()]
 
 
 def mypy_path() -> str:
     """Where modules are that programs of other folders use."""
     package = ROOT / "bindings" / "python"
-    return ":".join(map(str, (package, package / "tests", ROOT / "examples" / "stores", ROOT / "scripts")))
+    places = (package, package / "tests", ROOT / "examples" / "stores", ROOT / "scripts", ROOT / "packaging" / "python")
+    return ":".join(map(str, places))
 
 
 def mypy_commands() -> list[list[str]]:
@@ -125,6 +127,8 @@ def mypy_commands() -> list[list[str]]:
         "Tests/faults",
         "Tests/migration",
         "Tests/mutants",
+        "Tests/packaging",
+        "packaging/python",
     ):
         files = sorted(str(path.relative_to(ROOT)) for path in (ROOT / folder).glob("*.py"))
         if folder == "scripts":
@@ -157,6 +161,7 @@ def suites() -> list[Suite]:
         Suite("interface", [[PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "Tests/interface"]], runner=True),
         Suite("damage", [[PYTHON, "scripts/damaged_models.py"]]),
         Suite("tool", [[PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "Tests/tool"]], runner=True),
+        Suite("packaging", [[PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "Tests/packaging"]], runner=True),
         Suite("examples", examples),
         Suite("editor", [[PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "Tests/examples"]], runner=True),
         Suite("processes", [[PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "Tests/stress"]], runner=True),

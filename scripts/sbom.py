@@ -130,7 +130,7 @@ def packages(files: dict[str, set[str]]) -> list[Package]:
 
 
 def shared_libraries(binary: Path) -> set[str]:
-    """The files of the shared libraries that a binary needs by itself."""
+    """The files of the shared libraries that a binary names."""
     needed = re.findall(r"\(NEEDED\).*\[(.*)\]", output("readelf", "--dynamic", "--wide", str(binary)))
     places = dict(re.findall(r"(\S+) => (/\S+)", output("ldd", str(binary))))
     return {os.path.realpath(places[name]) for name in needed if name in places}

@@ -1,4 +1,4 @@
-"""Writes the tool's manual page and its completions for bash, zsh and fish from what the tool says of itself.
+"""Writes the tool's manual page and its completions for bash, zsh and fish from its help.
 
 Usage: tool_pages.py TOOL FOLDER   writes man/man1/corestone.1.gz, bash-completion/completions/corestone,
                                    zsh/site-functions/_corestone and fish/vendor_completions.d/corestone.fish
@@ -15,7 +15,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-# Words that an option takes, where its help says which; else it takes a file.
+# Values of options, as their help lists them; other values are files.
 CHOICES = re.compile(r"\b(table|json|jsonl|csv|python|c|swift|svg|dot|png|yes|no|SQLite|XML|Binary|memory)\b")
 # What stands for a value that is a name or a number, for which no file is offered.
 PLAIN = re.compile(r"KEY|NAME|N\b|SECONDS|ENTITY|PREDICATE|VALUE|TEXT|NUMBER|COLUMN")

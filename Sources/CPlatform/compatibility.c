@@ -18,7 +18,7 @@ COMPATIBILITY void arc4random_buf(void *buffer, size_t size) {
         const ssize_t count = getrandom(next, size, 0);
         if (count < 0) {
             if (errno == EINTR) continue;
-            abort(); /* like the C library's: nobody may go on with bytes that are not random */
+            abort(); /* like the C library's: no caller may go on with predictable bytes */
         }
         next += count;
         size -= (size_t)count;

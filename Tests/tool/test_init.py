@@ -27,10 +27,10 @@ def run(command: list[str], project: Path, data: Path, **more: str) -> str:
     return done.stdout
 
 
-def check_printed(text: str, data: Path) -> None:
+def check_printed(text: str, data: Path, application: str = "Notes") -> None:
     lines = [line for line in text.splitlines() if not line.startswith(("./", "cc ", "gcc "))]
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\+00:00|Z)?", lines[-2]), lines
-    assert lines[-1] == f"2 items in {data}/Notes/Notes.sqlite"
+    assert lines[-1] == f"2 items in {data}/{application}/Notes.sqlite"
 
 
 def test_python(tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ def test_python(tmp_path: Path) -> None:
     project = tmp_path / "Notes"
     assert sorted(path.name for path in project.iterdir()) == ["Notes.xcdatamodeld", "notes.py"]
     assert list(Model.load(project / "Notes.xcdatamodeld")) == ["Item"]
-    check_printed(run([sys.executable, "notes.py"], project, tmp_path / "data"), tmp_path / "data")
+    check_printed(run([sys.executable, "notes.py"], project, tmp_path / "data"), tmp_path / "data", "notes")
     subprocess.run(
         [sys.executable, "-m", "ruff", "check", "--isolated", "--target-version", "py39", "notes.py"],
         cwd=project,
@@ -50,16 +50,47 @@ def test_python(tmp_path: Path) -> None:
     )
 
 
+def test_python_runs_by_the_interpreter_that_has_the_package(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [str(TOOL), "init", "Notes"],
+        cwd=tmp_path,
+        env={**os.environ, "CORESTONE_PYTHON": "/opt/venv/bin/python"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "Notes: run it with /opt/venv/bin/python notes.py; edit the model with corestone model\n"
+
+
 def test_c(tmp_path: Path) -> None:
     assert tool("init", "Notes", "--language", "c", folder=tmp_path).returncode == 0
-    build = ROOT / "build"
-    flags = f"-I{build}/include -L{build}/lib -Wl,-rpath,{build}/lib -lcorestone"
-    command = ["make", "run", "CFLAGS=-Wall -Wextra -Werror -pedantic", f"CORESTONE={flags}"]
+    # The Makefile names the library of the tool's installation.
+    command = ["make", "run", "CFLAGS=-Wall -Wextra -Werror -pedantic"]
     check_printed(run(command, tmp_path / "Notes", tmp_path / "deep" / "data"), tmp_path / "deep" / "data")
 
 
+def test_c_in_an_installation_with_odd_names(tmp_path: Path) -> None:
+    prefix = tmp_path / "a folder with 'quotes' and $signs"
+    (prefix / "bin").mkdir(parents=True)
+    shutil.copy(TOOL, prefix / "bin" / "corestone")
+    for name in ("include", "lib"):
+        (prefix / name).symlink_to(ROOT / "build" / name)
+    made = subprocess.run(
+        [str(prefix / "bin" / "corestone"), "init", "Notes", "--language", "c"], cwd=tmp_path, check=True
+    )
+    assert made.returncode == 0
+    check_printed(run(["make", "run"], tmp_path / "Notes", tmp_path / "data"), tmp_path / "data")
+
+
 @pytest.mark.skipif(shutil.which("swift") is None, reason="there is no Swift on PATH")
-def test_swift(tmp_path: Path) -> None:
+def test_swift_on_the_installed_library(tmp_path: Path) -> None:
+    done = tool("init", "Notes", "--language", "swift", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    check_printed(run(["swift", "run", "--quiet"], tmp_path / "Notes", tmp_path / "data"), tmp_path / "data")
+
+
+@pytest.mark.skipif(shutil.which("swift") is None, reason="there is no Swift on PATH")
+def test_swift_on_the_swift_package(tmp_path: Path) -> None:
     done = tool("init", "Notes", "--language", "swift", "--corestone", str(ROOT), folder=tmp_path)
     assert done.returncode == 0, done.stderr
     # Where the README's example was built, so that the library need not be built again.
@@ -73,7 +104,6 @@ def test_swift(tmp_path: Path) -> None:
         (["9lives"], '"9lives" is not a valid project name'),
         (["a-b"], '"a-b" is not a valid project name'),
         (["Notes", "--language", "rust"], '--language must be c, python or swift, not "rust"'),
-        (["Notes", "--language", "swift"], "requires --corestone PATH"),
         (["Notes", "--language", "swift", "--corestone", "/nowhere"], "the folder /nowhere does not exist"),
         ([], "init requires FOLDER"),
     ],
@@ -109,5 +139,5 @@ def test_without_a_data_folder_the_store_is_in_that_of_the_home(tmp_path: Path) 
         text=True,
         check=True,
     )
-    assert done.stdout.splitlines()[-1] == f"1 items in {home}/.local/share/Notes/Notes.sqlite"
-    assert (home / ".local" / "share" / "Notes" / "Notes.sqlite").exists()
+    assert done.stdout.splitlines()[-1] == f"1 items in {home}/.local/share/notes/Notes.sqlite"
+    assert (home / ".local" / "share" / "notes" / "Notes.sqlite").exists()

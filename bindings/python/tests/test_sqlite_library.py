@@ -127,7 +127,7 @@ def test_missing_library_names_the_package(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_locks_survive_the_interpreters_connections(tmp_path: Path, run_python: Run) -> None:
-    """One copy: what Python's module opens and closes drops no lock of the library's."""
+    """With one copy, connections of Python's module do not drop the library's locks."""
     pytest.importorskip("sqlite3")
     program = """
 import sqlite3, sys

@@ -1,15 +1,15 @@
 import Glibc
 
-/// Where the headers and the library lie that were installed with this tool.
+/// The headers and the library that were installed with this tool.
 struct Installation {
     static let libraryName = "libcorestone.so.1"
 
-    /// The folder of the headers; nil where compilers look by themselves.
+    /// The folder of the headers; nil if compilers search it without a flag.
     let headers: String?
-    /// The folder of the library; nil where linkers look by themselves.
+    /// The folder of the library; nil if linkers search it without a flag.
     let library: String?
 
-    /// Seen from the folder of the tool's file: `prefix/bin`, or `bin` of the Python package.
+    /// That of this program, whose file is in `bin` of a prefix or of the Python package.
     static var ofThisTool: Installation {
         guard let tool = realpath("/proc/self/exe", nil) else { return Installation(headers: nil, library: nil) }
         defer { free(tool) }

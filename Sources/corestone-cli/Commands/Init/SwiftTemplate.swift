@@ -30,7 +30,7 @@ struct SwiftTemplate: ProjectTemplate {
         """
     }
 
-    /// Where the library lies, unless compilers look there by themselves.
+    /// The folders of headers and library, unless compilers search them without a flag.
     private var settings: String {
         var text = ""
         if let headers = installation.headers {
