@@ -123,7 +123,7 @@ dist: ## build everything that is published: wheel, sdist, Debian packages, arch
 check-install: ## install what `make dist` built on clean systems without Swift, and run programs and tests there
 	@$(TIMED); $(MAKE) DEPS=packaging deps; scripts/check_clean_systems.sh "$(BUILD)" "$(VERSION)" "$(DIST)"
 
-check-reproducible: ## build everything once more in another folder, and compare with dist/
+check-reproducible: ## build everything once more from the sdist in another folder, and compare with dist/
 	@$(TIMED); scripts/check_reproducible.sh "$(BUILD)" "$(VERSION)" "$(DIST)"
 
 generate: deps ## write corestone-api.json from the headers, and the files that are generated from it
