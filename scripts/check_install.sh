@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs into an empty folder, then builds and runs one program against that by pkg-config and by CMake.
+# Installs into an empty folder, then builds and runs one program against that by pkg-config and by CMake, imports the Python
+# package, and runs what `corestone init` makes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)
@@ -9,7 +10,7 @@ make install DESTDIR="$work/stage" PREFIX=/opt/corestone LIBDIR=/opt/corestone/l
     BINDIR=/opt/corestone/bin >"$work/install.log" 2>&1 || { cat "$work/install.log" >&2; exit 1; }
 prefix=$work/stage/opt/corestone
 for file in lib/libcorestone.so lib/libcorestone.so.1 include/corestone.h include/corestone-api.json \
-    bin/corestone; do
+    bin/corestone share/man/man1/corestone.1.gz share/bash-completion/completions/corestone; do
     [ -e "$prefix/$file" ] || { echo "check-install: $file was not installed" >&2; exit 1; }
 done
 (cd include && find . -name '*.h') | while read -r header; do
@@ -46,4 +47,16 @@ cmake -S "$work/cmake" -B "$work/cmake/build" -DCMAKE_PREFIX_PATH="$prefix" >"$w
 cmp "$work/version" "$work/version-by-cmake"
 [ "$(cat "$work/version")" = "$(pkg-config --modversion corestone)" ]
 
-echo "check-install: a program built by pkg-config and by CMake runs with $(cat "$work/version")"
+# Neither the package nor the programs of `corestone init` need anything that names the library.
+unset CORESTONE_LIBRARY PYTHONPATH
+python_folder=$(dirname "$(find "$prefix/lib" -path '*/corestone/__init__.py')" | xargs dirname)
+(cd "$work" && PYTHONPATH=$python_folder python3 -c \
+    "from corestone import _library; assert _library.find_library() == '$prefix/lib/libcorestone.so', _library.find_library()")
+export XDG_DATA_HOME=$work/data
+(cd "$work" && "$prefix/bin/corestone" init Notes && "$prefix/bin/corestone" init Lists --language c) >/dev/null
+PYTHONPATH=$python_folder python3 "$work/Notes/notes.py" >"$work/notes"
+make -C "$work/Lists" run >"$work/lists"
+grep -qx "1 items in $work/data/notes/Notes.sqlite" "$work/notes"
+grep -qx "1 items in $work/data/Lists/Lists.sqlite" "$work/lists"
+
+echo "check-install: a program built by pkg-config and by CMake runs with $(cat "$work/version"); so do those of corestone init"
