@@ -82,16 +82,18 @@ def output(*command: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
+def memory_map(linker_map: Path) -> str:
+    """The part of a map that lists what the file consists of; GNU's linkers first list what they read and discarded."""
+    text = linker_map.read_text(encoding="utf-8", errors="replace")
+    heading = re.search(r"^(?:Linker script and memory map|Memory map)$", text, re.MULTILINE)
+    text = text[heading.end() :] if heading else text
+    return re.sub(r"^LOAD .*$", "", text, flags=re.MULTILINE)
+
+
 def linked_files(linker_map: Path) -> set[str]:
     """The archives and object files of others in a map. What the linker read and left out entirely does not count."""
-    text = linker_map.read_text(encoding="utf-8", errors="replace")
-    if "Linker script and memory map" in text:  # GNU ld lists first what it discarded
-        text = text[text.index("Linker script and memory map") :]
-        lines = [line for line in text.splitlines() if not line.startswith("LOAD ")]
-    else:
-        lines = text.splitlines()
     own = f"{ROOT}/"
-    found = {match for line in lines for match in INPUT.findall(line)}
+    found = set(INPUT.findall(memory_map(linker_map)))
     return {os.path.normpath(each) for each in found if not each.startswith(own)}
 
 
@@ -250,9 +252,7 @@ def check(folder: Path, binaries: dict[Path, Path]) -> None:
             for name in listed[each["relatedSpdxElement"]]["comment"].partition(": ")[2].split(", ")
         }
         # Read in another way than `linked_files` does: every word of the map that ends like an input of the linker.
-        text = linker_map.read_text(encoding="utf-8", errors="replace")
-        text = text[max(text.find("Linker script and memory map"), 0) :]
-        words = re.split(r"[\s:()]+", re.sub(r"^LOAD .*$", "", text, flags=re.MULTILINE))
+        words = re.split(r"[\s:()]+", memory_map(linker_map))
         linked = {
             os.path.basename(word)
             for word in words
