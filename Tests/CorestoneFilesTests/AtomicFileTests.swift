@@ -377,7 +377,9 @@ final class AtomicFileTests: XCTestCase {
                     let error = $0 as? CoreError
                     XCTAssertEqual(error?.status, .unsupported)
                     XCTAssertEqual(error?.code, 134000)
-                    for word in ["\(type.rawValue) store", "not a store of type \(wanted.rawValue)", "\"\(type.rawValue)\""] {
+                    for word in [
+                        "\(type.rawValue) store", "not a store of type \(wanted.rawValue)", "\"\(type.rawValue)\"",
+                    ] {
                         XCTAssertTrue(error?.message.contains(word) == true, error?.message ?? "")
                     }
                 }

@@ -76,8 +76,7 @@ final class XMLStoreTests: XCTestCase {
                         <metadata>
                             <plist version="1.0">
                                 <dict>
-                                    <key>NSPersistenceFrameworkVersion</key>
-                                    <integer>1522</integer>
+                                    <key>CST_Model</key>
 
                 """), file)
         let objects = try XCTUnwrap(file.range(of: "</databaseInfo>\n")).upperBound

@@ -57,10 +57,12 @@ final class ModelMappingTests: XCTestCase {
         let second = try model(["Entry<Note": ["headline<title": .string]])
         let first = try ModelMapping.inferred(from: model(["Note": ["title": .string]]), to: second)
         XCTAssertEqual(kinds(first), ["transform Note Entry"])
-        XCTAssertEqual(first.entities[0].properties.map { "\($0.source.name) \($0.destination.name)" }, ["title headline"])
+        XCTAssertEqual(
+            first.entities[0].properties.map { "\($0.source.name) \($0.destination.name)" }, ["title headline"])
         // A third version keeps the first names.
         let third = try ModelMapping.inferred(from: second, to: model(["Item<Note": ["caption<title": .string]]))
-        XCTAssertEqual(third.entities[0].properties.map { "\($0.source.name) \($0.destination.name)" }, ["headline caption"])
+        XCTAssertEqual(
+            third.entities[0].properties.map { "\($0.source.name) \($0.destination.name)" }, ["headline caption"])
         XCTAssertEqual(third.warnings, [])
     }
 
@@ -137,7 +139,9 @@ final class ModelMappingTests: XCTestCase {
 
     func testOnlyRemovalsHaveNoKnownOrder() throws {
         let full = try model(["A": ["x": .string, "y": .string], "B": [:]])
-        func onlyRemoves(_ wanted: Model) throws -> Bool { try ModelMapping.inferred(from: full, to: wanted).onlyRemoves }
+        func onlyRemoves(_ wanted: Model) throws -> Bool {
+            try ModelMapping.inferred(from: full, to: wanted).onlyRemoves
+        }
         XCTAssert(try onlyRemoves(model(["A": ["x": .string, "y": .string]])))
         XCTAssert(try onlyRemoves(model(["A": ["x": .string], "B": [:]])))
         XCTAssertFalse(try onlyRemoves(model(["A": ["x": .string, "z": .date]])))

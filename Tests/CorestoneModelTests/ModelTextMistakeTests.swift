@@ -52,7 +52,7 @@ final class ModelTextMistakeTests: XCTestCase {
         }
         check(
             String(repeating: "{\"a\":", count: 200),
-            "the model text is nested more than 128 deep, at line 1, column 646")
+            "the model text is nested more than 128 levels deep, at line 1, column 646")
     }
 
     func testTextsThatAreTooLarge() {
@@ -94,11 +94,13 @@ final class ModelTextMistakeTests: XCTestCase {
 
     func testNames() {
         check(
-            "{\"1st\": {}}", "\"1st\" cannot name an entity: use letters, digits and underscores, no digit first",
+            "{\"1st\": {}}",
+            "\"1st\" is not a valid name for an entity; use letters, digits and underscores, without a leading digit",
             key: "1st")
         check(
             "{\"E\": {\"a b\": \"int\"}}",
-            "\"a b\" cannot name a property: use letters, digits and underscores, no digit first", entity: "E",
+            "\"a b\" is not a valid name for a property; use letters, digits and underscores, without a leading digit",
+            entity: "E",
             key: "a b")
     }
 
@@ -106,7 +108,7 @@ final class ModelTextMistakeTests: XCTestCase {
         check("{\"E\": {\"@parents\": \"A\"}}", "E has no option \"@parents\"; did you mean \"@parent\"?", entity: "E")
         check(
             "{\"E\": {\"@kind\": 1}}",
-            "E has no option \"@kind\"; use @abstract, @class_name, @indexes, @parent, @unique or @user_info",
+            "E has no option \"@kind\"; use @abstract, @class_name, @indexes, @parent, @renaming_identifier, @unique or @user_info",
             entity: "E"
         )
         check(
@@ -127,7 +129,7 @@ final class ModelTextMistakeTests: XCTestCase {
             key: "i")
         check(
             "{\"E\": {\"a\": \"int\", \"@indexes\": {\"i\": [\"b\"]}}}",
-            "the index i of E names \"b\", which is not a property of it", entity: "E", key: "b")
+            "the index \"i\" of E refers to the unknown property \"b\"", entity: "E", key: "b")
     }
 
     func testWordsOfAnAttribute() {
@@ -145,7 +147,7 @@ final class ModelTextMistakeTests: XCTestCase {
         check(
             "string wonderful",
             says: "E.p: \"wonderful\" is not a word of an attribute; use indexed, transient, external, preserved, nan, "
-                + "min, max, match or transformer")
+                + "min, max, match, transformer or renaming_identifier")
         check("string min", says: "E.p: \"min\" needs a value after it")
         check("string match", says: "E.p: \"match\" needs a regular expression after it")
         check("transformable transformer", says: "E.p: \"transformer\" needs the name of a transformer after it")
@@ -169,16 +171,17 @@ final class ModelTextMistakeTests: XCTestCase {
             says: "E.p is Transformable, which a line has no values for; write an object with \"default\"")
         check(
             "bool min 0",
-            says: "E.p is Boolean, which has no minimum or maximum; only numbers, dates and strings (their lengths) do")
-        check("int16 min 2 max 1", says: "E.p: the minimum is above the maximum")
-        check("string min -1", says: "E.p is a string: its bounds are lengths, whole numbers from 0")
+            says: "E.p is Boolean, but only numbers, dates and strings (by length) can have a minimum or maximum")
+        check("int16 min 2 max 1", says: "the minimum of E.p is greater than its maximum")
+        check("string min -1", says: "E.p is a string, so its bounds are lengths and must be integers from 0")
     }
 
     func testWordsOfARelationship() {
         check("to-one", says: "E.p does not name the entity that it leads to; write \"to-one Person\"")
         check("to-many ordered", says: "E.p does not name the entity that it leads to; write \"to-many Person\"")
         check(
-            "to-one E ordered", says: "E.p: \"ordered\" is not a word of a to-one relationship; use inverse or delete")
+            "to-one E ordered",
+            says: "E.p: \"ordered\" is not a word of a to-one relationship; use inverse, delete or renaming_identifier")
         check(
             "to-one E invers p",
             says: "E.p: \"invers\" is not a word of a to-one relationship; did you mean \"inverse\"?")
@@ -205,11 +208,12 @@ final class ModelTextMistakeTests: XCTestCase {
             "B.x has the inverse \"c\", but A has no relationship of that name", entity: "B", key: "x")
         check(
             "{\"A\": {\"b\": \"to-one B inverse x\", \"c\": \"to-one B\"}, \"B\": {\"x\": \"to-one A inverse c\"}}",
-            "A.b has the inverse B.x, but B.x names A.c; name the same two on both sides, or name one side only",
+            "A.b has the inverse B.x, but B.x has the inverse A.c; make the two relationships name each other, or name the "
+                + "inverse on one side only",
             entity: "A", key: "b")
         check(
             "{\"A\": {\"b\": \"to-one B inverse x\", \"c\": \"to-one B inverse x\"}, \"B\": {\"x\": \"to-one A\"}}",
-            "A.c has the inverse B.x, and so does A.b; name the same two on both sides, or name one side only",
+            "A.c and A.b have the same inverse, B.x; set a different inverse for one of them",
             entity: "A", key: "c")
     }
 
@@ -219,11 +223,13 @@ final class ModelTextMistakeTests: XCTestCase {
             says: "E.p has no option \"externalStorage\"; did you mean \"external_storage\"?")
         check(
             options: "{\"to_one\": \"E\", \"wombat\": 1}",
-            says: "E.p has no option \"wombat\"; use delete, inverse, optional, transient, user_info or validation")
+            says:
+                "E.p has no option \"wombat\"; use delete, inverse, optional, renaming_identifier, transient, user_info or validation"
+        )
         check(
             options: "{\"to_many\": \"E\", \"indexed\": true, \"ordered\": true}",
             says:
-                "E.p has no option \"indexed\"; use delete, inverse, maximum, minimum, optional, ordered, transient, user_info or validation"
+                "E.p has no option \"indexed\"; use delete, inverse, maximum, minimum, optional, ordered, renaming_identifier, transient, user_info or validation"
         )
         check(
             options: "{\"type\": \"string\", \"optional\": \"yes\"}",
@@ -231,10 +237,14 @@ final class ModelTextMistakeTests: XCTestCase {
         check(
             options: "{\"type\": \"string\", \"pattern\": 1}",
             says: "E.p: \"pattern\" is a number (1), but must be a string")
-        check(options: "{\"type\": 7}", says: "E.p: 7 is not the code of an attribute type")
+        check(
+            options: "{\"type\": 7}",
+            says: "E.p: 7 is not the code of an attribute type; use a name, such as \"int64\" or \"string\"")
         check(
             options: "{\"type\": null}", says: "E.p: \"type\" is null, but must be the name of an attribute type")
-        check(options: "{\"to_one\": \"E\", \"delete\": 7}", says: "E.p: 7 is not the code of a delete rule")
+        check(
+            options: "{\"to_one\": \"E\", \"delete\": 7}",
+            says: "E.p: 7 is not the code of a delete rule; use no-action, nullify, cascade or deny")
         check(
             options: "{\"to_many\": \"E\", \"minimum\": -1}",
             says: "E.p: \"minimum\" is a number (-1), but must be a number of members, 0 to 4294967295")
@@ -242,15 +252,15 @@ final class ModelTextMistakeTests: XCTestCase {
             options: "{\"type\": \"string\", \"user_info\": {\"k\": null}}",
             says: "E.p: \"k\" is null, but must be a string")
         check(
-            options: "{\"type\": \"int\", \"default\": \"7\"}", says: "E.p takes Integer 64, not string",
+            options: "{\"type\": \"int\", \"default\": \"7\"}", says: "E.p takes Integer 64, not a string",
             status: .typeMismatch)
         check(
             options: "{\"type\": \"int16\", \"default\": 70000}",
-            says: "E.p is Integer 16: 70000 is too large; the range is -32768 to 32767", status: .validation)
+            says: "E.p is Integer 16: 70000 is too large for the range -32768 to 32767", status: .validation)
         check(options: "{\"type\": \"uuid\", \"default\": \"x\"}", says: "E.p: \"x\" is not a value of UUID")
         check(
             options: "{\"type\": \"date\", \"default\": {\"$date\": \"x\"}}",
-            says: "E.p: \"default\": the JSON has the tag $date before a value of another type",
+            says: "E.p: \"default\": the tag \"$date\" in the JSON is unknown or has a value of the wrong type",
             status: .invalidArgument)
     }
 
@@ -285,8 +295,9 @@ final class ModelTextMistakeTests: XCTestCase {
             options: "{\"type\": \"composite\", \"elements\": {\"w\": \"int\"}, \"default\": 1}",
             says: "E.p is composite; its default must be an object with defaults of its elements")
         check(
-            options: "{\"type\": \"string\", \"elements\": {\"w\": \"int\"}}", says: "E.p is not composite")
-        check(options: "{\"type\": \"composite\"}", says: "E.p is composite but has no elements")
+            options: "{\"type\": \"string\", \"elements\": {\"w\": \"int\"}}",
+            says: "E.p is not composite and cannot have elements")
+        check(options: "{\"type\": \"composite\"}", says: "E.p is composite but does not have elements; add an element")
         check(
             options: String(repeating: "{\"a\": ", count: 16) + "\"int\"" + String(repeating: "}", count: 16),
             says:

@@ -107,7 +107,8 @@ final class ModelTextTests: XCTestCase {
         XCTAssertEqual(model.entity(named: "B")?.ownRelationships.first?.inverse?.name, "bs")
         try model.freeze()
         XCTAssertThrowsError(try model.add(text: "{\"C\": {}}")) {
-            XCTAssertEqual(($0 as? CoreError)?.message, "the model is in use and cannot change; change a copy of it")
+            XCTAssertEqual(
+                ($0 as? CoreError)?.message, "the model is frozen and cannot be changed; change a copy of it")
         }
     }
 

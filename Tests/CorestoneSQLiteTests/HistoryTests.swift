@@ -266,10 +266,13 @@ final class HistoryTests: StoreTestCase {
         XCTAssertEqual(
             slots.slots.map { "\($0.property.name) \($0.part)" },
             [
-                "book value", "book targetEntity", "place value", "place targetEntity", "book order", "uuid value", "a value",
+                "book value", "book targetEntity", "place value", "place targetEntity", "book order", "uuid value",
+                "a value",
                 "b value", "c value", "tags value",
             ])
-        func mask(_ names: String...) throws -> [UInt8] { slots.mask(of: try names.map { try note.requireProperty(named: $0) }) }
+        func mask(_ names: String...) throws -> [UInt8] {
+            slots.mask(of: try names.map { try note.requireProperty(named: $0) })
+        }
         XCTAssertEqual(try mask(), [0, 0])
         XCTAssertEqual(try mask("book"), [0xc0, 0])
         XCTAssertEqual(try mask("uuid", "c"), [0x04, 0x80])

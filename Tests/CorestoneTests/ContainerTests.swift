@@ -137,7 +137,7 @@ final class ContainerTests: XCTestCase {
         XCTAssertEqual(container.coordinator.stores.count, 1)
     }
 
-    func testAStoreOfAnotherModelIsTold() throws {
+    func testAContainerMigratesUnlessItIsTold() throws {
         let first = try container()
         try first.loadStores()
         try first.viewContext.insert("Item", ["name": "a"])
@@ -145,8 +145,13 @@ final class ContainerTests: XCTestCase {
         let other = Model()
         try other.addEntity(named: "Item").addAttribute(named: "label", type: .string)
         let container = try Container(name: "Shop", model: other, application: "x")
-        container.storeDescriptions = [StoreDescription(path: path("a.sqlite"))]
+        var options = StoreOptions()
+        options.migration = MigrationOptions()
+        container.storeDescriptions = [StoreDescription(path: path("a.sqlite"), options: options)]
         XCTAssertEqual(failure { try container.loadStores() }.status, .modelMismatch)
+        container.storeDescriptions = [StoreDescription(path: path("a.sqlite"))]
+        try container.loadStores()
+        XCTAssertNil(try container.viewContext.fetch("Item").first?.value("label") as String?)
     }
 
     func testStoresAreOpenedOnAThreadOfTheirOwn() throws {

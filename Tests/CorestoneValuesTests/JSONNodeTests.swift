@@ -42,7 +42,7 @@ final class JSONNodeTests: XCTestCase {
             ("", "has a character that cannot begin a value", 0), ("{\"a\" 1}", "is missing a \":\"", 5),
             ("[1, 2", "is missing a \"]\"", 5), ("{\"a\": 1}}", "has text after its end", 8),
             ("{\"a\": tru}", "has an unknown literal", 6), ("[\"a]", "ends inside a string", 4),
-            (String(repeating: "[", count: 130), "is nested more than 128 deep", 129),
+            (String(repeating: "[", count: 130), "is nested more than 128 levels deep", 129),
         ]
         for (text, complaint, offset) in table {
             XCTAssertThrowsError(try read(text, limit: 1000), text) {

@@ -42,11 +42,12 @@ extension CoreError {
     ///
     /// - Parameter difference: where the models differ, as a part of the message.
     static func ofAnotherModel(
-        _ path: String, _ difference: String, entity: String?, key: String? = nil, value: PropertyValue? = nil
+        _ path: String, _ difference: String, entity: String?, key: String? = nil, value: PropertyValue? = nil,
+        children: [CoreError] = []
     ) -> CoreError {
         CoreError(
             .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
             "\(path) was written with another model: \(difference); open it with that model", entity: entity, key: key,
-            value: value, file: path)
+            value: value, children: children, file: path)
     }
 }

@@ -117,7 +117,8 @@ package struct AtomicKind: StoreKind {
             guard self.sight(of: place) == sight else {
                 throw CoreError(
                     .storeBusy, code: .migration,
-                    "another process saved to \(place.given) while it was migrated; migrate it again", file: place.given)
+                    "another process saved to \(place.given) while it was migrated; migrate it again", file: place.given
+                )
             }
             try file.write(nodes, metadata)
         }

@@ -93,7 +93,8 @@ final class StoreFile: @unchecked Sendable {
         add(difference.onlyInStore) { "the model does not have \($0)" }
         throw mismatch(
             parts.joined(separator: ", and "),
-            entity: (difference.changed + difference.onlyInModel + difference.onlyInStore).first)
+            entity: (difference.changed + difference.onlyInModel + difference.onlyInStore).first,
+            children: (try? metadata.carriedModel())?.mismatchDetails(with: model, file: place.given) ?? [])
     }
 
     /// Throws if an entity that both models have is in another tree.
@@ -104,8 +105,8 @@ final class StoreFile: @unchecked Sendable {
             entity: entity.name)
     }
 
-    private func mismatch(_ difference: String, entity: String?) -> CoreError {
-        .ofAnotherModel(place.given, difference, entity: entity)
+    private func mismatch(_ difference: String, entity: String?, children: [CoreError] = []) -> CoreError {
+        .ofAnotherModel(place.given, difference, entity: entity, children: children)
     }
 
     /// Has a file that was written with another model be one of this one's, where it may be written and nothing is lost.

@@ -43,7 +43,7 @@ public class BatchRequest: PersistentStoreRequest, @unchecked Sendable {
                 entity.map {
                     "\($0.name) belongs to another model than this context's coordinator; use the entity of the coordinator's model"
                 }
-                    ?? "the batch request has no entity; set one",
+                    ?? "the batch request has no entity; create it with an entity",
                 entity: entity?.name)
         }
         return entity

@@ -65,7 +65,7 @@ public final class ConstraintConflict: SaveConflict, @unchecked Sendable {
                 : constraint.map {
                     CoreError(
                         .conflict, code: .managedObjectConstraintMerge,
-                        "\(entityName).\($0) is part of a unique constraint",
+                        "\(entityName).\($0) is one of the attributes whose combined values another object already has",
                         entity: entityName, key: $0, value: constraintValues[$0]?.asURI)
                 }, file: path, payload: ConflictList([self]))
     }

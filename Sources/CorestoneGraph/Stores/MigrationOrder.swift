@@ -15,7 +15,8 @@ extension ModelMapping {
                     + "it carries", file: path)
         }
         guard onlyRemoves, !options.allowsRemovals else { return }
-        let lost = removals.prefix(5).joined(separator: ", ") + (removals.count > 5 ? " and \(removals.count - 5) more" : "")
+        let lost =
+            removals.prefix(5).joined(separator: ", ") + (removals.count > 5 ? " and \(removals.count - 5) more" : "")
         throw CoreError(
             .migration, code: .stagedMigrationBackwardMigration,
             "the model may be older than the one of \(path), since it only lacks what the store has (\(lost)); use the newer model, or "

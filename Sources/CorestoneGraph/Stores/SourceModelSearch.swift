@@ -11,7 +11,8 @@ package struct SourceModelSearch {
 
     /// - Parameter carried: returns the model that the store carries; nil if it carries none.
     package init(
-        _ options: MigrationOptions, hashes: [String: [UInt8]]?, ofStoreAt path: String, carried: @escaping () throws -> Model?
+        _ options: MigrationOptions, hashes: [String: [UInt8]]?, ofStoreAt path: String,
+        carried: @escaping () throws -> Model?
     ) {
         (self.options, self.hashes, self.path, self.carried) = (options, hashes, path, carried)
     }

@@ -21,7 +21,8 @@ extension CoreError {
                 : zip(properties, values).map {
                     CoreError(
                         .conflict, code: .managedObjectConstraintMerge,
-                        "\(entity.name).\($0.path) is part of a unique constraint", entity: entity.name, key: $0.path,
+                        "\(entity.name).\($0.path) is one of the attributes whose combined values another \(entity.root.name) already has",
+                        entity: entity.name, key: $0.path,
                         value: $1)
                 }, sqliteCode: sqliteCode, file: path)
     }

@@ -47,16 +47,20 @@ private struct MappingInference {
         var pairs = destination.preorder.map { entity -> EntityPair in
             guard let former = sources[Int(entity.index)] else {
                 return EntityPair(
-                    source: nil, destination: entity, kind: .add, properties: [], added: entity.storedProperties, removed: [])
+                    source: nil, destination: entity, kind: .add, properties: [], added: entity.storedProperties,
+                    removed: [])
             }
             let isEqual = former.name == entity.name && hashes.0[former.name] == hashes.1[entity.name]
             return pairProperties(former, entity, isEqual: isEqual)
         }
         pairs += source.preorder.filter { destinations[Int($0.index)] == nil }.map { entity in
             EntityPair(
-                source: entity, destination: nil, kind: .remove, properties: [], added: [], removed: entity.storedProperties)
+                source: entity, destination: nil, kind: .remove, properties: [], added: [],
+                removed: entity.storedProperties)
         }
-        if refusals.isEmpty { return ModelMapping(source: source, destination: destination, entities: pairs, warnings: warnings) }
+        if refusals.isEmpty {
+            return ModelMapping(source: source, destination: destination, entities: pairs, warnings: warnings)
+        }
         throw MappingInference.failure(refusals)
     }
 
@@ -120,7 +124,9 @@ extension MappingInference {
     /// Rows of one tree are numbered together, so two trees cannot become one.
     private mutating func checkTrees() {
         for root in destination.preorder where root.parent == nil {
-            let former = root.withDescendants.compactMap { entity in sources[Int(entity.index)].map { (entity, $0.root) } }
+            let former = root.withDescendants.compactMap { entity in
+                sources[Int(entity.index)].map { (entity, $0.root) }
+            }
             guard let first = former.first, let other = former.first(where: { $0.1 !== first.1 }) else { continue }
             refuse(
                 "\(first.0.name) and \(other.0.name) inherit from \(root.name) and did not have a common parent in the store's model; "
@@ -155,20 +161,24 @@ extension MappingInference {
             pair(found, property, of: entity, &pairs, &added)
         }
         let mapped = Set(pairs.map { ObjectIdentifier($0.source) })
-        let removed = former.storedTopProperties.flatMap(\.storedLeaves).filter { !mapped.contains(ObjectIdentifier($0)) }
+        let removed = former.storedTopProperties.flatMap(\.storedLeaves).filter {
+            !mapped.contains(ObjectIdentifier($0))
+        }
         return EntityPair(
             source: former, destination: entity, kind: isEqual ? .copy : .transform, properties: pairs, added: added,
             removed: removed)
     }
 
     private mutating func pair(
-        _ former: Property, _ property: Property, of entity: Entity, _ pairs: inout [PropertyPair], _ added: inout [Property]
+        _ former: Property, _ property: Property, of entity: Entity, _ pairs: inout [PropertyPair],
+        _ added: inout [Property]
     ) {
         // What an entity inherits is judged where it is declared.
         let isOwn = property.entity === entity || sources[Int(property.entity.index)] == nil
         switch (former, property) {
         case (let from as Attribute, let to as Attribute) where from.type == .composite && to.type == .composite:
-            let elements = Dictionary(from.elements.map { ($0.canonicalName, $0) }, uniquingKeysWith: { first, _ in first })
+            let elements = Dictionary(
+                from.elements.map { ($0.canonicalName, $0) }, uniquingKeysWith: { first, _ in first })
             for element in to.elements {
                 if let found = elements[element.canonicalName] {
                     pair(found, element, of: entity, &pairs, &added)
@@ -191,13 +201,15 @@ extension MappingInference {
 
     private mutating func checkType(_ from: Attribute, _ to: Attribute, _ entity: Entity) {
         guard from.type != to.type else { return }
-        let change = "\(entity.name).\(to.path) is \(from.type.displayName) in the store and \(to.type.displayName) in the model"
+        let change =
+            "\(entity.name).\(to.path) is \(from.type.displayName) in the store and \(to.type.displayName) in the model"
         guard from.type.converts(to: to.type) else {
             return refuse("\(change); rename the attribute, or migrate with a mapping model", entity.name, to.path)
         }
         guard typeChanges == .exact else {
             return refuse(
-                "\(change); allow type changes (allows_type_changes), or migrate with a mapping model", entity.name, to.path)
+                "\(change); allow type changes (allows_type_changes), or migrate with a mapping model", entity.name,
+                to.path)
         }
     }
 
@@ -215,11 +227,14 @@ extension MappingInference {
                     + "\(to.destination.name) in the model; rename the relationship, or give \(to.destination.name) the renaming "
                     + "identifier \"\(from.destination.canonicalName)\"", entity.name, to.name)
         }
-        guard target.isKind(of: to.destination) || to.destination.isKind(of: target) || target.root === to.destination.root
+        guard
+            target.isKind(of: to.destination) || to.destination.isKind(of: target)
+                || target.root === to.destination.root
         else {
             return refuse(
                 "\(entity.name).\(to.name) leads to \(from.destination.name) in the store and to \(to.destination.name) in the model, "
-                    + "which is not related to it; rename the relationship, or migrate with a mapping model", entity.name, to.name)
+                    + "which is not related to it; rename the relationship, or migrate with a mapping model",
+                entity.name, to.name)
         }
     }
 

@@ -98,7 +98,9 @@ public struct PropertyPair: Sendable {
     public var isRenamed: Bool { source.path != destination.path }
     /// The two attributes, if their types differ.
     public var typeChange: (from: AttributeType, to: AttributeType)? {
-        guard let from = source as? Attribute, let to = destination as? Attribute, from.type != to.type else { return nil }
+        guard let from = source as? Attribute, let to = destination as? Attribute, from.type != to.type else {
+            return nil
+        }
         return (from.type, to.type)
     }
 }

@@ -25,7 +25,8 @@ struct HistorySlots {
         let toOnes = relationships.filter { !$0.isToMany }
         var slots = toOnes.flatMap { relationship -> [Slot] in
             let key = Slot(property: relationship, part: .value)
-            return relationship.destination.children.isEmpty ? [key] : [key, Slot(property: relationship, part: .targetEntity)]
+            return relationship.destination.children.isEmpty
+                ? [key] : [key, Slot(property: relationship, part: .targetEntity)]
         }
         let ordered = toOnes.filter { $0.inverse?.isToMany == true && $0.inverse?.isOrdered == true }
         slots += ordered.map { Slot(property: $0, part: .order) }

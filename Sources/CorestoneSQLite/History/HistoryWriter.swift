@@ -59,7 +59,8 @@ final class HistoryWriter {
     private func mask(of changed: [Int], _ entity: Entity) -> [UInt8] {
         let slots = slots[entity.index] ?? HistorySlots(of: entity)
         self.slots[entity.index] = slots
-        return slots.mask(of: changed.lazy.filter { entity.properties.indices.contains($0) }.map { entity.properties[$0] })
+        return slots.mask(
+            of: changed.lazy.filter { entity.properties.indices.contains($0) }.map { entity.properties[$0] })
     }
 
     /// Notes the deletion of a row that is still there, with the values that the model wants kept.

@@ -36,16 +36,21 @@ struct ColumnSources {
     /// The entities of the table that have a property and had rows before, each with the property's source.
     private func sources(of property: Property) -> [(entity: Entity, former: Entity, source: Property?)] {
         table.entities.compactMap { entity in
-            guard let former = mapping.source(of: entity), entity.property(named: property.path) === property else { return nil }
+            guard let former = mapping.source(of: entity), entity.property(named: property.path) === property else {
+                return nil
+            }
             return (entity, former, mapping.pair(to: entity).pair(to: property)?.source)
         }
     }
 
     /// By one expression for each former column; `.column` where one column has the values of exactly these rows.
-    private func combined(_ parts: [(former: Entity, property: Property, column: String, text: String)]) -> ColumnSource {
+    private func combined(_ parts: [(former: Entity, property: Property, column: String, text: String)]) -> ColumnSource
+    {
         guard let first = parts.first else { return .new }
         let isPlain = parts.allSatisfy { $0.column == first.column && $0.text == first.column }
-        if isPlain, holders(of: first.property) == Set(parts.map { former.number(of: $0.former) }) { return .column(first.column) }
+        if isPlain, holders(of: first.property) == Set(parts.map { former.number(of: $0.former) }) {
+            return .column(first.column)
+        }
         var order: [String] = []
         var numbers: [String: [Int64]] = [:]
         for part in parts {
@@ -101,12 +106,14 @@ struct ColumnSources {
         if relationship.isToMany { return owner(column) { formerTable.orderColumn(of: $0)?.name } }
         let parts = sources(of: relationship).compactMap {
             entity, former, source -> (former: Entity, property: Property, column: String, text: String)? in
-            guard let source = source as? Relationship, !source.isToMany, let name = formerTable.orderColumn(of: source)?.name
+            guard let source = source as? Relationship, !source.isToMany,
+                let name = formerTable.orderColumn(of: source)?.name
             else { return nil }
             return (former, source, name, name)
         }
         if !parts.isEmpty { return combined(parts) }
-        if case .links = self.reference(table.column(of: relationship) ?? column, { formerTable.column(of: $0)?.name }) {
+        if case .links = self.reference(table.column(of: relationship) ?? column, { formerTable.column(of: $0)?.name })
+        {
             return .links
         }
         return .new

@@ -30,7 +30,9 @@ struct HistoryMigration {
     func statements() -> [String] {
         var settings: [String] = []
         if design.hasColumns {
-            settings.append("ZCOLUMNS = CASE WHEN ZCOLUMNS IS NULL THEN NULL ELSE \(MigrationFunctions.mask)(ZCOLUMNS, ZENTITY) END")
+            settings.append(
+                "ZCOLUMNS = CASE WHEN ZCOLUMNS IS NULL THEN NULL ELSE \(MigrationFunctions.mask)(ZCOLUMNS, ZENTITY) END"
+            )
         }
         settings += tombstones
         let numbers = mapping.entities.compactMap { pair -> (Int64, Int64)? in

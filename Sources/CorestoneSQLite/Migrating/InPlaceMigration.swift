@@ -16,7 +16,9 @@ struct InPlaceMigration {
 
     private var model: Model { plan.mapping.destination }
     private var purpose: String { "migrate \(place.given)" }
-    private var checks: MigrationChecks { MigrationChecks(plan: plan, connection: connection, uuid: contents.document.identifier) }
+    private var checks: MigrationChecks {
+        MigrationChecks(plan: plan, connection: connection, uuid: contents.document.identifier)
+    }
 
     /// Runs in the transaction of the caller.
     ///
@@ -83,7 +85,9 @@ struct InPlaceMigration {
     private func isComputed(_ attribute: Attribute) -> Bool {
         for entity in attribute.entity.withDescendants {
             guard plan.mapping.source(of: entity) != nil else { continue }
-            guard let source = plan.mapping.pair(to: entity).pair(to: attribute)?.source as? Attribute else { return true }
+            guard let source = plan.mapping.pair(to: entity).pair(to: attribute)?.source as? Attribute else {
+                return true
+            }
             if source.derivation?.expression.text != attribute.derivation?.expression.text { return true }
         }
         return false
@@ -165,7 +169,8 @@ struct InPlaceMigration {
         let examination = try StoreExamination(connection, model: model, place: place, forWriting: true)
         guard let reason = examination.readOnlyReason else { return }
         throw CoreError(
-            .migration, code: .migration, "cannot \(purpose): afterwards it could only be read, since \(reason)", file: place.given)
+            .migration, code: .migration, "cannot \(purpose): afterwards it could only be read, since \(reason)",
+            file: place.given)
     }
 }
 
@@ -186,8 +191,10 @@ private final class MigrationProgress {
             if try statement.step("count rows") { rows += Int(clamping: statement.integer(0)) }
         }
         self.rows = max(rows, 1)
-        steps = max(plan.linkCopyStatements.count + plan.removalStatements.count + plan.structureStatements.count
-            + plan.numberStatements.count + plan.linkStatements.count + plan.tables.reduce(0) { $0 + $1.defaults.count }, 1)
+        steps = max(
+            plan.linkCopyStatements.count + plan.removalStatements.count + plan.structureStatements.count
+                + plan.numberStatements.count + plan.linkStatements.count
+                + plan.tables.reduce(0) { $0 + $1.defaults.count }, 1)
         check = ProgressCheck(connection)
         check.ask { [unowned self] in !self.tell() }
         try step(by: 0)

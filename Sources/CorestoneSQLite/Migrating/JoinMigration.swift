@@ -63,7 +63,9 @@ struct JoinMigration {
             ]
         }
         var statements: [String] = []
-        if current != join.name { statements.append("ALTER TABLE \(current.asIdentifier) RENAME TO \(join.name.asIdentifier)") }
+        if current != join.name {
+            statements.append("ALTER TABLE \(current.asIdentifier) RENAME TO \(join.name.asIdentifier)")
+        }
         return statements + renames() + added.map { "ALTER TABLE \(join.name) ADD COLUMN \($0) INTEGER" }
     }
 
@@ -73,7 +75,9 @@ struct JoinMigration {
         // A name that another column still has is reached through one that no column has.
         let direct = changed.filter { !taken.contains($0.wanted) }
         let indirect = changed.filter { taken.contains($0.wanted) }.enumerated()
-        func rename(_ from: String, _ to: String) -> String { "ALTER TABLE \(join.name) RENAME COLUMN \(from) TO \(to)" }
+        func rename(_ from: String, _ to: String) -> String {
+            "ALTER TABLE \(join.name) RENAME COLUMN \(from) TO \(to)"
+        }
         return indirect.map { rename($1.former, "CST_RENAMED_\($0)") } + direct.map { rename($0.former, $0.wanted) }
             + indirect.map { rename("CST_RENAMED_\($0)", $1.wanted) }
     }

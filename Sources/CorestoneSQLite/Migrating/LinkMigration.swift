@@ -57,7 +57,8 @@ struct LinkMigration {
             columns.append(order)
             values.append("owner_order")
         }
-        return "INSERT OR IGNORE INTO \(join.name) (\(columns.joined(separator: ", "))) SELECT \(values.joined(separator: ", ")) "
+        return
+            "INSERT OR IGNORE INTO \(join.name) (\(columns.joined(separator: ", "))) SELECT \(values.joined(separator: ", ")) "
             + "FROM temp.\(name) WHERE owner IS NOT NULL AND member IS NOT NULL"
     }
 }

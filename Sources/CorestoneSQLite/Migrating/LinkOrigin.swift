@@ -46,7 +46,8 @@ struct LinkOrigin {
             guard let column = table.column(of: relationship)?.name else { return nil }
             let order = table.orderColumn(of: relationship)?.name ?? "NULL"
             let numbers = relationship.entity.withDescendants.map { former.number(of: $0) }
-            return "SELECT Z_PK AS owner, \(column) AS member, NULL AS member_order, \(order) AS owner_order FROM \(table.name) "
+            return
+                "SELECT Z_PK AS owner, \(column) AS member, NULL AS member_order, \(order) AS owner_order FROM \(table.name) "
                 + "WHERE \(column) IS NOT NULL AND Z_ENT IN (\(numbers.joinedText))"
         }
         switch former.storage(of: relationship) {
@@ -57,8 +58,11 @@ struct LinkOrigin {
         case .joinTable(let pairs, let owner, let member, let order, _):
             let other = relationship.inverse.flatMap { former.storage(of: $0) }
             var ownerOrder = "NULL"
-            if case .joinTable(_, _, _, let name?, false)? = other, relationship.inverse !== relationship { ownerOrder = name }
-            return "SELECT \(owner) AS owner, \(member) AS member, \(order ?? "NULL") AS member_order, \(ownerOrder) AS owner_order "
+            if case .joinTable(_, _, _, let name?, false)? = other, relationship.inverse !== relationship {
+                ownerOrder = name
+            }
+            return
+                "SELECT \(owner) AS owner, \(member) AS member, \(order ?? "NULL") AS member_order, \(ownerOrder) AS owner_order "
                 + "FROM \(pairs)"
         }
     }

@@ -22,8 +22,10 @@ struct MigrationChecks {
         failures = Array(failures.prefix(MigrationChecks.mostDetails))
         throw CoreError(
             .migration, code: .migration,
-            failures.count == 1 ? "cannot migrate \(path): \(first.message)" : "cannot migrate \(path): \(first.message), and others",
-            entity: first.entity, key: first.key, value: first.value, objectURI: first.objectURI, children: failures, file: path)
+            failures.count == 1
+                ? "cannot migrate \(path): \(first.message)" : "cannot migrate \(path): \(first.message), and others",
+            entity: first.entity, key: first.key, value: first.value, objectURI: first.objectURI, children: failures,
+            file: path)
     }
 
     /// Required attributes that rows would lack.
@@ -38,7 +40,8 @@ struct MigrationChecks {
                 var numbers: [Int64] = []
                 var nullable: [String: [Int64]] = [:]
                 for entity in table.table.entities {
-                    guard let former = plan.mapping.source(of: entity), entity.property(named: attribute.path) === attribute
+                    guard let former = plan.mapping.source(of: entity),
+                        entity.property(named: attribute.path) === attribute
                     else { continue }
                     guard let source = plan.mapping.pair(to: entity).pair(to: attribute)?.source else {
                         numbers.append(plan.former.number(of: former))
@@ -76,7 +79,8 @@ struct MigrationChecks {
             children: [
                 CoreError(
                     .validation, code: .validationMissingMandatoryProperty,
-                    "\(attribute.entity.name).\(attribute.path) is required and has no value", entity: attribute.entity.name,
+                    "\(attribute.entity.name).\(attribute.path) is required and has no value",
+                    entity: attribute.entity.name,
                     key: attribute.path)
             ], file: path)
     }
@@ -85,7 +89,9 @@ struct MigrationChecks {
     private func abstractRows() throws -> [CoreError] {
         var failures: [CoreError] = []
         for pair in plan.mapping.entities {
-            guard let former = pair.source, let entity = pair.destination, entity.isAbstract, !former.isAbstract else { continue }
+            guard let former = pair.source, let entity = pair.destination, entity.isAbstract, !former.isAbstract else {
+                continue
+            }
             let count = try count(plan.former.table(of: former), ["Z_ENT = \(plan.former.number(of: former))"])
             if count == 0 { continue }
             failures.append(
@@ -147,7 +153,8 @@ struct MigrationChecks {
             groups.append(
                 CoreError(
                     .conflict, code: .managedObjectConstraintMerge,
-                    "\(statement.integer(0)) objects of \(index.entity.name) have \(shown): \(objects)", entity: index.entity.name,
+                    "\(statement.integer(0)) objects of \(index.entity.name) have \(shown): \(objects)",
+                    entity: index.entity.name,
                     key: index.keys.first, value: values.first.map { .string($0) },
                     objectURI: keys.first.map { uri(index.entity, $0) }, file: path))
         }

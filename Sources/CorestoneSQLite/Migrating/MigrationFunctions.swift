@@ -35,7 +35,9 @@ final class MigrationFunctions {
 
     /// Removes the functions.
     func end() {
-        for (name, count) in [(MigrationFunctions.conversion, 3), (ValueConversion.inliningFunction, 1), (MigrationFunctions.mask, 2)] {
+        for (name, count) in [
+            (MigrationFunctions.conversion, 3), (ValueConversion.inliningFunction, 1), (MigrationFunctions.mask, 2),
+        ] {
             sqlite3_create_function_v2(connection.db, name, Int32(count), SQLITE_UTF8, nil, nil, nil, nil, nil)
         }
     }
@@ -99,7 +101,9 @@ final class MigrationFunctions {
     }
 
     private func translate(_ context: OpaquePointer, _ arguments: UnsafeMutablePointer<OpaquePointer?>) {
-        guard let known = masks[sqlite3_value_int64(arguments[1])] else { return sqlite3_result_value(context, arguments[0]) }
+        guard let known = masks[sqlite3_value_int64(arguments[1])] else {
+            return sqlite3_result_value(context, arguments[0])
+        }
         let bytes = UnsafeRawBufferPointer(
             start: sqlite3_value_blob(arguments[0]), count: Int(sqlite3_value_bytes(arguments[0])))
         let mask = known.former.translated(Array(bytes), to: known.wanted, by: known.pair)
@@ -139,7 +143,10 @@ extension PropertyValue {
             self = .uuid(uuid)
         case (.binary, SQLITE_BLOB), (.transformable, SQLITE_BLOB):
             self = .bytes(
-                Bytes(Array(UnsafeRawBufferPointer(start: sqlite3_value_blob(value), count: Int(sqlite3_value_bytes(value))))))
+                Bytes(
+                    Array(
+                        UnsafeRawBufferPointer(start: sqlite3_value_blob(value), count: Int(sqlite3_value_bytes(value)))
+                    )))
         default: return nil
         }
     }
@@ -151,13 +158,17 @@ extension PropertyValue {
         case .int(let number): sqlite3_result_int64(context, number)
         case .double(let number), .date(let number): sqlite3_result_double(context, number)
         case .decimal(let number):
-            if let whole = number.integer { sqlite3_result_int64(context, whole) } else {
+            if let whole = number.integer {
+                sqlite3_result_int64(context, whole)
+            } else {
                 sqlite3_result_double(context, number.double)
             }
         case .text(let text), .uri(let text):
             cst_sqlite3_result_text_copy(
-                context, UnsafeRawPointer(text.buffer.start).assumingMemoryBound(to: CChar.self), Int32(clamping: text.count))
-        case .bytes(let bytes): cst_sqlite3_result_blob_copy(context, bytes.rawBytes.baseAddress, Int32(clamping: bytes.count))
+                context, UnsafeRawPointer(text.buffer.start).assumingMemoryBound(to: CChar.self),
+                Int32(clamping: text.count))
+        case .bytes(let bytes):
+            cst_sqlite3_result_blob_copy(context, bytes.rawBytes.baseAddress, Int32(clamping: bytes.count))
         case .uuid(let uuid):
             withUnsafeBytes(of: (uuid.high.bigEndian, uuid.low.bigEndian)) {
                 cst_sqlite3_result_blob_copy(context, $0.baseAddress, 16)

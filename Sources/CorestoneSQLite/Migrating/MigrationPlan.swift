@@ -99,7 +99,8 @@ extension MigrationPlan {
         let renamed = Set(
             tables.filter { !$0.isRebuilt }.compactMap { $0.formerTable?.name }
                 + joins.filter { !$0.isRebuilt }.compactMap { $0.former?.name })
-        let gone = waiting.filter { !renamed.contains($0.key) }.map(\.value) + removedTables.filter { waiting[$0] == nil }
+        let gone =
+            waiting.filter { !renamed.contains($0.key) }.map(\.value) + removedTables.filter { waiting[$0] == nil }
         return statements + gone.sorted(by: byteOrder).map { "DROP TABLE \($0.asIdentifier)" }
     }
 
@@ -156,7 +157,9 @@ extension MigrationPlan {
     private func missing(_ column: String, _ target: Entity) -> String {
         let table = wanted.table(of: target)
         let family = target.withDescendants
-        let numbers = family.count == table.entities.count ? "" : " WHERE Z_ENT IN (\(family.map { wanted.number(of: $0) }.joinedText))"
+        let numbers =
+            family.count == table.entities.count
+            ? "" : " WHERE Z_ENT IN (\(family.map { wanted.number(of: $0) }.joinedText))"
         return "\(column) IS NOT NULL AND \(column) NOT IN (SELECT Z_PK FROM \(table.name)\(numbers))"
     }
 

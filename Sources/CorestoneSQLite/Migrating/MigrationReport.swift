@@ -73,8 +73,11 @@ extension MigrationReport.EntityReport {
         typeChanges = pair.properties.compactMap { property in
             property.typeChange.map { "\(property.destination.path): \($0.from.displayName) -> \($0.to.displayName)" }
         }
-        filled = pair.source == nil
-            ? [] : pair.added.filter { ($0 as? Attribute).map { !$0.defaultValue.isNull && $0.derivation == nil } ?? false }.map(\.path)
+        filled =
+            pair.source == nil
+            ? []
+            : pair.added.filter { ($0 as? Attribute).map { !$0.defaultValue.isNull && $0.derivation == nil } ?? false }
+                .map(\.path)
         guard let former = pair.source else {
             (objects, lostValues) = (0, [])
             return
@@ -82,7 +85,8 @@ extension MigrationReport.EntityReport {
         let table = plan.former.table(of: former)
         let condition = "Z_ENT = \(plan.former.number(of: former))"
         func count(_ text: String) throws -> Int {
-            let statement = try connection.prepare("SELECT count(*) FROM \(table.name) WHERE \(text)", "plan a migration")
+            let statement = try connection.prepare(
+                "SELECT count(*) FROM \(table.name) WHERE \(text)", "plan a migration")
             return try statement.step("plan a migration") ? Int(clamping: statement.integer(0)) : 0
         }
         objects = try count(condition)
@@ -101,7 +105,8 @@ extension MigrationPlan {
                 table.defaults.map { fill in
                     let text = table.statement(fill)
                     let literal = fill.attribute.defaultValue.literal
-                    return text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).joined(separator: literal)
+                    return text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).joined(
+                        separator: literal)
                 }
             } + linkStatements
     }
@@ -132,7 +137,8 @@ extension MigrationReport {
                 "source": entity.source.map { .string($0) } ?? .null,
                 "destination": entity.destination.map { .string($0) } ?? .null,
                 "kind": .string("\(entity.kind)"), "objects": .int(Int64(entity.objects)), "added": texts(entity.added),
-                "removed": texts(entity.removed), "filled": texts(entity.filled), "typeChanges": texts(entity.typeChanges),
+                "removed": texts(entity.removed), "filled": texts(entity.filled),
+                "typeChanges": texts(entity.typeChanges),
                 "renamed": .array(
                     entity.renamed.map { .dictionary(["from": .string($0.from), "to": .string($0.to)]) }),
                 "lostValues": .array(

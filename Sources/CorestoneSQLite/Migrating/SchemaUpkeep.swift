@@ -20,7 +20,8 @@ struct SchemaUpkeep {
     }
 
     private func names(_ type: String, _ condition: String) throws -> [String] {
-        let statement = try connection.prepare("SELECT name FROM sqlite_master WHERE type = '\(type)' AND (\(condition))", purpose)
+        let statement = try connection.prepare(
+            "SELECT name FROM sqlite_master WHERE type = '\(type)' AND (\(condition))", purpose)
         var names: [String] = []
         while try statement.step(purpose) { if let name = statement.text(0) { names.append(name) } }
         return names
@@ -49,7 +50,9 @@ struct SchemaUpkeep {
             "SELECT name, tbl_name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL", purpose)
         var found: [FileIndex] = []
         while try statement.step(purpose) {
-            guard let name = statement.text(0), let table = statement.text(1), let text = statement.text(2) else { continue }
+            guard let name = statement.text(0), let table = statement.text(1), let text = statement.text(2) else {
+                continue
+            }
             found.append(FileIndex(name: name, table: table, text: text.filter { $0 != "\"" }))
         }
         return found
@@ -93,9 +96,13 @@ struct SchemaUpkeep {
         for derived in schema.derivedAttributes {
             if isComputed(derived.attribute), let statement = derived.fillingStatement { try execute(statement) }
         }
-        for derived in schema.derivedAttributes { for statement in derived.triggerStatements { try execute(statement) } }
+        for derived in schema.derivedAttributes {
+            for statement in derived.triggerStatements { try execute(statement) }
+        }
         for index in schema.spatialIndexes {
-            for statement in [index.creationStatement, index.fillingStatement] + index.triggerStatements { try execute(statement) }
+            for statement in [index.creationStatement, index.fillingStatement] + index.triggerStatements {
+                try execute(statement)
+            }
         }
     }
 }

@@ -60,7 +60,8 @@ struct StoreMigration {
         let examination = try StoreExamination(connection, model: source, place: place, forWriting: true)
         if let reason = examination.readOnlyReason {
             throw CoreError(
-                .migration, code: .migration, "cannot migrate \(place.given), which can only be read: \(reason)", file: place.given)
+                .migration, code: .migration, "cannot migrate \(place.given), which can only be read: \(reason)",
+                file: place.given)
         }
         return (MigrationPlan(mapping, former: examination.schema, stored: contents.tables), examination.history)
     }
@@ -87,7 +88,9 @@ struct StoreMigration {
         let statement = try connection.prepare(text, purpose)
         var digests: [String] = []
         while try statement.step(purpose) {
-            if let digest = statement.text(0).flatMap({ HistoryMigration.digest(inAuthor: $0) }) { digests.append(digest) }
+            if let digest = statement.text(0).flatMap({ HistoryMigration.digest(inAuthor: $0) }) {
+                digests.append(digest)
+            }
         }
         return digests
     }

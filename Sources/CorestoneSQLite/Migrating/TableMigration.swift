@@ -89,7 +89,9 @@ extension TableMigration {
         let current = waiting ?? formerTable.name
         if isRebuilt { return rebuilding(from: current) }
         var statements: [String] = []
-        if current != table.name { statements.append("ALTER TABLE \(current.asIdentifier) RENAME TO \(table.name.asIdentifier)") }
+        if current != table.name {
+            statements.append("ALTER TABLE \(current.asIdentifier) RENAME TO \(table.name.asIdentifier)")
+        }
         return statements + renames() + additions()
     }
 
@@ -219,7 +221,9 @@ extension TableMigration {
             var added: [Int64] = []
             var required: [Int64] = []
             for entity in table.entities {
-                guard mapping.source(of: entity) != nil, entity.property(named: attribute.path) === attribute else { continue }
+                guard mapping.source(of: entity) != nil, entity.property(named: attribute.path) === attribute else {
+                    continue
+                }
                 guard let pair = mapping.pair(to: entity).pair(to: attribute) else {
                     added.append(wanted.number(of: entity))
                     continue
@@ -228,7 +232,9 @@ extension TableMigration {
             }
             if attribute.defaultValue.isNull { return [] }
             var fills: [DefaultFill] = []
-            if !added.isEmpty { fills.append(DefaultFill(attribute: attribute, column: column.name, numbers: added, onlyNull: false)) }
+            if !added.isEmpty {
+                fills.append(DefaultFill(attribute: attribute, column: column.name, numbers: added, onlyNull: false))
+            }
             if !required.isEmpty {
                 fills.append(DefaultFill(attribute: attribute, column: column.name, numbers: required, onlyNull: true))
             }

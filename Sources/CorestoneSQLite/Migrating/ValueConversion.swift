@@ -17,7 +17,9 @@ struct ValueConversion {
 
     /// Values of attributes with external storage begin with a mark.
     private func changedStorage(_ column: String) -> String {
-        guard from.type.isBytes, to.type.isBytes, from.allowsExternalStorage != to.allowsExternalStorage else { return column }
+        guard from.type.isBytes, to.type.isBytes, from.allowsExternalStorage != to.allowsExternalStorage else {
+            return column
+        }
         return to.allowsExternalStorage
             ? "CASE WHEN \(column) IS NULL THEN NULL ELSE CAST(x'01' || \(column) AS BLOB) END"
             : "\(ValueConversion.inliningFunction)(\(column))"

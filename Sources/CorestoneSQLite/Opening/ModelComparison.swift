@@ -111,7 +111,9 @@ extension ModelComparison {
         if !removed.isEmpty { parts.append("the model does not have \(ModelComparison.list(removed))") }
         // An entity of one side alone is listed already.
         if let difference, !(added + removed).contains(difference.entity) { parts.append(difference.text) }
-        throw error(parts, entity: difference?.entity ?? (changed + added + removed).first, key: difference?.key)
+        throw error(
+            parts, entity: difference?.entity ?? (changed + added + removed).first, key: difference?.key,
+            children: cached?.mismatchDetails(with: model, file: contents.place.given) ?? [])
     }
 
     /// The first property in which the model that the store carries differs from ours, within these entities; parents
@@ -134,13 +136,13 @@ extension ModelComparison {
     }
 
     private func error(
-        _ parts: [String], entity: String?, key: String? = nil, value: PropertyValue? = nil
+        _ parts: [String], entity: String?, key: String? = nil, value: PropertyValue? = nil, children: [CoreError] = []
     ) -> CoreError {
         let others = parts.dropLast().map { "\($0), " }.joined()
         return CoreError(
             .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
             message("\(others)\(others.isEmpty ? "" : "and ")\(parts.last ?? "")"),
-            entity: entity, key: key, value: value, file: contents.place.given)
+            entity: entity, key: key, value: value, children: children, file: contents.place.given)
     }
 
     private func message(_ what: String) -> String {

@@ -119,7 +119,9 @@ struct StoreOpening {
         do {
             return try examine(connection, place)
         } catch let error as CoreError where error.code == CocoaCode.persistentStoreIncompatibleVersionHash.rawValue {
-            guard let model, let migration = options.migration, migration.isAutomatic, versions == .compared else { throw error }
+            guard let model, let migration = options.migration, migration.isAutomatic, versions == .compared else {
+                throw error
+            }
             _ = cst_sqlite3_checkpoint_on_close(connection.db, 1)
             try StoreMigration(
                 connection: connection, place: place, model: model, options: options, migration: migration

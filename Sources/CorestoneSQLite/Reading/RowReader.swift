@@ -199,6 +199,7 @@ struct RowReader {
     @inline(never)
     private func tooLarge() -> CoreError {
         CoreError(
-            .noMemory, code: .sqlite, "cannot read a row: its values exceed 4 GB", sqliteCode: SQLITE_TOOBIG)
+            .noMemory, code: .sqlite, "cannot read a row: its values exceed 4 GB; fetch fewer properties of it",
+            sqliteCode: SQLITE_TOOBIG)
     }
 }

@@ -183,10 +183,16 @@ struct ModelTextBuilder {
         var owners: [ObjectIdentifier: Relationship] = [:]
         for (relationship, inverse) in found {
             if let other = named[ObjectIdentifier(inverse)], other !== relationship {
-                throw contradiction(relationship, inverse, "but \(inverse.fullName) names \(other.fullName)")
+                throw contradiction(
+                    relationship,
+                    " has the inverse \(inverse.fullName), but \(inverse.fullName) has the inverse \(other.fullName); "
+                        + "make the two relationships name each other, or name the inverse on one side only")
             }
             if let other = owners[ObjectIdentifier(inverse)] {
-                throw contradiction(relationship, inverse, "and so does \(other.fullName)")
+                throw contradiction(
+                    relationship,
+                    " and \(other.fullName) have the same inverse, \(inverse.fullName); set a different inverse for one "
+                        + "of them")
             }
             owners[ObjectIdentifier(inverse)] = relationship
             try relationship.setInverse(inverse)
@@ -201,9 +207,8 @@ struct ModelTextBuilder {
             among: names, remedy: "")
     }
 
-    private func contradiction(_ relationship: Relationship, _ inverse: Relationship, _ why: String) -> CoreError {
-        TextPlace(relationship.entity.name, relationship.name).error(
-            " has the inverse \(inverse.fullName), \(why); name the same two on both sides, or name one side only")
+    private func contradiction(_ relationship: Relationship, _ message: String) -> CoreError {
+        TextPlace(relationship.entity.name, relationship.name).error(message)
     }
 }
 

@@ -114,7 +114,8 @@ extension AttributeType {
     init(_ node: JSONNode, _ place: TextPlace, option: String) throws {
         if case .plain(.int(let code)) = node.content {
             guard let type = Int32(exactly: code).flatMap({ AttributeType(rawValue: $0) }) else {
-                throw place.error(": \(code) is not the code of an attribute type")
+                throw place.error(
+                    ": \(code) is not the code of an attribute type; use a name, such as \"int64\" or \"string\"")
             }
             self = type
             return
@@ -128,7 +129,8 @@ extension DeleteRule {
     fileprivate init(_ node: JSONNode, _ place: TextPlace) throws {
         if case .plain(.int(let code)) = node.content {
             guard let rule = UInt32(exactly: code).flatMap({ DeleteRule(rawValue: $0) }) else {
-                throw place.error(": \(code) is not the code of a delete rule")
+                throw place.error(
+                    ": \(code) is not the code of a delete rule; use no-action, nullify, cascade or deny")
             }
             self = rule
             return
