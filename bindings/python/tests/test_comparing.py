@@ -121,7 +121,7 @@ def test_the_first_differences_are_told_and_all_are_counted(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"text": "other"}, '.text: "a" in {}, "other" in {}'), ({"text": None}, '.text: "a" in {}, nothing in {}'),
+        ({"text": "other"}, '.text: "a" in {}, "other" in {}'), ({"text": None}, '.text: "a" in {}, null in {}'),
         ({"n": -3}, ".n: 3 in {}, -3 in {}"), ({"price": Decimal("1.51")}, ".price: 1.5 in {}, 1.51 in {}"),
         ({"flag": False}, ".flag: true in {}, false in {}"), ({"real": -0.0}, ".real: 0.0 in {}, -0.0 in {}"),
         ({"made": MADE + timedelta(seconds=1)}, ".made: 2024-02-29T12:00:00Z in {}, 2024-02-29T12:00:01Z in {}"),

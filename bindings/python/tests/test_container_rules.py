@@ -195,7 +195,7 @@ def test_closing_names_each_context(model: Model, tmp_path: Path) -> None:
     form_detail, view_detail = error.details
     assert '"form"' in form_detail.message
     assert "1 Employee inserted" in form_detail.message
-    assert "'view'" in view_detail.message
+    assert '"view"' in view_detail.message
     assert "1 Department inserted, 2 Employee updated" in view_detail.message
     assert {each.status for each in error.details} == {Status.UNSAVED_CHANGES}
     found = container.unsaved_changes

@@ -258,7 +258,7 @@ def test_insert_many_is_all_or_nothing(ctx: Context) -> None:
     for rows, words in wrong:
         with pytest.raises(CorestoneError, match=words):
             ctx.insert_many("Project", rows)
-    with pytest.raises(InvalidArgumentError, match="Row 0 has 2 values"):
+    with pytest.raises(InvalidArgumentError, match="row 0 has 2 values"):
         ctx.insert_many("Project", [(1, 2)], columns=["title"])
     with pytest.raises(InvalidArgumentError, match="columns="):
         ctx.insert_many("Project", [("a",)])
@@ -307,7 +307,7 @@ def test_names_authors_and_what_is_at_hand(staff: Context) -> None:
     assert repr(staff.container.background_context()).endswith(", private queue>")
     child.close()
     assert repr(child) == f"<Context of {staff.container.path}, caller-confined, closed>"
-    with pytest.raises(InvalidArgumentError, match='queue must be "caller", "private" or "main", not \'side\''):
+    with pytest.raises(InvalidArgumentError, match='queue must be "caller", "private" or "main", not "side"'):
         staff.child("side")  # type: ignore[arg-type]
 
 
@@ -440,7 +440,7 @@ def test_windows_and_subentities_of_each_call(staff: Context) -> None:
         assert [each.name for each in staff.fetch("Employee", condition, sort="name", nulls=nulls)] == names
         assert staff.count("Employee", condition, nulls=nulls) == len(names)
         assert len(staff.fetch_ids("Employee", condition, nulls=nulls)) == len(names)
-    with pytest.raises(InvalidArgumentError, match=r"nulls must be .*, not 'none'"):
+    with pytest.raises(InvalidArgumentError, match=r'nulls must be .*, not "none"'):
         staff.fetch("Employee", nulls="none")
 
 

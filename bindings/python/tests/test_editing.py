@@ -297,7 +297,7 @@ def test_mistakes_name_the_entity_and_the_key(shop: Model) -> None:
             body()
         assert (caught.value.entity, caught.value.key) == ("Order", key)
         assert caught.value.message.startswith(words)
-    with pytest.raises(ModelError, match='kind must be "binary" or "rtree", not \'hash\''):
+    with pytest.raises(ModelError, match='kind must be "binary" or "rtree", not "hash"'):
         order.index("x", "number", kind="hash")
     assert not order.remove_index("none")
 

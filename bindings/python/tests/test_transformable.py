@@ -166,7 +166,7 @@ def test_named_transformers(tmp_path: Path) -> None:
         ctx.refresh(item)
         with pytest.raises(UnsupportedError, match="register_transformer") as missing:
             _ = item.payload
-        assert "'Commas'" in missing.value.message
+        assert '"Commas"' in missing.value.message
         assert missing.value.key == "payload"
         with pytest.raises(UnsupportedError):
             item.payload = ["x"]
