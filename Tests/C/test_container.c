@@ -195,7 +195,7 @@ static void closing_refuses_saves_or_discards(void) {
     OK(cst_release(insert(container, view, "R&D")));
     CHECK_STATUS(CST_E_UNSAVED_CHANGES, cst_container_close(container, CST_UNSAVED_REFUSE, E));
     CHECK_INT(1, (int)cst_error_detail_count(check_error()));
-    CHECK_CONTAINS("'view'", cst_error_message(check_error()));
+    CHECK_CONTAINS("\"view\"", cst_error_message(check_error()));
     CHECK_CONTAINS("1 Department inserted", cst_error_message(cst_error_detail_at(check_error(), 0)));
     cst_buffer report = {0};
     OK(cst_container_copy_report(container, &report, E));

@@ -527,7 +527,7 @@ static void nonsense_is_refused(void) {
                 {KEEPER_WRONG_ENTITY, "does not inherit from"},
                 {KEEPER_NULL_REFERENCE, "is null; pass an integer"},
                 {KEEPER_REENTERS, "one of its own callbacks"},
-                {KEEPER_DRAINS, "may not drain the main queue"},
+                {KEEPER_DRAINS, "cannot drain the main queue"},
                 {KEEPER_WINDOW_ONLY, "applied limit and offset"}};
     OK(cst_main_queue_bind(E));
     OK(cst_fetch_request_set_limit(request, 1, E));

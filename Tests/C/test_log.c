@@ -73,7 +73,7 @@ static void details_add_to_each_other(void) {
     CHECK_INT(1, cst_log_sql_detail());
     run(&c);
     CHECK_CONTAINS("CoreData: sql: SELECT ", text(lines.text));
-    CHECK_CONTAINS(" for 5 rows.\n", text(lines.text));
+    CHECK_CONTAINS(" for 5 rows\n", text(lines.text));
     CHECK(!strstr(lines.text, "details"));
     CHECK(!strstr(lines.text, "BEGIN"));
 

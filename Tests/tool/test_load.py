@@ -705,7 +705,7 @@ def test_a_trial_says_what_would_be_and_saves_nothing(kinds: Path, tmp_path: Pat
     assert (done.returncode, done.stdout) == (0, f"would load 2 objects into {path}\n")
     assert not path.exists()
     wrong = run("load", path, "--model", kinds, "--entity", "A", "--dry-run", input=text + '{"i": "x"}\n')
-    assert wrong.returncode == 1 and wrong.stdout.startswith(f"nothing would be loaded into {path}: ")
+    assert wrong.returncode == 1 and wrong.stdout.startswith(f"nothing would be loaded into {path} because ")
     before = kinds.read_bytes()
     done = run("load", kinds, "--entity", "A", "--dry-run", "--batch", "1", input=text)
     assert (done.returncode, done.stdout) == (0, f"would load 2 objects into {kinds}\n")
@@ -810,7 +810,7 @@ def test_what_a_relationship_cannot_lead_to(
     before = path.read_bytes()
     text = lines({"mail": "bob", **line}).replace("{a}", uris["a"])
     done = run("load", path, "--entity", "Person", input=text)
-    assert (done.returncode, done.stdout.split(":")[0]) == (1, f"nothing was loaded into {path}")
+    assert (done.returncode, done.stdout.split(" because ")[0]) == (1, f"nothing was loaded into {path}")
     assert f"standard input:1: {message}" in done.stderr
     assert path.read_bytes() == before
 

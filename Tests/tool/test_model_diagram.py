@@ -64,7 +64,7 @@ def test_without_graphviz(tmp_path: Path) -> None:
         (["model", "diagram", str(PACKAGES), "-o", "a.gif"], 2, ".svg, .png, .pdf or .dot"),
         (["model", "diagram", str(PACKAGES), "-o", "/nowhere/a.dot"], 3, "cannot write /nowhere/a.dot"),
         (["model", "diagram", str(PACKAGES), "-o", "/nowhere/a.svg"], 3, "/nowhere/a.svg"),
-        (["model", "diagram", str(PACKAGES), "--version", "2"], 3, "it has Packages"),
+        (["model", "diagram", str(PACKAGES), "--version", "2"], 3, 'choose one of: "Packages"'),
     ],
 )
 def test_mistakes(arguments: list[str], code: int, words: str) -> None:

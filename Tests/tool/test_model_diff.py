@@ -88,7 +88,7 @@ def test_lint_of_a_model_that_no_store_would_take(tmp_path: Path) -> None:
     ("arguments", "code", "words"),
     [
         (["diff", str(PACKAGES)], 2, "add NEWER"),
-        (["diff", str(PACKAGES), "--from", "1"], 3, "it has Packages"),
+        (["diff", str(PACKAGES), "--from", "1"], 3, 'choose one of: "Packages"'),
         (["diff", str(PACKAGES), str(ODD), "--format", "xml"], 2, "text or json"),
         (["lint", str(PACKAGES), "--profile", "cloudkt"], 2, 'did you mean "cloudkit"'),
         (["lint", "nothing.mom"], 3, "nothing.mom"),

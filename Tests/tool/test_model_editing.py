@@ -236,7 +236,7 @@ def test_every_kind(notes: Path) -> None:
         (["set", "{notes}", "Note", "codeGenerationType=clas"], 'did you mean "class"'),
         (["set", "{notes}", "template:none", "fetchLimit=1"], 'does not have a fetch request "none"'),
         (["set", "{notes}", "tempate:none", "fetchLimit=1"], "did you mean template:"),
-        (["set", "{notes}", ".", "currentVersion=9"], "it has Notes"),
+        (["set", "{notes}", ".", "currentVersion=9"], 'choose one of: "Notes"'),
         (["remove", "{notes}", "Note.tgas"], 'did you mean "tags"'),
         (["remove", "{notes}", "index:Note.none"], 'Note does not have an index "none"'),
         (["remove", "{notes}", "version:Notes"], "is the current version"),

@@ -65,7 +65,7 @@ def test_for_git(tmp_path: Path) -> None:
     ("arguments", "code", "words"),
     [
         ([str(PACKAGES), "--format", "csv"], 2, "text or json"),
-        ([str(PACKAGES), "--version", "9"], 3, "it has Packages"),
+        ([str(PACKAGES), "--version", "9"], 3, 'choose one of: "Packages"'),
         ([str(ROOT / "none.mom")], 3, "none.mom"),
     ],
 )

@@ -113,7 +113,7 @@ def test_models_and_stores_of_others(fixtures: Path) -> None:
         (["show", "{zoo}", "--version", "2"], 2, "omit --version"),
         (["show", "{zoo}.missing"], 3, "does not exist"),
         (["show", "{zoo}.missing.mom"], 3, "cannot"),
-        (["show", str(PACKAGES), "--version", "7"], 3, "it has Packages"),
+        (["show", str(PACKAGES), "--version", "7"], 3, 'choose one of: "Packages"'),
     ],
 )
 def test_mistakes(zoo: Path, arguments: list[str], code: int, words: str) -> None:
