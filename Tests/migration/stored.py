@@ -207,11 +207,22 @@ def schema(path: Path) -> dict[str, object]:
         for kind, name, table, text in rows:
             if kind == "table":
                 columns = connection.execute(f'PRAGMA table_info("{name}")').fetchall()
-                found[f"table {name}"] = sorted((row[1], row[2], row[5]) for row in columns)
-            else:
+                is_joined = re.match(r"Z_\d", name) is not None
+                found[f"table {name}"] = sorted((row[1], row[2], is_joined or row[5]) for row in columns)
+                if is_joined:
+                    found[f"first columns of {name}"] = first_columns(connection, name)
+            elif not re.match(r"Z_\d", table):
                 found[f"{kind} {name}"] = (table, text.replace('"', ""))
         found["entities"] = sorted(connection.execute("SELECT Z_ENT, Z_NAME, Z_SUPER FROM Z_PRIMARYKEY"))
         return found
+
+
+def first_columns(connection: sqlite3.Connection, table: str) -> set[str]:
+    """By which columns a table of pairs can be searched; its key and its indexes are in any order."""
+    found = {row[1] for row in connection.execute(f'PRAGMA table_info("{table}")') if row[5] == 1}
+    for index in connection.execute(f'PRAGMA index_list("{table}")').fetchall():
+        found |= {row[2] for row in connection.execute(f'PRAGMA index_info("{index[1]}")') if row[0] == 0}
+    return found
 
 
 def highest_keys(path: Path) -> dict[str, int]:

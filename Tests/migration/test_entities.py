@@ -490,7 +490,7 @@ def test_a_to_many_without_inverse_leads_to_a_child(shop: Workshop) -> None:
 
 
 def test_the_naming_side_of_a_table_of_pairs_changes(shop: Workshop) -> None:
-    """Key and index are as in a fresh store."""
+    """The pairs can be searched by both columns: the key stays, and so does the index of the other column."""
     definition = {
         "Box": {"name": "string?", "things": "to-many ordered Thing inverse boxes"},
         "Thing": {"name": "string?", "boxes": "to-many ordered Box inverse things"},

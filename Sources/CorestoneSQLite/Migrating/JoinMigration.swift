@@ -33,8 +33,7 @@ struct JoinMigration {
             case (nil, nil): break
             }
         }
-        // The primary key begins with the column of the side that names the table; the index is one from the other side.
-        (self.former, self.columns, self.added, isRebuilt) = (old, columns, added, lost || found.isReversed)
+        (self.former, self.columns, self.added, isRebuilt) = (old, columns, added, lost)
     }
 
     /// The former table of a relationship's pairs, and whether its columns are the other way round.

@@ -63,7 +63,8 @@ struct SchemaUpkeep {
         let wanted = Dictionary(indexes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         let lists = Set(indexes.map { SchemaUpkeep.list($0.creationStatement) })
         let past = Set(former.indexes.map(\.name))
-        for index in try fileIndexes() {
+        let reversed = try reversedLists()
+        for index in try fileIndexes() where !reversed.contains(SchemaUpkeep.list(index.text)) {
             if let same = wanted[index.name] {
                 if same.creationStatement.filter({ $0 != "\"" }) == index.text { continue }
             } else if !past.contains(index.name), !lists.contains(SchemaUpkeep.list(index.text)) {
@@ -71,6 +72,21 @@ struct SchemaUpkeep {
             }
             try execute("DROP INDEX \(index.name.asIdentifier)")
         }
+    }
+
+    /// Tables and columns of indexes that stay: the primary key of a table of pairs begins with the column of the side that named the
+    /// table when it was made. If the other side names it now, the index that it has by now repeats the key.
+    private func reversedLists() throws -> Set<String> {
+        var lists: Set<String> = []
+        for join in schema.joins {
+            let columns = join.index.columns
+            guard columns.count == 2 else { continue }
+            let statement = try connection.prepare("SELECT name FROM pragma_table_info(?) WHERE pk = 1", purpose)
+            statement.bind(copying: join.name, at: 1)
+            guard try statement.step(purpose), statement.text(0) == columns[0] else { continue }
+            lists.insert(" ON \(join.name) (\(columns[1]), \(columns[0]))")
+        }
+        return lists
     }
 
     /// Table and columns of an index, without its name.
