@@ -266,7 +266,7 @@ def test_insert_many_is_all_or_nothing(ctx: Context) -> None:
         ctx.insert_many("Project", [{"title": "a", "members": []}])
     with pytest.raises(ModelError, match='did you mean "title"'):
         ctx.insert_many("Project", [{"titel": "a"}])
-    with pytest.raises(InvalidArgumentError, match=r"Row 1: Employee\.steps"):
+    with pytest.raises(InvalidArgumentError, match=r"row 1: Employee\.steps"):
         ctx.insert_many("Employee", [{"name": "a", "steps": 1}, {"name": "b", "steps": 2**63}])
     assert ctx.count("Project") == 0
     assert ctx.count("Employee") == 0
