@@ -57,6 +57,7 @@ static bool may_be_null(const struct call *call, const struct parameter *paramet
         {"cst_store_check_apple", "model"},
         {"cst_store_check", "model"},
         {"cst_store_copy_views", "model"},
+        {"cst_store_copy_migration_plan", "options"},
         {"cst_main_queue_drain", "out_count"},
         {"cst_context_set_interrupt", "check"},
         {"cst_context_schedule", "done"},

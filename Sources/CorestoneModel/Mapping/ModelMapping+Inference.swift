@@ -208,7 +208,7 @@ extension MappingInference {
         }
         guard typeChanges == .exact else {
             return refuse(
-                "\(change); allow type changes (allows_type_changes), or migrate with a mapping model", entity.name,
+                "\(change); allow type changes (allow_type_changes), or migrate with a mapping model", entity.name,
                 to.path)
         }
     }

@@ -116,11 +116,11 @@ def test_what_the_store_lacks_is_null(path: Path, store_type: str, addition: str
     if read_only:
         assert path.read_bytes() == before
         with pytest.raises(ModelMismatchError):
-            Container(model, path, type=store_type)
+            Container(model, path, type=store_type, migrate=False)
         Container(Model(FIRST), path, type=store_type).close()
         return
     with pytest.raises(ModelMismatchError):
-        Container(Model(FIRST), path, type=store_type)
+        Container(Model(FIRST), path, type=store_type, migrate=False)
     with Container(model, path, type=store_type) as container:
         context = container.view_context
         context.first("Employee", "name == 'Bob'").age = 41
@@ -311,7 +311,7 @@ def test_a_relationship_to_another_entity_is_refused(path: Path, store_type: str
         opened(model, path, store_type, read_only=read_only)
     assert (raised.value.entity, raised.value.key, raised.value.code) == ("Employee", "department", 134100)
     with pytest.raises(ModelMismatchError, match="Employee"):
-        Container(model, path, type=store_type)
+        Container(model, path, type=store_type, migrate=False)
 
 
 @pytest.mark.parametrize("store_type", ["SQLite", "Binary"])

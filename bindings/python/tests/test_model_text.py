@@ -36,7 +36,7 @@ def test_a_text_adds_to_a_model() -> None:
     assert list(model) == ["A", "B"]
     assert list(model["A"].properties) == ["x", "bs"]
     assert model["B"].properties["a"].inverse == "bs"
-    with pytest.raises(ModelError, match="in use"):
+    with pytest.raises(ModelError, match="is frozen"):
         model.add_text('{"C": {}}')
 
 

@@ -92,7 +92,7 @@ def test_what_a_store_is_known_by_stays(notes: Model, tmp_path: Path, type: str,
     assert give({}) == own
     coordinator.close()
     with pytest.raises(ModelMismatchError):
-        Container(Model({"Note": {"text": "string?", "more": "string?"}}), path)
+        Container(Model({"Note": {"text": "string?", "more": "string?"}}), path, migrate=False)
 
 
 def test_a_store_in_memory_has_the_metadata_of_its_model(notes: Model) -> None:
