@@ -66,7 +66,9 @@ def migrate(path: str, change: str) -> None:
     """In a process of its own: prints seconds and the peak of memory in MB."""
     wanted = model(CHANGES[change])
     start = time.perf_counter()
-    Coordinator(wanted).add_store(path, migrate=True, allow_removals=True).coordinator.close()
+    coordinator = Coordinator(wanted)
+    coordinator.add_store(path, migrate=True, allow_removals=True)
+    coordinator.close()
     seconds = time.perf_counter() - start
     print(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 

@@ -145,7 +145,7 @@ final class ModelMappingTests: XCTestCase {
         XCTAssert(try onlyRemoves(model(["A": ["x": .string, "y": .string]])))
         XCTAssert(try onlyRemoves(model(["A": ["x": .string], "B": [:]])))
         XCTAssertFalse(try onlyRemoves(model(["A": ["x": .string, "z": .date]])))
-        // The new model names something of the store's: it is the newer one.
+        // The new model names a property that the store has: it is the newer one.
         XCTAssertFalse(try onlyRemoves(model(["A": ["z<x": .string]])))
         XCTAssertFalse(try onlyRemoves(model(["A": ["x": .string, "y": .string], "B": [:]])))
     }

@@ -83,7 +83,7 @@ class Layout:
     def join(self, relationship: Relationship, inverse: Relationship, tables: dict[str, list[str]]) -> str:
         """As `links`, for a relationship whose pairs are in a table of their own, which either side may name.
 
-        Columns of one name in two such tables are told apart by a number behind it.
+        A number distinguishes columns of one name in two such tables.
         """
         own, other = self.numbers[relationship.entity.name], self.numbers[inverse.entity.name]
         name, back = relationship.name.upper(), inverse.name.upper()

@@ -114,7 +114,7 @@ struct StoreOpening {
         }
     }
 
-    /// Migrates the store first if it is of another version of the model and the options say so.
+    /// Migrates the store first if it is of another version of the model and the options ask for it.
     private func examineMigrated(_ connection: Connection, _ place: StorePlace) throws -> StoreExamination {
         do {
             return try examine(connection, place)

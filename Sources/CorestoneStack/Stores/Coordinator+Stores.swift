@@ -30,8 +30,8 @@ extension Coordinator {
         return try add(backing, configuration: options.configuration, warnings: warnings)
     }
 
-    /// Migrates a store of one file first if it is of another version of the model and the options say so. SQLite stores do that
-    /// themselves.
+    /// Migrates a store of one file first if it is of another version of the model and the options ask for it. SQLite stores
+    /// do that themselves.
     private func openMigrated(
         _ kind: any StoreKind, _ path: String, _ options: StoreOptions
     ) throws -> any PersistentStore {

@@ -34,10 +34,11 @@ final class ProgressBar {
     private static let interval = 0.1
     private static let patience = 0.5
 
-    init(_ title: String, _ unit: Unit) {
+    /// - Parameter isForced: whether it is drawn on what is not a terminal, too.
+    init(_ title: String, _ unit: Unit, isForced: Bool = false) {
         (self.title, self.unit) = (title, unit)
         let terminal = getenv("TERM").map { String(cString: $0) }
-        isShown = isatty(STDERR_FILENO) == 1 && terminal != "dumb"
+        isShown = isForced || isatty(STDERR_FILENO) == 1 && terminal != "dumb"
         let settings: [String] = ["LC_ALL", "LC_CTYPE", "LANG"]
         let locale = settings.compactMap { name in getenv(name).map { String(cString: $0) } }.first { !$0.isEmpty }
         usesBlocks = locale.map { $0.uppercased().hasSuffix("UTF-8") || $0.uppercased().hasSuffix("UTF8") } ?? false

@@ -80,7 +80,8 @@ struct MigrateCommand: Command {
         var settings = try storeOptions(options)
         settings.mustExist = true
         // The migration calls it on this thread alone.
-        nonisolated(unsafe) let bar = ProgressBar("migrating", .things("rows"))
+        nonisolated(unsafe) let bar = ProgressBar(
+            "migrating", .things("rows"), isForced: options.has("progress"))
         defer { bar.end() }
         var migration = self.migration
         Interruption.await()
