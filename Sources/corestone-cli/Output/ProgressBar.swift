@@ -34,7 +34,7 @@ final class ProgressBar {
     private static let interval = 0.1
     private static let patience = 0.5
 
-    /// - Parameter isForced: whether it is drawn on what is not a terminal, too.
+    /// - Parameter isForced: whether it is drawn also if standard error is not a terminal.
     init(_ title: String, _ unit: Unit, isForced: Bool = false) {
         (self.title, self.unit) = (title, unit)
         let terminal = getenv("TERM").map { String(cString: $0) }
