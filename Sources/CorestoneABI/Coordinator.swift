@@ -260,7 +260,7 @@ private func migrationOptions(_ given: cst_store_options) throws -> MigrationOpt
     if saysNothing, given.migration_progress == nil { return nil }
     // What goes with a migration does not ask for one, but leaves a container's default.
     var options =
-        migrates || infers || never ? MigrationOptions(isAutomatic: migrates, infersMapping: infers) : .unspecified
+        migrates || never ? MigrationOptions(isAutomatic: migrates, infersMapping: infers) : .unspecified
     (options.sourceModels, options.searchPaths) = (models, paths)
     (options.allowsRemovals, options.allowsTypeChanges) = (removals, types)
     if let function = given.migration_progress {

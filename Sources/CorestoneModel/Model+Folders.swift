@@ -18,6 +18,8 @@ extension Model {
     }
 
     /// The models that lie directly in a folder, by name. Of several forms of one the compiled one is taken.
+    package static func paths(inFolder path: String) throws -> [String] { try files(inFolder: path).map(\.path) }
+
     private static func files(inFolder path: String) throws -> [ModelFile] {
         let folder = ModelFile(path)
         var chosen: [String: (kind: ModelKind, file: ModelFile)] = [:]

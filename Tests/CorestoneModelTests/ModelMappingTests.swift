@@ -125,6 +125,15 @@ final class ModelMappingTests: XCTestCase {
         XCTAssertEqual(mapping.pair(to: try XCTUnwrap(sub.parent)).added.map(\.name), ["x"])
     }
 
+    /// It is the parent's now, and was checked nowhere before.
+    func testTypesOfPropertiesThatMoveUpAreChecked() throws {
+        let parents = ["Sub": "Top"]
+        let source = try model(["Sub": ["x": .date], "Top": [:]], parents: parents)
+        let error = refusal(source, try model(["Sub": [:], "Top": ["x": .integer16]], parents: parents))
+        XCTAssertEqual(error?.entity, "Sub")
+        XCTAssertEqual(error?.key, "x")
+    }
+
     func testToManyDoesNotBecomeToOne() throws {
         func model(toMany: Bool) throws -> Model {
             let model = try self.model(["A": [:], "B": [:]])

@@ -94,6 +94,37 @@ package struct AtomicKind: StoreKind {
         }
     }
 
+    /// The first value that a column of an SQLite store does not keep exactly: a decimal with more digits than a double, or NaN.
+    ///
+    /// - Parameter model: the model of the store, frozen.
+    package func valueBeyondSQLite(
+        _ place: StorePlace, _ model: Model, _ options: StoreOptions
+    ) throws -> (entity: String, key: String, value: PropertyValue)? {
+        let nodes = format.nodes(model)
+        _ = try format.decode(
+            ModelFile(place.path, shownAs: place.given).bytes(limit: .max, holes: options.limits.valueBytes),
+            into: nodes, path: place.given, leftOut: nil)
+        for entity in model.entities {
+            let slots = (0..<Int(entity.slotCount)).filter {
+                [.decimal, .double].contains(entity.layout.slots[$0].kind)
+            }
+            if slots.isEmpty { continue }
+            for node in nodes.rows(of: entity) {
+                for slot in slots {
+                    let value = node.record.view(slot, entity.layout.slots[slot]).propertyValue
+                    switch value {
+                    case .decimal(let number) where number.integer == nil && DecimalNumber(number.double) != number:
+                        return (entity.name, entity.properties[slot].path, value)
+                    case .double(let number) where number.isNaN:
+                        return (entity.name, entity.properties[slot].path, value)
+                    default: continue
+                    }
+                }
+            }
+        }
+        return nil
+    }
+
     /// Another text for every content of the file; nil if there is none.
     package func sight(of place: StorePlace) -> String? { FileState(place.path)?.text }
 

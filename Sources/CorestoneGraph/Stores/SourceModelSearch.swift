@@ -21,13 +21,17 @@ package struct SourceModelSearch {
     ///
     /// - Throws: `.migration` (134130), which lists the places that were searched.
     package func run() throws -> Model {
+        var failures: [String] = []
         if let hashes {
             for model in options.sourceModels where try isModel(model, hashes) { return model }
             for path in options.searchPaths {
-                if let model = try search(path, hashes) { return model }
+                // A path without a readable model does not end the search.
+                do { if let model = try search(path, hashes) { return model } } catch let error as CoreError {
+                    failures.append(error.message)
+                }
             }
         }
-        return try carriedModel()
+        return try carriedModel(failures)
     }
 
     private func isModel(_ model: Model, _ hashes: [String: [UInt8]]) throws -> Bool {
@@ -37,15 +41,23 @@ package struct SourceModelSearch {
 
     /// In a model, in the versions of a bundle, or in the models of a folder.
     private func search(_ path: String, _ hashes: [String: [UInt8]]) throws -> Model? {
-        for version in try Model.versions(of: path) {
-            if !version.recordedHashes.isEmpty, version.recordedHashes != hashes { continue }
-            let model = try Model(contentsOf: path, version: version.name)
-            if try isModel(model, hashes) { return model }
+        do {
+            for version in try Model.versions(of: path) {
+                if !version.recordedHashes.isEmpty, version.recordedHashes != hashes { continue }
+                let model = try Model(contentsOf: path, version: version.name)
+                if try isModel(model, hashes) { return model }
+            }
+        } catch {
+            guard let paths = try? Model.paths(inFolder: path) else { throw error }
+            return try paths.lazy.compactMap { try search($0, hashes) }.first
         }
-        return nil
+        let bundles = ((try? Model.paths(inFolder: path)) ?? []).filter {
+            $0.hasSuffix(".momd") || $0.hasSuffix(".xcdatamodeld")
+        }
+        return try bundles.lazy.compactMap { try search($0, hashes) }.first
     }
 
-    private func carriedModel() throws -> Model {
+    private func carriedModel(_ failures: [String]) throws -> Model {
         var reason = "the store carries no model"
         do {
             if let model = try carried() {
@@ -58,9 +70,10 @@ package struct SourceModelSearch {
         } catch let error as CoreError where error.sqliteCode == 0 { reason = error.message }
         let given = options.sourceModels.isEmpty ? [] : ["\(options.sourceModels.count) source models"]
         let searched = (given + options.searchPaths + ["the store itself"]).joined(separator: ", ")
+        let reasons = (failures + [reason]).joined(separator: "; ")
         throw CoreError(
             .migration, code: .migrationMissingSourceModel,
-            "cannot migrate \(path): the model that it was written with was not found (searched: \(searched); \(reason)); pass the "
+            "cannot migrate \(path): the model that it was written with was not found (searched: \(searched); \(reasons)); pass the "
                 + "source model, or a search path that contains it", file: path)
     }
 }

@@ -29,7 +29,8 @@ extension AttributeType {
     package func exactConversion(of value: PropertyValue, to other: AttributeType) -> PropertyValue? {
         switch (value, other) {
         case (.null, _): return .null
-        case (.text(let text), .uuid): return UUIDValue(text.string).map { .uuid($0) }
+        case (.text(let text), .uuid):
+            return UUIDValue(text.string).flatMap { $0.description == text.string ? .uuid($0) : nil }
         case (.uuid(let uuid), .string): return .string(uuid.description)
         case (.text(let text), .uri): return .uri(text)
         case (.uri(let text), .string): return .text(text)

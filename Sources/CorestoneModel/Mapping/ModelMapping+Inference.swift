@@ -33,6 +33,8 @@ private struct MappingInference {
     /// By the index of the destination's entity.
     private var sources: [Entity?] = []
     private var destinations: [Entity?] = []
+    /// Pairs of properties that were checked.
+    private var judged: Set<[ObjectIdentifier]> = []
 
     init(source: Model, destination: Model, typeChanges: TypeChanges) {
         (self.source, self.destination, self.typeChanges) = (source, destination, typeChanges)
@@ -173,8 +175,8 @@ extension MappingInference {
         _ former: Property, _ property: Property, of entity: Entity, _ pairs: inout [PropertyPair],
         _ added: inout [Property]
     ) {
-        // What an entity inherits is judged where it is declared.
-        let isOwn = property.entity === entity || sources[Int(property.entity.index)] == nil
+        // Subentities inherit the pair; it is judged once.
+        let isNew = judged.insert([ObjectIdentifier(former), ObjectIdentifier(property)]).inserted
         switch (former, property) {
         case (let from as Attribute, let to as Attribute) where from.type == .composite && to.type == .composite:
             let elements = Dictionary(
@@ -187,10 +189,10 @@ extension MappingInference {
                 }
             }
             return
-        case (let from as Attribute, let to as Attribute): if isOwn { checkType(from, to, entity) }
-        case (let from as Relationship, let to as Relationship): if isOwn { check(from, to, entity) }
+        case (let from as Attribute, let to as Attribute): if isNew { checkType(from, to, entity) }
+        case (let from as Relationship, let to as Relationship): if isNew { check(from, to, entity) }
         default:
-            if isOwn {
+            if isNew {
                 refuse(
                     "\(entity.name).\(property.path) is \(former.kindName) in the store and \(property.kindName) in the model; rename "
                         + "it, or migrate with a mapping model", entity.name, property.path)

@@ -34,6 +34,8 @@ struct InPlaceMigration {
             try checks.before()
             try change(MigrationProgress(connection, plan, progress))
         } catch {
+            // A statement that was cancelled has SQLite's code.
+            if (error as? CoreError)?.status == .cancelled { throw MigrationProgress.cancelled }
             throw functions.takeFailure() ?? error
         }
         return before.subtracting(try connection.namesOfExternalFiles(in: plan.wanted.tables.map(\.name)))
@@ -41,6 +43,7 @@ struct InPlaceMigration {
 
     private func change(_ progress: MigrationProgress) throws {
         defer { progress.end() }
+        try progress.begin()
         let former = SchemaUpkeep(schema: plan.former, connection: connection)
         let wanted = SchemaUpkeep(schema: plan.wanted, connection: connection)
         try former.dropTriggers()
@@ -81,8 +84,9 @@ struct InPlaceMigration {
         }
     }
 
-    /// Derived attributes that are new, or derived otherwise than before.
+    /// Derived attributes that are new, derived otherwise than before, or derived from values or pairs that may have changed.
     private func isComputed(_ attribute: Attribute) -> Bool {
+        if plan.changesValues { return true }
         for entity in attribute.entity.withDescendants {
             guard plan.mapping.source(of: entity) != nil else { continue }
             guard let source = plan.mapping.pair(to: entity).pair(to: attribute)?.source as? Attribute else {
@@ -196,6 +200,10 @@ private final class MigrationProgress {
                 + plan.numberStatements.count + plan.linkStatements.count
                 + plan.tables.reduce(0) { $0 + $1.defaults.count }, 1)
         check = ProgressCheck(connection)
+    }
+
+    /// Makes the first report. `end` must follow, whatever it throws.
+    func begin() throws {
         check.ask { [unowned self] in !self.tell() }
         try step(by: 0)
     }

@@ -11,6 +11,12 @@ struct JoinMigration {
     private let added: [String]
     let isRebuilt: Bool
 
+    /// A table that is new or filled from elsewhere.
+    init(filling join: JoinTable) {
+        self.join = join
+        (former, columns, added, isRebuilt) = (nil, [], [], false)
+    }
+
     init(_ join: JoinTable, mapping: ModelMapping, former schema: StoreSchema) {
         self.join = join
         guard let found = JoinMigration.former(join, mapping, schema), found.join.isReflexive == join.isReflexive else {

@@ -109,14 +109,13 @@ struct MigrationChecks {
         for pair in plan.mapping.entities {
             guard let former = pair.source, let entity = pair.destination else { continue }
             for property in pair.properties {
-                guard let (from, to) = property.typeChange, property.destination.entity === entity,
+                guard let (from, to) = property.typeChange,
                     let column = plan.former.table(of: former).column(of: property.source)?.name
                 else { continue }
                 let table = plan.former.table(of: former)
-                let numbers = former.withDescendants.map { plan.former.number(of: $0) }
                 let statement = try connection.prepare(
                     "SELECT Z_PK, substr(CAST(\(column) AS TEXT), 1, 100) FROM \(table.name) WHERE \(column) IS NOT NULL AND "
-                        + "Z_ENT IN (\(numbers.joinedText)) AND "
+                        + "Z_ENT = \(plan.former.number(of: former)) AND "
                         + "\(MigrationFunctions.conversion)(\(column), \(from.rawValue), \(to.rawValue)) IS NULL "
                         + "LIMIT \(MigrationChecks.mostDetails)", purpose)
                 while try statement.step(purpose) {

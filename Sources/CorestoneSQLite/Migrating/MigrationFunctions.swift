@@ -73,7 +73,8 @@ final class MigrationFunctions {
     private func convert(_ context: OpaquePointer, _ arguments: UnsafeMutablePointer<OpaquePointer?>) {
         guard let from = AttributeType(rawValue: sqlite3_value_int(arguments[1])),
             let to = AttributeType(rawValue: sqlite3_value_int(arguments[2])),
-            let value = PropertyValue(arguments[0], as: from), let converted = from.exactConversion(of: value, to: to)
+            let value = PropertyValue(arguments[0], as: from), let converted = from.exactConversion(of: value, to: to),
+            converted.isExactInColumn
         else { return sqlite3_result_null(context) }
         converted.give(to: context)
     }
@@ -149,6 +150,12 @@ extension PropertyValue {
                     )))
         default: return nil
         }
+    }
+
+    /// Whether a column keeps the value: a decimal is kept as an integer or as a double.
+    fileprivate var isExactInColumn: Bool {
+        guard case .decimal(let number) = self, number.integer == nil else { return true }
+        return DecimalNumber(number.double) == number
     }
 
     /// Returns the value from a function in the form in which a column keeps it.

@@ -24,8 +24,13 @@ struct MigrationPlan {
         tables = wanted.tables.map {
             TableMigration($0, mapping: mapping, former: former, wanted: wanted, stored: stored)
         }
-        joins = wanted.joins.map { JoinMigration($0, mapping: mapping, former: former) }
-        links = MigrationPlan.links(mapping, former, tables, joins)
+        let joins = wanted.joins.map { JoinMigration($0, mapping: mapping, former: former) }
+        let claims = Dictionary(grouping: joins.compactMap { $0.former?.name }) { $0 }
+        // A former table of which several are made: the pairs of each are copied.
+        self.joins = joins.map { join in
+            join.former.map { claims[$0.name]?.count ?? 0 > 1 } == true ? JoinMigration(filling: join.join) : join
+        }
+        links = MigrationPlan.links(mapping, former, tables, self.joins)
     }
 
     private static func links(
@@ -66,6 +71,12 @@ extension MigrationPlan {
         // What goes must not be in the way of what comes.
         for name in removedTables where targets.contains(name) { wait(name) }
         return names
+    }
+
+    /// Whether values or pairs that stay may change, so that what is derived from them has to be computed.
+    var changesValues: Bool {
+        tables.contains { $0.isRebuilt || !$0.defaults.isEmpty } || joins.contains { $0.former == nil || $0.isRebuilt }
+            || !removalStatements.isEmpty || !linkStatements.isEmpty
     }
 
     /// Tables that nothing in the new model is made from.

@@ -37,6 +37,9 @@ struct StoreMigration {
     private func migrate(_ contents: StoreContents) throws -> Set<String> {
         let (plan, history) = try plan(contents)
         try requireSpace(for: plan)
+        for warning in plan.mapping.warnings {
+            DebugLog.write("CoreData: warning: migration of \(place.given): \(warning)")
+        }
         let report = migration.progress
         return try InPlaceMigration(
             connection: connection, place: place, plan: plan, contents: contents, history: history

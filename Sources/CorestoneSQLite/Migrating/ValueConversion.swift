@@ -11,7 +11,8 @@ struct ValueConversion {
     /// The value in the form of the new attribute.
     func expression(_ column: String) -> String {
         let storage = changedStorage(column)
-        guard from.type != to.type else { return storage }
+        // Bytes and transformable values are the same bytes.
+        if from.type == to.type || from.type.isBytes && to.type.isBytes { return storage }
         return "\(MigrationFunctions.conversion)(\(column), \(from.type.rawValue), \(to.type.rawValue))"
     }
 

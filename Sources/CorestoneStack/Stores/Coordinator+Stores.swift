@@ -35,14 +35,21 @@ extension Coordinator {
     private func openMigrated(
         _ kind: any StoreKind, _ path: String, _ options: StoreOptions
     ) throws -> any PersistentStore {
-        do {
-            return try kind.open(path, model: model, options: options)
-        } catch let error as CoreError where error.code == CocoaCode.persistentStoreIncompatibleVersionHash.rawValue {
-            guard let atomic = kind as? AtomicKind, let migration = options.migration, migration.isAutomatic,
-                !options.ignoresVersioning, !options.isReadOnly
-            else { throw error }
-            try FileMigration(kind: atomic, path: path, model: model, options: options, migration: migration).run()
-            return try kind.open(path, model: model, options: options)
+        var attempts = 0
+        while true {
+            do {
+                return try kind.open(path, model: model, options: options)
+            } catch let error as CoreError
+                where error.code == CocoaCode.persistentStoreIncompatibleVersionHash.rawValue
+            {
+                guard let atomic = kind as? AtomicKind, let migration = options.migration, migration.isAutomatic,
+                    !options.ignoresVersioning, !options.isReadOnly, attempts < 5
+                else { throw error }
+                // Another process may write the store meanwhile; then it is migrated again, or was migrated.
+                attempts += 1
+                try FileMigration(kind: atomic, path: path, model: model, options: options, migration: migration)
+                    .run()
+            }
         }
     }
 

@@ -20,10 +20,13 @@ struct FileMigration {
         let place = try StorePlace(path)
         let sight = kind.sight(of: place)
         var metadata = try kind.metadata(ofStoreAt: path)
+        // Another process was faster.
+        if metadata.entityVersionHashes == entityVersionHashes(of: model) { return }
         let source = try SourceModelSearch(migration, hashes: metadata.entityVersionHashes, ofStoreAt: path) {
             try metadata.carriedModel()
         }.run()
         try check(from: source, past: metadata.pastModelDigests)
+        try requireExactValues(place, source)
         metadata.rememberModel()
         metadata.setModel(model)
         let folder =
@@ -37,6 +40,7 @@ struct FileMigration {
         defer { FileMigration.remove(folder) }
         do {
             try convert(from: source, in: folder)
+            guard kind.sight(of: place) == sight else { return }
             try kind.replace(
                 place, byContentOf: "\(folder)/result", model: model, metadata: metadata, unless: sight,
                 options: options)
@@ -62,6 +66,17 @@ struct FileMigration {
         }
     }
 
+    /// The store of the migration keeps fractions of decimals as doubles.
+    private func requireExactValues(_ place: StorePlace, _ source: Model) throws {
+        guard let (entity, key, value) = try kind.valueBeyondSQLite(place, source, options) else { return }
+        throw CoreError(
+            .migration, code: .migration,
+            "cannot migrate \(path): \(entity).\(key) has the value \(value.excerpt), which a migration of this store type cannot keep "
+                + "exactly (a decimal with more digits than a double, or NaN); change the value first", entity: entity,
+            key: key, value: value,
+            file: path)
+    }
+
     /// To SQLite, to the new model, and back.
     private func convert(from source: Model, in folder: String) throws {
         var reading = StoreOptions.readOnly
@@ -70,6 +85,7 @@ struct FileMigration {
         let work = "\(folder)/work"
         var plain = StoreOptions()
         plain.rollbackJournal = true
+        plain.limits = options.limits
         let copy = try former.migrateStore(
             former.addStore(kind.type, at: path, options: reading), to: .sqlite, at: work, options: plain)
         try former.remove(copy)
@@ -81,7 +97,7 @@ struct FileMigration {
         migrating.migration = migration
         let wanted = try Coordinator(model: model)
         let migrated = try wanted.addStore(.sqlite, at: work, options: migrating)
-        let result = try wanted.migrateStore(migrated, to: kind.type, at: "\(folder)/result")
+        let result = try wanted.migrateStore(migrated, to: kind.type, at: "\(folder)/result", options: plain)
         try wanted.remove(result)
     }
 

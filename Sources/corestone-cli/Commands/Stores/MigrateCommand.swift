@@ -63,6 +63,16 @@ struct MigrateCommand: Command {
         let model = try NamedModel(options["to"] ?? "", version: options["version"]).model
         if options.has("plan") { return try plan(model, output) }
         if options.has("dry-run") { return try dryRun(model, output) }
+        if try StoreType(ofStoreAt: path) == .sqlite {
+            // What cannot be migrated, and what need not be, gets no backup.
+            let report = try takingStore(path) {
+                try MigrationReport(ofStoreAt: path, to: model, migration: migration)
+            }
+            guard report.isNeeded else {
+                try output.line("\(path) is a store of this model already; nothing to do")
+                return .done
+            }
+        }
         if options.has("backup") {
             let copy = "\(path).before-migration"
             try requireFree(copy, "move it away first")
