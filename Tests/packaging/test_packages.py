@@ -124,6 +124,63 @@ def test_library_needs_no_newer_symbol_than_glibc_2_34() -> None:
         assert max(versions) <= 34
 
 
+SHIMS = r"""
+#include "compatibility.c"
+#include <stdio.h>
+#include <string.h>
+
+static int same(float x, float y) {
+    const float got = hypotf(x, y);
+    const double exact = hypot(x, y);
+    if (isnan(exact)) return isnan(got);
+    if (isinf((float)exact)) return isinf(got) && got > 0;
+    return fabs(got - exact) <= exact * 1.2e-7 + 1e-45;
+}
+
+int main(void) {
+    const float values[] = {0, -0.0f, 1, -3, 4, 1e-45f, 1e-38f, 3e38f, -3.4e38f, 1e19f, INFINITY, -INFINITY, NAN};
+    enum { COUNT = sizeof values / sizeof *values };
+    for (int i = 0; i < COUNT; i++)
+        for (int j = 0; j < COUNT; j++)
+            if (!same(values[i], values[j])) return printf("hypotf(%a, %a)\n", values[i], values[j]), 1;
+    static unsigned char first[70000], second[70000];
+    arc4random_buf(first, 0);
+    arc4random_buf(first, sizeof first);
+    arc4random_buf(second, sizeof second);
+    if (!memcmp(first, second, sizeof first)) return puts("arc4random_buf"), 1;
+    int counts[256] = {0};
+    for (size_t i = 0; i < sizeof first; i++) counts[first[i]]++;
+    for (int i = 0; i < 256; i++)
+        if (counts[i] < 100) return puts("arc4random_buf"), 1;
+    return 0;
+}
+"""
+
+
+def test_shims_do_what_the_c_library_does(tmp_path: Path) -> None:
+    source, program = tmp_path / "shims.c", tmp_path / "shims"
+    source.write_text(SHIMS, encoding="utf-8")
+    include = ROOT / "Sources/CPlatform"
+    subprocess.run(
+        [
+            "cc",
+            "-std=c11",
+            "-D_GNU_SOURCE",
+            "-O1",
+            "-Wall",
+            "-Werror",
+            f"-I{include}",
+            str(source),
+            "-o",
+            str(program),
+            "-lm",
+        ],
+        check=True,
+    )
+    done = subprocess.run([str(program)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
 def test_debian_packages_need_the_same_sqlite_as_the_python_package() -> None:
     control = (ROOT / "packaging/debian/control").read_text(encoding="utf-8")
     assert set(re.findall(r"libsqlite3-0 \(>= ([\d.]+)\)", control)) == {".".join(map(str, _sqlite.MINIMUM[:2]))}
