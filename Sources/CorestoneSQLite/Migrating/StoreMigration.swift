@@ -103,12 +103,12 @@ struct StoreMigration {
         guard plan.tables.contains(where: \.isRebuilt) else { return }
         var facts = statvfs()
         guard statvfs(place.folder, &facts) == 0 else { return }
-        let free = Int64(clamping: UInt64(facts.f_bavail) * UInt64(facts.f_frsize))
-        let needed = connection.fileSize * 2
+        let free = Double(facts.f_bavail) * Double(facts.f_frsize)
+        let needed = Double(connection.fileSize) * 2
         guard free < needed else { return }
         throw CoreError(
             .storeIO, code: .migration,
-            "cannot migrate \(place.given): it needs up to \(needed >> 20) MB beside the file and \(free >> 20) MB are free; free some "
-                + "space", file: place.given)
+            "cannot migrate \(place.given): it needs up to \(Int64(needed / 1_048_576)) MB beside the file and "
+                + "\(Int64(free / 1_048_576)) MB are free; free some space", file: place.given)
     }
 }
