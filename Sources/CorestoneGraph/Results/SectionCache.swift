@@ -163,14 +163,8 @@ struct SectionCache {
             unlink(path(of: name, in: folder))
             return
         }
-        guard let list = opendir(folder) else { return }
-        defer { closedir(list) }
-        while let entry = readdir(list) {
-            let found = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if found.hasSuffix(".sections") { unlink(folder + "/" + found) }
-        }
+        guard let names = FolderNames(folder) else { return }
+        for name in names where name.hasSuffix(".sections") { unlink(folder + "/" + name) }
     }
 }
 

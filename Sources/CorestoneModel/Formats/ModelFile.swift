@@ -48,14 +48,12 @@ package struct ModelFile {
 
     /// The names in the folder, sorted; without `.` and `..`.
     func entries() throws -> [String] {
-        guard let folder = opendir(path) else { throw failure("cannot be listed: \(String(cString: strerror(errno)))") }
-        defer { closedir(folder) }
+        guard let folder = FolderNames(path) else {
+            throw failure("cannot be listed: \(String(cString: strerror(errno)))")
+        }
         var names: [String] = []
-        while let entry = readdir(folder) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if name != "." && name != ".." { names.append(name) }
+        for name in folder {
+            names.append(name)
             guard names.count <= ModelFile.maximumEntries else {
                 throw failure("contains more than \(ModelFile.maximumEntries) files, which is the limit")
             }

@@ -72,13 +72,11 @@ public struct StoreLeftovers: Sendable {
 
     /// The sizes of files with external data that no save can be about to refer to, by name.
     private static func settledFiles(in folder: String) -> [String: Int] {
-        guard let directory = opendir(folder) else { return [:] }
-        defer { closedir(directory) }
+        guard let names = FolderNames(folder) else { return [:] }
         var sizes: [String: Int] = [:]
-        while let entry = readdir(directory) {
-            let name = entry.name
+        for name in names where UUIDValue(name) != nil {
             var facts = stat()
-            guard UUIDValue(name) != nil, fstatat(dirfd(directory), name, &facts, AT_SYMLINK_NOFOLLOW) == 0,
+            guard fstatat(names.descriptor, name, &facts, AT_SYMLINK_NOFOLLOW) == 0,
                 facts.st_mode & S_IFMT == S_IFREG, facts.st_mtim.tv_sec < time(nil) - settlingTime
             else { continue }
             sizes[name] = Int(facts.st_size)
@@ -168,22 +166,17 @@ extension ExternalFile {
     static func removeAll(of place: StorePlace, but kept: Set<String> = []) {
         guard sharer(of: place) == nil else { return }
         let folder = folder(ofStore: place.path)
-        guard let entries = opendir(folder) else { return }
-        defer { closedir(entries) }
-        while let entry = readdir(entries) {
-            let name = entry.name
-            if UUIDValue(name) != nil, !kept.contains(name) { unlink(folder + "/" + name) }
-        }
+        guard let names = FolderNames(folder) else { return }
+        for name in names where UUIDValue(name) != nil && !kept.contains(name) { unlink(folder + "/" + name) }
     }
 
     /// Another SQLite database whose files lie in the same folder, for the name of the folder leaves out what follows the last
     /// point.
     static func sharer(of place: StorePlace) -> String? {
-        guard let directory = opendir(place.folder) else { return nil }
-        defer { closedir(directory) }
+        guard let names = FolderNames(place.folder) else { return nil }
         let folder = self.folder(ofStore: place.path)
-        while let entry = readdir(directory) {
-            let path = (place.folder == "/" ? "" : place.folder) + "/" + entry.name
+        for name in names {
+            let path = (place.folder == "/" ? "" : place.folder) + "/" + name
             if path != place.path, self.folder(ofStore: path) == folder, isDatabase(path) { return path }
         }
         return nil
@@ -198,15 +191,5 @@ extension ExternalFile {
         else { return false }
         defer { connection.close() }
         return (try? FileHeader(connection).isDatabase) == true
-    }
-}
-
-extension UnsafeMutablePointer<dirent> {
-    var name: String {
-        withUnsafePointer(to: &pointee.d_name) {
-            $0.withMemoryRebound(to: CChar.self, capacity: MemoryLayout.size(ofValue: pointee.d_name)) {
-                String(cString: $0)
-            }
-        }
     }
 }

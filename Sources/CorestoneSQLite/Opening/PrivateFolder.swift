@@ -42,11 +42,8 @@ final class PrivateFolder {
 
     /// Folders whose process ended before it could remove them.
     private static func removeRemains() {
-        guard let folder = opendir(parent) else { return }
-        defer { closedir(folder) }
-        while let entry = readdir(folder) {
-            if entry.name.hasPrefix(prefix) { removeIfLeft("\(parent)/\(entry.name)") }
-        }
+        guard let names = FolderNames(parent) else { return }
+        for name in names where name.hasPrefix(prefix) { removeIfLeft("\(parent)/\(name)") }
     }
 
     private static func removeIfLeft(_ path: String) {

@@ -45,7 +45,7 @@ extension Document {
                 values.options.isReadOnly = false
                 values.flags.subtract([.untitled, .edited])
             }
-            for folder in Set([refuge, last].compactMap(\.self)) { DocumentRefuge.remove(folder) }
+            for folder in Set([refuge, last].compactMap(\.self)) { removeTree(at: folder) }
         }
     }
 
@@ -121,7 +121,7 @@ extension Document {
         if values.withLock(\.refuge) == nil {
             let refuge = try DocumentRefuge.make()
             do { try move(store, to: StorePlace(refuge + "/Untitled"), context) } catch {
-                DocumentRefuge.remove(refuge)
+                removeTree(at: refuge)
                 throw error
             }
             values.withLock { $0.refuge = refuge }

@@ -83,7 +83,7 @@ public final class Document: @unchecked Sendable {
             let store = try coordinator.addStore(type, at: refuge + "/Untitled")
             try self.init(coordinator, store, StoreOptions(), refuge: refuge, queue)
         } catch {
-            DocumentRefuge.remove(refuge)
+            removeTree(at: refuge)
             throw error
         }
     }
@@ -137,7 +137,7 @@ public final class Document: @unchecked Sendable {
                 "CoreData: warning: an untitled document was released, and its content is lost; save it with save as, or close it "
                     + "with the discard policy, before releasing it")
         }
-        DocumentRefuge.remove(refuge)
+        removeTree(at: refuge)
     }
 
     static func requireFile(_ type: StoreType) throws {
@@ -465,7 +465,7 @@ public final class Document: @unchecked Sendable {
             defer { values.refuge = nil }
             return values.refuge
         }
-        if let refuge { DocumentRefuge.remove(refuge) }
+        if let refuge { removeTree(at: refuge) }
     }
 
     /// Why the document stays open.

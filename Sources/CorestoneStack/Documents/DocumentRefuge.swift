@@ -17,21 +17,6 @@ enum DocumentRefuge {
         return path
     }
 
-    /// With all that is in it; links are not followed.
-    static func remove(_ path: String) {
-        if let folder = opendir(path) {
-            defer { closedir(folder) }
-            while let entry = readdir(folder) {
-                let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                    $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-                }
-                if name == "." || name == ".." { continue }
-                if unlink(path + "/" + name) != 0 { remove(path + "/" + name) }
-            }
-        }
-        rmdir(path)
-    }
-
     /// A copy of a store that was made for nothing, with its companions. What somebody else has put there meanwhile stays, as does
     /// what somebody has in use.
     static func remove(copyOf store: Store, at path: String, _ coordinator: Coordinator) {

@@ -37,7 +37,7 @@ struct FileMigration {
                 "cannot migrate \(path): cannot make the folder \(folder): \(StorePlace.text(of: errno)); make \(place.folder) writable",
                 file: path)
         }
-        defer { FileMigration.remove(folder) }
+        defer { removeTree(at: folder) }
         do {
             try convert(from: source, in: folder)
             guard kind.sight(of: place) == sight else { return }
@@ -99,23 +99,6 @@ struct FileMigration {
         let migrated = try wanted.addStore(.sqlite, at: work, options: migrating)
         let result = try wanted.migrateStore(migrated, to: kind.type, at: "\(folder)/result", options: plain)
         try wanted.remove(result)
-    }
-
-    /// A folder with files alone.
-    private static func remove(_ folder: String) {
-        guard let stream = opendir(folder) else { return }
-        var names: [String] = []
-        while let entry = readdir(stream) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            names.append(name)
-        }
-        closedir(stream)
-        for name in names where name != "." && name != ".." {
-            if unlink("\(folder)/\(name)") != 0 { remove("\(folder)/\(name)") }
-        }
-        rmdir(folder)
     }
 }
 
