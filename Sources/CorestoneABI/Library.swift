@@ -41,8 +41,13 @@ public func cst_buffer_fill(
 ) -> cst_status {
     boundary(error) {
         let buffer = try required(buffer, "buffer")
-        guard bytes.size >= 0, bytes.size < Int(Int32.max), bytes.data != nil || bytes.size == 0 else {
-            throw CoreError(.invalidArgument, "the bytes are NULL but have a size, or are larger than 2147483646 bytes")
+        guard bytes.data != nil || bytes.size == 0 else {
+            throw CoreError(.invalidArgument, "bytes is NULL but has a size")
+        }
+        guard bytes.size >= 0, bytes.size < Int(Int32.max) else {
+            throw CoreError(
+                .invalidArgument,
+                "bytes has \(UInt(bitPattern: bytes.size)) bytes, but the limit is \(Int32.max - 1)")
         }
         try buffer.fill(UnsafeRawBufferPointer(start: bytes.data, count: bytes.size))
     }

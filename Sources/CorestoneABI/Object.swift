@@ -269,12 +269,7 @@ public func cst_object_set_paths(
         let paths = try array(paths, count, "paths").map { try $0.string("paths") }
         let values = try array(values, count, "values").map { try propertyValue($0) }
         let prepared = try paths.indices.map { place in
-            guard let (target, key) = try object.resolve(keyPath: paths[place]) else {
-                throw CoreError(
-                    .invalidArgument,
-                    "cannot set \"\(paths[place])\": the key path does not end at a property of a single object",
-                    entity: object.objectID.entity.name, key: paths[place], value: values[place])
-            }
+            let (target, key) = try object.requireTarget(ofKeyPath: paths[place], for: values[place])
             return (target: target, value: try target.prepare(values[place], key: key))
         }
         for (target, value) in prepared { try target.apply(value) }

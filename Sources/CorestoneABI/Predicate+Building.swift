@@ -29,10 +29,12 @@ public func cst_predicate_new_comparison(
                 "\(type) is not a comparison operator; use a CST_OPERATOR_ constant other than CST_OPERATOR_CUSTOM_SELECTOR"
             )
         }
-        guard modifier < 3, options < 16 else {
+        guard modifier < 3 else {
+            throw CoreError(.invalidArgument, "modifier is \(modifier); use a CST_MODIFIER_ constant")
+        }
+        guard options < 16 else {
             throw CoreError(
-                .invalidArgument,
-                "modifier \(modifier) or options \(options) is unknown; use CST_MODIFIER_ and CST_COMPARE_ constants")
+                .invalidArgument, "options is 0x\(String(options, radix: 16)); use CST_COMPARE_ constants")
         }
         let comparison = Comparison(
             left.expression, known.operator, right.expression, modifier: modifiers[Int(modifier)],

@@ -27,11 +27,16 @@ func sortDescriptors(
     return try array(sort, count, "sort").enumerated().map { index, sort in
         let path = try sort.key_path.optionalString("key_path") ?? "self"
         let flags = Int(sort.flags)
-        guard flags < 2 * CST_SORT_COMPARATOR, sort.reserved == 0, let selector = selector(flags) else {
+        guard flags < 2 * CST_SORT_COMPARATOR, let selector = selector(flags) else {
             throw CoreError(
                 .unsupported,
-                "the sort descriptor by \"\(path)\" has unsupported flags (0x\(String(flags, radix: 16))) or a reserved field "
-                    + "that is not zero; use CST_SORT_ constants, and set reserved to zero", key: path)
+                "the flags of the sort descriptor by \"\(path)\" are 0x\(String(flags, radix: 16)); use CST_SORT_ constants",
+                key: path)
+        }
+        guard sort.reserved == 0 else {
+            throw CoreError(
+                .unsupported,
+                "the field reserved of the sort descriptor by \"\(path)\" is not zero; set it to zero", key: path)
         }
         var comparator: SortComparator?
         if flags & CST_SORT_COMPARATOR != 0 {

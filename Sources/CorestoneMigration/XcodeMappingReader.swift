@@ -44,9 +44,10 @@ final class XcodeMappingReader: XMLHandler {
         let values = Dictionary(attributes.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
         switch name {
         case "object":
-            guard open == nil, let id = values["id"], let kind = values["type"], records[id] == nil else {
-                throw parser.corrupt("an <object> is nested, lacks an id or a type, or repeats an id")
-            }
+            guard open == nil else { throw parser.corrupt("an <object> is inside another one") }
+            guard let id = values["id"] else { throw parser.corrupt("an <object> does not have an id") }
+            guard let kind = values["type"] else { throw parser.corrupt("the <object> \(id) does not have a type") }
+            guard records[id] == nil else { throw parser.corrupt("two objects have the id \(id)") }
             guard records.count < XcodeMappingReader.maximumCount else {
                 throw parser.corrupt("it exceeds the limit of \(XcodeMappingReader.maximumCount) objects")
             }

@@ -300,13 +300,13 @@ extension Entity {
 
     /// A change that looks before it changes anything; see `Model.edit`.
     func edit<Result>(_ body: () throws -> Result) throws -> Result {
-        guard !isRemoved else { throw modelError("\(name) was removed from its model", entity: name) }
+        guard !isRemoved else { throw modelError("cannot change \(name): it was removed from its model", entity: name) }
         return try model.edit(body)
     }
 
     /// A change of the entity or of anything in it.
     func change<Result>(_ body: () throws -> Result) throws -> Result {
-        guard !isRemoved else { throw modelError("\(name) was removed from its model", entity: name) }
+        guard !isRemoved else { throw modelError("cannot change \(name): it was removed from its model", entity: name) }
         return try model.change(body)
     }
 }

@@ -68,7 +68,8 @@ public class Property: @unchecked Sendable {
 
     func change<Result>(_ body: () throws -> Result) throws -> Result {
         guard !isRemoved else {
-            throw modelError("\(entity.name).\(name) was removed from its model", entity: entity.name, key: name)
+            throw modelError(
+                "cannot change \(entity.name).\(name): it was removed from its model", entity: entity.name, key: name)
         }
         return try entity.model.change(body)
     }

@@ -118,7 +118,8 @@ public final class Relationship: Property, @unchecked Sendable {
     func requireDestination() throws {
         guard let missing = missingDestination else { return }
         throw modelError(
-            "\(entity.name).\(name) leads to \"\(missing)\", which is not an entity of the model", entity: entity.name,
+            "\(entity.name).\(name) has the destination \"\(missing)\", which is not an entity of the model",
+            entity: entity.name,
             key: name)
     }
 

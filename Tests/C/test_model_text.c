@@ -118,7 +118,7 @@ static void mistakes_name_entity_key_and_word(void) {
     static const struct mistake mistakes[] = {
         {"{\"A\": {\"x\": \"strin\"}}", "A", "x", "\"strin\" is not an attribute type; did you mean \"string\"?"},
         {"{\"A\": {\"x\": \"int indexd\"}}", "A", "x", "\"indexd\""},
-        {"{\"A\": {\"x\": \"to-one B\"}}", "A", "x", "leads to \"B\""},
+        {"{\"A\": {\"x\": \"to-one B\"}}", "A", "x", "has the destination \"B\""},
         {"{\"A\": {\"x\": \"to-one A inverse y\"}}", "A", "x", "has the inverse \"y\""},
         {"{\"A\": {\"x\": \"int\", \"x\": \"int\"}}", "A", "x", "twice"},
         {"{\"A\": {}, \"A\": {}}", "A", NULL, "twice"},

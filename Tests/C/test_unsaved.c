@@ -60,7 +60,7 @@ static void a_context_refuses_and_counts_by_entity(void) {
     edit(&c);
     CHECK_STATUS(CST_E_UNSAVED_CHANGES, cst_context_close(c.context, CST_UNSAVED_REFUSE, E));
     CHECK_TEXT("context \"editor\" (created at editor.c:12) stays open because it has unsaved changes: " COUNTS
-               "; call save() or rollback() of the context, or close with the policy to discard them",
+               "; call save() or rollback() on the context, or close with CST_UNSAVED_DISCARD (.discard)",
                cst_error_message(check_error()));
     CHECK_INT(1, (int)cst_error_detail_count(check_error()));
     CHECK(has_changes(c.context)); /* nothing is closed */
@@ -430,7 +430,7 @@ static void a_container_refuses_by_default(void) {
     CHECK_STATUS(CST_E_UNSAVED_CHANGES, cst_container_close(container, 0, E)); /* zero is the default of all options */
     CHECK_TEXT(
         "the container Shop stays open because context \"view\" has unsaved changes: 1 Department inserted; call "
-        "save() or rollback() of the context, or close with the policy to discard them",
+        "save() or rollback() on the context, or close with CST_UNSAVED_DISCARD (.discard)",
         cst_error_message(check_error()));
     OK(cst_container_close(container, CST_UNSAVED_DISCARD, E));
     listen_to_the_log();
@@ -483,7 +483,7 @@ static void a_document_refuses_by_default(void) {
     CHECK_STATUS(CST_E_UNSAVED_CHANGES, cst_document_close(document, 0, E));
     CHECK_TEXT(
         "the untitled document stays open because context \"document\" has unsaved changes: 1 Department inserted; "
-        "save it with save as, or close with the policy to discard them",
+        "save it with save as, or close with CST_UNSAVED_DISCARD (.discard)",
         cst_error_message(check_error()));
     OK(cst_document_save_as(document, none, text(check_path("a.store")), false, E));
     insert_department(context);

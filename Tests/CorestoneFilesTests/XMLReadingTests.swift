@@ -143,26 +143,26 @@ final class XMLReadingTests: XCTestCase {
     func testWhatHasNoPlace() throws {
         let relationship = "<relationship name=\"owner\" type=\"0/1\" destination=\"OWNER\""
         for (objects, words) in [
-            ("<object id=\"z1\"/>", "an <object> does not have a type or an id"),
-            ("<object type=\"THING\"/>", "an <object> does not have a type or an id"),
+            ("<object id=\"z1\"/>", "an <object> does not have a type"),
+            ("<object type=\"THING\"/>", "an <object> does not have an id"),
             ("<object type=\"THING\" id=\"z1\" x=\"y\"/>", "<object> has the unknown attribute \"x\""),
-            (thing("<attribute type=\"string\">x</attribute>"), "an <attribute> does not have a name or a type"),
-            (thing("<attribute name=\"title\">x</attribute>"), "an <attribute> does not have a name or a type"),
+            (thing("<attribute type=\"string\">x</attribute>"), "an <attribute> does not have a name"),
+            (thing("<attribute name=\"title\">x</attribute>"), "an <attribute> does not have a type"),
             (
                 thing("<attribute name=\"title\" type=\"string\" x=\"y\">x</attribute>"),
                 "<attribute> has the unknown attribute \"x\""
             ),
             (
                 thing("<relationship name=\"owner\" type=\"0/1\"/>"),
-                "a <relationship> does not have a name, a type or a destination"
+                "a <relationship> does not have a destination"
             ),
             (
                 thing("<relationship name=\"owner\" destination=\"OWNER\"/>"),
-                "a <relationship> does not have a name, a type or a"
+                "a <relationship> does not have a type"
             ),
             (
                 thing("<relationship type=\"0/1\" destination=\"OWNER\"/>"),
-                "a <relationship> does not have a name, a type or a"
+                "a <relationship> does not have a name"
             ),
             (thing("\(relationship) x=\"y\"/>"), "<relationship> has the unknown attribute \"x\""),
             (thing("<thing/>"), "the element <thing> is not allowed here"),

@@ -41,7 +41,8 @@ final class MappingModelTests: XCTestCase {
 
     func testDamageIsNamed() throws {
         for (objects, words) in [
-            ("", "no XDDEVMAPPINGMODEL"), ("<object id='a' type='b'/><object id='a' type='b'/>", "repeats an id"),
+            ("", "no XDDEVMAPPINGMODEL"),
+            ("<object id='a' type='b'/><object id='a' type='b'/>", "two objects have the id a"),
             (
                 "<object type='XDDEVMAPPINGMODEL' id='z1'><relationship name='entitymappings' idrefs='z7'/></object>",
                 "z7"

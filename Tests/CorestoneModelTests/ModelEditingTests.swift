@@ -126,7 +126,9 @@ final class ModelEditingTests: XCTestCase {
         XCTAssertNil(model.localization["Property/salary"])
         try model.remove(department)
         XCTAssertTrue(model.fetchRequestTemplates.isEmpty)
-        XCTAssertEqual(failure { try department.setAbstract(true) }?.message, "Department was removed from its model")
+        XCTAssertEqual(
+            failure { try department.setAbstract(true) }?.message,
+            "cannot change Department: it was removed from its model")
     }
 
     func testWhatNamesTheRemovedIsRefused() throws {

@@ -97,7 +97,7 @@ final class ModelMappingTests: XCTestCase {
         let (narrow, wide) = (try model(["N": ["x": .integer16]]), try model(["N": ["x": .integer64]]))
         let error = refusal(narrow, wide)
         XCTAssertEqual(error?.key, "x")
-        XCTAssert(error?.message.contains("Integer 16 in the store and Integer 64") == true, error?.message ?? "")
+        XCTAssert(error?.message.contains("Integer 16 in the store, but Integer 64") == true, error?.message ?? "")
         let mapping = try ModelMapping.inferred(from: narrow, to: wide, typeChanges: .exact)
         XCTAssertEqual(mapping.entities[0].properties[0].typeChange?.to, .integer64)
         XCTAssertEqual(refusal(narrow, try model(["N": ["x": .binary]]), .exact)?.key, "x")
@@ -107,7 +107,7 @@ final class ModelMappingTests: XCTestCase {
         let error = refusal(
             try model(["A": ["x": .string], "B": ["y": .string]]),
             try model(["A": ["x": .string], "B": ["y": .string], "Top": [:]], parents: ["A": "Top", "B": "Top"]))
-        XCTAssert(error?.message.contains("did not have a common parent") == true, error?.message ?? "")
+        XCTAssert(error?.message.contains("do not have a common parent") == true, error?.message ?? "")
         // One tree may get a new top, and may be split.
         let single = try model(["A": ["x": .string]])
         let below = try model(["A": ["x": .string], "Top": [:]], parents: ["A": "Top"])

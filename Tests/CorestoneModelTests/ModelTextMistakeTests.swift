@@ -143,10 +143,11 @@ final class ModelTextMistakeTests: XCTestCase {
         check("", says: "E.p has no attribute type; write a line such as \"string?\" or \"int16 = 0\"")
         check("= 3", says: "E.p has no attribute type; write a line such as \"string?\" or \"int16 = 0\"")
         check("derived", says: "E.p has no attribute type; write a line such as \"string?\" or \"int16 = 0\"")
-        check("string indexd", says: "E.p: \"indexd\" is not a word of an attribute; did you mean \"indexed\"?")
+        check("string indexd", says: "E.p: \"indexd\" is not an option of an attribute; did you mean \"indexed\"?")
         check(
             "string wonderful",
-            says: "E.p: \"wonderful\" is not a word of an attribute; use indexed, transient, external, preserved, nan, "
+            says:
+                "E.p: \"wonderful\" is not an option of an attribute; use indexed, transient, external, preserved, nan, "
                 + "min, max, match, transformer or renaming_identifier")
         check("string min", says: "E.p: \"min\" needs a value after it")
         check("string match", says: "E.p: \"match\" needs a regular expression after it")
@@ -165,10 +166,11 @@ final class ModelTextMistakeTests: XCTestCase {
         check(
             "date = soon", says: "E.p: \"soon\" is not a date: at byte 0, expected a year of four digits")
         check(
-            "binary = x", says: "E.p is Binary Data, which a line has no values for; write an object with \"default\"")
+            "binary = x",
+            says: "E.p is Binary Data, whose values cannot be written in a line; write an object with \"default\"")
         check(
             "transformable = x",
-            says: "E.p is Transformable, which a line has no values for; write an object with \"default\"")
+            says: "E.p is Transformable, whose values cannot be written in a line; write an object with \"default\"")
         check(
             "bool min 0",
             says: "E.p is Boolean, but only numbers, dates and strings (by length) can have a minimum or maximum")
@@ -177,14 +179,16 @@ final class ModelTextMistakeTests: XCTestCase {
     }
 
     func testWordsOfARelationship() {
-        check("to-one", says: "E.p does not name the entity that it leads to; write \"to-one Person\"")
-        check("to-many ordered", says: "E.p does not name the entity that it leads to; write \"to-many Person\"")
+        check("to-one", says: "E.p does not have a destination; write \"to-one Person\"")
+        check("to-many ordered", says: "E.p does not have a destination; write \"to-many Person\"")
         check(
             "to-one E ordered",
-            says: "E.p: \"ordered\" is not a word of a to-one relationship; use inverse, delete or renaming_identifier")
+            says:
+                "E.p: \"ordered\" is not an option of a to-one relationship; use inverse, delete or renaming_identifier"
+        )
         check(
             "to-one E invers p",
-            says: "E.p: \"invers\" is not a word of a to-one relationship; did you mean \"inverse\"?")
+            says: "E.p: \"invers\" is not an option of a to-one relationship; did you mean \"inverse\"?")
         check("to-one E inverse", says: "E.p: \"inverse\" needs the name of a relationship after it")
         check("to-many E min few", says: "E.p: \"min\" takes a number of members, not \"few\"")
         check("to-many E max -1", says: "E.p: \"max\" takes a number of members, not \"-1\"")
@@ -198,7 +202,8 @@ final class ModelTextMistakeTests: XCTestCase {
     func testEndsOfRelationships() {
         check(
             "{\"A\": {\"b\": \"to-one Bee?\"}, \"Been\": {}}",
-            "A.b leads to \"Bee\", which is not an entity of the model; did you mean \"Been\"?", entity: "A", key: "b")
+            "A.b has the destination \"Bee\", which is not an entity of the model; did you mean \"Been\"?", entity: "A",
+            key: "b")
         check(
             "{\"A\": {\"b\": \"to-one B inverse ass\"}, \"B\": {\"as_\": \"to-many A\", \"asses\": \"string\"}}",
             "A.b has the inverse \"ass\", but B has no relationship of that name; did you mean \"as_\"?", entity: "A",
@@ -260,7 +265,7 @@ final class ModelTextMistakeTests: XCTestCase {
         check(options: "{\"type\": \"uuid\", \"default\": \"x\"}", says: "E.p: \"x\" is not a value of UUID")
         check(
             options: "{\"type\": \"date\", \"default\": {\"$date\": \"x\"}}",
-            says: "E.p: \"default\": the tag \"$date\" in the JSON is unknown or has a value of the wrong type",
+            says: "E.p: \"default\": the JSON tag \"$date\" has the wrong value \"x\"",
             status: .invalidArgument)
     }
 

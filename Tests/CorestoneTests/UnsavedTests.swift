@@ -50,7 +50,7 @@ final class UnsavedTests: XCTestCase {
     private static let counts =
         "1 Department inserted, 2 Employee inserted, 1 Employee updated, 1 Employee deleted"
     private static let remedy =
-        "call save() or rollback() of the context, or close with the policy to discard them"
+        "call save() or rollback() on the context, or close with CST_UNSAVED_DISCARD (.discard)"
 
     private func lines(_ body: () throws -> Void) rethrows -> [String] {
         let lines = Locked<[String]>([])
@@ -86,7 +86,7 @@ final class UnsavedTests: XCTestCase {
         XCTAssertEqual(
             error.message,
             "the untitled document stays open because context \"document\" has unsaved changes: 1 Employee inserted; save it with "
-                + "save as, or close with the policy to discard them")
+                + "save as, or close with CST_UNSAVED_DISCARD (.discard)")
         try document.saveAs(folder + "/a.store")
         try document.context.insert("Employee", ["name": "Bob"])
         XCTAssert(
@@ -317,7 +317,7 @@ final class UnsavedTests: XCTestCase {
             lines { document = nil },
             [
                 "CoreData: warning: an untitled document was released, and its content is lost; save it with save as, or close it "
-                    + "with the discard policy, before releasing it"
+                    + "with CST_UNSAVED_DISCARD (.discard), before releasing it"
             ])
     }
 

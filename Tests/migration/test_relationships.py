@@ -155,7 +155,7 @@ def test_to_many_becomes_to_one(shop: Workshop) -> None:
         134190,
     )
     assert (error.entity, error.key) == ("Order", "items")
-    assert "to-many in the store and to-one in the model" in str(error)
+    assert "to-many in the store, but to-one in the model" in str(error)
 
 
 def test_an_attribute_becomes_a_relationship(shop: Workshop) -> None:

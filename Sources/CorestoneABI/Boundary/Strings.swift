@@ -63,8 +63,10 @@ extension cst_string {
 extension cst_bytes {
     /// A copy of the bytes.
     func array(_ name: StaticString, limit: Int) throws -> [UInt8] {
-        guard let data, 0...limit ~= size else {
-            throw CoreError(.invalidArgument, "\(name) is NULL or larger than \(limit) bytes")
+        guard let data else { throw CoreError(.invalidArgument, "\(name) is NULL; pass its bytes") }
+        guard 0...limit ~= size else {
+            throw CoreError(
+                .invalidArgument, "\(name) has \(UInt(bitPattern: size)) bytes, but the limit is \(limit)")
         }
         return Array(UnsafeRawBufferPointer(start: data, count: size))
     }

@@ -133,9 +133,12 @@ struct BinaryFormat: AtomicFormat {
     }
 
     private func metadata(in content: [String: PropertyListValue], _ path: String) throws -> StoreMetadata {
-        guard let uuid = content[Key.uuid]?.string.flatMap({ UUIDValue($0) }),
-            let values = content[Key.metadata]?.dictionary
-        else { throw BinaryFormat.damaged(path, "its UUID or its metadata is missing or invalid") }
+        guard let uuid = content[Key.uuid]?.string.flatMap({ UUIDValue($0) }) else {
+            throw BinaryFormat.damaged(path, "it does not have a valid UUID")
+        }
+        guard let values = content[Key.metadata]?.dictionary else {
+            throw BinaryFormat.damaged(path, "it does not have a dictionary of metadata")
+        }
         var metadata = StoreMetadata(uuid: uuid)
         metadata.values = values
         return metadata

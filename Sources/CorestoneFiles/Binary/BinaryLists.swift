@@ -77,8 +77,13 @@ struct BinaryLists {
             if let entity, !isOwner, leftOut != nil {
                 throw mismatch(relationship, "belong to object \(owner), whose entity is \(entity.name)")
             }
-            guard count >= 0, count <= Int64(members.count - place), known.insert(owner).inserted, isOwner
-            else { throw damaged(relationship, "have an invalid owner or an invalid count") }
+            guard isOwner else { throw damaged(relationship, "have the owner \(owner), which does not exist") }
+            guard known.insert(owner).inserted else {
+                throw damaged(relationship, "of object \(owner) are listed twice")
+            }
+            guard count >= 0, count <= Int64(members.count - place) else {
+                throw damaged(relationship, "of object \(owner) have the invalid count \(count)")
+            }
             var keys = Array(members[place..<place + Int(count)])
             place += Int(count)
             if entity == nil { continue }

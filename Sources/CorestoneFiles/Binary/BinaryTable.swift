@@ -163,11 +163,18 @@ extension BinaryTable {
         var writer = RecordWriter(expectedBytes: keys.count * entity.layout.fixedSize)
         for (row, key) in keys.enumerated() {
             if row & 0xFFF == 0 { try MemoryRoom.require(row * 128, to: "read \(path)", file: path) }
-            guard key > 0, key <= lastKey, nodes.node(entity.root, key) == nil,
-                let version = Int32(exactly: versions[row])
-            else {
+            guard key > 0, key <= lastKey else {
                 throw BinaryFormat.damaged(
-                    path, "object \(key) of \(entity.name) has an invalid key, a repeated key or an invalid version",
+                    path, "object \(key) of \(entity.name) has an invalid key, which must be 1 to \(lastKey)",
+                    entity: entity.name)
+            }
+            guard nodes.node(entity.root, key) == nil else {
+                throw BinaryFormat.damaged(
+                    path, "two objects of \(entity.root.name) have the key \(key)", entity: entity.name)
+            }
+            guard let version = Int32(exactly: versions[row]) else {
+                throw BinaryFormat.damaged(
+                    path, "object \(key) of \(entity.name) has the invalid version \(versions[row])",
                     entity: entity.name)
             }
             writer.begin(primaryKey: key, version: version, entity: entity)

@@ -55,7 +55,8 @@ final class XMLObjects {
                 throw stranger(name, "object")
             }
         }
-        guard let type, let id else { throw reader.damaged("an <object> does not have a type or an id") }
+        guard let type else { throw reader.damaged("an <object> does not have a type") }
+        guard let id else { throw reader.damaged("an <object> does not have an id") }
         try find(type)
         let key = try key(UnsafeBufferPointer(start: id, count: strlen(id)))
         guard let entity = kind?.entity else { return links.leaveOut(key) }
@@ -188,7 +189,8 @@ final class XMLObjects {
                 throw stranger(name, "attribute")
             }
         }
-        guard let found, let type else { throw reader.damaged("an <attribute> does not have a name or a type") }
+        guard let found else { throw reader.damaged("an <attribute> does not have a name") }
+        guard let type else { throw reader.damaged("an <attribute> does not have a type") }
         member = nil
         guard let member = try find(found, isRelationship: false) else { return }
         written = member.type
@@ -277,9 +279,9 @@ final class XMLObjects {
                 throw stranger(name, "relationship")
             }
         }
-        guard let found, let type, let destination else {
-            throw reader.damaged("a <relationship> does not have a name, a type or a destination")
-        }
+        guard let found else { throw reader.damaged("a <relationship> does not have a name") }
+        guard let type else { throw reader.damaged("a <relationship> does not have a type") }
+        guard let destination else { throw reader.damaged("a <relationship> does not have a destination") }
         guard let member = try find(found, isRelationship: true), let relationship = member.relationship else { return }
         if !XMLObjects.isSame(member.typeName, type) || !XMLObjects.isSame(member.destination, destination) {
             try check(member, relationship, String(cString: type), String(cString: destination))

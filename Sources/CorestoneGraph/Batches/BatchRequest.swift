@@ -41,7 +41,7 @@ public class BatchRequest: PersistentStoreRequest, @unchecked Sendable {
             throw CoreError(
                 .invalidArgument,
                 entity.map {
-                    "\($0.name) belongs to another model than this context's coordinator; use the entity of the coordinator's model"
+                    "\($0.name) does not belong to the model of this context's coordinator; use the entity of that model"
                 }
                     ?? "the batch request has no entity; create it with an entity",
                 entity: entity?.name)

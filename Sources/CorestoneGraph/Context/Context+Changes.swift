@@ -8,7 +8,7 @@ extension Context {
         guard entity.model === coordinator.model else {
             throw CoreError(
                 .invalidArgument,
-                "\(entity.name) belongs to another model than this context's coordinator; use the entity of the coordinator's model",
+                "\(entity.name) does not belong to the model of this context's coordinator; use the entity of that model",
                 entity: entity.name)
         }
         if entity.isAbstract { try ManagedObject.requireConcrete(entity) }
@@ -37,15 +37,15 @@ extension Context {
         try checkQueue()
         if object.context === self { return [] }
         guard object.context == nil, !object.isGone else {
+            let obstacle = object.context == nil ? "was removed from its context" : "belongs to another context"
             throw CoreError(
-                .invalidArgument,
-                "this \(object.entity.name) belongs to another context or was removed from one; insert a new object",
+                .invalidArgument, "this \(object.entity.name) \(obstacle); insert a new object",
                 entity: object.entity.name, objectURI: object.objectID.uri)
         }
         guard object.entity.model === coordinator.model else {
             throw CoreError(
                 .invalidArgument,
-                "\(object.entity.name) belongs to another model than this context's coordinator; use the entity of the coordinator's model",
+                "\(object.entity.name) does not belong to the model of this context's coordinator; use the entity of that model",
                 entity: object.entity.name)
         }
         var (waiting, taken) = ([object], [ManagedObject]())

@@ -151,7 +151,7 @@ extension FetchRequest {
         } else if let found {
             throw CoreError(
                 .invalidArgument,
-                "\(found.name) belongs to another model than the context of the fetch request; set an entity of the context's model",
+                "\(found.name) does not belong to the model of the request's context; set an entity of that model",
                 entity: found.name)
         } else {
             throw CoreError(.invalidArgument, "the fetch request has no entity; set an entity or an entity name")

@@ -77,18 +77,22 @@ extension ManagedObject: KeyValueCoding {
         if let (target, key) = try resolve(keyPath: path) {
             return try target.setValue(value, forKey: target.entity.properties[target.slot(of: key)].path)
         }
-        let head = String(path[..<dot])
-        switch try self.value(forKeyPath: head) {
-        case .null:
-            throw CoreError(
-                .invalidArgument, "cannot set \"\(path)\" of this \(entity.name): \"\(head)\" is nil",
-                entity: entity.name,
-                key: path, value: value, objectURI: objectID.uri)
-        default:
-            throw CoreError(
-                .invalidArgument, "cannot set \"\(path)\" of this \(entity.name): \"\(head)\" is not a single object",
-                entity: entity.name, key: path, value: value, objectURI: objectID.uri)
-        }
+        throw try unsettable(path, String(path[..<dot]), value)
+    }
+
+    /// The target and the key that a key path sets.
+    ///
+    /// - Throws: `.invalidArgument` if the path does not end at a property of a single object.
+    package func requireTarget(ofKeyPath path: String, for value: PropertyValue) throws -> (ManagedObject, UInt32) {
+        if let found = try resolve(keyPath: path) { return found }
+        throw try unsettable(path, path.lastIndex(of: ".").map { String(path[..<$0]) } ?? path, value)
+    }
+
+    private func unsettable(_ path: String, _ head: String, _ value: PropertyValue) throws -> CoreError {
+        let obstacle = try self.value(forKeyPath: head) == .null ? "is nil" : "is not a single object"
+        return CoreError(
+            .invalidArgument, "cannot set \"\(path)\" of this \(entity.name): \"\(head)\" \(obstacle)",
+            entity: entity.name, key: path, value: value, objectURI: objectID.uri)
     }
 }
 

@@ -129,7 +129,7 @@ extension ManagedObject {
             let name = entity.properties[slot].path
             throw CoreError(
                 .invalidArgument,
-                "\(entity.name).\(name) has no preceding will-change call; make it before setting the primitive value",
+                "\(entity.name).\(name): did-change without will-change; call will-change before setting the primitive value",
                 entity: entity.name, key: name, objectURI: objectID.uri)
         }
         try together {

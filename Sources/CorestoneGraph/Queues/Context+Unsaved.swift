@@ -70,7 +70,7 @@ public struct UnsavedChanges: Sendable {
 
     /// How a message ends that tells of unsaved changes which kept something open.
     package static let remedy =
-        "call save() or rollback() of the context, or close with the policy to discard them"
+        "call save() or rollback() on the context, or close with CST_UNSAVED_DISCARD (.discard)"
 
     /// Why something is not closed.
     ///

@@ -1,6 +1,29 @@
 import CorestoneModel
 import CorestoneValues
 
+extension MigrationOptions {
+    /// The inferred mapping between the models of a migration.
+    ///
+    /// - Parameter path: the store, for messages.
+    /// - Throws: code 134140 if the options do not allow inference, 134190 if the models differ too much for it.
+    package func inferMapping(from source: Model, to model: Model, ofStoreAt path: String) throws -> ModelMapping {
+        guard infersMapping else {
+            throw CoreError(
+                .migration, code: .migrationMissingMappingModel,
+                "cannot migrate \(path): there is no mapping model from the store's model to the new one; allow inference with "
+                    + "CST_STORE_INFER_MAPPING (infer_mapping)", file: path)
+        }
+        do {
+            return try ModelMapping.inferred(
+                from: source, to: model, typeChanges: allowsTypeChanges ? .exact : .refused)
+        } catch let error as CoreError where error.code == CocoaCode.inferredMappingModel.rawValue {
+            throw CoreError(
+                error.status, code: .inferredMappingModel, "cannot migrate \(path): \(error.message)",
+                entity: error.entity, key: error.key, children: error.children, file: path)
+        }
+    }
+}
+
 extension ModelMapping {
     /// Throws if the destination is a model that the store had before, or may be.
     ///

@@ -18,6 +18,8 @@ func untagged(_ value: PropertyValue) throws -> PropertyValue {
     }
 }
 
+private let knownTags = ["$date", "$bytes", "$uuid", "$uri", "$decimal", "$real", "$set", "$dictionary", "$object"]
+
 private func meaning(of tag: String, _ content: PropertyValue) throws -> PropertyValue {
     let text: String? = if case .text(let text) = content { text.string } else { nil }
     let found: PropertyValue?
@@ -34,7 +36,11 @@ private func meaning(of tag: String, _ content: PropertyValue) throws -> Propert
     default: found = nil
     }
     guard let found else {
-        throw CoreError(.invalidArgument, "the tag \"\(tag)\" in the JSON is unknown or has a value of the wrong type")
+        throw CoreError(
+            .invalidArgument,
+            knownTags.contains(tag)
+                ? "the JSON tag \"\(tag)\" has the wrong value \(content.excerpt)"
+                : "\"\(tag)\" is not a JSON tag; use one of \(knownTags.joined(separator: ", "))")
     }
     return found
 }

@@ -101,8 +101,8 @@ extension MappingInference {
             guard candidates.count == 1 else {
                 let names = sortedByBytes(candidates.map(\.name)).joined(separator: " and ")
                 refuse(
-                    "\(names) of the store's model both answer to \"\(entity.canonicalName)\", which \(entity.name) names; migrate "
-                        + "with a mapping model", entity.name)
+                    "\(names) of the store's model both have the identifier \"\(entity.canonicalName)\" of \(entity.name) in the new "
+                        + "model; migrate with a mapping model", entity.name)
                 continue
             }
             sources[Int(entity.index)] = candidates[0]
@@ -114,12 +114,13 @@ extension MappingInference {
     private mutating func warnIfChained(_ entity: Entity) {
         if let identifier = entity.renamingIdentifier, let named = source.entity(named: identifier) {
             warnings.append(
-                "\(entity.name) has the renaming identifier \"\(identifier)\", but \(named.name) answers to "
-                    + "\"\(named.canonicalName)\", so its objects are lost; use \"\(named.canonicalName)\"")
+                "\(entity.name) has the renaming identifier \"\(identifier)\", but \(named.name) has the "
+                    + "identifier \"\(named.canonicalName)\", so its objects are lost; use \"\(named.canonicalName)\"")
         } else if let former = source.entity(named: entity.name), former.canonicalName != entity.canonicalName {
             warnings.append(
-                "\(entity.name) answers to \"\(former.canonicalName)\" in the store's model and to \"\(entity.canonicalName)\" in the "
-                    + "new one, so its objects are lost; keep the renaming identifier \"\(former.canonicalName)\"")
+                "\(entity.name) has the identifier \"\(former.canonicalName)\" in the store's model, but "
+                    + "\"\(entity.canonicalName)\" in the new one, so its objects are lost; keep the renaming identifier \"\(former.canonicalName)\""
+            )
         }
     }
 
@@ -131,7 +132,7 @@ extension MappingInference {
             }
             guard let first = former.first, let other = former.first(where: { $0.1 !== first.1 }) else { continue }
             refuse(
-                "\(first.0.name) and \(other.0.name) inherit from \(root.name) and did not have a common parent in the store's model; "
+                "\(first.0.name) and \(other.0.name) inherit from \(root.name), but do not have a common parent in the store's model; "
                     + "migrate with a mapping model", other.0.name)
         }
     }
@@ -143,7 +144,6 @@ extension MappingInference {
     private mutating func pairProperties(_ former: Entity, _ entity: Entity, isEqual: Bool) -> EntityPair {
         var pairs: [PropertyPair] = []
         var added: [Property] = []
-        var used: Set<ObjectIdentifier> = []
         let name = { (property: Property) in isEqual ? property.name : property.canonicalName }
         let candidates = Dictionary(grouping: former.storedTopProperties, by: name)
         let wanted = entity.storedTopProperties
@@ -159,7 +159,6 @@ extension MappingInference {
                 warnIfChained(property, of: entity, former)
                 continue
             }
-            used.insert(ObjectIdentifier(found))
             pair(found, property, of: entity, &pairs, &added)
         }
         let mapped = Set(pairs.map { ObjectIdentifier($0.source) })
@@ -194,7 +193,7 @@ extension MappingInference {
         default:
             if isNew {
                 refuse(
-                    "\(entity.name).\(property.path) is \(former.kindName) in the store and \(property.kindName) in the model; rename "
+                    "\(entity.name).\(property.path) is \(former.kindName) in the store, but \(property.kindName) in the model; rename "
                         + "it, or migrate with a mapping model", entity.name, property.path)
             }
         }
@@ -204,7 +203,7 @@ extension MappingInference {
     private mutating func checkType(_ from: Attribute, _ to: Attribute, _ entity: Entity) {
         guard from.type != to.type else { return }
         let change =
-            "\(entity.name).\(to.path) is \(from.type.displayName) in the store and \(to.type.displayName) in the model"
+            "\(entity.name).\(to.path) is \(from.type.displayName) in the store, but \(to.type.displayName) in the model"
         guard from.type.converts(to: to.type) else {
             return refuse("\(change); rename the attribute, or migrate with a mapping model", entity.name, to.path)
         }
@@ -218,14 +217,14 @@ extension MappingInference {
     private mutating func check(_ from: Relationship, _ to: Relationship, _ entity: Entity) {
         if from.isToMany, !to.isToMany {
             refuse(
-                "\(entity.name).\(to.name) is to-many in the store and to-one in the model; migrate with a mapping model that chooses "
+                "\(entity.name).\(to.name) is to-many in the store, but to-one in the model; migrate with a mapping model that chooses "
                     + "one member", entity.name, to.name)
         }
         guard let target = destinations[Int(from.destination.index)] else {
             let hasTargets = from.destination.withDescendants.contains { destinations[Int($0.index)] != nil }
             if hasTargets { return }
             return refuse(
-                "\(entity.name).\(to.name) leads to \(from.destination.name) in the store, which the model lacks, and to "
+                "\(entity.name).\(to.name) has the destination \(from.destination.name) in the store, which the model lacks, but "
                     + "\(to.destination.name) in the model; rename the relationship, or give \(to.destination.name) the renaming "
                     + "identifier \"\(from.destination.canonicalName)\"", entity.name, to.name)
         }
@@ -234,8 +233,8 @@ extension MappingInference {
                 || target.root === to.destination.root
         else {
             return refuse(
-                "\(entity.name).\(to.name) leads to \(from.destination.name) in the store and to \(to.destination.name) in the model, "
-                    + "which is not related to it; rename the relationship, or migrate with a mapping model",
+                "\(entity.name).\(to.name) has the destination \(from.destination.name) in the store, but the unrelated "
+                    + "\(to.destination.name) in the model; rename the relationship, or migrate with a mapping model",
                 entity.name, to.name)
         }
     }
@@ -246,11 +245,12 @@ extension MappingInference {
         let stored = former.storedTopProperties
         if let identifier = property.renamingIdentifier, let named = stored.first(where: { $0.name == identifier }) {
             warnings.append(
-                "\(entity.name).\(property.name) has the renaming identifier \"\(identifier)\", but \(former.name).\(named.name) answers "
-                    + "to \"\(named.canonicalName)\", so its values are lost; use \"\(named.canonicalName)\"")
+                "\(entity.name).\(property.name) has the renaming identifier \"\(identifier)\", but \(former.name).\(named.name) has "
+                    + "the identifier \"\(named.canonicalName)\", so its values are lost; use \"\(named.canonicalName)\""
+            )
         } else if let same = stored.first(where: { $0.name == property.name }) {
             warnings.append(
-                "\(entity.name).\(property.name) answers to \"\(same.canonicalName)\" in the store's model and to "
+                "\(entity.name).\(property.name) has the identifier \"\(same.canonicalName)\" in the store's model, but "
                     + "\"\(property.canonicalName)\" in the new one, so its values are lost; keep the renaming identifier "
                     + "\"\(same.canonicalName)\"")
         }

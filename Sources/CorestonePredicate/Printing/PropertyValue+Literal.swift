@@ -88,7 +88,7 @@ extension PropertyValue {
         return quoted + "\""
     }
 
-    private static func hexadecimal(_ bytes: UnsafeRawBufferPointer) -> String {
+    package static func hexadecimal(_ bytes: UnsafeRawBufferPointer) -> String {
         let digits = Array("0123456789abcdef".unicodeScalars)
         var text = String.UnicodeScalarView()
         for byte in bytes {

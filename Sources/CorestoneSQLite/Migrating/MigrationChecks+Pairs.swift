@@ -24,14 +24,14 @@ extension MigrationChecks {
     private func severalMembers(_ relationship: Relationship, _ count: Int64) -> CoreError {
         failure(
             relationship,
-            "leads to one object, and \(objects(count, of: relationship.entity)) several in the store; make it to-many, or change the "
-                + "objects first")
+            "is to-one in the new model, but \(objects(count, of: relationship.entity)) several members in the store; make it "
+                + "to-many, or change the objects first")
     }
 
     private func severalOwners(_ relationship: Relationship, _ count: Int64) -> CoreError {
         failure(
             relationship,
-            "has no inverse in the new model, so each member has one owner, and \(objects(count, of: relationship.destination)) several; "
+            "has no inverse in the new model, so each member has one owner, but \(objects(count, of: relationship.destination)) several; "
                 + "keep the inverse, or change the objects first")
     }
 
@@ -58,7 +58,7 @@ extension MigrationChecks {
                 failures.append(
                     failure(
                         inverse,
-                        "and \(relationship.entity.name).\(relationship.name) are each other's inverse in the new model, and "
+                        "and \(relationship.entity.name).\(relationship.name) are inverses in the new model, but "
                             + "\(count) \(count == 1 ? "pair" : "pairs") of one \(count == 1 ? "is" : "are") not in the other; make "
                             + "them equal first, or migrate with a mapping model"))
             }

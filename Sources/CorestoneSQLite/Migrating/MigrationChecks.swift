@@ -97,7 +97,7 @@ struct MigrationChecks {
             failures.append(
                 CoreError(
                     .migration, code: .migration,
-                    "\(entity.name) is abstract in the new model and the store has \(count) objects of it; delete them first, or move "
+                    "\(entity.name) is abstract in the new model, but the store has \(count) objects of it; delete them first, or move "
                         + "them to a subentity with a mapping model", entity: entity.name, file: path))
         }
         return failures

@@ -1,5 +1,6 @@
 import CorestoneGraph
 import CorestoneModel
+import CorestonePredicate
 import CorestoneValues
 
 /// What a migration of a store would do: per entity what is added, removed, renamed and filled, how many objects there are, and what is
@@ -122,7 +123,7 @@ extension PropertyValue {
         case .text(let text), .uri(let text):
             "'" + text.string.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
         case .uuid(let uuid): "x'\(uuid.description.filter { $0 != "-" })'"
-        case .bytes(let bytes): "x'\(bytes.rawBytes.prefix(32).map { String($0, radix: 16) }.joined())…'"
+        case .bytes(let bytes): "x'\(PropertyValue.hexadecimal(bytes.rawBytes))'"
         default: "NULL"
         }
     }

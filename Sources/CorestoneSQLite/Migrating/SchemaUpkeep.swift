@@ -14,7 +14,7 @@ struct SchemaUpkeep {
         for name in try names("trigger", "name LIKE 'Z\\_DA\\_%' ESCAPE '\\' OR name LIKE 'Z\\_RT\\_%' ESCAPE '\\'") {
             try execute("DROP TRIGGER \(name.asIdentifier)")
         }
-        for index in schema.spatialIndexes where try names("table", "name = '\(index.name)'").isEmpty == false {
+        for index in schema.spatialIndexes where try !names("table", "name = '\(index.name)'").isEmpty {
             try execute("DROP TABLE \(index.name)")
         }
     }

@@ -51,13 +51,7 @@ struct StoreMigration {
         let source = try SourceModelSearch(migration, hashes: contents.document.hashes, ofStoreAt: place.given) {
             try contents.cachedModel(connection)
         }.run()
-        guard migration.infersMapping else {
-            throw CoreError(
-                .migration, code: .migrationMissingMappingModel,
-                "cannot migrate \(place.given): there is no mapping model from the store's model to the new one; let it be inferred "
-                    + "(CST_STORE_INFER_MAPPING)", file: place.given)
-        }
-        let mapping = try inferred(from: source)
+        let mapping = try migration.inferMapping(from: source, to: model, ofStoreAt: place.given)
         let past = try (contents.document.metadata?.pastModelDigests ?? []) + pastDigestsInHistory()
         try mapping.requireForward(past: past, ofStoreAt: place.given, migration)
         let examination = try StoreExamination(connection, model: source, place: place, forWriting: true)
@@ -67,17 +61,6 @@ struct StoreMigration {
                 file: place.given)
         }
         return (MigrationPlan(mapping, former: examination.schema, stored: contents.tables), examination.history)
-    }
-
-    private func inferred(from source: Model) throws -> ModelMapping {
-        do {
-            return try ModelMapping.inferred(
-                from: source, to: model, typeChanges: migration.allowsTypeChanges ? .exact : .refused)
-        } catch let error as CoreError where error.code == CocoaCode.inferredMappingModel.rawValue {
-            throw CoreError(
-                error.status, code: .inferredMappingModel, "cannot migrate \(place.given): \(error.message)",
-                entity: error.entity, key: error.key, children: error.children, file: place.given)
-        }
     }
 
     /// Digests that the authors of migrations name in a history.
@@ -108,7 +91,7 @@ struct StoreMigration {
         guard free < needed else { return }
         throw CoreError(
             .storeIO, code: .migration,
-            "cannot migrate \(place.given): it needs up to \(Int64(needed / 1_048_576)) MB beside the file and "
+            "cannot migrate \(place.given): it needs up to \(Int64(needed / 1_048_576)) MB beside the file, but only "
                 + "\(Int64(free / 1_048_576)) MB are free; free some space", file: place.given)
     }
 }

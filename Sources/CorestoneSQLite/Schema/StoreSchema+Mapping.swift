@@ -7,7 +7,7 @@ extension StoreSchema: SchemaMapping {
         guard entity.model === model, Int(entity.index) < mappings.count else {
             throw CoreError(
                 .modelMismatch, code: .persistentStoreIncompatibleSchema,
-                "\(entity.name) belongs to another model than the store; use the entity of the coordinator's model",
+                "\(entity.name) does not belong to the model of the store; use the entity of the coordinator's model",
                 entity: entity.name)
         }
         return mappings[Int(entity.index)]

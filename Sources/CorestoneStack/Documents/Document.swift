@@ -135,7 +135,7 @@ public final class Document: @unchecked Sendable {
         if values.withLock({ $0.flags.contains(.edited) }), !platform_is_forked() {
             DebugLog.write(
                 "CoreData: warning: an untitled document was released, and its content is lost; save it with save as, or close it "
-                    + "with the discard policy, before releasing it")
+                    + "with CST_UNSAVED_DISCARD (.discard), before releasing it")
         }
         removeTree(at: refuge)
     }
@@ -478,7 +478,7 @@ public final class Document: @unchecked Sendable {
                 + (held.isEmpty ? "it was never saved" : held.map(\.error.message).joined(separator: ", and "))
                 + (path == nil
                     ? "; save it with save as" : "; call save() to keep them or revert() to discard them")
-                + ", or close with the policy to discard them",
+                + ", or close with CST_UNSAVED_DISCARD (.discard)",
             children: held.map(\.error) + (lastError.map { [$0] } ?? []), file: path)
     }
 }

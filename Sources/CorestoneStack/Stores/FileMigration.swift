@@ -25,7 +25,8 @@ struct FileMigration {
         let source = try SourceModelSearch(migration, hashes: metadata.entityVersionHashes, ofStoreAt: path) {
             try metadata.carriedModel()
         }.run()
-        try check(from: source, past: metadata.pastModelDigests)
+        try migration.inferMapping(from: source, to: model, ofStoreAt: path)
+            .requireForward(past: metadata.pastModelDigests, ofStoreAt: path, migration)
         try requireExactValues(place, source)
         metadata.rememberModel()
         metadata.setModel(model)
@@ -45,25 +46,6 @@ struct FileMigration {
                 place, byContentOf: "\(folder)/result", model: model, metadata: metadata, unless: sight,
                 options: options)
         } catch let error as CoreError { throw error.naming(path, insteadOf: folder) }
-    }
-
-    private func check(from source: Model, past: [String]) throws {
-        guard migration.infersMapping else {
-            throw CoreError(
-                .migration, code: .migrationMissingMappingModel,
-                "cannot migrate \(path): there is no mapping model from the store's model to the new one; let it be inferred "
-                    + "(infer_mapping)", file: path)
-        }
-        let types = migration.allowsTypeChanges ? TypeChanges.exact : .refused
-        do {
-            let mapping = try ModelMapping.inferred(from: source, to: model, typeChanges: types)
-            try mapping.requireForward(past: past, ofStoreAt: path, migration)
-        } catch let error as CoreError where error.code == CocoaCode.inferredMappingModel.rawValue {
-            throw CoreError(
-                error.status, code: .inferredMappingModel, "cannot migrate \(path): \(error.message)",
-                entity: error.entity,
-                key: error.key, children: error.children, file: path)
-        }
     }
 
     /// The store of the migration keeps fractions of decimals as doubles.

@@ -103,7 +103,7 @@ final class CSVLoadReader: LoadReader {
                     let last = source.position.line
                     throw LoadFailure(
                         line: line,
-                        message: "\(name(fields.count)) has a quote that is not closed"
+                        message: "\(name(fields.count)) has an unterminated quote"
                             + (last > line.line ? ", so it includes all lines up to \(last)" : "")
                             + "; close it, or double a quote that is text (\"\")")
                 }

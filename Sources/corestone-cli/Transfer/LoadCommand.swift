@@ -87,7 +87,8 @@ struct LoadCommand: Command {
         let mark = options["separator"] ?? ","
         let bytes = Array((mark == "tab" ? "\t" : mark).utf8)
         guard bytes.count == 1, bytes[0] < 0x80, ![0x22, 0x0A, 0x0D].contains(bytes[0]) else {
-            throw UsageError("--separator must be one character, such as \";\", or tab, not \"\(mark)\"")
+            throw UsageError(
+                "--separator must be tab or one ASCII character other than a quote, such as \";\", not \"\(mark)\"")
         }
         separator = bytes[0]
         isGuarded = try Formula.isGuarded(options, true)

@@ -17,6 +17,14 @@ enum LoadField {
     /// From CSV; nil for an empty field.
     case text(String?)
 
+    /// The beginning of the value, for error messages.
+    var excerpt: String {
+        switch self {
+        case .value(let value): value.excerpt
+        case .text(let text): PropertyValue.string(text ?? "").excerpt
+        }
+    }
+
     /// Names of objects; nil for what is no such thing. Only names of several are parted by spaces.
     func references(isToMany: Bool) -> [String]? {
         switch self {

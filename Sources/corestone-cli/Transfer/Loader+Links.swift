@@ -54,7 +54,8 @@ extension Loader {
             throw CoreError(
                 .typeMismatch,
                 "\(relationship.entity.name).\(relationship.name) takes "
-                    + (relationship.isToMany ? "a list of object names (@id)" : "the name of one object (@id)"),
+                    + (relationship.isToMany ? "a list of object names (@id)" : "the name of one object (@id)")
+                    + ", not \(field.excerpt)",
                 entity: relationship.entity.name, key: relationship.name)
         }
         let found = try names.compactMap { try object(named: $0) }

@@ -33,7 +33,7 @@ _THREAD = re.compile(r"\bthread (\d+) \([^)]*\)")
 
 
 # How the library and this package say that unsaved changes may be lost.
-_POLICY = ("close with the policy to discard them", 'close with unsaved="discard"')
+_POLICY = ("close with CST_UNSAVED_DISCARD (.discard)", 'close with unsaved="discard"')
 
 
 def _with_names(message: str) -> str:

@@ -17,8 +17,8 @@ from typing import Any, Optional
 MINIMUM = (3, 35, 0)
 LIBRARY = "libsqlite3.so.0"
 MISSING = (
-    f"Corestone needs SQLite, the shared library {LIBRARY}, which this system lacks or cannot load (%s). Install it: "
-    "on Debian and Ubuntu the package libsqlite3-0, on Fedora sqlite-libs, on Arch and Alpine sqlite."
+    f"Corestone needs SQLite, but the shared library {LIBRARY} is missing or cannot be loaded (%s); install it: on "
+    "Debian and Ubuntu the package libsqlite3-0, on Fedora sqlite-libs, on Arch and Alpine sqlite"
 )
 # Where the checks look for the copy in use.
 PROBE = "sqlite3_libversion_number"
@@ -79,25 +79,25 @@ def check(library: ctypes.CDLL) -> None:
     number = int(own.sqlite3_libversion_number())
     if (number // 1000000, number // 1000 % 1000, number % 1000) < MINIMUM:
         raise ImportError(
-            f"Corestone needs SQLite {'.'.join(map(str, MINIMUM))} or newer; {LIBRARY} is {version} here. Install a "
-            "newer one (on Debian and Ubuntu the package libsqlite3-0), and use an interpreter that has it.",
+            f"Corestone needs SQLite {'.'.join(map(str, MINIMUM))} or newer, but {LIBRARY} is {version} here; install "
+            "a newer version (on Debian and Ubuntu the package libsqlite3-0), and use an interpreter that loads it",
             name="corestone",
         )
     used = own.sqlite3_compileoption_used
     used.restype, used.argtypes = ctypes.c_int, [ctypes.c_char_p]
     if not used(b"ENABLE_FTS5"):
         warnings.warn(
-            f"SQLite {version} was built without FTS5: stores with full-text indexes cannot be opened for writing.",
+            f"SQLite {version} was built without FTS5: stores with full-text indexes cannot be opened for writing",
             SQLiteWarning,
             stacklevel=2,
         )
     theirs = _interpreters_copy(program)
     if theirs is not None and theirs != _address(own):
         warnings.warn(
-            f"This interpreter's sqlite3 module has a copy of SQLite of its own ({_module_version()}), beside the "
-            f"library that Corestone uses ({version}). Never open a store with both in one process: a connection that "
-            "the module closes drops Corestone's locks. Use an interpreter with a "
-            "dynamically linked SQLite, as the system has.",
+            f"the sqlite3 module of this interpreter has its own copy of SQLite ({_module_version()}), separate from "
+            f"the library that Corestone uses ({version}). Do not open a store with both in one process, because a "
+            "connection that the module closes drops Corestone's locks; use an interpreter that links SQLite "
+            "dynamically",
             SQLiteWarning,
             stacklevel=2,
         )

@@ -180,7 +180,7 @@ class FetchRequest(PersistentStoreRequest):
         is_foreign = context is not None and self._entity is not None and self._entity._model is not context.model
         if name is None and self._entity is not None and is_foreign:
             raise InvalidArgumentError(
-                f"{self._entity.name} belongs to another model than that of the context; pass its name"
+                f"{self._entity.name} does not belong to the model of the context; pass its name"
             )
         request = Request(self._entity if name is None else name)
         handle = request.handle

@@ -56,7 +56,7 @@ def test_a_date_that_is_none_is_told(seconds: float) -> None:
 def test_the_classes_of_an_object_begin_with_its_own() -> None:
     shade = ArchivedObject("Shade", {"tone": 1}, ("Shade", "Tint", "NSObject"))
     assert decode_archive(encode_archive(shade)) == shade
-    with pytest.raises(InvalidArgumentError, match=r'the tag "\$object"'):
+    with pytest.raises(InvalidArgumentError, match=r'the JSON tag "\$object"'):
         encode_archive(ArchivedObject("Shade", {}, ("Tint", "NSObject")))
 
 

@@ -608,7 +608,7 @@ def test_who_cannot_be_inserted_is_named(staff: Context) -> None:
         assert caught.value.entity == "Base"
         assert "insert one of its subentities (Item)" in caught.value.message
         assert not context.has_changes
-    with pytest.raises(InvalidArgumentError, match="Item belongs to another model") as foreign:
+    with pytest.raises(InvalidArgumentError, match="Item does not belong to the model") as foreign:
         staff.insert(abstract["Item"])
     assert foreign.value.entity == "Item"
     assert not staff.has_changes

@@ -402,7 +402,7 @@ def test_a_document_that_is_let_go_of_is_told_of(items: Model, tmp_path: Path) -
     told = [line for line in lines if "an untitled document" in line]
     assert told == [
         "CoreData: warning: an untitled document was released, and its content is lost; save it with save as, or close "
-        "it with the discard policy, before releasing it"
+        "it with CST_UNSAVED_DISCARD (.discard), before releasing it"
     ]
     assert not place.exists()
 

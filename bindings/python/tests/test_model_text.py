@@ -54,7 +54,7 @@ def test_mistakes_in_a_text_have_a_place() -> None:
     with pytest.raises(ModelError, match=r"^A\.x is in the text twice; remove one of the two$") as caught:
         Model.from_text('{"A": {"x": "int", "x": "int"}}')
     assert (caught.value.entity, caught.value.key) == ("A", "x")
-    with pytest.raises(ModelError, match=r'^A\.b leads to "Bee", .*; did you mean "Been"\?$') as caught:
+    with pytest.raises(ModelError, match=r'^A\.b has the destination "Bee", .*; did you mean "Been"\?$') as caught:
         Model.from_text('{"A": {"b": "to-one Bee"}, "Been": {}}')
     assert (caught.value.entity, caught.value.key) == ("A", "b")
     with pytest.raises(InvalidUTF8Error):

@@ -90,7 +90,7 @@ def test_hidden_copy_of_the_interpreter_is_a_warning(monkeypatch: pytest.MonkeyP
     if _sqlite._address(ctypes.CDLL(None)) is not None:
         pytest.skip("all of this process sees one SQLite")
     (message,) = check(_abi.lib)
-    assert "has a copy of SQLite of its own" in message
+    assert "has its own copy of SQLite" in message
     assert "drops Corestone's locks" in message
 
 
@@ -102,7 +102,7 @@ def test_copy_within_the_interpreters_module_is_a_warning(monkeypatch: pytest.Mo
     subprocess.run(["cc", "-shared", "-fPIC", str(source), "-o", module.__file__], check=True)
     monkeypatch.setitem(sys.modules, "_sqlite3", module)
     (message,) = check(_abi.lib)
-    assert "has a copy of SQLite of its own" in message
+    assert "has its own copy of SQLite" in message
 
 
 def test_import_warns_of_another_copy_and_goes_on(run_python: Run) -> None:
@@ -112,7 +112,7 @@ def test_import_warns_of_another_copy_and_goes_on(run_python: Run) -> None:
     done = run_python(program)
     assert done.stdout == "1\n", done.stderr
     if _sqlite._address(ctypes.CDLL(None)) is None:
-        assert "SQLiteWarning: This interpreter's sqlite3 module has a copy" in done.stderr
+        assert "SQLiteWarning: the sqlite3 module of this interpreter has its own copy" in done.stderr
 
 
 def test_missing_library_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,7 +61,7 @@ def fill(context: Context) -> None:
 
 
 COUNTS = "1 Department inserted, 2 Employee inserted, 1 Employee updated, 1 Employee deleted"
-REMEDY = 'call save() or rollback() of the context, or close with unsaved="discard"'
+REMEDY = 'call save() or rollback() on the context, or close with unsaved="discard"'
 
 
 def names(path: Path) -> list[str]:
@@ -561,7 +561,7 @@ with Container(model, "a.store") as container:
     assert done.returncode == 1
     # The traceback, and the warning of what is lost by the end.
     assert done.stderr.count("UnsavedChangesError: the container a.store stays open") == 1
-    assert done.stderr.count("1 Employee inserted; call save() or rollback() of the context") == 1
+    assert done.stderr.count("1 Employee inserted; call save() or rollback() on the context") == 1
     assert done.stderr.count("lost unsaved changes at interpreter exit") == 1
     assert "CoreData: warning" not in done.stderr
 

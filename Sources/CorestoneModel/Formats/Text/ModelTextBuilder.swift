@@ -146,7 +146,7 @@ struct ModelTextBuilder {
     ) throws {
         let destination = model.entity(named: definition.destination)
         if destination == nil, !allowsMissing {
-            _ = try unknownEntity(definition.destination, place, " leads to")
+            _ = try unknownEntity(definition.destination, place, " has the destination")
         }
         let relationship = try entity.addRelationship(
             named: name, destination: destination ?? entity, isToMany: definition.kind == .toMany,

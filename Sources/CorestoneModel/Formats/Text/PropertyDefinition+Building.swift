@@ -97,7 +97,8 @@ extension PropertyDefinition.Value {
         case .written(let text):
             guard type.isWritable else {
                 throw place.error(
-                    " is \(type.displayName), which a line has no values for; write an object with \"\(option)\"")
+                    " is \(type.displayName), whose values cannot be written in a line; write an object with \"\(option)\""
+                )
             }
             return try PropertyDefinition.Value.read(text, as: type, place)
         // A string stands for what JSON has no type for, and for nothing else.

@@ -60,7 +60,7 @@ extension PropertyDefinition {
         case let other:
             guard let flag = PropertyDefinition.flags[other] else {
                 throw words.place.unknown(
-                    other, ": \"\(word)\" is not a word of an attribute", among: PropertyDefinition.attributeWords)
+                    other, ": \"\(word)\" is not an option of an attribute", among: PropertyDefinition.attributeWords)
             }
             self[keyPath: flag] = true
         }
@@ -76,7 +76,7 @@ extension PropertyDefinition {
         if isOrdered { words.take() }
         let kind = isToMany ? "to-many" : "to-one"
         guard let target = words.take(), target != "?" else {
-            throw words.place.error(" does not name the entity that it leads to; write \"\(kind) Person\"")
+            throw words.place.error(" does not have a destination; write \"\(kind) Person\"")
         }
         let isOptional = target.hasSuffix("?")
         self.init(isToMany ? .toMany : .toOne, isOptional: isToMany || isOptional)
@@ -99,7 +99,7 @@ extension PropertyDefinition {
             let known =
                 ["inverse", "delete", "renaming_identifier"] + (self.kind == .toMany ? ["ordered", "min", "max"] : [])
             throw words.place.unknown(
-                word.lowercased(), ": \"\(word)\" is not a word of a \(kind) relationship", among: known)
+                word.lowercased(), ": \"\(word)\" is not an option of a \(kind) relationship", among: known)
         }
     }
 }

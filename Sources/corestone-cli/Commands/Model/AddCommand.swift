@@ -217,7 +217,7 @@ struct AddCommand: Command {
     private func addIndex(to edited: EditedModel) throws {
         let (owner, name) = try edited.newProperty(name)
         guard !owner.indexes.contains(where: { $0.name == name }) else {
-            throw UsageError("\(owner.name) already has an index \"\(name)\"")
+            throw UsageError("\(owner.name) already has an index \"\(name)\"; choose another name")
         }
         let elements = try rest(1, .max).map { word in
             let suffix = ":descending"
@@ -253,7 +253,9 @@ struct AddCommand: Command {
             throw UsageError("\(edited.path) is a single model; only an .xcdatamodeld has versions")
         }
         let names = try Model.versions(of: edited.path).map(\.name)
-        guard !names.contains(name) else { throw UsageError("the version \"\(name)\" already exists") }
+        guard !names.contains(name) else {
+            throw UsageError("the version \"\(name)\" already exists; choose another name")
+        }
         try edited.write(version: name)
     }
 }

@@ -82,10 +82,17 @@ struct MetadataCommand: Command {
                     + "\(types.dropLast().joined(separator: ", ")) or \(types.last ?? "")")
         }
         guard let value = try value(parts[1], type) else {
-            throw UsageError("--set \(word): \"\(parts[1])\" is not a value of type \(type)")
+            throw UsageError(
+                "--set \(word): \"\(parts[1])\" is not a value of type \(type); write \(forms[type] ?? "a string")")
         }
         return (key, value)
     }
+
+    /// How the values of each type are written, for error messages.
+    private static let forms = [
+        "int": "an integer of 64 bits", "real": "a number such as 1.5", "bool": "true, false, yes, no, 1 or 0",
+        "data": "base64", "json": "JSON without null",
+    ]
 
     private static func value(_ text: String, _ type: String) throws -> PropertyListValue? {
         switch type {

@@ -47,8 +47,10 @@ struct MigrateCommand: Command {
         self.options = options
         path = options.operand(0) ?? ""
         isJSON = try Format.isJSON(options)
-        guard options["to"] != nil else { throw UsageError("migrate needs --to with the new model") }
-        if options.has("sql"), !options.has("plan") { throw UsageError("--sql goes with --plan") }
+        guard options["to"] != nil else { throw UsageError("--to is missing; pass the new model with --to MODEL") }
+        if options.has("sql"), !options.has("plan") {
+            throw UsageError("--sql prints the statements of --plan; add --plan")
+        }
     }
 
     private var migration: MigrationOptions {
