@@ -27,9 +27,8 @@ public func cst_archive_from_json(
 public func cst_archive_register_class(
     _ name: cst_string, _ callbacks: UnsafePointer<cst_archive_class_callbacks>?, _ error: ErrorOut
 ) -> cst_status {
-    let callbacks = taken(callbacks, cst_archive_class_callbacks()) { Userdata($0.userdata, $0.destroy) }
-    return boundary(error) {
-        let (given, userdata) = try callbacks.get()
+    boundary(error, taking: callbacks, cst_archive_class_callbacks(), { Userdata($0.userdata, $0.destroy) }) {
+        given, userdata in
         guard given.to_fields != nil, given.from_fields != nil else {
             throw CoreError(.invalidArgument, "callbacks.to_fields or callbacks.from_fields is NULL; set both")
         }

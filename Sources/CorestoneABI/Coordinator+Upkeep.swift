@@ -1,4 +1,5 @@
 import CCorestone
+import CPlatform
 import CorestoneGraph
 import CorestoneModel
 import CorestoneSQLite
@@ -30,7 +31,8 @@ public func cst_coordinator_set_store_path(
 
 @_cdecl("cst_coordinator_store_count") @implementation
 public func cst_coordinator_store_count(_ pointer: OpaquePointer?) -> Int {
-    (try? coordinator(pointer))?.coordinator.stores.count ?? 0
+    // In a forked child another thread may have had the lock of the stores.
+    platform_is_forked() ? 0 : (try? coordinator(pointer))?.coordinator.stores.count ?? 0
 }
 
 @_cdecl("cst_coordinator_store") @implementation

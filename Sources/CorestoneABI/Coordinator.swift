@@ -313,7 +313,10 @@ public func cst_store_identifier(_ pointer: OpaquePointer?) -> cst_string {
 public func cst_store_type(_ pointer: OpaquePointer?) -> cst_string { cst_string((try? storeBox(pointer))?.type) }
 
 @_cdecl("cst_store_path") @implementation
-public func cst_store_path(_ pointer: OpaquePointer?) -> cst_string { cst_string((try? storeBox(pointer))?.path) }
+public func cst_store_path(_ pointer: OpaquePointer?) -> cst_string {
+    // In a forked child another thread may have had the lock of the paths.
+    platform_is_forked() ? cst_string() : cst_string((try? storeBox(pointer))?.path)
+}
 
 @_cdecl("cst_store_is_read_only") @implementation
 public func cst_store_is_read_only(

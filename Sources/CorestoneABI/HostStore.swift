@@ -9,9 +9,8 @@ import CorestoneValues
 public func cst_store_type_register(
     _ name: cst_string, _ callbacks: UnsafePointer<cst_store_callbacks>?, _ error: ErrorOut
 ) -> cst_status {
-    let callbacks = taken(callbacks, cst_store_callbacks()) { Userdata($0.userdata, $0.destroy) }
-    return boundary(error) {
-        let (given, userdata) = try callbacks.get()
+    boundary(error, taking: callbacks, cst_store_callbacks(), { Userdata($0.userdata, $0.destroy) }) {
+        given, userdata in
         let name = try name.string("name")
         let type = HostStoreType(given, userdata, name: name)
         try type.check()

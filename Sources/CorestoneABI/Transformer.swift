@@ -8,9 +8,8 @@ import CorestoneValues
 public func cst_transformer_register(
     _ name: cst_string, _ callbacks: UnsafePointer<cst_transformer_callbacks>?, _ error: ErrorOut
 ) -> cst_status {
-    let callbacks = taken(callbacks, cst_transformer_callbacks()) { Userdata($0.userdata, $0.destroy) }
-    return boundary(error) {
-        let (given, userdata) = try callbacks.get()
+    boundary(error, taking: callbacks, cst_transformer_callbacks(), { Userdata($0.userdata, $0.destroy) }) {
+        given, userdata in
         let transformer = HostTransformer(given, userdata)
         guard given.transform != nil, given.reverse != nil else {
             throw CoreError(.invalidArgument, "callbacks.transform or callbacks.reverse is NULL; set both")

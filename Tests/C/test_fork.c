@@ -4,10 +4,25 @@
  */
 #include "calls.h"
 
+#include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/* Mutexes that the child locked. Another thread of the parent may have held any of them at the fork, and then the child
+ * would wait indefinitely: calls in the child must not lock one, neither of the library nor of Swift's runtime. */
+static int locks;
+
+#ifndef __SANITIZE_ADDRESS__
+int pthread_mutex_lock(pthread_mutex_t *mutex) {
+    static int (*lock)(pthread_mutex_t *);
+    if (!lock) *(void **)&lock = dlsym(RTLD_NEXT, "pthread_mutex_lock");
+    locks++;
+    return lock(mutex);
+}
+#endif
 
 /* Names on standard error what the child got; the exit status is what the parent sees. */
 static int call_everything(struct world *world) {
@@ -16,10 +31,17 @@ static int call_everything(struct world *world) {
     int wrong = 0;
     for (size_t i = 0; i < call_count; i++) {
         world_fill(world, &calls[i], arguments, &storage);
+        locks = 0;
         struct result result = calls[i].invoke(arguments);
+        if (locks > 0) {
+            fprintf(stderr, "after fork %s locked %d mutexes\n", calls[i].name, locks);
+            wrong++;
+        }
         /* Errors never change: what the child has of them can still be read. */
         bool reads_error = calls[i].parameters[0].type == TYPE_ERROR && calls[i].parameters[0].kind == KIND_HANDLE;
-        bool as_expected = calls[i].returns != RETURNS_STATUS || reads_error || result.status == CST_E_FORKED;
+        bool ignores_null = strcmp(calls[i].name, "cst_release") == 0 && !arguments[0].pointer;
+        bool as_expected =
+            calls[i].returns != RETURNS_STATUS || reads_error || ignores_null || result.status == CST_E_FORKED;
         if (!as_expected) {
             fprintf(stderr, "after fork %s gave %s\n", calls[i].name, check_status_name(result.status));
             wrong++;
@@ -49,6 +71,23 @@ static void every_call_in_the_child_is_refused(void) {
     REQUIRE(child > 0);
     CHECK_INT(0, wait_for(child));
     world_close(&world);
+}
+
+/* Types of which Swift's runtime has made no metadata yet: their first use takes a lock. */
+static void a_child_of_a_fresh_process_is_refused(void) {
+    static struct world nothing;
+    nothing.keeps_store = true;
+    cst_model *model;
+    OK(cst_model_new(&model, E));
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        _exit(call_everything(&nothing) == 0 ? 0 : 1);
+    }
+    REQUIRE(child > 0);
+    CHECK_INT(0, wait_for(child));
+    OK(cst_release(model));
 }
 
 static void the_parent_goes_on(void) {
@@ -146,6 +185,7 @@ static void a_child_that_execs_starts_afresh(void) {
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(every_call_in_the_child_is_refused);
+    RUN(a_child_of_a_fresh_process_is_refused);
     RUN(the_parent_goes_on);
     RUN(a_child_does_not_wait_for_the_parents_queues);
     RUN(a_child_of_a_worker_ends_with_its_function);

@@ -254,7 +254,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_replace_store(cst_coordinat
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_set_store_path(cst_coordinator *coordinator, cst_store *store,
                                                                     cst_string path, cst_error **error);
 
-/* Returns the number of open stores, or 0 for an invalid handle. */
+/* Returns the number of open stores, or 0 for an invalid handle and in a forked child. */
 CST_EXPORT CST_ANY_THREAD size_t cst_coordinator_store_count(const cst_coordinator *coordinator);
 
 /* Stores the open store at an index, in the order in which they were added. Returns CST_NOT_FOUND past the last one. */
@@ -437,7 +437,7 @@ CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_store_identifier(const cst
 /* Returns "SQLite", "XML", "Binary", "InMemory", or a type that the host registered. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_store_type(const cst_store *store);
 
-/* Returns the path of the store; a null string for an invalid handle. */
+/* Returns the path of the store; a null string for an invalid handle and in a forked child. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_store_path(const cst_store *store);
 
 /* Returns the configuration for which the store was added, or a null string for the whole model. */

@@ -16,16 +16,27 @@ func callHost(_ what: @autoclosure () -> String, _ body: (ErrorOut) -> cst_statu
         .callback, detail?.message ?? "\(what()) failed with status \(status)", children: detail.map { [$0] } ?? [])
 }
 
-/// The host's table of callbacks, with what it hung on them. To be taken before the boundary: a call that is refused frees it, too.
-func taken<Table>(
-    _ callbacks: UnsafePointer<Table>?, _ empty: Table, _ userdata: (Table) -> Userdata
-) -> Result<(table: Table, userdata: Userdata), any Error> {
-    Result {
-        guard callbacks != nil else {
-            throw CoreError(.invalidArgument, "callbacks is NULL; pass a table of callbacks")
-        }
-        let table = try options(callbacks, empty, "callbacks")
-        return (table, userdata(table))
+/// The boundary of an export that owns a table of callbacks: a call that is refused frees its userdata, too.
+///
+/// Without a generic result between the two parts: its metadata would be instantiated under a lock of the runtime, which another
+/// thread may have held when the process was forked.
+@inline(__always)
+func boundary<Table>(
+    _ error: ErrorOut, taking callbacks: UnsafePointer<Table>?, _ empty: Table, _ userdata: (Table) -> Userdata,
+    _ body: (Table, Userdata) throws -> Void
+) -> cst_status {
+    var (table, owner, failure) = (empty, Userdata?.none, (any Error)?.none)
+    if callbacks == nil {
+        failure = CoreError(.invalidArgument, "callbacks is NULL; pass a table of callbacks")
+    } else {
+        do {
+            table = try options(callbacks, empty, "callbacks")
+            owner = userdata(table)
+        } catch let refused { failure = refused }
+    }
+    return boundary(error) {
+        if let failure { throw failure }
+        if let owner { try body(table, owner) }
     }
 }
 
