@@ -16,8 +16,12 @@ extension ManagedObject {
         let value = try value(forKeyPath: keyPath)
         if value.isNull { return nil }
         guard let result = Value.from(value) else {
+            var mismatch = "\(value.kindPhrase), not of type \(Value.self)"
+            if case .int(let number) = value, Value.self is any FixedWidthInteger.Type {
+                mismatch = "\(number), which does not fit into \(Value.self)"
+            }
             throw CoreError(
-                .typeMismatch, "\(entityName).\(keyPath) is \(value.kindPhrase), not of type \(Value.self)",
+                .typeMismatch, "\(entityName).\(keyPath) is \(mismatch)",
                 entity: entityName,
                 key: keyPath, value: value, objectURI: objectID.uri)
         }

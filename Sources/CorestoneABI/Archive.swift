@@ -30,7 +30,8 @@ public func cst_archive_register_class(
     boundary(error, taking: callbacks, cst_archive_class_callbacks(), { Userdata($0.userdata, $0.destroy) }) {
         given, userdata in
         guard given.to_fields != nil, given.from_fields != nil else {
-            throw CoreError(.invalidArgument, "callbacks.to_fields or callbacks.from_fields is NULL; set both")
+            let missing = given.to_fields == nil ? "to_fields" : "from_fields"
+            throw CoreError(.invalidArgument, "callbacks.\(missing) is NULL; set both to_fields and from_fields")
         }
         ArchivableClasses.register(HostClass(try name.string("class_name"), given, userdata))
     }
@@ -69,7 +70,7 @@ final class HostClass: HostValueMaker, ArchivableClass, @unchecked Sendable {
         guard let object = object as? HostValue, let toFields = callbacks.to_fields else {
             throw CoreError(.typeMismatch, "the class \"\(className)\" takes only values that the host created")
         }
-        let plain = try filled {
+        let plain = try filled("to_fields") {
             toFields(userdata.pointer, object.pointer, $0, $1)
         } read: {
             try decodeTaggedJSON(Array($0))

@@ -55,13 +55,17 @@ struct BatchColumn: @unchecked Sendable {
 
     init(_ column: cst_batch_column, _ entity: Entity, slot: Int, rows: Int) throws {
         guard let form = Form(rawValue: column.form) else {
-            throw CoreError(.invalidArgument, "\(column.form) is not a column form; use a CST_COLUMN_ constant")
+            throw BatchColumn.refused(entity, slot, "\(column.form) is not a column form; use a CST_COLUMN_ constant")
         }
         guard let values = column.values ?? (rows == 0 ? UnsafeRawPointer(bitPattern: 8) : nil) else {
-            throw CoreError(.invalidArgument, "columns.values is NULL; point it to a value for each row")
+            throw BatchColumn.refused(entity, slot, "columns.values is NULL; point it to a value for each row")
         }
         (self.form, self.slot, self.values, present) = (form, slot, values, column.present)
         kind = entity.layout.slots[slot].kind
+    }
+
+    private static func refused(_ entity: Entity, _ slot: Int, _ complaint: String) -> CoreError {
+        CoreError(.invalidArgument, "\(entity.name).\(entity.properties[slot].path): \(complaint)")
     }
 
     /// False when the row has the default.

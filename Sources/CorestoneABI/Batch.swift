@@ -32,7 +32,9 @@ final class BatchRequestBox {
 
     /// A deletion may know its entity by name alone.
     func entity() throws -> Entity {
-        guard let entity = request.entity else { throw unsuitable("does not have an entity; create it with an entity") }
+        guard let entity = request.entity else {
+            throw unsuitable("is not an insertion; create it with cst_batch_insert_new")
+        }
         return entity
     }
 

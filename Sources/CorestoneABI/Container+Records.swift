@@ -31,9 +31,10 @@ private func json(_ records: [Container.Record]) -> (String?, Int) {
     (JSONText(plain: .array(records.map { PropertyValue.dictionary($0).asPlainJSON })).text, records.count)
 }
 
-private func record(_ value: PropertyValue) throws -> Container.Record {
+private func record(_ value: PropertyValue, _ name: String = "json") throws -> Container.Record {
     if case .dictionary(let record) = value { return record }
-    throw CoreError(.invalidArgument, "json is not a JSON object; pass a record as {\"key\": value}")
+    throw CoreError(
+        .invalidArgument, "\(name) is \(value.kindPhrase), not a JSON object; pass a record as {\"key\": value}")
 }
 
 private func decoded(_ json: cst_string) throws -> PropertyValue {
@@ -48,7 +49,7 @@ public func cst_container_insert(
     records(pointer, success, failure, userdata, error) { container in
         var given: [Container.Record] = []
         switch try decoded(text) {
-        case .array(let list): given = try list.map { try record($0) }
+        case .array(let list): given = try list.enumerated().map { try record($1, "json[\($0)]") }
         case let one: given = [try record(one)]
         }
         return json(try container.insert(try entity.string("entity_name"), given))

@@ -131,7 +131,7 @@ public func cst_controller_copy_objects(
         let out = try place(out, "out_objects")
         let box = try controllerBox(pointer)
         guard let sections = box.controller.sections, let all = box.controller.fetchedObjects else { return .notFound }
-        guard section == -1 || sections.indices.contains(section) else { throw noSection(section) }
+        guard section == -1 || sections.indices.contains(section) else { throw noSection(section, of: sections.count) }
         let objects = section == -1 ? all : sections[section].objects
         out.pointee = try ResultList(objects, entity: box.controller.fetchRequest.entity, box: box.box).makeHandle()
         return .ok

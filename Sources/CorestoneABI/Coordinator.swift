@@ -249,7 +249,8 @@ private func migrationOptions(_ given: cst_store_options) throws -> MigrationOpt
     if never, migrates || infers {
         throw CoreError(
             .invalidArgument,
-            "options.flags has CST_STORE_NO_MIGRATION and CST_STORE_MIGRATE or CST_STORE_INFER_MAPPING; use one")
+            "options.flags has both CST_STORE_NO_MIGRATION and "
+                + "\(migrates ? "CST_STORE_MIGRATE" : "CST_STORE_INFER_MAPPING"); set one of them")
     }
     let models = try array(given.source_models, given.source_model_count, "options.source_models").map { try model($0) }
     let paths = try array(given.model_paths, given.model_path_count, "options.model_paths").map {

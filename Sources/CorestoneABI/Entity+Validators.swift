@@ -32,12 +32,13 @@ public func cst_entity_add_validator_function(
         let (entity, key, name) = (
             try entity(pointer), try property.string("property"), try function.string("function")
         )
-        try entity.addValidator(forKey: key) { (_: ManagedObject, value) in
+        try entity.addValidator(forKey: key) { (object: ManagedObject, value) in
             if value.isNull { return value }
             let answer = try callFunction(name, value)
             guard answer.number ?? 0 == 0 else { return value }
             throw CoreError(
-                .callback, answer.textual?.string ?? "the function \"\(name)\" rejected the value of \"\(key)\"",
+                .callback,
+                answer.textual?.string ?? "the function \"\(name)\" rejected the value of \(object.entity.name).\(key)",
                 key: key)
         }
     }

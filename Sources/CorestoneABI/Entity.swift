@@ -179,7 +179,8 @@ private func indexElement(_ element: cst_index_element, place: Int, _ index: Str
             expression: text, named: "expression\(place + 1)", type: type, collation: collation,
             isAscending: isAscending)
     default:
-        throw CoreError(.invalidArgument, "an element of \(index) must have either a property or an expression")
+        let found = property == nil ? "neither a property nor an expression" : "both a property and an expression"
+        throw CoreError(.invalidArgument, "element \(place + 1) of \(index) has \(found), but must have one of them")
     }
 }
 

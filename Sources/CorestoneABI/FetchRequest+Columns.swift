@@ -14,7 +14,8 @@ public func cst_fetch_request_set_columns(
             let name = try column.name.string("columns.name")
             guard column.reserved == 0 else {
                 throw CoreError(
-                    .unsupported, "the field reserved of the column \"\(name)\" is not zero; set it to zero", key: name)
+                    .unsupported, "the field reserved of the column \"\(name)\" is \(column.reserved), but must be 0",
+                    key: name)
             }
             let type = try attributeType(column.type, of: box.request.entityName, name)
             guard let pointer = column.expression else { return .property(name) }

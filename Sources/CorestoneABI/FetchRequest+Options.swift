@@ -55,7 +55,7 @@ public func cst_fetch_request_set_option(
             guard value >= 0 else { throw refused(number, value, "0 or more") }
             request[keyPath: count] = Int(value)
         } else if option == .nulls {
-            request.nulls = try nullMeaning(UInt32(exactly: value) ?? .max)
+            request.nulls = try nullMeaning(value)
         } else {
             request.resultType = try resultType(value)
         }
@@ -92,8 +92,8 @@ private func resultType(_ value: Int64) throws -> FetchRequest.ResultType {
         "\(value) is not a result type; use 0 for objects, 1 for object IDs, 2 for dictionaries or 4 for a count")
 }
 
-func nullMeaning(_ value: UInt32) throws -> FetchRequest.NullMeaning {
-    if let meaning = FetchRequest.NullMeaning(rawValue: value) { return meaning }
+func nullMeaning(_ value: some BinaryInteger) throws -> FetchRequest.NullMeaning {
+    if let meaning = UInt32(exactly: value).flatMap({ FetchRequest.NullMeaning(rawValue: $0) }) { return meaning }
     throw CoreError(.invalidArgument, "\(value) is not a meaning of nil; use a CST_NULLS_ constant")
 }
 

@@ -47,7 +47,9 @@ public func cst_function_unregister(_ name: cst_string, _ error: ErrorOut) -> cs
 func callFunction(_ name: String, _ receiver: PropertyValue) throws -> PropertyValue {
     guard let function = FunctionRegistry.function(named: name) else {
         throw CoreError(
-            .unsupported, "the function \"\(name)\" is not registered; register it with cst_function_register",
+            .unsupported,
+            "the function \"\(name)\" is not registered; register it with cst_function_register "
+                + "(register_function)",
             key: name)
     }
     return try function(receiver, [])

@@ -105,10 +105,15 @@ private func copied(_ value: cst_value) throws -> PropertyValue {
 private func reference(_ value: cst_value, _ entity: Entity?) throws -> StoreReference {
     let given = try propertyValue(value)
     if let reference = StoreReference(given) { return reference }
+    let found: String
+    switch given {
+    case .text, .bytes: found = "empty"
+    default: found = given.kindPhrase
+    }
     throw CoreError(
         .invalidArgument,
-        "the reference of \(entity?.name ?? "a row") is \(given.isNull ? "null" : "empty or of another type"); pass an "
-            + "integer, or text or bytes that are not empty", entity: entity?.name, value: given)
+        "the reference of \(entity?.name ?? "a row") is \(found); pass an integer, or text or bytes that are not empty",
+        entity: entity?.name, value: given)
 }
 
 // MARK: - Saves
@@ -123,8 +128,12 @@ public func cst_save_request_next(
         count.pointee = 0
         let box: SaveBox = try resolve(pointer, .saveRequest)
         let changes = try box.current()
-        guard capacity > 0, let rows else {
-            throw CoreError(.invalidArgument, "out_rows is NULL or capacity is 0; pass an array for at least one row")
+        guard let rows else {
+            throw CoreError(.invalidArgument, "out_rows is NULL; pass an array for at least one row")
+        }
+        guard capacity > 0 else {
+            throw CoreError(
+                .invalidArgument, "capacity is \(UInt(bitPattern: capacity)), but must be 1 to \(Int.max)")
         }
         let all = try box.all()
         box.arena = RowArena()

@@ -74,14 +74,18 @@ public func cst_snapshot_copy_ids(
         let out = try place(out, "out_ids")
         let box = try snapshotBox(pointer)
         try box.box.enter()
-        guard section == -1 || box.names.indices.contains(section) else { throw noSection(section) }
+        guard section == -1 || box.names.indices.contains(section) else {
+            throw noSection(section, of: box.names.count)
+        }
         let ids = section == -1 ? box.snapshot.objectIDs : box.snapshot.objectIDs(inSection: section)
         out.pointee = try ResultList([], ids: ids, entity: nil, box: box.box).makeHandle()
     }
 }
 
-func noSection(_ section: Int) -> CoreError {
-    CoreError(.invalidArgument, "section \(UInt(bitPattern: section)) does not exist; pass SIZE_MAX for all objects")
+func noSection(_ section: Int, of count: Int) -> CoreError {
+    let choices = count == 0 ? "but there are no sections; pass" : "but must be 0 to \(count - 1), or"
+    return CoreError(
+        .invalidArgument, "section is \(UInt(bitPattern: section)), \(choices) SIZE_MAX for all objects")
 }
 
 // MARK: - Lending

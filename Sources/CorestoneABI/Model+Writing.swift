@@ -48,9 +48,11 @@ private struct WritingFlags: OptionSet {
     init(checking flags: UInt32, allowed: WritingFlags) throws {
         self.init(rawValue: flags)
         guard isSubset(of: allowed) else {
+            let others = allowed.contains(.keepCurrent) ? "CST_MODEL_KEEP_CURRENT and " : ""
             throw CoreError(
                 .invalidArgument,
-                "flags is \(rawValue), but this function does not support \(subtracting(allowed).rawValue)")
+                "flags is \(rawValue), of which this function does not support \(subtracting(allowed).rawValue); use "
+                    + "\(others)CST_MODEL_LOSSY")
         }
     }
 }

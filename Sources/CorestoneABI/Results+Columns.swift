@@ -25,12 +25,19 @@ private enum ColumnForm: UInt64 {
         case .uuid: self = .uuids
         case .toOne: self = .keys
         case .none:
-            throw CoreError(
-                .typeMismatch,
-                "\(entity.name).\(entity.properties[slot].name) does not have a column: it is transient or to-many; request "
-                    + "stored attributes or to-one relationships", entity: entity.name,
-                key: entity.properties[slot].name)
+            throw ColumnForm.missing(entity.properties[slot], of: entity)
         }
+    }
+
+    private static func missing(_ property: Property, of entity: Entity) -> CoreError {
+        let type = (property as? Attribute)?.type
+        let reason =
+            property.isTransient ? "transient" : type.map { "of type \($0.displayName)" } ?? "to-many"
+        let remedy =
+            type == .composite ? "request its elements" : "request stored attributes or to-one relationships"
+        return CoreError(
+            .typeMismatch, "\(entity.name).\(property.name) does not have a column: it is \(reason); \(remedy)",
+            entity: entity.name, key: property.name)
     }
 }
 

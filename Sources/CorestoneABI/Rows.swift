@@ -62,7 +62,8 @@ public func cst_rows_copy_values(
         guard first >= 0, count >= 0, first <= all, count <= all - first else {
             throw CoreError(
                 .invalidArgument,
-                "first is \(UInt(bitPattern: first)) and count is \(UInt(bitPattern: count)), but there are \(all) rows"
+                "first is \(UInt(bitPattern: first)) and count is \(UInt(bitPattern: count)), but there "
+                    + (all == 1 ? "is 1 row" : "are \(all) rows")
             )
         }
         let out = try required(out, "out_values")

@@ -21,30 +21,26 @@ private struct HostComparator: @unchecked Sendable {
 
 /// The descriptors of a host; a comparator of its own serves those that are flagged.
 func sortDescriptors(
-    _ sort: UnsafePointer<cst_sort>?, _ count: Int, _ compare: cst_compare_fn?, _ userdata: UnsafeMutableRawPointer?
+    _ sort: UnsafePointer<cst_sort>?, _ count: Int, _ compare: cst_compare_fn?, _ userdata: UnsafeMutableRawPointer?,
+    inMemory: Bool = false
 ) throws -> [SortDescriptor] {
     let host = compare.map { HostComparator(compare: $0, userdata: userdata) }
     return try array(sort, count, "sort").enumerated().map { index, sort in
         let path = try sort.key_path.optionalString("key_path") ?? "self"
         let flags = Int(sort.flags)
         guard flags < 2 * CST_SORT_COMPARATOR, let selector = selector(flags) else {
-            throw CoreError(
-                .unsupported,
-                "the flags of the sort descriptor by \"\(path)\" are 0x\(String(flags, radix: 16)); use CST_SORT_ constants",
-                key: path)
+            throw unsuitable(flags, path)
         }
         guard sort.reserved == 0 else {
             throw CoreError(
                 .unsupported,
-                "the field reserved of the sort descriptor by \"\(path)\" is not zero; set it to zero", key: path)
+                "the field reserved of the sort descriptor by \"\(path)\" is \(sort.reserved), but must be 0",
+                key: path)
         }
         var comparator: SortComparator?
         if flags & CST_SORT_COMPARATOR != 0 {
             guard let host else {
-                throw CoreError(
-                    .unsupported,
-                    "unsupported sort descriptor by \"\(path)\": stores cannot sort by a comparator; sort the results instead",
-                    key: path)
+                throw withoutComparator(path, inMemory: inMemory)
             }
             comparator = host.comparator(index)
         }
@@ -54,6 +50,26 @@ func sortDescriptors(
             ascending: (flags & CST_SORT_DESCENDING == 0) != turns,
             selector: selector, comparator: comparator)
     }
+}
+
+private func unsuitable(_ flags: Int, _ path: String) -> CoreError {
+    let found = "the flags of the sort descriptor by \"\(path)\" are 0x\(String(flags, radix: 16))"
+    guard flags < 2 * CST_SORT_COMPARATOR else {
+        return CoreError(.unsupported, "\(found); use CST_SORT_ constants", key: path)
+    }
+    return CoreError(
+        .unsupported,
+        "\(found), but CST_SORT_LOCALIZED_STANDARD cannot be combined with CST_SORT_CASE_INSENSITIVE or "
+            + "CST_SORT_LOCALIZED",
+        key: path)
+}
+
+private func withoutComparator(_ path: String, inMemory: Bool) -> CoreError {
+    let cause =
+        inMemory
+        ? "compare is NULL; pass the function that compares two values"
+        : "stores cannot sort by a comparator; sort the results instead"
+    return CoreError(.unsupported, "unsupported sort descriptor by \"\(path)\": \(cause)", key: path)
 }
 
 private func selector(_ flags: Int) -> SortDescriptor.Selector? {
@@ -91,7 +107,7 @@ public func cst_sort_values(
 ) -> cst_status {
     boundary(error) {
         let cells = try array(values, count, "values")
-        let descriptors = try sortDescriptors(sort, sortCount, compare, userdata)
+        let descriptors = try sortDescriptors(sort, sortCount, compare, userdata, inMemory: true)
         if cells.isEmpty { return }
         let out = try required(out, "out_order")
         var reader = ValueReader()
@@ -108,7 +124,7 @@ public func cst_results_copy_sorted(
     boundary(error) {
         let out = try place(out, "out_results")
         let results = try objectsOnQueue(pointer)
-        let descriptors = try sortDescriptors(sort, sortCount, compare, userdata)
+        let descriptors = try sortDescriptors(sort, sortCount, compare, userdata, inMemory: true)
         var values: [PropertyValue] = []
         try results.forEachObject { values.append(try results.isMissing($1, row: $0) ? .null : .object($1)) }
         out.pointee = try results.choosing(try SortDescriptor.order(of: values, by: descriptors)).makeHandle()

@@ -12,7 +12,8 @@ public func cst_transformer_register(
         given, userdata in
         let transformer = HostTransformer(given, userdata)
         guard given.transform != nil, given.reverse != nil else {
-            throw CoreError(.invalidArgument, "callbacks.transform or callbacks.reverse is NULL; set both")
+            let missing = given.transform == nil ? "transform" : "reverse"
+            throw CoreError(.invalidArgument, "callbacks.\(missing) is NULL; set both transform and reverse")
         }
         ValueTransformers.register(transformer, forName: try name.string("name"))
     }
@@ -84,10 +85,12 @@ extension ManagedObject {
 
     fileprivate func isNoHostValue(key: UInt32) -> CoreError {
         let name = propertyName(key: key) ?? ""
+        let isArchived = (try? (registeredTransformer(key: key).0 is ArchiveTransformer)) == true
+        let remedy =
+            isArchived ? "its class with cst_archive_register_class" : "its transformer with cst_transformer_register"
         return CoreError(
             .typeMismatch,
-            "\(objectID.entity.name).\(name) is not transformed by the host; register its class with "
-                + "cst_archive_register_class, or use its bytes",
+            "\(objectID.entity.name).\(name) is not transformed by the host; register \(remedy), or use its bytes",
             entity: objectID.entity.name, key: name, objectURI: objectID.uri)
     }
 }
@@ -105,7 +108,7 @@ private final class HostTransformer: HostValueMaker, ValueTransformer, @unchecke
         guard let value = value as? HostValue, let transform = callbacks.transform else {
             throw CoreError(.typeMismatch, "a transformer of the host takes only values that the host created")
         }
-        return try filled {
+        return try filled("transform") {
             transform(userdata.pointer, value.pointer, $0, $1)
         } read: {
             Bytes(copying: $0)
@@ -154,7 +157,11 @@ private final class NamedTransformer: HostValueMaker, ValueTransformer, @uncheck
         switch answer {
         case .bytes(let bytes): return bytes
         case .text(let text): return Bytes(copying: text.utf8)
-        default: throw CoreError(.typeMismatch, "the function \"\(transform)\" must return bytes or text for a value")
+        default:
+            throw CoreError(
+                .typeMismatch,
+                "the function \"\(transform)\" returned \(answer.kindPhrase) for a value, but must return bytes or text"
+            )
         }
     }
 

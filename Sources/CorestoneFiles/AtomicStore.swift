@@ -161,7 +161,8 @@ package final class AtomicStore: PersistentStore, WritableElsewhere, @unchecked 
                 throw CoreError(
                     .storeIO, code: .persistentStoreOperation,
                     "\(path) was replaced by another store, with the identifier \(metadata.uuid); remove the store from the "
-                        + "coordinator and add it again, or revert the document", file: path)
+                        + "coordinator and add it again, or revert the document with cst_document_revert (revert)",
+                    file: path)
             }
         }
         nodes.takeOver(others)

@@ -29,8 +29,8 @@ package final class HostKind: StoreKind {
         guard let (store, said) = opened else {
             throw CoreError(
                 .storeIO, code: .persistentStoreOpen,
-                "the \(type.rawValue) store \(path) does not exist; check the path, or open it without CST_STORE_MUST_EXIST "
-                    + "(must_exist)", file: path)
+                "the \(type.rawValue) store \(path) does not exist; check the path"
+                    + (options.mustExist ? ", or open it without CST_STORE_MUST_EXIST (must_exist)" : ""), file: path)
         }
         do {
             var metadata = try said.map { try self.metadata($0, fresh, path) } ?? fresh
@@ -72,8 +72,9 @@ package final class HostKind: StoreKind {
             guard let text = given.string, let uuid = UUIDValue(text) else {
                 throw CoreError(
                     .storeCorrupt, code: .persistentStoreOpen,
-                    "\(StoreMetadata.Key.uuid) in the metadata of the \(type.rawValue) store \(path) is not a UUID; return the UUID "
-                        + "with which the store was created", key: StoreMetadata.Key.uuid, file: path)
+                    "\(StoreMetadata.Key.uuid) in the metadata of the \(type.rawValue) store \(path) is "
+                        + "\(given.string.map { "\"\($0)\", not a UUID" } ?? "not a string"); return the UUID with which the "
+                        + "store was created", key: StoreMetadata.Key.uuid, file: path)
             }
             metadata.uuid = uuid
         }
@@ -94,12 +95,21 @@ package final class HostKind: StoreKind {
         if metadata.entityVersionHashes.isEmpty { return }
         let difference = metadata.differingEntities(from: model)
         if difference.isEmpty { return }
-        let all = difference.changed + difference.onlyInModel + difference.onlyInStore
         throw CoreError(
             .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
-            "\(path) was written with another model: the version hashes of \(all.joined(separator: ", ")) differ; open it with "
-                + "that model",
-            entity: all.first, file: path)
+            "\(path) was written with another model: \(HostKind.text(of: difference)); open it with that model",
+            entity: (difference.changed + difference.onlyInModel + difference.onlyInStore).first, file: path)
+    }
+
+    private static func text(of difference: ModelDifference) -> String {
+        var parts: [String] = []
+        func add(_ names: [String], _ text: (String) -> String) {
+            if !names.isEmpty { parts.append(text(names.joined(separator: ", "))) }
+        }
+        add(difference.changed) { "the version hashes of \($0) differ" }
+        add(difference.onlyInModel) { "the store does not have \($0)" }
+        add(difference.onlyInStore) { "the model does not have \($0)" }
+        return parts.joined(separator: ", and ")
     }
 
     // MARK: Stores that are not open

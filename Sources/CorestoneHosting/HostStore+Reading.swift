@@ -271,10 +271,11 @@ private struct FetchLeft {
                     + "apply predicate and order first, or leave limit and offset to the library", fetch, place)
         }
         if !fetch.allowsRemainder, predicate != nil || order {
+            let rest = [predicate != nil ? "predicate" : nil, order ? "order" : nil].compactMap { $0 }
             throw CoreError(
                 .unsupported, code: .persistentStoreOperation,
-                "the \(place.type.rawValue) store \(place.path) did not apply the \(predicate != nil ? "predicate" : "order") of a "
-                    + "fetch of \(fetch.entity.name); change the request, or allow it to be split",
+                "the \(place.type.rawValue) store \(place.path) did not apply the \(rest.joined(separator: " and ")) of a "
+                    + "fetch of \(fetch.entity.name); change the request, or set CST_FETCH_ALLOWS_SPLIT (split)",
                 entity: fetch.entity.name, file: place.path)
         }
     }

@@ -118,7 +118,8 @@ package final class RowSink {
         }
         guard members.indices.contains(owner) else {
             throw refusal(
-                "the owner index is \(owner), but there are only \(members.count) owners", relationship: relationship)
+                "the owner index is \(owner), but must be \(members.count == 1 ? "0" : "0 to \(members.count - 1)")",
+                relationship: relationship)
         }
         if !relationship.isToMany, members[owner].count + pushed.count > 1 {
             throw refusal(
@@ -302,7 +303,9 @@ package final class RowSink {
             }
             var seen: Set<Int64> = []
             let keys = try elements.compactMap { element -> Int64? in
-                guard let found = try leads(element, nil, relationship) else { throw mismatch(element, relationship) }
+                guard let found = try leads(element, nil, relationship, isElement: true) else {
+                    throw mismatch(element, relationship, isElement: true)
+                }
                 // A member is one once, where it is first.
                 return seen.insert(found.key).inserted ? found.key : nil
             }
@@ -312,7 +315,7 @@ package final class RowSink {
 
     /// What a value of a relationship leads to.
     private func leads(
-        _ value: PropertyValue, _ named: Entity?, _ relationship: Relationship
+        _ value: PropertyValue, _ named: Entity?, _ relationship: Relationship, isElement: Bool = false
     ) throws -> (key: Int64, entity: Entity, isGuess: Bool)? {
         let destination = relationship.destination
         var entity = named
@@ -333,7 +336,9 @@ package final class RowSink {
             entity = own
             key = names.table.key(of: found, own.root)
         default:
-            guard let reference = StoreReference(value) else { throw mismatch(value, relationship) }
+            guard let reference = StoreReference(value) else {
+                throw mismatch(value, relationship, isElement: isElement)
+            }
             key = names.table.key(of: reference, destination.root)
         }
         if let entity {
@@ -349,11 +354,20 @@ package final class RowSink {
         return (key, entity ?? destination, !(entity ?? destination).withDescendants.dropFirst().isEmpty)
     }
 
-    private func mismatch(_ value: PropertyValue, _ relationship: Relationship) -> CoreError {
-        CoreError(
+    private func mismatch(
+        _ value: PropertyValue, _ relationship: Relationship, isElement: Bool = false
+    ) -> CoreError {
+        let found: String
+        switch value {
+        case .text(let text) where text.count == 0: found = "an empty string"
+        case .bytes(let bytes) where bytes.count == 0: found = "empty binary data"
+        default: found = value.kindPhrase
+        }
+        return CoreError(
             .typeMismatch, code: .persistentStoreOperation,
             "\(relationship.entity.name).\(relationship.name) is \(relationship.isToMany ? "to-many" : "to-one") and takes "
-                + "\(relationship.isToMany ? "an array of references" : "a reference"), not \(value.kindPhrase)",
+                + "\(relationship.isToMany ? "an array of references" : "a reference"), not "
+                + (isElement ? "an array with \(found)" : found),
             entity: relationship.entity.name, key: relationship.name, value: value, file: place.path)
     }
 

@@ -14,7 +14,7 @@ extension Attribute {
         case (.integer32, .int(let number)): return try inRange(number, Int64(Int32.min)...Int64(Int32.max), entityName)
         case (.integer64, .int): return value
         case (.integer16, .double(let real)), (.integer32, .double(let real)), (.integer64, .double(let real)):
-            guard let whole = Int64(exactly: real) else { throw mismatch(value, entityName) }
+            guard let whole = Int64(exactly: real) else { throw notInteger(real, entityName) }
             return try accept(.int(whole), for: owner)
         case (.integer16, .bool(let flag)), (.integer32, .bool(let flag)), (.integer64, .bool(let flag)):
             return .int(flag ? 1 : 0)
@@ -49,9 +49,22 @@ extension Attribute {
     }
 
     private func mismatch(_ value: PropertyValue, _ entityName: String) -> CoreError {
-        CoreError(
-            .typeMismatch, "\(entityName).\(path) takes \(type.displayName), not \(value.kindPhrase)",
+        var taken = type.displayName
+        if type == .boolean, case .int = value { taken += ", 0 or 1" }
+        return CoreError(
+            .typeMismatch, "\(entityName).\(path) takes \(taken), not \(value.kindPhrase)",
             entity: entityName, key: path, value: value)
+    }
+
+    private func notInteger(_ real: Double, _ entityName: String) -> CoreError {
+        guard real.isFinite, real == real.rounded(), let range = type.integerRange else {
+            return mismatch(.double(real), entityName)
+        }
+        return CoreError(
+            .typeMismatch,
+            "\(entityName).\(path) is \(type.displayName): \(real) is too \(real > 0 ? "large" : "small") "
+                + "for the range \(range.lowerBound) to \(range.upperBound)", entity: entityName, key: path,
+            value: .double(real))
     }
 }
 

@@ -41,6 +41,16 @@ public enum AttributeType: Int32, Sendable, CaseIterable {
         }
     }
 
+    /// The values of an integer type; nil for other types.
+    var integerRange: ClosedRange<Int64>? {
+        switch self {
+        case .integer16: Int64(Int16.min)...Int64(Int16.max)
+        case .integer32: Int64(Int32.min)...Int64(Int32.max)
+        case .integer64: Int64.min...Int64.max
+        default: nil
+        }
+    }
+
     /// How source models spell it.
     public var sourceName: String {
         switch self {

@@ -128,8 +128,8 @@ extension Entity {
         }
         guard !property.isTransient, (property as? Relationship)?.isToMany != true else {
             throw modelError(
-                "\(what) of \(self.name) contains \"\(name)\", which does not have a column because it is transient or "
-                    + "to-many", entity: self.name, key: name)
+                "\(what) of \(self.name) contains \"\(name)\", which does not have a column because it is "
+                    + (property.isTransient ? "transient" : "to-many"), entity: self.name, key: name)
         }
     }
 }

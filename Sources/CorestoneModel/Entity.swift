@@ -145,7 +145,10 @@ extension Entity {
         try change {
             guard let newParent else { return leaveParent() }
             guard newParent.model === model, !newParent.isRemoved else {
-                throw modelError("\(newParent.name) does not belong to the model of \(name)", entity: name)
+                throw modelError(
+                    newParent.isRemoved
+                        ? "\(newParent.name) was removed from its model and cannot be the parent of \(name)"
+                        : "\(newParent.name) does not belong to the model of \(name)", entity: name)
             }
             guard newParent.lineageCount < Entity.maximumInheritance else { throw tooDeep() }
             guard !newParent.isKind(of: self) else {
@@ -287,7 +290,9 @@ extension Entity {
     func checkDestination(_ destination: Entity, of relationship: String) throws {
         guard destination.model === model, !destination.isRemoved else {
             throw modelError(
-                "\(destination.name), the destination of \(name).\(relationship), does not belong to the model of \(name)",
+                "\(destination.name), the destination of \(name).\(relationship), "
+                    + (destination.isRemoved
+                        ? "was removed from its model" : "does not belong to the model of \(name)"),
                 entity: name, key: relationship)
         }
     }

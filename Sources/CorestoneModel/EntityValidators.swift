@@ -61,8 +61,10 @@ extension Entity {
         for (key, _) in validators.values + hooked.values
         where anyProperty(named: key).map({ $0 is FetchedProperty }) != false {
             let hint = nearestName(to: key, among: properties.map(\.name)).map { "; did you mean \"\($0)\"?" } ?? ""
-            throw modelError(
-                "\(name) has a validator for \"\(key)\", which is not a stored property\(hint)", entity: name, key: key)
+            let fault =
+                anyProperty(named: key) == nil
+                ? "is not a property\(hint)" : "is a fetched property; remove the validator"
+            throw modelError("\(name) has a validator for \"\(key)\", which \(fault)", entity: name, key: key)
         }
         allValidators = sequence(first: self, next: \.parent).reversed()
             .reduce(EntityValidators()) { $0.with($1.validators) }.with(hooked)

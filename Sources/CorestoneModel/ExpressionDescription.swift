@@ -47,9 +47,16 @@ extension ExpressionDescription {
         }
         throw CoreError(
             .typeMismatch,
-            "the column \"\(name)\" has the type \(resultType.displayName), but its expression returns \(value.kindPhrase)",
+            "the column \"\(name)\" has the type \(resultType.displayName), but its expression returns \(value.kindPhrase)"
+                + outOfRange(value),
             key: name,
             value: value)
+    }
+
+    /// The range that a number is not in, as the end of a sentence; empty for other values and types.
+    private func outOfRange(_ value: PropertyValue) -> String {
+        guard let range = resultType.integerRange, let number = value.number, number.isFinite else { return "" }
+        return ", which is not in the range \(range.lowerBound) to \(range.upperBound)"
     }
 
     private func whole(_ value: PropertyValue) -> Int64? {

@@ -105,7 +105,7 @@ extension Property {
             relationship.map { "has the destination \($0.destination.name)" } ?? "",
             "has \(relationship?.inverse.map { "the inverse \($0.name)" } ?? "no inverse")",
             relationship.map { $0.isToMany ? "is to-many with \($0.bound)" : "is to-one" } ?? "",
-            "has at least \(relationship?.minimumCount ?? 0) members",
+            "has at least \(relationship?.minimumCount ?? 0) member\(relationship?.minimumCount == 1 ? "" : "s")",
             isOptional ? "is optional" : "is required",
             relationship?.isOrdered == true ? "is ordered" : "is not ordered",
             attribute?.allowsExternalStorage == true ? "allows external storage" : "does not allow external storage",

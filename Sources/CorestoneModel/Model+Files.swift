@@ -101,7 +101,11 @@ extension Model {
         if bytes.starts(with: "momv2$".utf8) {
             // The optimised form has no known description; the plain one always lies beside it.
             let plain = file.folder.child(file.stem + ".mom")
-            guard file.path.hasSuffix(".omo"), plain.exists else {
+            guard file.path.hasSuffix(".omo") else {
+                throw file.failure(
+                    "is an optimised model, which cannot be read; read the .mom file of the same model instead", .model)
+            }
+            guard plain.exists else {
                 throw file.failure(
                     "is an optimised model, which cannot be read without the .mom file next to it; add the .mom file",
                     .model)

@@ -36,13 +36,22 @@ extension Model {
         }
         guard missing.isEmpty else {
             throw CoreError(
-                .modelMismatch, code: .migrationMissingSourceModel,
-                "none of the \(models.count) models has the store's version of \(missing.joined(separator: ", ")); add the "
-                    + "model with which the store was written", entity: missing[0])
+                .modelMismatch, code: .migrationMissingSourceModel, describe(missing, in: models.count),
+                entity: missing[0])
         }
         // All at once: an entity of one model may lead to one that only another model has as the store does.
         try ModelCopier(merged).add(models.flatMap { chosen[ObjectIdentifier($0)] ?? [] })
         return merged
+    }
+
+    /// For an error message: the entities of which no model has the version of the store.
+    private static func describe(_ missing: [String], in count: Int) -> String {
+        let subject =
+            count == 0
+            ? "no model to merge has" : count == 1 ? "the model does not have" : "none of the \(count) models has"
+        let first = missing.dropLast().joined(separator: ", ")
+        let names = (first.isEmpty ? "" : first + " or ") + (missing.last ?? "")
+        return "\(subject) the store's version of \(names); add the model with which the store was written"
     }
 
     private func add(_ entities: [Entity]) throws {

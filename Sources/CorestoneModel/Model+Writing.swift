@@ -92,7 +92,7 @@ extension Model {
         let versions = try Model.versions(of: path)
         guard let current = versions.first(where: \.isCurrent) else {
             throw ModelFile(path).failure(
-                "does not specify the current version; set the current version first", .invalidArgument)
+                "does not have a current version; set one first, as with corestone model set", .invalidArgument)
         }
         guard kind.isBundle else {
             return try current.naming { try read(current).write(to: target, isLossy: isLossy) }

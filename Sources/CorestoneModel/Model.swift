@@ -65,7 +65,7 @@ public final class Model: @unchecked Sendable {
         try change {
             guard entities.count < Model.maximumEntities else {
                 throw modelError(
-                    "the model has more than \(Model.maximumEntities) entities, which is the limit", entity: name)
+                    "the model has \(Model.maximumEntities) entities, which is the limit", entity: name)
             }
             try checkFreeName(name)
             let entity = Entity(name: name, model: self)
@@ -274,7 +274,7 @@ public final class Model: @unchecked Sendable {
     func change<Result>(_ body: () throws -> Result) throws -> Result {
         if let firstError { throw firstError }
         guard !isFrozen else {
-            throw modelError("the model is frozen and cannot be changed; change a copy of it")
+            throw modelError("the model is frozen and cannot be changed; change a copy made by cst_model_copy (copy)")
         }
         do { return try body() } catch {
             firstError = (error as? CoreError)?.withoutObjects
@@ -324,8 +324,14 @@ package func isIdentifier(_ name: String) -> Bool {
 
 func checkName(_ name: String, of what: String, in entity: String?) throws {
     guard isIdentifier(name) else {
-        throw modelError(
-            "\"\(name)\" is not a valid name for \(what); use letters, digits and underscores, without a leading digit",
-            entity: entity, key: name)
+        throw modelError(nameFault(name, of: what), entity: entity, key: name)
     }
+}
+
+private func nameFault(_ name: String, of what: String) -> String {
+    if name.isEmpty { return "the name of \(what) must not be empty" }
+    if name.utf8.count > 255 {
+        return "the name of \(what) has \(name.utf8.count) bytes, but the limit is 255: \"\(name.prefix(60))…\""
+    }
+    return "\"\(name)\" is not a valid name for \(what); use letters, digits and underscores, without a leading digit"
 }

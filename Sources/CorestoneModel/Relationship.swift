@@ -35,10 +35,15 @@ public final class Relationship: Property, @unchecked Sendable {
     public func setInverse(_ other: Relationship?) throws {
         try change {
             guard let other else { return letGoOfInverse() }
-            guard other.entity.model === entity.model, !other.isRemoved else {
+            guard other.entity.model === entity.model else {
                 throw modelError(
                     "\(other.entity.name).\(other.name) does not belong to the model of \(entity.name).\(name)",
                     entity: entity.name, key: name)
+            }
+            guard !other.isRemoved else {
+                throw modelError(
+                    "\(other.entity.name).\(other.name) was removed from its model and cannot be the inverse of "
+                        + "\(entity.name).\(name)", entity: entity.name, key: name)
             }
             if let old = inverse, old !== other { old.inverse = nil }
             if let old = other.inverse, old !== self { old.inverse = nil }

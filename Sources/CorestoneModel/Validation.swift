@@ -79,7 +79,8 @@ extension Attribute {
             }
             if bounds.count == 2, let order = bounds[0].value.ordered(against: bounds[1].value), order > 0 {
                 throw modelError(
-                    "the minimum of \(entity.name).\(name) is greater than its maximum", entity: entity.name, key: name)
+                    "the minimum of \(entity.name).\(name) (\(bounds[0].value.excerpt)) is greater than its maximum "
+                        + "(\(bounds[1].value.excerpt))", entity: entity.name, key: name)
             }
             replaceRules(
                 of: [codes.least, codes.greatest],
@@ -105,7 +106,8 @@ extension Attribute {
         guard type == .string else { return try accept(value) }
         guard case .int(let length) = value, length >= 0 else {
             throw modelError(
-                "\(entity.name).\(name) is a string, so its bounds are lengths and must be integers from 0",
+                "\(entity.name).\(name) is a string, so its bounds are lengths and must be integers from 0, not "
+                    + value.kindPhrase,
                 entity: entity.name, key: name)
         }
         return value

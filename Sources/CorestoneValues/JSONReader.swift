@@ -61,9 +61,9 @@ struct JSONReader {
     }
 
     /// Takes a character that must come.
-    private mutating func take(_ character: Unicode.Scalar) throws {
+    private mutating func take(_ character: Unicode.Scalar, besides other: String = "") throws {
         skipSpace()
-        guard next == UInt8(ascii: character) else { throw error("is missing a \"\(character)\"") }
+        guard next == UInt8(ascii: character) else { throw error("is missing a \(other)\"\(character)\"") }
         place += 1
     }
 
@@ -133,7 +133,7 @@ struct JSONReader {
         try take("[")
         if takes("]") { return }
         repeat { try body(&self) } while takes(",")
-        try take("]")
+        try take("]", besides: "\",\" or a ")
     }
 
     /// Walks over an object; `body` reads the value of each member, whose name begins at an offset.
@@ -147,7 +147,7 @@ struct JSONReader {
             try take(":")
             try body(&self, name, start)
         } while takes(",")
-        try take("}")
+        try take("}", besides: "\",\" or a ")
     }
 
     // MARK: Strings
@@ -212,8 +212,8 @@ struct JSONReader {
 
     // MARK: Numbers
 
-    private mutating func digits() throws {
-        guard let first = next, isDigit(first) else { throw error("has a character that cannot begin a value") }
+    private mutating func digits(_ complaint: String) throws {
+        guard let first = next, isDigit(first) else { throw error(complaint) }
         while let byte = next, isDigit(byte) { place += 1 }
     }
 
@@ -224,18 +224,20 @@ struct JSONReader {
         var isWhole = true
         if next == UInt8(ascii: "-") { place += 1 }
         let leading = place
-        try digits()
+        let complaint =
+            next == nil ? "ends where a value is expected" : "has a character that cannot begin a value"
+        try digits(leading > start ? "has a number without digits" : complaint)
         guard bytes[leading] != 0x30 || place == leading + 1 else { throw error("has a number with a leading zero") }
         if next == UInt8(ascii: ".") {
             isWhole = false
             place += 1
-            try digits()
+            try digits("has a number without a digit after its point")
         }
         if next == UInt8(ascii: "e") || next == UInt8(ascii: "E") {
             isWhole = false
             place += 1
             if next == UInt8(ascii: "+") || next == UInt8(ascii: "-") { place += 1 }
-            try digits()
+            try digits("has a number without a digit in its exponent")
         }
         let text = String(decoding: bytes[start..<place], as: UTF8.self)
         if isWhole {

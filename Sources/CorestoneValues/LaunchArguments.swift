@@ -40,8 +40,9 @@ public enum LaunchArguments {
             }
             let text = index + 1 < arguments.count ? arguments[index + 1] : ""
             guard let value = number(text), (0...largest).contains(value) else {
+                let found = index + 1 < arguments.count ? "not \"\(text)\"" : "but is the last argument"
                 throw CoreError(
-                    .invalidArgument, "\(argument) must be followed by a number from 0 to \(largest), not \"\(text)\"",
+                    .invalidArgument, "\(argument) must be followed by a number from 0 to \(largest), \(found)",
                     key: argument, value: .string(text))
             }
             pairs.append((name, value))

@@ -69,19 +69,18 @@ private struct DateReader {
     mutating func read(assumingUTC: Bool) throws -> Double {
         var time = CivilTime(year: try year(), month: 1, day: 1)
         try expect("-", "a month")
-        time.month = try number(2, 1...12, "a month of two digits")
+        time.month = try number(2, 1...12, "a month from 01 to 12")
         try expect("-", "a day")
-        time.day = try number(2, 1...31, "a day of two digits")
-        guard time.day <= ReferenceDate.daysInMonth(time.month, year: time.year) else {
-            throw failure("a day of that month")
-        }
+        time.day = try number(2, 1...31, "a day from 01 to 31")
+        let days = ReferenceDate.daysInMonth(time.month, year: time.year)
+        guard time.day <= days else { throw failure("a day from 01 to \(days)") }
         var (isLeapSecond, fraction) = (false, 0.0)
         if accept("T") || accept("t") || (isDigit(position + 1) && accept(" ")) {
-            time.hour = try number(2, 0...23, "an hour of two digits")
+            time.hour = try number(2, 0...23, "an hour from 00 to 23")
             try expect(":", "minutes")
-            time.minute = try number(2, 0...59, "minutes of two digits")
+            time.minute = try number(2, 0...59, "minutes from 00 to 59")
             if accept(":") {
-                time.second = try number(2, 0...60, "seconds of two digits")
+                time.second = try number(2, 0...60, "seconds from 00 to 60")
                 if time.second == 60 { (isLeapSecond, time.second) = (true, 59) }
                 if accept(".") || accept(",") { fraction = try readFraction() }
             }
@@ -103,8 +102,9 @@ private struct DateReader {
             year = year * 10 + Int(bytes[position] - 0x30)
             position += 1
         }
-        guard position - first >= 4, year <= ReferenceDate.yearLimit else {
-            throw failure("a year of four to eight digits")
+        guard position - first >= 4 else { throw failure("a year of four to eight digits") }
+        guard year <= ReferenceDate.yearLimit else {
+            throw failure("a year from -\(ReferenceDate.yearLimit) to \(ReferenceDate.yearLimit)")
         }
         return isNegative ? -year : year
     }
@@ -137,9 +137,9 @@ private struct DateReader {
             guard assumingUTC else { throw failure("a time zone: append Z for UTC or an offset such as +02:00") }
             return 0
         }
-        let hours = try number(2, 0...23, "the offset's hours, two digits")
+        let hours = try number(2, 0...23, "offset hours from 00 to 23")
         let hasColon = accept(":")
-        let minutes = hasColon || isDigit(position) ? try number(2, 0...59, "the offset's minutes, two digits") : 0
+        let minutes = hasColon || isDigit(position) ? try number(2, 0...59, "offset minutes from 00 to 59") : 0
         return sign * Int64(hours * 3600 + minutes * 60)
     }
 

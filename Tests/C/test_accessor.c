@@ -205,7 +205,7 @@ static void members_by_index(void) {
     OK(cst_release(only));
     cst_error *error = NULL;
     CHECK(at(project, 1, &error) == NULL);
-    CHECK_CONTAINS("index 1 is out of bounds of the 1 members of Project.members", cst_error_message(error));
+    CHECK_CONTAINS("index 1 is out of bounds of the 1 member of Project.members", cst_error_message(error));
     OK(cst_release(error));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, remove_at(project, 9, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, insert(project, SIZE_MAX, people[0], E));

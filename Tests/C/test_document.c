@@ -461,7 +461,7 @@ static void records_are_read_in_order_and_by_windows(void) {
     const int failures = heard.failures, successes = heard.successes;
     CHECK_STATUS(CST_E_INVALID_ARGUMENT,
                  cst_container_update(container, employee, NULL, text("[{\"floor\": 4}]"), succeed, fail, &heard, E));
-    CHECK_CONTAINS("json is not a JSON object; pass a record", cst_error_message(check_error()));
+    CHECK_CONTAINS("json is a list, not a JSON object; pass a record", cst_error_message(check_error()));
     CHECK_INT(failures + 1, heard.failures);
     CHECK_INT(CST_E_INVALID_ARGUMENT, heard.status);
     CHECK_INT(successes, heard.successes);

@@ -235,11 +235,11 @@ static void remote_changes_are_told_by_uri(void) {
     CHECK(state(theirs[1]) & CST_OBJECT_DELETED);
     CHECK(!has_changes(second));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_merge_remote_changes(second, 1, NULL, 0, NULL, 0, NULL, E));
-    CHECK_CONTAINS("inserted is NULL but has 1 elements", cst_error_message(check_error()));
+    CHECK_CONTAINS("inserted is NULL but has 1 element", cst_error_message(check_error()));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_merge_changes(second, 0, NULL, 1, NULL, 0, NULL, E));
-    CHECK_CONTAINS("updated is NULL but has 1 elements", cst_error_message(check_error()));
+    CHECK_CONTAINS("updated is NULL but has 1 element", cst_error_message(check_error()));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_merge_changes(second, 0, NULL, 0, NULL, 1, NULL, E));
-    CHECK_CONTAINS("deleted is NULL but has 1 elements", cst_error_message(check_error()));
+    CHECK_CONTAINS("deleted is NULL but has 1 element", cst_error_message(check_error()));
     for (int i = 0; i < 3; i++) {
         cst_buffer_dispose(&uris[i]);
         OK(cst_release(ids[i]));

@@ -478,7 +478,7 @@ static void a_value_is_any_byte_that_is_true(void) {
     value = value_decimal(1, 0, false);
     value.aux = 0x200;
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_set(ada, c.salary, &value, E));
-    CHECK_CONTAINS("set aux with CST_DECIMAL_AUX", cst_error_message(check_error()));
+    CHECK_CONTAINS("set it with CST_DECIMAL_AUX", cst_error_message(check_error()));
     const uint32_t kept[] = {CST_ARRAY, CST_DEFAULT, CST_EXPRESSION};
     for (size_t i = 0; i < 3; i++) {
         value = (cst_value){kept[i], 0, {0}};

@@ -156,8 +156,9 @@ static void elements_of_an_index_are_checked(void) {
     refused_element((cst_index_element){.property = text("number"), .flags = 4},
                     "the index \"byX\" of Employee has flags 0x4; use CST_INDEX_ constants");
     refused_element((cst_index_element){.property = text("number"), .expression = text("level + 1")},
-                    "must have either a property or an expression");
-    refused_element((cst_index_element){.flags = CST_INDEX_DESCENDING}, "must have either a property or an expression");
+                    "element 2 of the index \"byX\" of Employee has both a property and an expression");
+    refused_element((cst_index_element){.flags = CST_INDEX_DESCENDING},
+                    "element 2 of the index \"byX\" of Employee has neither a property nor an expression");
     refused_element((cst_index_element){.expression = text("level + 1"), .type = 7},
                     "the index \"byX\" of Employee: 7 is not an attribute type");
     cst_model *model = company_model();

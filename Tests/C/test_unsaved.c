@@ -429,7 +429,7 @@ static void a_container_refuses_by_default(void) {
     insert_department(view);
     CHECK_STATUS(CST_E_UNSAVED_CHANGES, cst_container_close(container, 0, E)); /* zero is the default of all options */
     CHECK_TEXT(
-        "the container Shop stays open because context \"view\" has unsaved changes: 1 Department inserted; call "
+        "the container \"Shop\" stays open because context \"view\" has unsaved changes: 1 Department inserted; call "
         "save() or rollback() on the context, or close with CST_UNSAVED_DISCARD (.discard)",
         cst_error_message(check_error()));
     OK(cst_container_close(container, CST_UNSAVED_DISCARD, E));
@@ -483,7 +483,7 @@ static void a_document_refuses_by_default(void) {
     CHECK_STATUS(CST_E_UNSAVED_CHANGES, cst_document_close(document, 0, E));
     CHECK_TEXT(
         "the untitled document stays open because context \"document\" has unsaved changes: 1 Department inserted; "
-        "save it with save as, or close with CST_UNSAVED_DISCARD (.discard)",
+        "call cst_document_save_as (save_as, saveAs), or close with CST_UNSAVED_DISCARD (.discard)",
         cst_error_message(check_error()));
     OK(cst_document_save_as(document, none, text(check_path("a.store")), false, E));
     insert_department(context);

@@ -144,7 +144,7 @@ static void stores_are_compared(void) {
     OK(cst_release(company_employee(&other, other.context, "Eve", 2)));
     save(other.context);
     OK(cst_coordinator_compare(c.coordinator, other.coordinator, &report, E));
-    CHECK(has(&report, "1 objects in") && has(&report, "b.sqlite"));
+    CHECK(has(&report, "1 object in") && has(&report, "b.sqlite"));
     cst_buffer_dispose(&report);
     cst_coordinator *empty = NULL;
     OK(cst_coordinator_new(c.model, &empty, E));

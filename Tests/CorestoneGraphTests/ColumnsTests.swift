@@ -150,7 +150,7 @@ final class ColumnsTests: XCTestCase {
     func testGroupsAreNoObjects() throws {
         let request = try request([], by: ["age"])
         request.sortDescriptors = []
-        XCTAssertThrowsError(try context.fetch(request)) { XCTAssertTrue("\($0)".contains("request dictionaries")) }
+        XCTAssertThrowsError(try context.fetch(request)) { XCTAssertTrue("\($0)".contains("cst_context_fetch_rows")) }
     }
 
     func testGroupsThatMixRowsAreRefused() throws {

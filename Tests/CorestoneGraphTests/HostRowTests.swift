@@ -285,7 +285,8 @@ final class HostRowTests: XCTestCase {
             ("boss", .double(1), "takes a reference"),
             ("friends", .int(3), "is to-many and takes an array of references, not an integer"),
             ("friends", .string("x"), "takes an array of references"),
-            ("friends", .array([.int(1), .null]), "not null"),
+            ("friends", .array([.int(1), .null]), "takes an array of references, not an array with null"),
+            ("boss", .string(""), "is to-one and takes a reference, not an empty string"),
         ] as [(String, PropertyValue, String)] {
             let error = failure { try sink(fetch).push([row("Person", 1, [name: value])]) }
             XCTAssertEqual(error.status, .typeMismatch)
@@ -318,7 +319,7 @@ final class HostRowTests: XCTestCase {
             let error = failure { try sink.push([row(nil, 4)], ofOwner: owner) }
             XCTAssertEqual(error.status, .invalidArgument)
             XCTAssertEqual([error.entity, error.key, error.file], ["Team", "members", "desk"])
-            XCTAssertEqual(error.message, "desk: the owner index is \(owner), but there are only 2 owners")
+            XCTAssertEqual(error.message, "desk: the owner index is \(owner), but must be 0 to 1")
         }
         let elsewhere = failure { try self.sink(fetch).push([row(nil, 4)], ofOwner: 0) }
         XCTAssertEqual(elsewhere.status, .invalidArgument)

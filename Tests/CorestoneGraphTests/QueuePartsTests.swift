@@ -75,7 +75,7 @@ final class QueuePartsTests: GraphTestCase {
                 XCTAssertEqual(
                     (error as? CoreError)?.message,
                     "context \"import\" (created at a.swift:2) accepts no more work: its stores are closed or being closed; queue work "
-                        + "before that, or open the stores again")
+                        + "before that, or open the stores with a new coordinator")
             }
         }
         var ran = 0

@@ -160,7 +160,7 @@ final class SettingsTests: GraphTestCase {
         }
         let twelve = (10..<22).map { "1 E\($0) inserted" }.joined(separator: ", ")
         XCTAssertEqual(unsaved(entities(12)).text, twelve)
-        XCTAssertEqual(unsaved(entities(13)).text, twelve + ", and objects of 1 more entities")
+        XCTAssertEqual(unsaved(entities(13)).text, twelve + ", and objects of 1 more entity")
         XCTAssertEqual(unsaved(entities(20)).text, twelve + ", and objects of 8 more entities")
     }
 
@@ -344,15 +344,20 @@ final class SettingsTests: GraphTestCase {
     func testFetchGivesObjectsAlone() throws {
         let request = FetchRequest(entityName: "Employee")
         for (type, words) in [
-            (FetchRequest.ResultType.objectIDs, "returns object IDs, not objects; execute it, or fetch IDs with it"),
-            (.count, "returns a count, not objects; execute it, or count with it"),
-            (.dictionaries, "returns dictionaries, not objects; execute it, or fetch rows with it"),
+            (
+                FetchRequest.ResultType.objectIDs,
+                "returns object IDs, not objects; call cst_context_fetch_ids (fetch_ids)"
+            ),
+            (.count, "returns a count, not objects; call cst_context_count (count)"),
+            (.dictionaries, "returns dictionaries, not objects; call cst_context_fetch_rows (fetch_rows)"),
         ] {
             request.resultType = type
             XCTAssertThrowsError(try context.fetch(request)) { error in
                 XCTAssertEqual((error as? CoreError)?.status, .unsupported)
                 XCTAssertEqual((error as? CoreError)?.code, 134091)
-                XCTAssertEqual((error as? CoreError)?.message, "the fetch request for Employee \(words)")
+                XCTAssertEqual(
+                    (error as? CoreError)?.message,
+                    "the fetch request for Employee \(words), or cst_context_execute (execute)")
             }
         }
         request.resultType = .objects

@@ -60,8 +60,10 @@ final class AttributeValueTests: XCTestCase {
                     XCTAssertEqual(error?.status, .typeMismatch, "\(type) \(value)")
                     XCTAssertEqual([error?.entity, error?.key], ["E", "a"])
                     XCTAssertEqual(error?.value, value)
+                    var taken = type.displayName
+                    if type == .boolean, case .int = value { taken += ", 0 or 1" }
                     XCTAssertEqual(
-                        error?.message, "E.a takes \(type.displayName), not \(value.kindPhrase)", "\(type) \(value)")
+                        error?.message, "E.a takes \(taken), not \(value.kindPhrase)", "\(type) \(value)")
                 }
             }
             withExtendedLifetime(model) {}
@@ -345,7 +347,7 @@ final class AttributeValueTests: XCTestCase {
         let (first, number) = try attribute(.integer16)
         XCTAssertEqual(
             failure { try number.setBounds(least: .int(5), greatest: .int(4)) }?.message,
-            "the minimum of E.a is greater than its maximum")
+            "the minimum of E.a (5) is greater than its maximum (4)")
         XCTAssertEqual(number.validationRules, [])
         let (second, text) = try attribute(.string)
         try text.setBounds(least: .int(0), greatest: nil)
@@ -353,7 +355,7 @@ final class AttributeValueTests: XCTestCase {
             let (model, text) = try attribute(.string)
             XCTAssertEqual(
                 failure { try text.setBounds(least: nil, greatest: bound) }?.message,
-                "E.a is a string, so its bounds are lengths and must be integers from 0")
+                "E.a is a string, so its bounds are lengths and must be integers from 0, not \(bound.kindPhrase)")
             withExtendedLifetime(model) {}
         }
         withExtendedLifetime((first, second)) {}

@@ -226,10 +226,14 @@ final class CompiledFieldTests: XCTestCase {
                     XCTAssertEqual(error?.status, .typeMismatch)
                     XCTAssertEqual(error?.key, "c")
                     XCTAssertEqual(error?.value, value)
+                    let ranges: [AttributeType: String] = [
+                        .integer16: ", which is not in the range -32768 to 32767",
+                        .integer32: ", which is not in the range -2147483648 to 2147483647",
+                    ]
                     XCTAssertEqual(
                         error?.message,
                         "the column \"c\" has the type \(type.displayName), but its expression returns "
-                            + value.kindPhrase)
+                            + value.kindPhrase + (ranges[type] ?? ""))
                 }
             }
         }

@@ -107,7 +107,7 @@ final class ModelMappingTests: XCTestCase {
         let error = refusal(
             try model(["A": ["x": .string], "B": ["y": .string]]),
             try model(["A": ["x": .string], "B": ["y": .string], "Top": [:]], parents: ["A": "Top", "B": "Top"]))
-        XCTAssert(error?.message.contains("do not have a common parent") == true, error?.message ?? "")
+        XCTAssert(error?.message.contains("do not have a common superentity") == true, error?.message ?? "")
         // One tree may get a new top, and may be split.
         let single = try model(["A": ["x": .string]])
         let below = try model(["A": ["x": .string], "Top": [:]], parents: ["A": "Top"])

@@ -177,7 +177,7 @@ final class ModelMergingTests: XCTestCase {
         XCTAssertEqual(missing?.status, .modelMismatch)
         XCTAssertEqual(missing?.code, 134130)
         XCTAssertTrue(
-            missing?.message.contains("has the store's version of Film, Song; add the model") == true,
+            missing?.message.contains("has the store's version of Film or Song; add the model") == true,
             missing?.message ?? "")
     }
 }

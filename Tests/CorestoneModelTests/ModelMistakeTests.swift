@@ -131,7 +131,7 @@ final class ModelMistakeTests: XCTestCase {
         }
         check("the index \"i\" of E refers to the unknown property \"b\"", key: "b", add([.init(property: "b")]))
         check(
-            "the index \"i\" of E contains \"t\", which does not have a column because it is transient or to-many",
+            "the index \"i\" of E contains \"t\", which does not have a column because it is transient",
             key: "t"
         ) {
             try $1.addAttribute(named: "t", type: .string, isTransient: true)
@@ -174,7 +174,7 @@ final class ModelMistakeTests: XCTestCase {
             try $1.addUniqueConstraint(["a", "b"])
         }
         check(
-            "a unique constraint of E contains \"r\", which does not have a column because it is transient or to-many",
+            "a unique constraint of E contains \"r\", which does not have a column because it is to-many",
             key: "r"
         ) {
             try $1.addRelationship(named: "r", destination: $1, isToMany: true)
@@ -327,7 +327,8 @@ final class ModelMistakeTests: XCTestCase {
             { try attribute.setUserInfo("x", forKey: "k") }, { try fetched.setOptional(false) },
         ] {
             XCTAssertEqual(
-                failure(change)?.message, "the model is frozen and cannot be changed; change a copy of it")
+                failure(change)?.message,
+                "the model is frozen and cannot be changed; change a copy made by cst_model_copy (copy)")
         }
         XCTAssertEqual(fetched.userInfoChanges, 0)
         try fetched.setUserInfo("x", forKey: "k")

@@ -88,7 +88,8 @@ final class ModelPlaceTests: FolderTestCase {
         XCTAssertEqual(try currents(), [])
         XCTAssertEqual(
             message(.invalidArgument) { _ = try Model(contentsOf: path(bundle)) },
-            "\(path(bundle)) has no version \"Gone\"; choose one of: \"A\", \"One\", \"Two\"")
+            "\(path(bundle)) has the current version \"Gone\", which does not exist; choose one of: \"A\", \"One\", \"Two\""
+        )
         try put("not a list", "\(bundle)/.xccurrentversion")
         XCTAssertTrue(
             message(.model) { _ = try Model(contentsOf: path(bundle)) }.hasPrefix("\(path(bundle))/.xccurrentversion"))
@@ -178,7 +179,7 @@ final class ModelPlaceTests: FolderTestCase {
         try model("E").write(to: path("A.mom"))
         XCTAssertEqual(try entities("A.omo"), ["E"])
         try put("momv2$ and more", "A.bin")
-        XCTAssertTrue(message(.model) { _ = try Model(contentsOf: path("A.bin")) }.contains("add the .mom file"))
+        XCTAssertTrue(message(.model) { _ = try Model(contentsOf: path("A.bin")) }.contains("read the .mom file"))
     }
 
     func testBytesOfEveryKind() throws {
@@ -232,7 +233,8 @@ final class ModelPlaceTests: FolderTestCase {
         try source("E", "D.xcdatamodeld/Two.xcdatamodel")
         XCTAssertEqual(
             message(.invalidArgument) { try Model.convert(path("D.xcdatamodeld"), to: path("D.momd")) },
-            "\(path("D.xcdatamodeld")) does not specify the current version; set the current version first")
+            "\(path("D.xcdatamodeld")) does not have a current version; set one first, as with corestone "
+                + "model set")
         try current("Two", "D.xcdatamodeld")
         try put("<model><entity name='1'/></model>", "D.xcdatamodeld/Two.xcdatamodel/contents")
         for target in ["D.momd", "D.mom"] {

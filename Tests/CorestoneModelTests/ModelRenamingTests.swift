@@ -323,7 +323,7 @@ final class ModelRenamingTests: XCTestCase {
         XCTAssertThrowsError(try plain.freeze()) {
             XCTAssertEqual(
                 ($0 as? CoreError)?.message,
-                "Employee has a validator for \"nmae\", which is not a stored property; did you mean \"name\"?")
+                "Employee has a validator for \"nmae\", which is not a property; did you mean \"name\"?")
             XCTAssertEqual(($0 as? CoreError)?.key, "nmae")
         }
     }

@@ -38,7 +38,7 @@ final class ModelTextMistakeTests: XCTestCase {
 
     func testTextThatIsNotJSONNamesLineAndColumn() {
         let table = [
-            ("", "has a character that cannot begin a value, at line 1, column 1", 0),
+            ("", "ends where a value is expected, at line 1, column 1", 0),
             ("{\n  \"A\": {\n    \"x\" \"int\"\n  }\n}", "is missing a \":\", at line 3, column 9", 19),
             ("{\"A\": {\"é\" 1}}", "is missing a \":\", at line 1, column 12", 12),
             ("{\"A\": {}}\n\nx", "has text after its end, at line 3, column 1", 11),
@@ -60,7 +60,8 @@ final class ModelTextMistakeTests: XCTestCase {
             "[" + String(repeating: "0,", count: 1_000_000) + "0]",
             "the model text has more than 1000000 values, at line 1, column 2000000")
         check(
-            String(repeating: " ", count: (64 << 20) + 1), "the model text has 67108865 bytes; the limit is 67108864")
+            String(repeating: " ", count: (64 << 20) + 1),
+            "the model text has 67108865 bytes, but the limit is 67108864")
     }
 
     func testTheShapeOfTheText() {
@@ -160,7 +161,7 @@ final class ModelTextMistakeTests: XCTestCase {
         check("int = seven", says: "E.p: \"seven\" is not a value of Integer 64")
         check("int16 max 1.5", says: "E.p: \"1.5\" is not a value of Integer 16")
         check("string max many", says: "E.p: \"many\" is not a value of Integer 64")
-        check("bool = maybe", says: "E.p: \"maybe\" is not a value of Boolean")
+        check("bool = maybe", says: "E.p: \"maybe\" is not a value of Boolean; write true or false")
         check("uuid = 7", says: "E.p: \"7\" is not a value of UUID")
         check("decimal = x", says: "E.p: \"x\" is not a value of Decimal")
         check(
@@ -174,8 +175,10 @@ final class ModelTextMistakeTests: XCTestCase {
         check(
             "bool min 0",
             says: "E.p is Boolean, but only numbers, dates and strings (by length) can have a minimum or maximum")
-        check("int16 min 2 max 1", says: "the minimum of E.p is greater than its maximum")
-        check("string min -1", says: "E.p is a string, so its bounds are lengths and must be integers from 0")
+        check("int16 min 2 max 1", says: "the minimum of E.p (2) is greater than its maximum (1)")
+        check(
+            "string min -1",
+            says: "E.p is a string, so its bounds are lengths and must be integers from 0, not an integer (-1)")
     }
 
     func testWordsOfARelationship() {
@@ -190,8 +193,8 @@ final class ModelTextMistakeTests: XCTestCase {
             "to-one E invers p",
             says: "E.p: \"invers\" is not an option of a to-one relationship; did you mean \"inverse\"?")
         check("to-one E inverse", says: "E.p: \"inverse\" needs the name of a relationship after it")
-        check("to-many E min few", says: "E.p: \"min\" takes a number of members, not \"few\"")
-        check("to-many E max -1", says: "E.p: \"max\" takes a number of members, not \"-1\"")
+        check("to-many E min few", says: "E.p: \"min\" takes a count of members from 0 to 4294967295, not \"few\"")
+        check("to-many E max -1", says: "E.p: \"max\" takes a count of members from 0 to 4294967295, not \"-1\"")
         check(
             "to-one E delete destroy",
             says: "E.p: \"destroy\" is not a delete rule; use no-action, nullify, cascade or deny")
@@ -265,7 +268,7 @@ final class ModelTextMistakeTests: XCTestCase {
         check(options: "{\"type\": \"uuid\", \"default\": \"x\"}", says: "E.p: \"x\" is not a value of UUID")
         check(
             options: "{\"type\": \"date\", \"default\": {\"$date\": \"x\"}}",
-            says: "E.p: \"default\": the JSON tag \"$date\" has the wrong value \"x\"",
+            says: "E.p: \"default\": the JSON tag \"$date\" takes a number of seconds since 2001-01-01 UTC, not \"x\"",
             status: .invalidArgument)
     }
 
@@ -298,7 +301,7 @@ final class ModelTextMistakeTests: XCTestCase {
             says: "E.p has no element \"widht\"; did you mean \"width\"?")
         check(
             options: "{\"type\": \"composite\", \"elements\": {\"w\": \"int\"}, \"default\": 1}",
-            says: "E.p is composite; its default must be an object with defaults of its elements")
+            says: "E.p is composite; its default must be an object with defaults of its elements, not 1")
         check(
             options: "{\"type\": \"string\", \"elements\": {\"w\": \"int\"}}",
             says: "E.p is not composite and cannot have elements")

@@ -108,7 +108,8 @@ final class ModelTextTests: XCTestCase {
         try model.freeze()
         XCTAssertThrowsError(try model.add(text: "{\"C\": {}}")) {
             XCTAssertEqual(
-                ($0 as? CoreError)?.message, "the model is frozen and cannot be changed; change a copy of it")
+                ($0 as? CoreError)?.message,
+                "the model is frozen and cannot be changed; change a copy made by cst_model_copy (copy)")
         }
     }
 

@@ -404,7 +404,7 @@ final class SourceLayoutTests: XCTestCase {
             XCTAssertEqual(
                 ($0 as? CoreError)?.message,
                 "a source model cannot represent the validation predicate SELF >= 2 of E.count and 7 other elements; "
-                    + "remove them, or request a lossy source")
+                    + "remove them, or allow losses with CST_MODEL_LOSSY (lossy)")
         }
     }
 }

@@ -83,9 +83,11 @@ final class StoreMetadataTests: XCTestCase {
                 XCTAssertEqual(error?.status, .invalidArgument)
                 XCTAssertEqual(error?.code, CocoaCode.persistentStoreOperation.rawValue)
                 XCTAssertEqual([error?.key, error?.file], [key, "f"])
+                let reason =
+                    key == "NSStoreType" ? "identifies the type of the store" : "describes the store's format or model"
                 XCTAssertEqual(
                     error?.message,
-                    "\(key) of f must not change: it identifies the type of the store; omit it, or pass its current value"
+                    "\(key) of f must not change: it \(reason); omit it, or pass its current value"
                 )
             }
         }

@@ -105,9 +105,9 @@ final class LanguageTests: XCTestCase {
             ],
             errors: [
                 ("'a' * 2 == 1", "takes numbers, but \"a\" is a string"),
-                ("missing + 1 == 2", "takes numbers, but nil is nil"),
+                ("missing + 1 == 2", "takes numbers, not nil"),
                 ("1 / 0 == 1", "division by zero in 1 / 0"), ("5.5 & 1 == 1e30 & 1", "not a 64-bit integer"),
-                ("length:(5) == 1", "takes a string, not 5"), ("random:(0) == 1", "positive number, not 0"),
+                ("length:(5) == 1", "takes a string, not 5"), ("random:(0) == 1", "number of at least 1, not 0"),
                 ("distanceToLocation:fromLocation:(text, home) == 1", "\"Hello\" is not a location"),
                 ("sum:({'a'}) == 1", "takes numbers"), ("max:({1, 'a'}) == 1", "cannot be ordered"),
             ])
@@ -131,7 +131,7 @@ final class LanguageTests: XCTestCase {
                 "text isKindOfClass: CAST('NSString', 'Class')", "CAST(key, 'NSString') == 'k'",
             ],
             errors: [
-                ("CAST('x', 'NSNumber') == 1", "\"x\" is a string and cannot be cast to NSNumber"),
+                ("CAST('x', 'NSNumber') == 1", "\"x\" is not the text of a number and cannot be cast to NSNumber"),
                 ("CAST('x', 'NSDecimalNumber') == 1", "cannot be cast to NSDecimalNumber"),
                 ("CAST(text, 'Thing') == 1", "CAST does not support the type \"Thing\""),
                 ("CAST(text, 5) == 1", "not 5"),
@@ -170,9 +170,10 @@ final class LanguageTests: XCTestCase {
             errors: [
                 (
                     "ANY text == 'a'",
-                    "the left hand side for an ANY operator must be a list or a set, but text is \"Hello\""
+                    "the left hand side for an ALL, ANY, SOME or NONE operator must be a list or a set, but text is "
+                        + "\"Hello\"; leave ALL, ANY or SOME out, write NOT for NONE, or name a to-many key path"
                 ),
-                ("ALL 5 == 5", "the left hand side for an ALL operator"),
+                ("ALL 5 == 5", "the left hand side for an ALL, ANY, SOME or NONE operator"),
             ])
     }
 
@@ -190,7 +191,7 @@ final class LanguageTests: XCTestCase {
                 ("n['a'] == 1", "indexed by an integer, not by \"a\""), ("s[0] == 1", "a set cannot be indexed"),
                 ("text[0] == 'H'", "not \"Hello\""), ("s[FIRST] == 1", "a set cannot be indexed"),
                 ("SELF.n[1] == 1", "put the path before the brackets in parentheses"),
-                ("d.n[0] == 1", "as a key, but its value is not a string"),
+                ("d.n[0] == 1", "as a key, but its value is "),
                 ("nums == 1 OR text.$v == 1", "is used as a key and must be a string"),
             ])
         let dynamic = PropertyValue.dictionary([
@@ -214,7 +215,8 @@ final class LanguageTests: XCTestCase {
                 "TRUEPREDICATE OR 1 / 0 == 1",
             ], not: ["{1, 2} UNION {3} == {1, 2, 3}", "FALSEPREDICATE AND 1 / 0 == 1"],
             errors: [
-                ("n UNION 5 == 1", "UNION takes two collections, not 5"), ("text MINUS n == 1", "not \"Hello\""),
+                ("n UNION 5 == 1", "UNION takes a list, a set or a dictionary on its right, not 5"),
+                ("text MINUS n == 1", "not \"Hello\""),
                 ("SUBQUERY(text, $x, $x == 1).@count == 1", "SUBQUERY takes a collection"),
                 ("$unbound == 1", "$unbound does not have a value"),
             ])
@@ -352,7 +354,7 @@ final class LanguageTests: XCTestCase {
         check(
             ["\(uuid) == \(uuid)", "\(uuid) != 'x'"],
             not: ["CAST('nan', 'NSNumber') < 1", "1 >= CAST('nan', 'NSNumber')"],
-            errors: [("\(uuid) < \(uuid)", "cannot be ordered: one is a UUID, the other a UUID")])
+            errors: [("\(uuid) < \(uuid)", "cannot be ordered: each is a UUID")])
     }
 
     func testAnyKeyAndVariables() {
@@ -366,7 +368,7 @@ final class LanguageTests: XCTestCase {
                 ("$w == 1", "$w does not have a value; pass one in the variables of the evaluation"),
                 (
                     "FETCH(1, 2, 3) == 1",
-                    "FETCH does not have a context; pass one, or use FETCH in the predicate of a fetch request"
+                    "FETCH takes a context, not 2; pass one, or use FETCH in the predicate of a fetch request"
                 ),
             ])
         XCTAssertThrowsError(try Predicate.parse("1 IN ANYKEY").evaluate(with: .int(1))) {

@@ -110,7 +110,9 @@ final class MessageTests: XCTestCase {
         assertFails("FUNCTION('abc', 'a:b:', 1)", "a:b: takes 2 arguments, not 1")
         assertFails("FUNCTION('abc', 5)", "FUNCTION takes its selector as a string, not a number")
         assertFails(
-            "FUNCTION(1, 'zzzzzzzzz')", "the function \"zzzzzzzzz\" is not defined for a number; register it",
+            "FUNCTION(1, 'zzzzzzzzz')",
+            "the function \"zzzzzzzzz\" is not defined for a number; register it with cst_function_register "
+                + "(register_function)",
             key: "zzzzzzzzz")
         assertFails(
             "FUNCTION('a', 'hasPrefx:', 'b')",

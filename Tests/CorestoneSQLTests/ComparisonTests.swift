@@ -203,39 +203,39 @@ final class ComparisonTests: CompilerTestCase {
             ),
             (
                 "Employee", "length(age) > 3", nil, nil,
-                "length: takes a string, not a number"
+                "length: takes a string, but Employee.age is a number"
             ),
             (
                 "Employee", "abs(name) > 2", nil, nil,
-                "abs: takes numbers, not a string"
+                "abs: takes a number, but Employee.name is a string"
             ),
             (
                 "Employee", "department.name + 3 > 4", nil, nil,
-                "add:to: takes numbers, not a string"
+                "add:to: takes numbers, but Department.name is a string"
             ),
             (
                 "Employee", "age < {1}", "Employee", "age",
                 "age < {1} cannot be evaluated: Employee.age is a number (Integer 16), {1} is a list, and a number "
-                    + "and a list cannot be ordered; compare it with a number"
+                    + "and a list cannot be ordered; compare Employee.age with a number"
             ),
             (
                 "Employee", "badge < homepage", "Employee", "badge",
                 "badge < homepage cannot be evaluated: Employee.badge is a UUID (UUID), Employee.homepage is a URI, "
-                    + "and a UUID and a URI cannot be ordered; compare it by == or IN only"
+                    + "and a UUID and a URI cannot be ordered; compare Employee.badge only by == or IN"
             ),
             (
                 "Employee", "badge < badge", "Employee", "badge",
                 "badge < badge cannot be evaluated: Employee.badge is a UUID (UUID), Employee.badge is a UUID, "
-                    + "and a UUID and a UUID cannot be ordered; compare it by == or IN only"
+                    + "and a UUID and a UUID cannot be ordered; compare Employee.badge only by == or IN"
             ),
             (
                 "Employee", "department < manager", nil, nil,
-                "an object and an object cannot be ordered"
+                "department < manager cannot be evaluated: an object and an object cannot be ordered"
             ),
             (
                 "Employee", "hired > 3", "Employee", "hired",
                 "hired > 3 cannot be evaluated: Employee.hired is a date (Date), 3 is a number, and a date and a "
-                    + "number cannot be ordered; compare it with a date"
+                    + "number cannot be ordered; compare Employee.hired with a date"
             ),
             (
                 "Employee", "age BEGINSWITH 'b'", "Employee", "age",
@@ -249,15 +249,15 @@ final class ComparisonTests: CompilerTestCase {
             ),
             (
                 "Employee", "name CONTAINS 3", nil, nil,
-                "cannot search a string for a number; pass a string instead"
+                "cannot search Employee.name for a number; pass a string instead"
             ),
             (
                 "Employee", "age CONTAINS 'x'", nil, nil,
-                "CONTAINS needs a collection or a string, not a number"
+                "CONTAINS needs a collection or a string, but Employee.age is a number"
             ),
             (
                 "Employee", "3 IN age", nil, nil,
-                "IN needs a collection or a string, not a number"
+                "IN needs a collection or a string, but Employee.age is a number"
             ),
             (
                 "Employee", "age BETWEEN 5", nil, nil,
@@ -270,7 +270,7 @@ final class ComparisonTests: CompilerTestCase {
             (
                 "Employee", "age BETWEEN {'a', 'b'}", "Employee", "age",
                 "age BETWEEN {\"a\", \"b\"} cannot be evaluated: Employee.age is a number (Integer 16), \"a\" is a string, "
-                    + "and a number and a string cannot be ordered; compare it with a number"
+                    + "and a number and a string cannot be ordered; compare Employee.age with a number"
             ),
             (
                 "Employee", "projects < 3", "Employee", "projects",

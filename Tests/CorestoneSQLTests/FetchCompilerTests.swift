@@ -364,11 +364,12 @@ final class FetchCompilerTests: CompilerTestCase {
             (
                 "Employee", "name < 3",
                 "name < 3 cannot be evaluated: Employee.name is a string (String), 3 is a number, and a string and a number cannot be "
-                    + "ordered; compare it with a string"
+                    + "ordered; compare Employee.name with a string"
             ),
             (
                 "Employee", "ANY name == 'x'",
-                "the left side of ANY must be a collection, but name is a single value; leave ANY out"
+                "the left side of ANY, SOME or NONE must be a collection, but name is a single value; leave the modifier out, or "
+                    + "write NOT instead of NONE"
             ),
             (
                 "Employee", "name MATCHES '('",
@@ -377,7 +378,10 @@ final class FetchCompilerTests: CompilerTestCase {
             ("Employee", "age BETWEEN {1}", "BETWEEN takes a list of two bounds, not of 1"),
             ("Employee", "age == $x", "$x does not have a value; pass one in the variables of the evaluation"),
             ("Employee", "department.nme == 'x'", #"Department has no property "nme"; did you mean "name"?"#),
-            ("Employee", "name BEGINSWITH 3", "BEGINSWITH compares strings, not a string with a number"),
+            (
+                "Employee", "name BEGINSWITH 3",
+                "name BEGINSWITH 3 cannot be evaluated: BEGINSWITH compares strings, not a string with a number"
+            ),
             ("Employee", "name.foo == 3", #"Employee.name is String and has no key "foo""#),
         ]
         for (entity, format, message) in table {

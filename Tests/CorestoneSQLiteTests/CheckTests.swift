@@ -219,19 +219,22 @@ final class CheckTests: StoreTestCase {
         let prefix = try makeWhole()
         let cases: [(key: String, value: String, shown: String?, type: String)] = [
             ("small", "32767", nil, ""), ("small", "-32768", nil, ""),
-            ("small", "32768", "integer \"32768\"", "Integer 16"),
-            ("small", "-32769", "integer \"-32769\"", "Integer 16"), ("small", "'x'", "text \"x\"", "Integer 16"),
-            ("middle", "2147483647", nil, ""), ("middle", "2147483648", "integer \"2147483648\"", "Integer 32"),
-            ("middle", "-2147483648", nil, ""), ("middle", "-2147483649", "integer \"-2147483649\"", "Integer 32"),
+            ("small", "32768", "integer 32768", "Integer 16 (-32768 to 32767)"),
+            ("small", "-32769", "integer -32769", "Integer 16 (-32768 to 32767)"),
+            ("small", "'x'", "text \"x\"", "Integer 16"), ("middle", "2147483647", nil, ""),
+            ("middle", "2147483648", "integer 2147483648", "Integer 32 (-2147483648 to 2147483647)"),
+            ("middle", "-2147483648", nil, ""),
+            ("middle", "-2147483649", "integer -2147483649", "Integer 32 (-2147483648 to 2147483647)"),
             ("wide", "9223372036854775807", nil, ""), ("wide", "-9223372036854775808", nil, ""),
             ("wide", "'x'", "text \"x\"", "Integer 64"),
-            ("wide", "1e19", "real \"1.0e+19\"", "Integer 64"), ("flag", "0", nil, ""), ("flag", "1", nil, ""),
-            ("flag", "2", "integer \"2\"", "Boolean"), ("real", "1", nil, ""), ("real", "x'00'", "blob", "Double"),
+            ("wide", "1e19", "real 1.0e+19", "Integer 64 (-9223372036854775808 to 9223372036854775807)"),
+            ("flag", "0", nil, ""), ("flag", "1", nil, ""),
+            ("flag", "2", "integer 2", "Boolean (0 or 1)"), ("real", "1", nil, ""), ("real", "x'00'", "blob", "Double"),
             ("single", "'x'", "text \"x\"", "Float"), ("moment", "'x'", "text \"x\"", "Date"), ("moment", "5", nil, ""),
-            ("price", "1e165", nil, ""), ("price", "1e166", "real \"1.0e+166\"", "Decimal"),
+            ("price", "1e165", nil, ""), ("price", "1e166", "real 1.0e+166", "Decimal (-1e165 to 1e165)"),
             ("price", "'x'", "text \"x\"", "Decimal"), ("text", "x'00'", "blob", "String"), ("text", "'x'", nil, ""),
             ("link", "x'00'", "blob", "URI"), ("uid", "zeroblob(16)", nil, ""), ("uid", "zeroblob(15)", "blob", "UUID"),
-            ("uid", "5", "integer \"5\"", "UUID"), ("data", "5", nil, ""), ("small", "NULL", nil, ""),
+            ("uid", "5", "integer 5", "UUID"), ("data", "5", nil, ""), ("small", "NULL", nil, ""),
         ]
         for (key, value, shown, type) in cases {
             let found = try findings("UPDATE ZEVERYTHING SET Z\(key.uppercased()) = \(value)", prefix)
@@ -248,11 +251,11 @@ final class CheckTests: StoreTestCase {
             ("UPDATE ZCAGE SET Z_OPT = 0", .row, nil, "Cage/p1 has the version 0 (Z_OPT), but the first version is 1"),
             (
                 "UPDATE ZCAGE SET Z_OPT = NULL", .row, nil,
-                "Cage/p1 has the version none (Z_OPT), but the first version is 1"
+                "Cage/p1 has no version (Z_OPT), but the first version is 1"
             ),
             (
                 "UPDATE ZCAGE SET Z_ENT = NULL", .row, nil,
-                "row 1 of ZCAGE has entity number none, which does not belong to the table"
+                "row 1 of ZCAGE has no entity number (Z_ENT)"
             ),
             (
                 "UPDATE ZCAGE SET Z_ENT = 1", .row, nil,
@@ -264,11 +267,11 @@ final class CheckTests: StoreTestCase {
             ),
             (
                 "UPDATE ZKEEPER SET Z1_FAVOURITE = 2", .reference, "favourite",
-                "Keeper/p1 stores entity number 2 for the target of favourite, but it is 1"
+                "Keeper/p1 stores entity number 2 for the target of favourite, whose entity number is 1"
             ),
             (
                 "UPDATE ZKEEPER SET Z1_FAVOURITE = NULL", .reference, "favourite",
-                "Keeper/p1 stores entity number none for the target of favourite, but it is 1"
+                "Keeper/p1 stores no entity number for the target of favourite, whose entity number is 1"
             ),
             (
                 "UPDATE ZANIMAL SET Z5WATCHED = 7 WHERE Z_PK = 2", .reference, "watched",
@@ -319,11 +322,11 @@ final class CheckTests: StoreTestCase {
             ),
             (
                 "UPDATE ACHANGE SET ZENTITY = 77 WHERE Z_PK = 2",
-                "change 2 of the history has an unknown entity number (77) or lacks a primary key"
+                "change 2 of the history has the unknown entity number 77"
             ),
             (
                 "UPDATE ACHANGE SET ZENTITYPK = NULL, ZENTITY = 3 WHERE Z_PK = 2",
-                "change 2 of the history has an unknown entity number (3) or lacks a primary key"
+                "change 2 of the history lacks a primary key and has the entity number 3"
             ),
             (
                 "UPDATE ACHANGE SET ZCHANGETYPE = 3 WHERE Z_PK = 1",

@@ -11,8 +11,8 @@ import XCTest
 final class ConnectionTests: StoreTestCase {
     func testWhatSQLiteSaysAsStatusAndCode() {
         let cases: [(Int32, Status, Int, String)] = [
-            (SQLITE_BUSY, .storeBusy, 134090, "another process holds the lock"),
-            (SQLITE_LOCKED, .storeBusy, 134090, "raise the busy timeout"),
+            (SQLITE_BUSY, .storeBusy, 134090, "another process or connection holds the lock"),
+            (SQLITE_LOCKED, .storeBusy, 134090, "raise busy_timeout_ms (busy_timeout)"),
             (SQLITE_READONLY, .storeReadOnly, 134180, "make the file and its folder writable"),
             (SQLITE_PERM, .storeReadOnly, 134180, "open the store read-only"),
             (SQLITE_AUTH, .storeReadOnly, 134180, "open the store read-only"),

@@ -155,7 +155,7 @@ final class RowTests: StoreTestCase {
             ])
         XCTAssertEqual(
             misfits.first { $0.key == "small" }?.message.hasSuffix(
-                "/Everything/p1 is the integer \"70000\", but its type is Integer 16"), true)
+                "/Everything/p1 is the integer 70000, but its type is Integer 16 (-32768 to 32767)"), true)
     }
 
     func testManyRowsAndLongText() throws {

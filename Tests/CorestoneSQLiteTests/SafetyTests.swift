@@ -221,7 +221,8 @@ final class SafetyTests: StoreTestCase {
         ]
         for change in torn {
             XCTAssertEqual(
-                try reading(change, readOnly).reason, "the read-only option is set; open the store without it")
+                try reading(change, readOnly).reason,
+                "CST_STORE_READ_ONLY (read_only) is set; open the store without it")
             XCTAssertEqual(try reading(change, readOnly).count, 1802)
         }
         // Either of the two.

@@ -265,8 +265,8 @@ final class UpkeepTests: StoreTestCase {
         XCTAssertEqual(
             lines.withLock { $0 },
             ["backup", "copy"].map {
-                "CoreData: warning: \(path("\($0).sqlite")) was written without 1 missing backing files (first: "
-                    + "\(folder)/\(name)); run corestone check to list their objects"
+                "CoreData: warning: \(path("\($0).sqlite")) was written without 1 missing backing file (first: "
+                    + "\(folder)/\(name)); run corestone check to list the affected objects"
             })
     }
 
@@ -403,14 +403,15 @@ final class UpkeepTests: StoreTestCase {
         XCTAssertEqual(nowhere.status, .unsupported)
         XCTAssertEqual(
             nowhere.message,
-            "cannot move \(path("a.sqlite")) to /dev/null: an in-memory store does not have a file; migrate it instead")
+            "cannot move \(path("a.sqlite")) to /dev/null, which does not store data; choose the path of a file")
         // A copy that can only be read is no place for one that is written.
         try coordinator.backup(store, to: path("b.sqlite"))
         _ = try shell("b.sqlite", "CREATE TRIGGER t AFTER INSERT ON ZNOTE BEGIN SELECT unknown_function(); END")
         let unwritable = failure { try coordinator.setPath(path("b.sqlite"), of: store) }
         XCTAssertEqual(unwritable.status, .storeReadOnly)
         XCTAssert(
-            unwritable.message.hasPrefix("\(path("b.sqlite")) is read-only: "), unwritable.message)
+            unwritable.message.hasPrefix(
+                "cannot move \(path("a.sqlite")) to \(path("b.sqlite")), which is read-only: "), unwritable.message)
         XCTAssertEqual(store.path, path("a.sqlite"))
         try save("y", coordinator)
         XCTAssertEqual(try texts(coordinator), ["x", "y"])

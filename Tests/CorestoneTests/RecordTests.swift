@@ -264,7 +264,7 @@ final class RecordTests: XCTestCase {
             ("leaves", leaf, .typeMismatch, "Node.leaves takes a list of URIs or records of Leaf, not a string"),
             ("leaves", .dictionary([:]), .typeMismatch, "takes a list of URIs or records"),
             ("leaves", .array([.int(1)]), .typeMismatch, "takes a URI or a record of Leaf"),
-            ("next", .dictionary(["@id": .int(1)]), .typeMismatch, "takes a URI as @id of Node"),
+            ("next", .dictionary(["@id": .int(1)]), .typeMismatch, "takes a string with a URI as the @id of Node"),
             (
                 "next", "nowhere", .invalidArgument,
                 "Node.next: \"nowhere\" is not the URI of an object in an open store"

@@ -67,7 +67,7 @@ final class UnsavedTests: XCTestCase {
         XCTAssertEqual(error.status, .unsavedChanges)
         XCTAssertEqual(
             error.message,
-            "the container Shop stays open because context \"view\" has unsaved changes: \(UnsavedTests.counts); "
+            "the container \"Shop\" stays open because context \"view\" has unsaved changes: \(UnsavedTests.counts); "
                 + UnsavedTests.remedy)
         XCTAssertEqual(
             container.unsavedChanges.first?.entities,
@@ -85,8 +85,8 @@ final class UnsavedTests: XCTestCase {
         XCTAssertEqual(error.status, .unsavedChanges)
         XCTAssertEqual(
             error.message,
-            "the untitled document stays open because context \"document\" has unsaved changes: 1 Employee inserted; save it with "
-                + "save as, or close with CST_UNSAVED_DISCARD (.discard)")
+            "the untitled document stays open because context \"document\" has unsaved changes: 1 Employee inserted; call "
+                + "cst_document_save_as (save_as, saveAs), or close with CST_UNSAVED_DISCARD (.discard)")
         try document.saveAs(folder + "/a.store")
         try document.context.insert("Employee", ["name": "Bob"])
         XCTAssert(
@@ -316,8 +316,8 @@ final class UnsavedTests: XCTestCase {
         XCTAssertEqual(
             lines { document = nil },
             [
-                "CoreData: warning: an untitled document was released, and its content is lost; save it with save as, or close it "
-                    + "with CST_UNSAVED_DISCARD (.discard), before releasing it"
+                "CoreData: warning: an untitled document was released, and its content is lost; call cst_document_save_as "
+                    + "(save_as, saveAs), or close it with CST_UNSAVED_DISCARD (.discard), before releasing it"
             ])
     }
 

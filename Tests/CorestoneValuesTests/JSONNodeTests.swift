@@ -39,8 +39,8 @@ final class JSONNodeTests: XCTestCase {
 
     func testErrorsAreMadeByTheCaller() {
         let table = [
-            ("", "has a character that cannot begin a value", 0), ("{\"a\" 1}", "is missing a \":\"", 5),
-            ("[1, 2", "is missing a \"]\"", 5), ("{\"a\": 1}}", "has text after its end", 8),
+            ("", "ends where a value is expected", 0), ("{\"a\" 1}", "is missing a \":\"", 5),
+            ("[1, 2", "is missing a \",\" or a \"]\"", 5), ("{\"a\": 1}}", "has text after its end", 8),
             ("{\"a\": tru}", "has an unknown literal", 6), ("[\"a]", "ends inside a string", 4),
             (String(repeating: "[", count: 130), "is nested more than 128 levels deep", 129),
         ]

@@ -111,8 +111,9 @@ final class LogTests: XCTestCase {
             XCTAssertEqual(error?.status, .invalidArgument, name)
             XCTAssertEqual(error?.key, prefix + name)
             XCTAssertEqual(error?.value, .string(text), name)
+            let found = arguments.count > 1 ? "not \"\(text)\"" : "but is the last argument"
             XCTAssertEqual(
-                error?.message, "\(prefix)\(name) must be followed by a number from 0 to \(largest), not \"\(text)\"")
+                error?.message, "\(prefix)\(name) must be followed by a number from 0 to \(largest), \(found)")
         }
     }
 

@@ -19,7 +19,7 @@ def test_the_company_in_swift(tmp_path: Path) -> None:
     first, refused, *rest = done.stdout.splitlines()
     assert first == "1 employee"
     assert refused.startswith(
-        "refused: the container Company stays open because a context has unsaved changes: 1 Employee inserted"
+        'refused: the container "Company" stays open because a context has unsaved changes: 1 Employee inserted'
     )
     assert rest[-4:] == ["text(Bob) int(41)", "text(Eve) int(33)", "text(Fay) int(19)", "unsaved: false"]
     for plan in ("plan.store", "plan.xml"):

@@ -104,7 +104,7 @@ def test_swift_on_the_swift_package(tmp_path: Path) -> None:
         (["9lives"], '"9lives" is not a valid project name'),
         (["a-b"], '"a-b" is not a valid project name'),
         (["Notes", "--language", "rust"], '--language must be c, python or swift, not "rust"'),
-        (["Notes", "--language", "swift", "--corestone", "/nowhere"], "the folder /nowhere does not exist"),
+        (["Notes", "--language", "swift", "--corestone", "/nowhere"], "cannot find the folder /nowhere of --corestone"),
         ([], "init requires FOLDER"),
     ],
 )

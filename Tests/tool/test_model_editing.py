@@ -224,7 +224,7 @@ def test_every_kind(notes: Path) -> None:
         (["add", "{notes}", "attribute", "Note.a", "Date", "x"], 'unexpected argument "x"'),
         (
             ["add", "{notes}", "attribute", "Note.a", "Integer 16", "defaultValueString=70000"],
-            'Integer 16, not "70000"',
+            'an integer from -32768 to 32767, not "70000"',
         ),
         (["add", "{notes}", "relationship", "Note.a", "Tag", "--delete", "casade"], 'did you mean "Cascade"'),
         (["add", "{notes}", "relationship", "Note.a", "Tag", "--inverse", "notes", "ordered=YES"], "to-one"),
@@ -431,17 +431,17 @@ def test_several_keys_at_once_and_one_that_is_wrong(every_part: Path) -> None:
         (
             ["Note.rank", "optional=NO", "minValueString=x"],
             2,
-            'minValueString of Note.rank takes a value of type Integer 16, not "x"',
+            'minValueString of Note.rank takes an integer from -32768 to 32767, not "x"',
         ),
         (
             ["Note.rank", "minValueString=5", "maxValueString=4"],
             3,
-            "the minimum of Note.rank is greater than its maximum",
+            "the minimum of Note.rank (5) is greater than its maximum (4)",
         ),
         (
             ["Note.title", "minValueString=x"],
             2,
-            'minValueString of Note.title takes a value of type Integer 64, not "x"',
+            'minValueString of Note.title takes an integer from -9223372036854775808 to 9223372036854775807, not "x"',
         ),
         (["Note.tags", "minCount=-1"], 2, 'minCount must be an integer from 0 to 4294967295, not "-1"'),
         (["Note.tags", "inverseName=none"], 2, 'Tag has no property "none"'),
@@ -455,8 +455,8 @@ def test_several_keys_at_once_and_one_that_is_wrong(every_part: Path) -> None:
         (["version:N", "a=b"], 2, "cannot be changed; remove it with model remove"),
         ([".", "currentVersion=N", "sourceLanguage=x"], 2, "currentVersion cannot be set together with other keys"),
         (["Note", "=x"], 2, "is not an assignment"),
-        (["Note.", "a=1"], 2, "is not the name of a part"),
-        ([".title", "a=1"], 2, "is not the name of a part"),
+        (["Note.", "a=1"], 2, "is not the name of an entity or property"),
+        ([".title", "a=1"], 2, "is not the name of an entity or property"),
     ):
         found = run("model", "set", every_part, *words)
         assert (found.returncode, found.stdout) == (code, ""), words
@@ -650,7 +650,7 @@ def test_renaming_with_and_without_the_former_name(notes: Path) -> None:
         (["index:Note"], 'Note does not have an index ""'),
         (["."], "model remove cannot remove the whole model"),
         (["Tag", "Nothing"], "Nothing"),
-        (["Note.title", "colour:red"], '"colour" is not a kind of part; use one of template, configuration'),
+        (["Note.title", "colour:red"], '"colour" is not a kind of model element; use one of template, configuration'),
     ],
 )
 def test_removals_that_are_refused_remove_nothing(every_part: Path, parts: list[str], message: str) -> None:

@@ -220,7 +220,10 @@ def test_spellings_of_options(zoo: Path) -> None:
         (["fetch", "{zoo}", "Bird", "--spreadsheet-safe"], "--spreadsheet-safe requires a value: yes|no"),
         (["--file-limit"], "--file-limit takes NAME=NUMBER"),
         (["show", "{zoo}", "--file-limit", "size=1"], "value_limit, memory_limit, step_limit, external_limit"),
-        (["show", "{zoo}", "--file-limit", "value_limit=0"], "--file-limit takes NAME=NUMBER"),
+        (
+            ["show", "{zoo}", "--file-limit", "value_limit=0"],
+            "the value_limit for the store is 0, but must be 65536 to",
+        ),
         (["show", "{zoo}", "--file-limit", "value_limit=1=2"], "--file-limit takes NAME=NUMBER"),
         (["show", "{zoo}", "--file-limit=value_limit=9"], "the value_limit for the store is 9, but must be 65536 to"),
     ],

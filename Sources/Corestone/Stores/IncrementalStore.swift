@@ -96,8 +96,10 @@ private final class OpenIncrementalStore<Implementation: IncrementalStore>: Host
         guard found.count == owners.count else {
             throw CoreError(
                 .callback, code: .persistentStoreOperation,
-                "\(Implementation.self) returned \(found.count) lists of \(relationship.entity.name).\(relationship.name) for "
-                    + "\(owners.count) objects; return one list per object, in the order of the objects",
+                "\(Implementation.self) returned \(found.count) \(found.count == 1 ? "list" : "lists") of "
+                    + "\(relationship.entity.name).\(relationship.name) for \(owners.count) "
+                    + "\(owners.count == 1 ? "object" : "objects"); return one list per object, in the order of "
+                    + "the objects",
                 entity: relationship.entity.name, key: relationship.name)
         }
         for (place, members) in found.enumerated() { try sink.push(members.map(\.pushed), ofOwner: place) }

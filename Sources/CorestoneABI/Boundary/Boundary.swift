@@ -97,7 +97,7 @@ func array<Element>(
             .invalidArgument, "\(name) has \(UInt(bitPattern: count)) elements, but the limit is 2147483646")
     }
     guard count == 0 || start != nil else {
-        throw CoreError(.invalidArgument, "\(name) is NULL but has \(count) elements")
+        throw CoreError(.invalidArgument, "\(name) is NULL but has \(count) \(count == 1 ? "element" : "elements")")
     }
     return UnsafeBufferPointer(start: start, count: count)
 }

@@ -64,7 +64,7 @@ enum HandleTable {
         CoreError(
             .invalidHandle,
             "the context or model of the \(type.name) is being freed because its last handle was released; retain it "
-                + "while the \(type.name) is in use")
+                + "while the application uses the \(type.name)")
     }
 
     /// One more reference of the library's; false when the token ended.

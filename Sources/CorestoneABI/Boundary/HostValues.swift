@@ -23,12 +23,12 @@ class HostValueMaker: @unchecked Sendable {
 
     /// What the host puts into a buffer.
     func filled<Result>(
-        _ body: (UnsafeMutablePointer<cst_buffer>, ErrorOut) -> cst_status,
+        _ name: StaticString, _ body: (UnsafeMutablePointer<cst_buffer>, ErrorOut) -> cst_status,
         read: (UnsafeRawBufferPointer) throws -> Result
     ) throws -> Result {
         var buffer = cst_buffer()
         defer { cst_buffer_dispose(&buffer) }
-        try callHost("the host's callback") { body(&buffer, $0) }
+        try callHost("the host's \(name)") { body(&buffer, $0) }
         return try read(UnsafeRawBufferPointer(start: buffer.data, count: buffer.data == nil ? 0 : buffer.size))
     }
 

@@ -42,7 +42,8 @@ final class KeptValues {
         case .array, .set, .dictionary:
             throw CoreError(
                 .typeMismatch,
-                "\(path) is \(value.kindPhrase), which does not fit into a cst_value; use the functions for members",
+                "\(path) is \(value.kindPhrase), which does not fit into a borrowed cst_value; copy it with "
+                    + "cst_value_copy_at_key_path or cst_object_copy_values",
                 key: path)
         default: CorestoneABI.put(ValueView(value), out)
         }

@@ -24,7 +24,8 @@ extension cst_string {
         }
         let count = size == Int(bitPattern: UInt.max) ? strlen(data) : size
         guard count >= 0, count < Int(Int32.max) else {
-            throw CoreError(.invalidArgument, "\(name) is longer than 2147483646 bytes")
+            throw CoreError(
+                .invalidArgument, "\(name) has \(UInt(bitPattern: count)) bytes, but the limit is 2147483646")
         }
         let bytes = UnsafeRawBufferPointer(start: data, count: count)
         if let bad = firstInvalidUTF8(bytes) {
@@ -49,7 +50,7 @@ extension cst_string {
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOpen,
-                "\(name) is empty or contains a NUL byte; pass the path of a file")
+                "\(name) \(path.isEmpty ? "is empty" : "contains a NUL byte"); pass the path of a file")
         }
         return path
     }

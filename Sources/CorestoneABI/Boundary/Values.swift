@@ -44,8 +44,17 @@ func propertyValue(_ value: cst_value) throws -> PropertyValue {
     case CST_OBJECT: return .object(try argument(value.as.object))
     case CST_OBJECT_ID:
         return .object(ObjectIDReference(try resolve(value.as.object_id, .objectID, as: ObjectIDBox.self).id))
-    default: throw CoreError(.invalidArgument, "\(value.type) is not a cst_type; use CST_NULL to CST_URI")
+    default: throw unsuitable(value.type)
     }
+}
+
+private func unsuitable(_ type: cst_type) -> CoreError {
+    let others = ["CST_ARRAY", "CST_SET", "CST_DICTIONARY", "CST_HOST", "CST_EXPRESSION", "CST_DEFAULT"]
+    let place = Int(type) - Int(CST_ARRAY)
+    let complaint =
+        others.indices.contains(place)
+        ? "\(others[place]) is not a type of property values" : "\(type) is not a cst_type"
+    return CoreError(.invalidArgument, "\(complaint); use CST_NULL to CST_URI")
 }
 
 private func bytes(_ bytes: cst_bytes) throws -> PropertyValue {
@@ -54,7 +63,8 @@ private func bytes(_ bytes: cst_bytes) throws -> PropertyValue {
         return .null
     }
     guard bytes.size >= 0, bytes.size < Int(Int32.max) else {
-        throw CoreError(.invalidArgument, "the value is larger than 2147483646 bytes")
+        throw CoreError(
+            .invalidArgument, "the value has \(UInt(bitPattern: bytes.size)) bytes, but the limit is 2147483646")
     }
     return .bytes(Bytes(copying: UnsafeRawBufferPointer(start: data, count: bytes.size)))
 }
@@ -62,9 +72,14 @@ private func bytes(_ bytes: cst_bytes) throws -> PropertyValue {
 private func decimal(_ value: cst_value) throws -> PropertyValue {
     let words = value.as.decimal.mantissa
     let number = DecimalNumber(words: (words.0, words.1), aux: value.aux)
-    guard number.mantissa < 100_000_000_000_000_000_000_000_000_000_000_000_000, value.aux & ~0x1FF == 0 else {
+    guard value.aux & ~0x1FF == 0 else {
         throw CoreError(
-            .invalidArgument, "the decimal has more than 38 digits or an invalid aux; set aux with CST_DECIMAL_AUX")
+            .invalidArgument,
+            "aux of the decimal is 0x\(String(value.aux, radix: 16)), but must be 0 to 0x1ff; set it with "
+                + "CST_DECIMAL_AUX")
+    }
+    guard number.mantissa < 100_000_000_000_000_000_000_000_000_000_000_000_000 else {
+        throw CoreError(.invalidArgument, "the decimal \(number.mantissa) has more than 38 digits")
     }
     return .decimal(number)
 }

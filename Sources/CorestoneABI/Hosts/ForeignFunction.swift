@@ -34,10 +34,7 @@ final class ForeignFunction: @unchecked Sendable {
         var given = arguments
         if signature.parameters.count == arguments.count + 1 { given.insert(receiver, at: 0) }
         guard given.count == signature.parameters.count else {
-            throw CoreError(
-                .predicate,
-                "\(name) has \(signature.parameters.count) parameters, but \(arguments.count) arguments were passed; pass "
-                    + "one for each parameter, or omit the first to use the receiver", key: name)
+            throw miscounted(arguments.count)
         }
         for (value, type) in zip(given, signature.parameters) where value.isNull && !type.hasNil { return .null }
         return try call(given)
@@ -140,10 +137,49 @@ final class ForeignFunction: @unchecked Sendable {
         }
     }
 
+    private func miscounted(_ count: Int) -> CoreError {
+        let parameters = signature.parameters.count
+        return CoreError(
+            .predicate,
+            "\(name) has \(parameters) \(parameters == 1 ? "parameter" : "parameters"), but \(count) "
+                + "\(count == 1 ? "argument was" : "arguments were") passed; pass one for each parameter, or omit the "
+                + "first to use the receiver", key: name)
+    }
+
     private func refused(_ value: PropertyValue, _ type: ForeignType, _ place: Int) -> CoreError {
         CoreError(
-            .predicate, "\(name) takes \(type.name) as parameter \(place + 1), not \(value.kind)", key: name,
+            .predicate, "\(name) takes \(type.name) as parameter \(place + 1), not \(found(value, type))", key: name,
             value: value)
+    }
+
+    /// The value of a refused argument, for a message.
+    private func found(_ value: PropertyValue, _ type: ForeignType) -> String {
+        switch value {
+        case .int, .double, .decimal:
+            return type.range.map { "\(value.excerpt); pass a whole number from \($0)" } ?? value.kind
+        case .text, .uri: return type == .text ? "a string with a NUL byte" : value.kind
+        case .object(is ObjectIDReference): return "an object ID"
+        case .object(is HostObject): return "a host object"
+        default: return value.kind
+        }
+    }
+}
+
+extension ForeignType {
+    /// The range of an integer type, for messages.
+    fileprivate var range: String? {
+        func text<Number: FixedWidthInteger>(_ type: Number.Type) -> String { "\(Number.min) to \(Number.max)" }
+        switch self {
+        case .int8: return text(Int8.self)
+        case .uint8: return text(UInt8.self)
+        case .int16: return text(Int16.self)
+        case .uint16: return text(UInt16.self)
+        case .int32: return text(Int32.self)
+        case .uint32: return text(UInt32.self)
+        case .int64: return text(Int64.self)
+        case .uint64: return text(UInt64.self)
+        default: return nil
+        }
     }
 }
 

@@ -60,8 +60,11 @@ struct ForeignSignature: Sendable {
     /// - Throws: `Status.invalidArgument` with the byte offset of what is no type.
     init(_ text: String) throws {
         let bytes = Array(text.utf8)
-        guard let open = bytes.firstIndex(of: UInt8(ascii: "(")), bytes.last == UInt8(ascii: ")") else {
-            throw ForeignSignature.mistake(text, bytes.count, "its parentheses are missing")
+        guard let open = bytes.firstIndex(of: UInt8(ascii: "(")) else {
+            throw ForeignSignature.mistake(text, bytes.count, "it does not have an opening parenthesis")
+        }
+        guard bytes.last == UInt8(ascii: ")") else {
+            throw ForeignSignature.mistake(text, bytes.count, "it does not end with a closing parenthesis")
         }
         result = try ForeignSignature.type(bytes[..<open], text)
         let inside = bytes[(open + 1)...].dropLast()
@@ -76,7 +79,9 @@ struct ForeignSignature: Sendable {
                 .map { try ForeignSignature.type(inside[$0...$0], text) }
         }
         guard parameters.count <= ForeignSignature.mostParameters else {
-            throw ForeignSignature.mistake(text, open, "it has more than \(ForeignSignature.mostParameters) parameters")
+            throw ForeignSignature.mistake(
+                text, open,
+                "it has \(parameters.count) parameters, but the limit is \(ForeignSignature.mostParameters)")
         }
     }
 
@@ -91,7 +96,7 @@ struct ForeignSignature: Sendable {
         let word = word(bytes)
         if let type = ForeignType(spelling: word) { return type }
         let offset = bytes.firstIndex { $0 != UInt8(ascii: " ") } ?? bytes.startIndex
-        throw mistake(text, offset, "\"\(word)\" is not a supported type")
+        throw mistake(text, offset, word.isEmpty ? "a type is missing" : "\"\(word)\" is not a supported type")
     }
 
     /// Without blanks around, and with one where there are several.

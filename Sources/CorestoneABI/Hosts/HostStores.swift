@@ -101,10 +101,11 @@ final class HostStoreType: HostedType, @unchecked Sendable {
             if table.values == nil { missing.append("values") }
         }
         guard missing.isEmpty else {
+            let last = missing.removeLast()
+            let names = missing.isEmpty ? last : missing.joined(separator: ", ") + " and " + last
             throw CoreError(
                 .invalidArgument,
-                "callbacks must have \(missing.joined(separator: " and ")) for \(isAtomic ? "an atomic" : "an incremental") store"
-            )
+                "callbacks must have \(names) for \(isAtomic ? "an atomic" : "an incremental") store")
         }
     }
 
@@ -140,7 +141,7 @@ final class HostStoreType: HostedType, @unchecked Sendable {
         var store: UnsafeMutableRawPointer?
         var buffer = cst_buffer()
         defer { cst_buffer_dispose(&buffer) }
-        let status = try callHost("open") { open(userdata.pointer, &given, &store, &buffer, $0) }
+        let status = try callHost(described("open")) { open(userdata.pointer, &given, &store, &buffer, $0) }
         withExtendedLifetime(arena) {}
         if status == CST_NOT_FOUND { return nil }
         let opened = HostedCallbacks(self, store)
@@ -167,6 +168,11 @@ final class HostStoreType: HostedType, @unchecked Sendable {
         }
     }
 
+    /// The callback, for messages.
+    fileprivate func described(_ callback: String) -> String {
+        "the callback \(callback) of the store type \"\(name)\""
+    }
+
     private func missing(_ what: String, _ callback: String, _ path: String) -> CoreError {
         .cannot(
             what, type: name, path: path,
@@ -186,7 +192,7 @@ final class HostStoreType: HostedType, @unchecked Sendable {
         var buffer = cst_buffer()
         defer { cst_buffer_dispose(&buffer) }
         let status = try withText(path) { path in
-            try callHost("copy_metadata") { copy(userdata.pointer, path, &buffer, $0) }
+            try callHost(described("copy_metadata")) { copy(userdata.pointer, path, &buffer, $0) }
         }
         return status == CST_NOT_FOUND ? nil : try values(in: buffer) ?? [:]
     }
@@ -197,14 +203,14 @@ final class HostStoreType: HostedType, @unchecked Sendable {
         }
         let arena = RowArena()
         let bytes = arena.bytes(encodePropertyList(.dictionary(values)))
-        try callHost("set_metadata") { set(userdata.pointer, arena.string(path), bytes, $0) }
+        try callHost(described("set_metadata")) { set(userdata.pointer, arena.string(path), bytes, $0) }
         withExtendedLifetime(arena) {}
     }
 
     func destroy(_ path: String) throws -> Bool {
         guard let destroy = table.destroy_store else { throw missing("be destroyed", "destroy_store", path) }
         return try withText(path) { path in
-            try callHost("destroy_store") { destroy(userdata.pointer, path, $0) } != CST_NOT_FOUND
+            try callHost(described("destroy_store")) { destroy(userdata.pointer, path, $0) } != CST_NOT_FOUND
         }
     }
 
@@ -212,7 +218,7 @@ final class HostStoreType: HostedType, @unchecked Sendable {
         guard let replace = table.replace_store else { throw missing("be replaced", "replace_store", path) }
         let arena = RowArena()
         let (there, here) = (arena.string(path), arena.string(source))
-        try callHost("replace_store") { replace(userdata.pointer, there, here, $0) }
+        try callHost(described("replace_store")) { replace(userdata.pointer, there, here, $0) }
         withExtendedLifetime(arena) {}
     }
 }
@@ -274,7 +280,7 @@ private final class HostedCallbacks: HostedStore {
         given.predicate = predicate.map { handle($0) } ?? nil
         var (done, count): (UInt32, UInt64) = (0, 0)
         try pushing(sink) { handle in
-            _ = try callHost("fetch") { callback(store, &given, handle, &done, &count, $0) }
+            _ = try callHost(type.described("fetch")) { callback(store, &given, handle, &done, &count, $0) }
         }
         withExtendedLifetime(arena) {}
         guard done < 16 else {
@@ -296,7 +302,9 @@ private final class HostedCallbacks: HostedStore {
         guard let callback = table.values else { throw missing("values") }
         let arena = RowArena()
         let given = try arena.rows(rows)
-        try pushing(sink) { handle in _ = try callHost("values") { callback(store, rows.count, given, handle, $0) } }
+        try pushing(sink) { handle in
+            _ = try callHost(type.described("values")) { callback(store, rows.count, given, handle, $0) }
+        }
         withExtendedLifetime(arena) {}
     }
 
@@ -306,7 +314,7 @@ private final class HostedCallbacks: HostedStore {
         let given = try arena.rows(owners)
         let entity = try lend(relationship.entity)
         try pushing(sink) { handle in
-            _ = try callHost("relationship") {
+            _ = try callHost(type.described("relationship")) {
                 callback(store, entity, relationship.key, owners.count, given, handle, $0)
             }
         }
@@ -350,7 +358,7 @@ private final class HostedCallbacks: HostedStore {
             HandleTable.release(request)
         }
         given.request = handle(request)
-        try pushing(sink) { handle in _ = try callHost("save") { callback(store, &given, handle, $0) } }
+        try pushing(sink) { handle in _ = try callHost(type.described("save")) { callback(store, &given, handle, $0) } }
         withExtendedLifetime(arena) {}
     }
 
@@ -361,7 +369,7 @@ private final class HostedCallbacks: HostedStore {
         let out = UnsafeMutablePointer<cst_value>.allocate(capacity: rows.count)
         out.initialize(repeating: cst_value(), count: rows.count)
         defer { out.deallocate() }
-        try callHost("obtain_ids") { callback(store, rows.count, given, out, $0) }
+        try callHost(type.described("obtain_ids")) { callback(store, rows.count, given, out, $0) }
         defer { withExtendedLifetime(arena) {} }
         return try (0..<rows.count).map { StoreReference(try propertyValue(out[$0])) }
     }
@@ -382,14 +390,14 @@ private final class HostedCallbacks: HostedStore {
 
     func load(into sink: RowSink) throws {
         guard let callback = table.load else { throw missing("load") }
-        try pushing(sink) { handle in _ = try callHost("load") { callback(store, handle, $0) } }
+        try pushing(sink) { handle in _ = try callHost(type.described("load")) { callback(store, handle, $0) } }
     }
 
     func move(to path: String) throws {
         guard let callback = table.move else { throw missing("move") }
         let arena = RowArena()
         let path = arena.string(path)
-        try callHost("move") { callback(store, path, $0) }
+        try callHost(type.described("move")) { callback(store, path, $0) }
         withExtendedLifetime(arena) {}
     }
 }

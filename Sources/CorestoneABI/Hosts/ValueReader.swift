@@ -77,7 +77,9 @@ struct ValueReader {
         let cells = try array(values.data, values.size, "values")
         guard cells.count % 2 == 0 else {
             throw CoreError(
-                .invalidArgument, "a CST_DICTIONARY of \(cells.count) elements does not have a value for its last key")
+                .invalidArgument,
+                "a CST_DICTIONARY of \(cells.count) \(cells.count == 1 ? "element" : "elements") does not have a value "
+                    + "for its last key")
         }
         var members: [String: PropertyValue] = [:]
         members.reserveCapacity(cells.count / 2)

@@ -71,8 +71,11 @@ struct BinaryFormat: AtomicFormat {
         // The content of the file, its columns, and the rows that come of them.
         try MemoryRoom.require(bytes.count * 4, to: "read \(path)", file: path)
         let content = try content(of: bytes, path)
-        guard let listed = content[Key.entities]?.array, let lists = content[Key.relationships]?.array else {
-            throw BinaryFormat.damaged(path, "its list of entities or of relationships is missing")
+        guard let listed = content[Key.entities]?.array else {
+            throw BinaryFormat.damaged(path, "it does not have a list of entities")
+        }
+        guard let lists = content[Key.relationships]?.array else {
+            throw BinaryFormat.damaged(path, "it does not have a list of relationships")
         }
         var budget = BinaryFormat.spareMemory + bytes.count * BinaryFormat.mostMemory
         // nil for one that is left out.
@@ -112,7 +115,13 @@ struct BinaryFormat: AtomicFormat {
                 "\(path) is a binary store of version \(version), but only version \(BinaryFormat.version) can be read; "
                     + "open it with the version of Corestone that wrote it", file: path)
         }
-        guard let content = file[Key.content]?.data, file[Key.checksum]?.integer == Int64(checksum(content)) else {
+        guard let content = file[Key.content]?.data else {
+            throw BinaryFormat.damaged(path, "it does not have data for the key \(Key.content)")
+        }
+        guard let expected = file[Key.checksum]?.integer else {
+            throw BinaryFormat.damaged(path, "it does not have an integer for the key \(Key.checksum)")
+        }
+        guard expected == Int64(checksum(content)) else {
             throw BinaryFormat.damaged(path, "the checksum of its content does not match")
         }
         return try dictionary(content, path)

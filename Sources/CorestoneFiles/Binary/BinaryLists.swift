@@ -33,9 +33,10 @@ struct BinaryLists {
                     continue
                 }
                 let (entity, key) = BinaryLists.parts(of: name)
+                let subject = name.isEmpty ? "a relationship without a name" : "the relationship \(name)"
                 throw CoreError(
                     .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
-                    "\(path) has members of the relationship \(name), which the model does not have; open it with the model it was "
+                    "\(path) has members of \(subject), which the model does not have; open it with the model it was "
                         + "written with", entity: entity, key: key, file: path)
             }
             guard listed.insert(relationship.key).inserted else {
@@ -74,8 +75,9 @@ struct BinaryLists {
         for (owner, count) in zip(owners, counts) {
             let entity = entity(owner, relationship.entity)
             let isOwner = entity?.isKind(of: relationship.entity) ?? mayBeLeftOut
-            if let entity, !isOwner, leftOut != nil {
-                throw mismatch(relationship, "belong to object \(owner), whose entity is \(entity.name)")
+            if let entity, !isOwner {
+                let what = "belong to object \(owner), whose entity is \(entity.name), not \(relationship.entity.name)"
+                throw leftOut == nil ? damaged(relationship, what) : mismatch(relationship, what)
             }
             guard isOwner else { throw damaged(relationship, "have the owner \(owner), which does not exist") }
             guard known.insert(owner).inserted else {
@@ -162,8 +164,11 @@ struct BinaryLists {
             else { return true }
             let key = record.primaryKey
             if other.header.pointee.entity != target.entity {
+                let found = nodes.model.entities[Int(other.header.pointee.entity)].name
+                let expected = nodes.model.entities[Int(target.entity)].name
                 failure = damaged(
-                    relationship, "of object \(key) refers to object \(target.primaryKey), which is of another entity")
+                    relationship,
+                    "of object \(key) refers to object \(target.primaryKey), whose entity is \(found), not \(expected)")
             } else if !inverse.isToMany, self.target(of: other, inverse) != key {
                 failure = damaged(
                     relationship,

@@ -96,7 +96,7 @@ extension BinaryTable {
             let own = BinaryColumnType(entity.layout.slots[Int(property.slot)].kind)
             guard type == nil || type == own || leftOut != nil && type?.isInteger == true && own?.isInteger == true
             else {
-                throw BinaryTable.unknown(name, key, path, type: type)
+                throw BinaryTable.mistyped(name, key, path, type, in: own)
             }
         }
         self.columns = try [String: BinaryColumn](
@@ -174,7 +174,8 @@ extension BinaryTable {
             }
             guard let version = Int32(exactly: versions[row]) else {
                 throw BinaryFormat.damaged(
-                    path, "object \(key) of \(entity.name) has the invalid version \(versions[row])",
+                    path,
+                    "object \(key) of \(entity.name) has the version \(versions[row]), which does not fit into 32 bits",
                     entity: entity.name)
             }
             writer.begin(primaryKey: key, version: version, entity: entity)
@@ -185,7 +186,7 @@ extension BinaryTable {
                         let listed = entities.at(view.high)
                         if case .some(nil) = listed { return }
                         guard let target = listed ?? nil, target.isKind(of: destination), view.integer > 0
-                        else { throw misled(filling, key, to: listed.flatMap { $0 }) }
+                        else { throw misled(filling, key, to: listed.flatMap { $0 }, view.integer) }
                         view.high = UInt64(target.index)
                     } else if !filling.takes(view) {
                         throw tooLarge(view.integer, filling, key)
@@ -197,7 +198,8 @@ extension BinaryTable {
                 let names = properties.map(\.name).joined(separator: ", ")
                 return BinaryFormat.damaged(
                     path,
-                    "object \(key) of \(entity.name) has the same \(names) as another object, but they must be unique",
+                    "object \(key) of \(entity.name) has the same \(names) as another object, but "
+                        + "\(properties.count == 1 ? "it" : "they") must be unique",
                     entity: entity.name)
             }
         }
@@ -205,23 +207,32 @@ extension BinaryTable {
     }
 
     /// - Parameter target: The entity of the target; nil if the file does not list it.
-    private func misled(_ filling: Filling, _ key: Int64, to target: Entity?) -> CoreError {
+    private func misled(_ filling: Filling, _ key: Int64, to target: Entity?, _ targetKey: Int64) -> CoreError {
         let name = entity.properties[filling.slot].name
-        guard areVersionsIgnored, let target, filling.destination.map(target.isKind) == false else {
+        let subject = "\(entity.name).\(name) of object \(key)"
+        guard let target else {
             return BinaryFormat.damaged(
-                path, "\(entity.name).\(name) of object \(key) has an invalid target", entity: entity.name, key: name)
+                path, "\(subject) has a target of an entity that the file does not list", entity: entity.name,
+                key: name)
         }
-        return CoreError.ofAnotherModel(
-            path, "\(entity.name).\(name) of object \(key) refers to an object of \(target.name)",
-            entity: entity.name, key: name)
+        guard let destination = filling.destination, !target.isKind(of: destination) else {
+            return BinaryFormat.damaged(
+                path, "\(subject) has the invalid target \(targetKey), which must be 1 or more", entity: entity.name,
+                key: name)
+        }
+        let difference = "\(subject) refers to an object of \(target.name), not of \(destination.name)"
+        return areVersionsIgnored
+            ? CoreError.ofAnotherModel(path, difference, entity: entity.name, key: name)
+            : BinaryFormat.damaged(path, difference, entity: entity.name, key: name)
     }
 
     /// Only a column of another model has integers of another width.
     private func tooLarge(_ value: Int64, _ filling: Filling, _ key: Int64) -> CoreError {
         let property = entity.properties[filling.slot]
         let type = (property as? Attribute)?.type.displayName ?? ""
+        let range = filling.layout.kind == .int16 ? "-32768 to 32767" : "-2147483648 to 2147483647"
         return CoreError.ofAnotherModel(
-            path, "\(entity.name).\(property.path) of object \(key) is \(value), which is too large for \(type)",
+            path, "\(entity.name).\(property.path) of object \(key) is \(value), but must be \(range) (\(type))",
             entity: entity.name, key: property.path, value: .int(value))
     }
 
@@ -235,15 +246,24 @@ extension BinaryTable {
         }
     }
 
-    /// - Parameter type: that of the column, where the model has the property with another one.
-    private static func unknown(
-        _ entity: String, _ key: String?, _ path: String, type: BinaryColumnType? = nil
-    ) -> CoreError {
-        var found = key.map { "values of \(entity).\($0)" } ?? "objects of \(entity)"
-        if let type { found += " of type \(type.rawValue)" }
+    private static func unknown(_ entity: String, _ key: String?, _ path: String) -> CoreError {
+        let name = entity.isEmpty ? "an entity without a name" : entity
+        let found = key.map { "values of \(name).\($0)" } ?? "objects of \(name)"
         return CoreError(
             .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
             "\(path) has \(found), which the model does not have; open it with the model it was written with",
+            entity: entity, key: key, file: path)
+    }
+
+    /// - Parameter type: that of the column, where the model has the property with another one.
+    private static func mistyped(
+        _ entity: String, _ key: String, _ path: String, _ type: BinaryColumnType?, in own: BinaryColumnType?
+    ) -> CoreError {
+        let found = "values of \(entity).\(key) of type \(type?.rawValue ?? "")"
+        let expected = own.map { "the model has the type \($0.rawValue)" } ?? "the model does not store them"
+        return CoreError(
+            .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
+            "\(path) has \(found), but \(expected); open it with the model it was written with",
             entity: entity, key: key, file: path)
     }
 }

@@ -47,9 +47,11 @@ package struct AtomicKind: StoreKind {
         // Not while somebody saves.
         try StoreFile(place, format, options).alone {
             guard Glibc.unlink(place.path) == 0 || errno == ENOENT else {
+                let code = errno
+                let remedy = code == EACCES ? "; make its folder writable" : ""
                 throw CoreError(
                     .storeReadOnly, code: .persistentStoreOperation,
-                    "cannot remove \(path): \(StorePlace.text(of: errno)); make its folder writable", file: path)
+                    "cannot remove \(path): \(StorePlace.text(of: code))\(remedy)", file: path)
             }
         }
         return true

@@ -114,7 +114,7 @@ final class StoreFile: @unchecked Sendable {
         if options.isReadOnly || obstacle != nil || !metadata.isOfAnotherModel(than: nodes.model) { return }
         metadata.setModel(nodes.model)
         try alone {
-            guard try !hasChanged() else { throw busy() }
+            guard try !hasChanged() else { throw changedMeanwhile() }
             try write(nodes, metadata)
         }
     }
@@ -154,7 +154,7 @@ final class StoreFile: @unchecked Sendable {
             throw CoreError(
                 .storeIO, code: .persistentStoreOperation,
                 "\(place.given) no longer exists; restore it, or remove the store from the coordinator and add it again. For "
-                    + "a document, call save as with another path", file: place.given)
+                    + "a document, call cst_document_save_as (save_as, saveAs) with another path", file: place.given)
         }
         return state != known?.state
     }
@@ -305,6 +305,12 @@ final class StoreFile: @unchecked Sendable {
         CoreError(
             .storeIO, code: .persistentStoreSave, "\(place.given) \(what): \(StorePlace.text(of: code))",
             file: place.given)
+    }
+
+    private func changedMeanwhile() -> CoreError {
+        CoreError(
+            .storeBusy, code: .persistentStoreTimeout,
+            "another process saved to \(place.given) while it was opened; open it again", file: place.given)
     }
 
     private func busy() -> CoreError {

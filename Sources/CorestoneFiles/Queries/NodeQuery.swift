@@ -39,8 +39,8 @@ struct NodeQuery {
             if !fetch.allowsRemainder {
                 throw CoreError(
                     .unsupported,
-                    "cannot fetch \(fetch.entity.name) in \(store.path) only: \(reasons.joined(separator: ", ")); change the request, "
-                        + "or allow it to be split",
+                    "\(store.path) cannot evaluate the whole fetch of \(fetch.entity.name): \(reasons.joined(separator: ", ")); "
+                        + "change the request, or set CST_FETCH_ALLOWS_SPLIT (split)",
                     entity: fetch.entity.name)
             }
         }

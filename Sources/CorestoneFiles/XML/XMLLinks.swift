@@ -105,9 +105,10 @@ struct XMLLinks {
     private func put(_ record: Record, at offset: Int) throws {
         try nodes.put(record) { properties, _ in
             let names = properties.map(\.name).joined(separator: ", ")
+            let subject = properties.count == 1 ? "it" : "they"
             return reader.damaged(
-                "object z\(record.primaryKey) of \(entity(record).name) has the same \(names) as another object, but they must be "
-                    + "unique", at: offset, entity: entity(record).name, key: properties.first?.name)
+                "object z\(record.primaryKey) of \(entity(record).name) has the same \(names) as another object, but \(subject) must "
+                    + "be unique", at: offset, entity: entity(record).name, key: properties.first?.name)
         }
     }
 
@@ -128,7 +129,7 @@ struct XMLLinks {
         let what = "refers to z\(key), whose entity is \(target.name), not \(relationship.destination.name)"
         if !areVersionsIgnored { return damaged(list, what) }
         return reader.mismatch(
-            "\(described(list)) \(what); open it with the model it was written with", entity: owner,
+            "\(described(list)) \(what); open the store with the model it was written with", entity: owner,
             key: relationship.name)
     }
 

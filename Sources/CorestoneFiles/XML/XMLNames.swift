@@ -36,6 +36,16 @@ enum XMLValueType: String {
 
     var isInteger: Bool { self == .int16 || self == .int32 || self == .int64 }
 
+    /// For messages: an integer type with its range.
+    var described: String {
+        switch self {
+        case .int16: "int16 (\(Int16.min) to \(Int16.max))"
+        case .int32: "int32 (\(Int32.min) to \(Int32.max))"
+        case .int64: "int64 (\(Int64.min) to \(Int64.max))"
+        default: rawValue
+        }
+    }
+
     private var attributeType: AttributeType {
         AttributeType.allCases.first { XMLValueType($0) == self } ?? .undefined
     }

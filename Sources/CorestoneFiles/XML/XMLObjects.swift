@@ -81,8 +81,8 @@ final class XMLObjects {
         (kind, place) = (names.kinds[found], found)
         if let entity = kind?.entity, entity.isAbstract {
             throw reader.mismatch(
-                "\(entity.name) is abstract in the model, but the store has an object of it; open it with the model it was "
-                    + "written with", entity: entity.name)
+                "\(entity.name) is abstract in the model, but the store has an object of it; open the store with the "
+                    + "model it was written with", entity: entity.name)
         }
     }
 
@@ -96,8 +96,11 @@ final class XMLObjects {
         }
         let text = id.withMemoryRebound(to: UInt8.self) { String(decoding: $0, as: UTF8.self) }
         let isNumber = id.first == 0x7A && id.count > 1 && id.dropFirst().allSatisfy { (0x30...0x39).contains($0) }
-        if text.isEmpty || isNumber {
-            throw reader.damaged("the object id \"\(reader.short(text))\" is not valid")
+        if text.isEmpty { throw reader.damaged("the object id \"\" is not valid, because it is empty") }
+        if isNumber {
+            throw reader.damaged(
+                "the object id \"\(reader.short(text))\" is not valid; the number after z must be 1 to \(XMLFormat.maximumKey), "
+                    + "without leading zeros")
         }
         return strangers[text] ?? addStranger(text)
     }
@@ -211,12 +214,12 @@ final class XMLObjects {
         if try !take(type, member.slot, member.layout) {
             if written != type, type.isInteger, let number = reader.text.integer() {
                 throw reader.mismatch(
-                    "\(named(member)) is \(number), which is too large for its type in the model (\(type.rawValue)); open the store "
-                        + "with the model it was written with", entity: kind?.entity.name, key: member.property.path,
-                    value: .int(number))
+                    "\(named(member)) is \(number), which is out of the range of its type in the model, \(type.described); "
+                        + "open the store with the model it was written with", entity: kind?.entity.name,
+                    key: member.property.path, value: .int(number))
             }
             let text = reader.short(reader.text.string)
-            throw damaged(member, "is \"\(text)\", which is not a valid \(type.rawValue)", value: text, at: start)
+            throw damaged(member, "is \"\(text)\", which is not a valid \(type.described)", value: text, at: start)
         }
     }
 

@@ -61,10 +61,13 @@ final class XMLStoreReader {
         let version = fields[.version] ?? ""
         guard version == XMLFormat.version else {
             throw damaged(
-                "its version is \"\(short(version))\", but only version \(XMLFormat.version) can be read")
+                fields[.version] == nil
+                    ? "its <version> is missing"
+                    : "its version is \"\(short(version))\", but only version \(XMLFormat.version) can be read")
         }
-        guard let uuid = fields[.uuid].flatMap({ UUIDValue($0) }) else {
-            throw damaged("<UUID> is \"\(short(fields[.uuid] ?? ""))\", which is not a UUID")
+        guard let text = fields[.uuid] else { throw damaged("its <UUID> is missing") }
+        guard let uuid = UUIDValue(text) else {
+            throw damaged("<UUID> is \"\(short(text))\", which is not a UUID")
         }
         var metadata = StoreMetadata(uuid: uuid)
         metadata.values = metadataValues ?? [:]
@@ -79,9 +82,10 @@ final class XMLStoreReader {
     }
 
     private func lastKey() throws -> Int64 {
-        let text = fields[.nextObjectID] ?? ""
+        guard let text = fields[.nextObjectID] else { throw damaged("its <nextObjectID> is missing") }
         guard let number = Int64(text), number >= 0, number <= XMLFormat.maximumKey else {
-            throw damaged("<nextObjectID> is \"\(short(text))\", which is not a valid object number")
+            throw damaged(
+                "<nextObjectID> is \"\(short(text))\", but must be a number from 0 to \(XMLFormat.maximumKey)")
         }
         return number
     }
@@ -185,6 +189,8 @@ final class XMLStoreReader {
     private func startOther(_ name: String) throws {
         switch (place, name) {
         case (.document, "database"): place = .database
+        case (.document, _): throw damaged("its root element is <\(short(name))>, but must be <database>")
+        case (.database, "object"): throw damaged("an <object> precedes <databaseInfo>, which must come first")
         case (.database, "databaseInfo") where metadataPlace == nil && fields.isEmpty: place = .info
         case (.info, "metadata") where metadataPlace == nil:
             place = .metadata

@@ -14,7 +14,8 @@ struct XMLStoreWriter {
         guard nodes.lastSharedKey <= XMLFormat.maximumKey else {
             throw CoreError(
                 .unsupported, code: .persistentStoreSave,
-                "the object numbers of the store are exhausted; migrate it to another store")
+                "the object numbers of an XML store are 1 to \(XMLFormat.maximumKey), but the last one is "
+                    + "\(nodes.lastSharedKey); migrate the store to another type")
         }
         file.append(
             """

@@ -224,7 +224,8 @@ final class ArrowBuilder {
                     throw CoreError(
                         .typeMismatch,
                         "the column \"\(field.name)\" has \(decimal(place)), which does not fit a decimal of 38 digits with scale "
-                            + "\(scale); export decimals as text", key: field.name, value: .decimal(decimal(place)))
+                            + "\(scale); export with CST_ARROW_DECIMAL_TEXT (decimal_text)", key: field.name,
+                        value: .decimal(decimal(place)))
                 }
                 values.start!.storeBytes(of: units, toByteOffset: place * 16, as: Int128.self)
             }

@@ -56,13 +56,14 @@ final class ArrowRowSource {
         let (file, reason): (String, String)
         switch store.backing.externalValue(named: name) {
         case .bytes(let bytes): return bytes
-        case .missing(let place): (file, reason) = (place, "does not exist")
-        case .unreadable(let place, let why): (file, reason) = (place, "cannot be read (\(why))")
+        case .missing(let place): (file, reason) = (place, "does not exist; restore it")
+        case .unreadable(let place, let why):
+            (file, reason) = (place, "cannot be read: \(why); make it readable, restore it")
         }
         let uri = ObjectID(store: store, entity: entity, reference: row.primaryKey).uri
         throw CoreError(
             .storeIO, code: .persistentStoreOperation,
-            "cannot export \(entity.name).\(field.name) of \(uri): the backing file \(file) \(reason); restore it, or leave the column out",
+            "cannot export \(entity.name).\(field.name) of \(uri): the backing file \(file) \(reason), or leave the column out",
             entity: entity.name, key: field.name, objectURI: uri, file: file)
     }
 

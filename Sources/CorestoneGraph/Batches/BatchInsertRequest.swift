@@ -106,7 +106,7 @@ extension ManagedObject {
     fileprivate func leftBatch() -> CoreError {
         CoreError(
             .objectGone,
-            "the handler of a batch insert deleted its object or reset the context; only set attributes in the handler",
+            "the handler of a batch insert of \(entity.name) deleted its object or reset the context; only set attributes in it",
             entity: entity.name)
     }
 }

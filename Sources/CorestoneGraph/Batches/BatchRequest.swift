@@ -57,7 +57,9 @@ public class BatchRequest: PersistentStoreRequest, @unchecked Sendable {
         guard found.isEmpty else { return found }
         throw CoreError(
             .invalidArgument, code: .persistentStoreOperation,
-            "no \(affectedStores == nil ? "open" : "affected") store can hold \(entity.name) objects; add such a store first",
+            affectedStores == nil
+                ? "no open store can hold \(entity.name) objects; add such a store first"
+                : "no affected store can hold \(entity.name) objects; change the affected stores of the request",
             entity: entity.name)
     }
 

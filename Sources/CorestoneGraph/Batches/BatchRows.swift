@@ -224,7 +224,9 @@ extension Entity {
         default:
             guard let transformer = ValueTransformers.named(attribute.valueTransformerName) else {
                 throw refusedInBatch(
-                    attribute, value, "needs a transformer that is not registered; register it, or pass bytes")
+                    attribute, value,
+                    "needs the transformer \"\(attribute.valueTransformerName ?? "")\", which is not registered; register it, "
+                        + "or pass bytes")
             }
             return .bytes(try transformer.bytes(for: value))
         }

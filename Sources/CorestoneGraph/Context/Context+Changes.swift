@@ -75,9 +75,7 @@ extension Context {
         try checkQueue()
         if object.state.contains(.gone) { throw object.gone() }
         guard object.context === self else {
-            throw CoreError(
-                .invalidArgument, "this \(object.entity.name) belongs to another context; delete it there",
-                entity: object.entity.name, objectURI: object.objectID.uri)
+            throw object.elsewhere("delete it there")
         }
         // The hook is asked again, as Core Data's is.
         if object.state.contains(.deleted) {

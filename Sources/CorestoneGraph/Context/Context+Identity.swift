@@ -150,17 +150,21 @@ extension Context {
             return object(store: own, entity: entity, primaryKey: id.reference, isSureOfEntity: false)
         }
         if let known = try registered(with: id) ?? unsavedObject(with: id) { return known }
-        guard id.store != nil, !id.isTemporary else {
-            throw CoreError(
-                .objectGone, code: .managedObjectReferentialIntegrity,
-                "\(id.uri) is temporary and unknown to this context; save the object and use its permanent ID",
-                entity: id.entity.name, objectURI: id.uri)
-        }
+        guard let store = id.store, !id.isTemporary else { throw unknownTemporary(id) }
         throw CoreError(
             .invalidArgument, code: .managedObjectReferentialIntegrity,
-            "\(id.uri) belongs to a store that this context's coordinator does not have; add it first",
+            self.store(like: store) == nil
+                ? "\(id.uri) belongs to a store that this context's coordinator does not have; add it first"
+                : "\(id.uri) has the entity \(id.entity.name), which the model of this context's coordinator does not have",
             entity: id.entity.name,
             objectURI: id.uri)
+    }
+
+    private func unknownTemporary(_ id: ObjectID) -> CoreError {
+        CoreError(
+            .objectGone, code: .managedObjectReferentialIntegrity,
+            "\(id.uri) is temporary and unknown to this context; save the object and use its permanent ID",
+            entity: id.entity.name, objectURI: id.uri)
     }
 
     /// The object of an ID if the context knows it. Never touches the store.
@@ -211,6 +215,7 @@ extension Context {
     /// - Throws: `.objectGone` (133000) when the store has no such row; what reading fails with.
     public func existingObject(with id: ObjectID) throws -> ManagedObject {
         if let object = try storedObject(with: id) { return object }
+        if id.isTemporary, try registered(with: id) ?? unsavedObject(with: id) == nil { throw unknownTemporary(id) }
         throw CoreError(
             .objectGone, code: .managedObjectReferentialIntegrity,
             "\(id.entity.name) \(id.uri) does not exist: its row was deleted or never saved; fetch the objects again",

@@ -191,11 +191,7 @@ extension Context {
         for object in objects {
             if object.state.contains(.gone) { throw object.gone() }
             guard object.context === self else {
-                throw CoreError(
-                    .invalidArgument,
-                    "this \(object.entity.name) belongs to another context; obtain its permanent ID there",
-                    entity: object.entity.name,
-                    objectURI: object.objectID.uri)
+                throw object.elsewhere("obtain its permanent ID there")
             }
         }
         try obtainPermanentIDsBeneath(for: objects)

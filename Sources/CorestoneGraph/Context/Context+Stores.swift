@@ -38,7 +38,10 @@ extension Context {
                 .invalidArgument, "\(object.objectID.uri) cannot be assigned to \(store.path): \(why)",
                 entity: object.entity.name, objectURI: object.objectID.uri, file: store.path)
         }
-        guard object.context === self else { throw refused("it belongs to another context") }
+        guard object.context === self else {
+            throw refused(
+                object.context == nil ? "it is not in a context; insert it first" : "it belongs to another context")
+        }
         guard object.isInserted, object.hasTemporaryID else {
             throw refused("it has a permanent ID and cannot change its store; insert a new object")
         }

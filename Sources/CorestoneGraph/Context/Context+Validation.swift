@@ -59,7 +59,7 @@ struct ValidationFailures {
         let only = objects == 1 ? errors[0] : nil
         throw CoreError(
             .validation, code: .validationMultipleErrors,
-            "\(errors.count) properties of \(objects) object\(objects == 1 ? "" : "s") are invalid; the details list each",
+            "\(objects) object\(objects == 1 ? " has" : "s have") \(errors.count) validation errors; the details list each",
             entity: only?.entity, objectURI: only?.objectURI, children: errors)
     }
 }

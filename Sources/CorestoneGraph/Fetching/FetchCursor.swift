@@ -163,7 +163,7 @@ extension Context {
         guard batchSize > 0 else {
             throw CoreError(
                 .invalidArgument,
-                "the batch size of a cursor of \(request.entityName ?? "") is \(batchSize), but must be 1 or more",
+                "the batch size of a cursor\(request.entityName.map { " of \($0)" } ?? "") is \(batchSize), but must be 1 or more",
                 entity: request.entityName)
         }
         try request.requireObjects()

@@ -78,7 +78,8 @@ extension FetchExplanation: CustomStringConvertible {
             lines += share.reasons.map { "  because \($0)" }
         }
         if pendingObjects > 0 {
-            lines.append("in memory: \(pendingObjects) objects with unsaved changes, limit and offset")
+            let noun = pendingObjects == 1 ? "object" : "objects"
+            lines.append("in memory: \(pendingObjects) \(noun) with unsaved changes, limit and offset")
         }
         return lines.joined(separator: "\n")
     }
@@ -116,7 +117,8 @@ extension Context {
 
     private func explanation(of request: FetchRequest) throws -> FetchExplanation {
         let stores = try stores(for: request)
-        guard !stores.isEmpty else { throw noStore(request) }
+        // None that the request affects, or in the generation: such a fetch returns nothing.
+        guard !stores.isEmpty || !coordinator.stores.isEmpty else { throw noStore(request) }
         let pending = pendingChanges(for: request)
         let isWindowed = stores.count == 1 && pending.isEmpty
         let shares = try stores.compactMap { store in

@@ -47,22 +47,24 @@ extension FetchRequest {
 extension FetchRequest {
     /// - Throws: `.unsupported` for a request that asks for something else than objects.
     func requireObjects() throws {
+        let subject = "the fetch request" + (entityName.map { " for \($0)" } ?? "")
         guard resultType != .objects else {
             if propertiesToGroupBy.isEmpty, havingPredicate == nil { return }
+            let cause = propertiesToGroupBy.isEmpty ? "has a having predicate" : "groups its results"
             throw CoreError(
                 .invalidArgument,
-                "the fetch request for \(entityName ?? "") groups its results, so it cannot return objects; request dictionaries, or fetch rows",
+                "\(subject) \(cause), so it cannot return objects; call cst_context_fetch_rows (fetch_rows)",
                 entity: entityName)
         }
         let (what, remedy) =
             switch resultType {
-            case .objectIDs: ("object IDs", "fetch IDs with it")
-            case .count: ("a count", "count with it")
-            default: ("dictionaries", "fetch rows with it")
+            case .objectIDs: ("object IDs", "cst_context_fetch_ids (fetch_ids)")
+            case .count: ("a count", "cst_context_count (count)")
+            default: ("dictionaries", "cst_context_fetch_rows (fetch_rows)")
             }
         throw CoreError(
             .unsupported, code: .persistentStoreUnsupportedRequestType,
-            "the fetch request for \(entityName ?? "") returns \(what), not objects; execute it, or \(remedy)",
+            "\(subject) returns \(what), not objects; call \(remedy), or cst_context_execute (execute)",
             entity: entityName)
     }
 }

@@ -49,7 +49,7 @@ public struct FetchedRows: Sendable {
     public func rows(in range: Range<Int>) throws -> ArraySlice<[PropertyValue]> {
         guard range.lowerBound >= 0, range.upperBound <= count else {
             throw CoreError(
-                .invalidArgument, "rows \(range) are out of bounds of \(count) rows")
+                .invalidArgument, "rows \(range) are out of bounds of \(count) row\(count == 1 ? "" : "s")")
         }
         guard let batches else { return whole[range] }
         return try range.map { try batches.row(at: $0) }[...]
@@ -58,7 +58,8 @@ public struct FetchedRows: Sendable {
     /// One row; see `rows(in:)`.
     public func row(at index: Int) throws -> [PropertyValue] {
         guard index >= 0, index < count else {
-            throw CoreError(.invalidArgument, "index \(index) is out of bounds of \(count) rows")
+            throw CoreError(
+                .invalidArgument, "index \(index) is out of bounds of \(count) row\(count == 1 ? "" : "s")")
         }
         return try batches?.row(at: index) ?? whole[index]
     }

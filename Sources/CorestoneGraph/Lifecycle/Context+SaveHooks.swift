@@ -77,7 +77,8 @@ extension Context {
         let culprit = hookState.culprit
         hookState.culprit = nil
         let (object, keys) = (culprit?.object, culprit?.keys ?? [])
-        let what = "\(keys.joined(separator: ", ")) of \(object?.entity.name ?? "") \(object?.objectID.uri ?? "")"
+        var what = object.map { "\($0.entity.name) \($0.objectID.uri)" } ?? "objects"
+        if !keys.isEmpty { what = "\(keys.joined(separator: ", ")) of \(what)" }
         return CoreError(
             .validation, code: .managedObjectValidation,
             "the context is still dirty after \(Context.maximumSaveAttempts) attempts to save: each time, a hook changed "

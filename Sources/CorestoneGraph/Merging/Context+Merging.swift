@@ -57,7 +57,7 @@ extension Context {
         defer { for conflict in conflicts { conflict.end() } }
         throw reported.error(
             "reported conflicts \(Context.maximumMerges + 1) times, each time after the merge policy had resolved them with the "
-                + "rows that it returned",
+                + "rows that the store returned",
             "return the newest rows from the store, refresh these objects and save again", conflicts, of: store.backing)
     }
 
@@ -158,9 +158,7 @@ extension Context {
         try checkQueue()
         if object.state.contains(.gone) { throw object.gone() }
         guard object.context === self else {
-            throw CoreError(
-                .invalidArgument, "this \(object.entity.name) belongs to another context; detect its conflicts there",
-                entity: object.entity.name, objectURI: object.objectID.uri)
+            throw object.elsewhere("detect its conflicts there")
         }
         if object.state.contains(.inserted) { return }
         try object.fireIfNeeded()
@@ -179,13 +177,17 @@ extension RowCache {
     }
 }
 
+private func conflictCount(_ count: Int) -> String {
+    count == 1 ? "1 object has a conflict:" : "\(count) objects have conflicts:"
+}
+
 extension CoreError {
     /// One error for conflicts that nobody settled, with all of them in one message.
     static func conflicts(_ conflicts: [SaveConflict], merges: Int, _ store: Store) -> CoreError {
         if conflicts.count == 1 && merges == 0 { return conflicts[0].error }
         let shown = 20
         let code: CocoaCode = conflicts[0] is MergeConflict ? .managedObjectMerge : .managedObjectConstraintMerge
-        var message = conflicts.prefix(shown).reduce("\(conflicts.count) objects have conflicts:") {
+        var message = conflicts.prefix(shown).reduce(conflictCount(conflicts.count)) {
             "\($0)\n  \($1.message)"
         }
         if conflicts.count > shown { message += "\n  and \(conflicts.count - shown) more" }

@@ -50,7 +50,7 @@ package struct ReportedRows {
             let uri = ObjectID.uri(ofKey: row.key, entity: row.entity, in: store.references, store: store.identifier)
             return CoreError(
                 .conflict, code: .managedObjectMerge,
-                "\(uri) was changed in the store since it was read, or already has a row there",
+                "\(uri) was changed or deleted in the store since it was read, or is new and already has a row there",
                 entity: row.entity.name, objectURI: uri, file: store.path)
         }
         if let taken { details.append(taken) }

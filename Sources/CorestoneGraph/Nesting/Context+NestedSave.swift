@@ -29,11 +29,11 @@ extension Context {
 
     /// What a save has to write is settled by the time that the host is asked about it.
     private func refuseDuringSave() throws {
-        if isAskingValidators || isMerging || isInHook {
+        try refuseInHook("save a child of its context")
+        if isAskingValidators {
             throw CoreError(
                 .invalidArgument,
-                "a callback of a save must not save a child of the context that is being saved; save the child before or after"
-            )
+                "a validator must not save a child of its context; do so after the call that runs it has returned")
         }
     }
 }

@@ -94,7 +94,8 @@ extension ManagedObject {
         try store.requireOpen()
         switch store.backing.externalValue(named: name) {
         case .bytes(let bytes): return bytes
-        case .unreadable(let file, let reason): throw unreadable(slot, file, "cannot be read (\(reason)); restore it")
+        case .unreadable(let file, let reason):
+            throw unreadable(slot, file, "cannot be read: \(reason); make it readable or restore it")
         case .missing(let file):
             if try isReplaced(slot, name, context, store) { throw replaced(slot, file) }
             if try hasOutlived(slot, name, context, store) { throw outlived(slot, file) }

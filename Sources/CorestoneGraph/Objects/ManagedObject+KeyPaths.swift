@@ -89,9 +89,16 @@ extension ManagedObject: KeyValueCoding {
     }
 
     private func unsettable(_ path: String, _ head: String, _ value: PropertyValue) throws -> CoreError {
-        let obstacle = try self.value(forKeyPath: head) == .null ? "is nil" : "is not a single object"
+        let last = path.lastIndex(of: ".").map { String(path[path.index(after: $0)...]) } ?? path
+        let obstacle: String
+        switch try self.value(forKeyPath: head) {
+        case .null: obstacle = "\"\(head)\" is nil"
+        case .object(let object) where head == path || object is ManagedObject:
+            obstacle = "\"\(last)\" is not a property that can be set"
+        default: obstacle = "\"\(head)\" is not a single object"
+        }
         return CoreError(
-            .invalidArgument, "cannot set \"\(path)\" of this \(entity.name): \"\(head)\" \(obstacle)",
+            .invalidArgument, "cannot set \"\(path)\" of this \(entity.name): \(obstacle)",
             entity: entity.name, key: path, value: value, objectURI: objectID.uri)
     }
 }

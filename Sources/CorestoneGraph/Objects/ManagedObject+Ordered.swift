@@ -67,9 +67,10 @@ extension ManagedObject {
 
     private func checkIndex(_ index: Int, below end: Int, of count: Int, _ relationship: Relationship) throws {
         guard index >= 0, index < end else {
+            let members = count == 1 ? "1 member" : "\(count) members"
             throw CoreError(
                 .invalidArgument,
-                "index \(UInt(bitPattern: index)) is out of bounds of the \(count) members of \(entity.name).\(relationship.name)",
+                "index \(UInt(bitPattern: index)) is out of bounds of the \(members) of \(entity.name).\(relationship.name)",
                 entity: entity.name, key: relationship.name, value: .int(Int64(index)), objectURI: objectID.uri)
         }
     }

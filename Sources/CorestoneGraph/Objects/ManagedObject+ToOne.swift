@@ -208,16 +208,24 @@ extension ManagedObject {
                 "\(entity.name).\(relationship.name) takes an object of \(relationship.destination.name), not of \(member.entity.name)",
                 entity: entity.name, key: relationship.name, value: .object(member), objectURI: objectID.uri)
         }
-        guard member.context === context else {
-            throw CoreError(
-                .invalidArgument,
-                "\(entity.name).\(relationship.name) cannot refer to an object of another context; "
-                    + "get it in this context by its ID", entity: entity.name, key: relationship.name,
-                value: .object(member), objectURI: objectID.uri)
-        }
+        guard member.context === context else { throw refersOutside(member, relationship) }
         if let store, let other = member.store, store !== other {
             throw leadsAway(relationship, from: store, to: member, in: other)
         }
+    }
+
+    private func refersOutside(_ member: ManagedObject, _ relationship: Relationship) -> CoreError {
+        let obstacle =
+            if member.context == nil {
+                "a \(member.entity.name) that is not in a context; insert it first"
+            } else if context == nil {
+                "an object of a context, because this \(entity.name) is not in one; insert this \(entity.name) first"
+            } else {
+                "an object of another context; get it in this context by its ID"
+            }
+        return CoreError(
+            .invalidArgument, "\(entity.name).\(relationship.name) cannot refer to \(obstacle)", entity: entity.name,
+            key: relationship.name, value: .object(member), objectURI: objectID.uri)
     }
 
     /// Sets a to-one relationship and keeps both inverses right: the old target lets go, the new one's partner too.

@@ -88,7 +88,7 @@ extension ManagedObject {
         if let known = held(slot), equalBytes(known.bytes.rawBytes, bytes) { return known.value }
         let transformer = try transformer(of: attribute)
         let bytes = Bytes(copying: bytes)
-        let value = try located(attribute, "reverse") { try transformer.value(for: bytes) }
+        let value = try located(attribute, "reverse-transform") { try transformer.value(for: bytes) }
         hold(TransformedValue(slot: slot, bytes: bytes, value: value))
         return value
     }

@@ -302,6 +302,18 @@ extension ManagedObject {
             objectURI: objectID.uri)
     }
 
+    /// The object is not in the context that was called.
+    ///
+    /// - Parameter remedy: for an object of another context.
+    func elsewhere(_ remedy: String) -> CoreError {
+        CoreError(
+            .invalidArgument,
+            context == nil
+                ? "this \(entity.name) is not in a context; insert it first"
+                : "this \(entity.name) belongs to another context; \(remedy)", entity: entity.name,
+            objectURI: objectID.uri)
+    }
+
     package func gone() -> CoreError {
         let closed = store.flatMap { $0.isOpen ? nil : $0.path }
         let reason =

@@ -165,9 +165,11 @@ public final class ManagedObject {
     static func requireConcrete(_ entity: Entity) throws {
         guard !entity.isAbstract else {
             let children = entity.children.map(\.name).joined(separator: ", ")
+            let remedy =
+                children.isEmpty ? "add a subentity to the model" : "insert one of its subentities (\(children))"
             throw CoreError(
                 .invalidArgument,
-                "\(entity.name) is an abstract entity and cannot be instantiated; insert one of its subentities (\(children))",
+                "\(entity.name) is an abstract entity and cannot be instantiated; \(remedy)",
                 entity: entity.name)
         }
     }

@@ -82,7 +82,7 @@ final class ObjectObservers: @unchecked Sendable {
             throw CoreError(
                 .invalidArgument,
                 "cannot change a relationship in an observer that runs before another change; do so after that change, or "
-                    + "observe without the option prior")
+                    + "observe without CST_OBSERVE_PRIOR (prior)")
         }
         operations += 1
         defer { endOperation() }

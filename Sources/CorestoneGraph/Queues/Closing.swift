@@ -60,7 +60,8 @@ extension ContextLabel {
     var refusal: CoreError {
         CoreError(
             .invalidHandle,
-            "\(text) accepts no more work: its stores are closed or being closed; queue work before that, or open the stores again"
+            "\(text) accepts no more work: its stores are closed or being closed; queue work before that, or open the stores with a "
+                + "new coordinator"
         )
     }
 }

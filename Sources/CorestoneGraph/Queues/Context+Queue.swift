@@ -37,8 +37,8 @@ extension Context {
             try checkQueue()
             throw CoreError(
                 .invalidArgument,
-                "this context is confined to its thread and has no queue to perform on; call it directly, "
-                    + "or create it with a private queue")
+                "this context is confined to its thread and does not have a queue; run the block directly, or create the context "
+                    + "with a private queue")
         case .privateQueue: try queue?.enqueue(isGuest: true) { self.performQueued(body, refused) }
         case .main:
             try coordinator.closing.enter(label)

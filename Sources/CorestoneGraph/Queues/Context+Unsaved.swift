@@ -56,7 +56,8 @@ public struct UnsavedChanges: Sendable {
             for (count, verb) in numbers where count > 0 { parts.append("\(count) \(name) \(verb)") }
         }
         if names.count > UnsavedChanges.shownEntities {
-            parts.append("and objects of \(names.count - UnsavedChanges.shownEntities) more entities")
+            let more = names.count - UnsavedChanges.shownEntities
+            parts.append("and objects of \(more) more \(more == 1 ? "entity" : "entities")")
         }
         return parts.joined(separator: ", ")
     }

@@ -81,7 +81,8 @@ extension Context {
             let user = owner == 0 ? "which no thread is using" : "which \(nameOfThread(owner)) is using"
             whose = " outside its private queue, \(user); use it inside perform"
         case .main where main == 0:
-            whose = " of the main queue, which is not bound to a thread; bind the main queue first"
+            whose =
+                " of the main queue, which is not bound to a thread; call cst_main_queue_bind (main_queue.bind) first"
         case .main where owner != main && owner != 0:
             whose = " of the main queue, which \(nameOfThread(owner)) is using for a child; use it inside perform"
         case .main:

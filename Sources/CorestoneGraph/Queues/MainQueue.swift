@@ -71,7 +71,7 @@ public enum MainQueue {
             throw CoreError(
                 .wrongThread,
                 boundThread == 0
-                    ? "the main queue is not bound to a thread; bind it first"
+                    ? "the main queue is not bound to a thread; call cst_main_queue_bind (main_queue.bind) first"
                     : "only the main thread, \(nameOfThread(boundThread)), can drain the main queue")
         }
         // The work may be to lend a context to another thread, which needs the store.

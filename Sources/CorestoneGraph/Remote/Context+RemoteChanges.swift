@@ -26,8 +26,9 @@ extension Context {
         guard parent == nil else {
             throw CoreError(
                 .invalidArgument,
-                "a child context does not read stores and cannot merge remote changes; enable it for the parent, and "
-                    + "automatic merging for the child")
+                "a child context does not read stores and cannot merge remote changes; call "
+                    + "cst_context_set_merges_remote_changes (automatically_merges_remote_changes) for the parent, and "
+                    + "cst_context_set_automatically_merges (automatically_merges) for the child")
         }
         if inbox.mergesRemote.exchange(merges, ordering: .relaxed) == merges { return }
         guard merges else { return coordinator.remote.remove(inbox, in: coordinator) }

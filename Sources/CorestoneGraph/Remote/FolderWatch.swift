@@ -82,7 +82,8 @@ package final class FolderWatch: @unchecked Sendable {
             work.release()
             throw CoreError(
                 .noMemory, code: .persistentStoreOperation,
-                "cannot create a watcher thread for \(path), so remote changes are not reported: \(StorePlace.text(of: code))",
+                "cannot create \(stopping < 0 ? "an event descriptor to watch" : "a watcher thread for") \(path), so remote "
+                    + "changes are not reported: \(StorePlace.text(of: code))",
                 file: path)
         }
     }

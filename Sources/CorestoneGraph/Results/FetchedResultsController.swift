@@ -97,12 +97,7 @@ public final class FetchedResultsController {
     public func object(at indexPath: ResultsIndexPath) throws -> ManagedObject {
         try managedObjectContext.checkQueue()
         guard let tracker, let snapshot, let place = snapshot.sections.place(of: indexPath) else {
-            throw CoreError(
-                .invalidArgument,
-                snapshot == nil
-                    ? "the controller has no results; call performFetch first"
-                    : "the results have no object at \(indexPath)",
-                entity: fetchRequest.entityName)
+            throw noObject(at: indexPath)
         }
         let object = try tracker.object(of: snapshot.rows[place])
         if tracker.holdsObjects || object.record != nil || object.hasChanges { return object }
@@ -112,6 +107,23 @@ public final class FetchedResultsController {
         _ = try managedObjectContext.withAncestors { try managedObjectContext.loadRows(of: batch) }
         recent = recent.suffix(size) + batch
         return object
+    }
+
+    private func noObject(at path: ResultsIndexPath) -> CoreError {
+        guard let sections = snapshot?.sections else { return noResults }
+        let isRow = sections.names.indices.contains(path.section)
+        let count = isRow ? sections.count(of: path.section) : sections.count
+        let place = isRow ? "section \(path.section) has" : count == 1 ? "there is" : "there are"
+        let noun = isRow ? "object" : "section"
+        return CoreError(
+            .invalidArgument,
+            "the results have no object at \(path): \(place) \(count) \(noun)\(count == 1 ? "" : "s")",
+            entity: fetchRequest.entityName)
+    }
+
+    private var noResults: CoreError {
+        CoreError(
+            .invalidArgument, "the controller has no results; call performFetch first", entity: fetchRequest.entityName)
     }
 
     /// nil for an object that is not among the results.
@@ -164,9 +176,17 @@ public final class FetchedResultsController {
                 sectionIndexTitle(forSectionName: $0.text) == title
             })
         else {
-            throw CoreError(.invalidArgument, "\"\(title)\" is not the title at index \(index) of the section index")
+            throw self.snapshot == nil ? noResults : noTitle(title, at: index, titles)
         }
         return section
+    }
+
+    private func noTitle(_ title: String, at index: Int, _ titles: [String]) -> CoreError {
+        let found =
+            titles.indices.contains(index)
+            ? "the title there is \"\(titles[index])\"" : "it has \(titles.count) title\(titles.count == 1 ? "" : "s")"
+        return CoreError(
+            .invalidArgument, "\"\(title)\" is not the title at index \(index) of the section index: \(found)")
     }
 }
 

@@ -44,7 +44,8 @@ extension Coordinator {
                 throw CoreError(
                     .invalidArgument, code: .persistentStoreOperation,
                     "\(backing.path) contains \(root.name) objects, but a migration needs an empty store; choose an unused path, "
-                        + "or destroy that store first", entity: root.name, file: backing.path)
+                        + "or call cst_coordinator_destroy_store (destroy_store) first", entity: root.name,
+                    file: backing.path)
             }
         }
         // Nobody else shall change it meanwhile. One that cannot be pinned is locked by this process alone.

@@ -151,7 +151,10 @@ public final class Coordinator: @unchecked Sendable {
     package func requireOwn(_ store: Store) throws {
         guard stores.contains(where: { $0 === store }) else {
             throw CoreError(
-                .invalidArgument, "\(store.path) is not a store of this coordinator, or was removed from it",
+                .invalidArgument,
+                store.coordinator == ObjectIdentifier(self)
+                    ? "\(store.path) was removed from this coordinator; add it again"
+                    : "\(store.path) is a store of another coordinator; pass a store of this one",
                 file: store.path)
         }
     }
@@ -184,11 +187,13 @@ public final class Coordinator: @unchecked Sendable {
             (try? model.holdings(ofConfiguration: configuration.name))?.contains(entity.index) == true
         }.map(\.name)
         let noun = having.count == 1 ? "the configuration" : "the configurations"
+        let place = having.isEmpty ? "no configuration" : "\(noun) \(having.joined(separator: ", "))"
+        let remedy =
+            having.isEmpty ? "without a configuration" : "with a configuration that contains it, or without one"
         throw CoreError(
             .invalidArgument, code: .persistentStoreOperation,
             "no open store can hold \(entity.name) objects: \(open.joined(separator: ", ")), and \(entity.name) is in "
-                + (having.isEmpty ? "no configuration" : "\(noun) \(having.joined(separator: ", "))")
-                + "; add a store with a configuration that contains it, or without one", entity: entity.name)
+                + "\(place); add a store \(remedy)", entity: entity.name)
     }
 
     /// The store that new objects of an entity go to: the first that is for such objects and can be written.

@@ -31,7 +31,9 @@ public struct GraphComparison {
             let (count, otherCount) = (left.keys(of: pair.entity).count, right.keys(of: pair.other).count)
             objects += count
             if count != otherCount {
-                note("\(pair.entity.name): \(count) objects in \(left.path), \(otherCount) in \(right.path)")
+                note(
+                    "\(pair.entity.name): \(count) object\(count == 1 ? "" : "s") in \(left.path), \(otherCount) in \(right.path)"
+                )
                 continue
             }
             for start in stride(from: 0, to: count, by: GraphComparison.batchSize) {
@@ -56,7 +58,7 @@ public struct GraphComparison {
         for place in range {
             let name = left.name(of: pair.entity, place)
             guard let row = rows[place], let otherRow = otherRows[place] else {
-                note("\(name) has no readable row")
+                note("\(name) has no readable row in \(rows[place] == nil ? left.path : right.path)")
                 continue
             }
             for (property, other) in pair.values {
@@ -85,7 +87,8 @@ public struct GraphComparison {
             }
             let (count, otherCount) = (members[place]?.count ?? 0, found[place]?.count ?? 0)
             note(
-                "\(left.name(of: pair.entity, place)).\(relationship.name): \(count) members in \(left.path), "
+                "\(left.name(of: pair.entity, place)).\(relationship.name): \(count) member\(count == 1 ? "" : "s") in "
+                    + "\(left.path), "
                     + "\(otherCount) in \(right.path)"
                     + (count == otherCount ? ", but different ones or in a different order" : ""))
         }
@@ -107,16 +110,17 @@ private struct EntityPair {
         if let name = sortedByBytes(names).first {
             throw CoreError(
                 .invalidArgument,
-                "\(left.path) and \(right.path) have models with different entities: \(name) is only in one of them; "
-                    + "open both with the same model", entity: name, file: right.path)
+                "\(left.path) and \(right.path) have models with different entities: \(name) is only in the model of "
+                    + "\(left.model.entity(named: name) == nil ? right.path : left.path); open both with the same model",
+                entity: name, file: right.path)
         }
         return try left.model.entities.map { entity in
             let other = try right.model.requireEntity(named: entity.name)
             if let key = EntityPair.differingKey(entity, other) {
                 throw CoreError(
                     .invalidArgument,
-                    "\(left.path) and \(right.path) have models with different properties: \(entity.name).\(key) is only in "
-                        + "one of them, or its type differs; open both with the same model",
+                    "\(left.path) and \(right.path) have models with different properties: \(entity.name).\(key) "
+                        + "\(EntityPair.difference(of: key, entity, other, left, right)); open both with the same model",
                     entity: entity.name, key: key, file: right.path)
             }
             return EntityPair(entity, other)
@@ -134,6 +138,17 @@ private struct EntityPair {
             return (same as? Relationship).map { (list, $0) }
         }
         values = pairs.filter { ($0.0 as? Relationship)?.isToMany != true }
+    }
+
+    /// The difference of a property as the end of a sentence.
+    private static func difference(
+        of key: String, _ entity: Entity, _ other: Entity, _ left: GraphSide, _ right: GraphSide
+    ) -> String {
+        func stored(_ entity: Entity) -> Property? { entity.property(named: key).flatMap { $0.isTransient ? nil : $0 } }
+        guard let mine = stored(entity) else { return "is stored only in the model of \(right.path)" }
+        guard let others = stored(other) else { return "is stored only in the model of \(left.path)" }
+        return mine is Relationship && others is Relationship
+            ? "differs in its destination, cardinality or order" : "differs in its type"
     }
 
     private static func differingKey(_ entity: Entity, _ other: Entity) -> String? {
@@ -256,14 +271,18 @@ private final class GraphSide {
         if layout.role == .external, let name = record.fileName(slot, layout) {
             switch store.externalValue(named: String(decoding: name, as: UTF8.self)) {
             case .bytes(let bytes): return .value(.bytes(bytes))
-            case .missing(let file), .unreadable(let file, _):
-                throw CoreError(
-                    .storeIO,
-                    "cannot compare \(entity.name).\(entity.properties[slot].path): the backing file \(file) cannot be read; restore it",
-                    entity: entity.name, key: entity.properties[slot].path, file: file)
+            case .missing(let file): throw unreadable(entity, slot, file, "does not exist")
+            case .unreadable(let file, let reason): throw unreadable(entity, slot, file, "cannot be read: \(reason)")
             }
         }
         return record.hasValue(slot) ? ComparedValue(record.view(slot, layout).propertyValue) : .value(.null)
+    }
+
+    private func unreadable(_ entity: Entity, _ slot: Int, _ file: String, _ what: String) -> CoreError {
+        let key = entity.properties[slot].path
+        return CoreError(
+            .storeIO, "cannot compare \(entity.name).\(key): the backing file \(file) \(what); restore it",
+            entity: entity.name, key: key, file: file)
     }
 
     /// By the place of the owner: members by entity and place, in order where they have one.

@@ -34,7 +34,7 @@ extension ModelMapping {
         if past.contains(modelVersionDigest(entityVersionHashes(of: destination))) {
             throw CoreError(
                 .migration, code: .stagedMigrationBackwardMigration,
-                "\(path) was migrated from this model to a newer one; use the newer model, or open the store read-only by the model that "
+                "\(path) was migrated from this model to a newer one; use the newer model, or open the store read-only with the model that "
                     + "it carries", file: path)
         }
         guard onlyRemoves, !options.allowsRemovals else { return }
@@ -42,7 +42,7 @@ extension ModelMapping {
             removals.prefix(5).joined(separator: ", ") + (removals.count > 5 ? " and \(removals.count - 5) more" : "")
         throw CoreError(
             .migration, code: .stagedMigrationBackwardMigration,
-            "the model may be older than the one of \(path), since it only lacks what the store has (\(lost)); use the newer model, or "
-                + "allow removals (allow_removals)", file: path)
+            "the model may be older than the model of \(path), because it differs only by removals (\(lost)); use the newer model, "
+                + "or allow removals with CST_STORE_ALLOW_REMOVALS (allow_removals)", file: path)
     }
 }

@@ -152,7 +152,7 @@ extension PersistentStore {
         throw CoreError(
             .unsupported, code: .persistentStoreOperation,
             "cannot move \(self.path) to \(path): a store of type \(type.rawValue) cannot be moved while it is open; remove it "
-                + "and add it again", file: self.path)
+                + "and add it again at the new path", file: self.path)
     }
 
     package func pinnedReader() throws -> (any StoreReading)? { nil }

@@ -65,13 +65,24 @@ package struct SourceModelSearch {
                 guard let hashes else { return model }
                 // Older frameworks computed hashes by another rule.
                 if Set(model.entities.map(\.name)) == Set(hashes.keys) { return model }
-                reason = "the model that the store carries is not the one that it names"
+                reason = "the model that the store carries has other entities than the store's metadata"
             }
         } catch let error as CoreError where error.sqliteCode == 0 { reason = error.message }
-        let given = options.sourceModels.isEmpty ? [] : ["\(options.sourceModels.count) source models"]
+        throw notFound(failures, reason)
+    }
+
+    private func notFound(_ failures: [String], _ reason: String) -> CoreError {
+        guard hashes != nil else {
+            return CoreError(
+                .migration, code: .migrationMissingSourceModel,
+                "cannot migrate \(path): its metadata has no version hashes, by which source models are found, and its own "
+                    + "model cannot be used: \(reason)", file: path)
+        }
+        let count = options.sourceModels.count
+        let given = count == 0 ? [] : ["\(count) source model\(count == 1 ? "" : "s")"]
         let searched = (given + options.searchPaths + ["the store itself"]).joined(separator: ", ")
         let reasons = (failures + [reason]).joined(separator: "; ")
-        throw CoreError(
+        return CoreError(
             .migration, code: .migrationMissingSourceModel,
             "cannot migrate \(path): the model that it was written with was not found (searched: \(searched); \(reasons)); pass the "
                 + "source model, or a search path that contains it", file: path)

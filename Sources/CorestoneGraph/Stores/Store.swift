@@ -72,7 +72,7 @@ public final class Store: @unchecked Sendable {
     /// Attributes of which a row had a value of another type, so far, that was read as null.
     package var attributesReadAsNull: [Attribute] { backing.attributesReadAsNull }
     /// The reason of a store that could be written, if that had been asked for.
-    package static let isOpenForReading = "the read-only option is set; open the store without it"
+    package static let isOpenForReading = "CST_STORE_READ_ONLY (read_only) is set; open the store without it"
     /// Where the coordinator's model comes from.
     public var modelSource: ModelSource { backing.modelSource }
 

@@ -233,7 +233,7 @@ struct StoreCopy {
         switch store.externalValue(named: name) {
         case .bytes(let bytes): return bytes
         case .missing(let path): (file, why) = (path, "does not exist")
-        case .unreadable(let path, let reason): (file, why) = (path, "cannot be read (\(reason))")
+        case .unreadable(let path, let reason): (file, why) = (path, "cannot be read: \(reason)")
         }
         let key = entity.properties[slot].path
         throw CoreError(

@@ -13,8 +13,11 @@ extension CoreError {
         let names = properties.map(\.path).joined(separator: ", ")
         return CoreError(
             .conflict, code: .managedObjectConstraintMerge,
-            "another \(entity.root.name) in the store already has \(pairs), but \(names) must be unique; "
-                + "change the value, or fetch that object and change it instead",
+            "another \(entity.root.name) in the store already has \(pairs), but "
+                + (properties.count == 1
+                    ? "\(names) must be unique; change the value"
+                    : "the combination of \(names) must be unique; change one of the values")
+                + ", or fetch that object and change it instead",
             entity: entity.name, key: properties.first?.path, value: values.first,
             children: properties.count == 1
                 ? []

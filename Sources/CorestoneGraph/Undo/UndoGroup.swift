@@ -23,6 +23,7 @@ final class UndoGroup {
     /// The action registered last, where the last item is one.
     var newest: UndoAction? { if case .action(let action)? = items.last { action } else { nil } }
     var depth: Int { 1 + (parent?.depth ?? 0) }
+    var hasGroups: Bool { items.contains { if case .group = $0 { true } else { false } } }
     var outermost: UndoGroup { parent?.outermost ?? self }
     var hasActions: Bool { !items.isEmpty || parent?.hasActions ?? false }
 

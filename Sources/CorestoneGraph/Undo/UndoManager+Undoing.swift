@@ -36,14 +36,16 @@ extension UndoManager {
     /// - Throws: as `undo()`, and `.invalidArgument` when actions were registered after that group.
     @discardableResult
     public func undoNestedGroup() throws -> Bool {
-        try requireIdle("undo")
+        try requireIdle("undo a nested group")
         try checkpoint()
         closeEventGroup()
         guard let outer = (lock.with { open }) else { return try perform(.undoing) }
         guard case .group(let group)? = (lock.with { outer.items.last }) else {
             throw CoreError(
                 .invalidArgument,
-                "actions were registered after the last nested undo group; end the open group, or call undo")
+                (lock.with { outer.hasGroups })
+                    ? "actions were registered after the last nested undo group; end the open group, or call undo"
+                    : "the open undo group does not contain a nested group; end the open group, or call undo")
         }
         // For the while of the undo the group is a step like any other.
         let steps = lock.with {
@@ -72,14 +74,18 @@ extension UndoManager {
         try checkpoint()
         closeEventGroup()
         guard groupingLevel == 0 else {
-            throw CoreError(.invalidArgument, "an undo group is open; end it before calling redo")
+            throw CoreError(
+                .invalidArgument,
+                groupingLevel == 1
+                    ? "an undo group is open; end it before calling redo"
+                    : "\(groupingLevel) nested undo groups are open; end them before calling redo")
         }
         return try perform(.redoing)
     }
 
     private func requireIdle(_ what: String) throws {
         guard (lock.with { mode == .recording }) else {
-            throw CoreError(.invalidArgument, "cannot call \(what) during an undo or redo")
+            throw CoreError(.invalidArgument, "cannot \(what) during an undo or redo")
         }
     }
 

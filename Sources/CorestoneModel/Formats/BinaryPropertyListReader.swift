@@ -44,8 +44,11 @@ private struct BinaryPropertyListReader {
         guard bytes.count <= limits.size else {
             throw corrupt("it has \(bytes.count) bytes, but the limit is \(limits.size)", at: 0)
         }
-        guard bytes.count >= 40, bytes.starts(with: (limits.isStrict ? "bplist00" : "bplist0").utf8) else {
-            throw corrupt("it does not begin with \"bplist00\", or is shorter than 40 bytes", at: 0)
+        guard bytes.starts(with: (limits.isStrict ? "bplist00" : "bplist0").utf8) else {
+            throw corrupt("it does not begin with \"bplist00\"", at: 0)
+        }
+        guard bytes.count >= 40 else {
+            throw corrupt("it has \(bytes.count) bytes, but must have at least 40", at: 0)
         }
         let trailer = bytes.count - 32
         func word(_ offset: Int) -> UInt64 {
@@ -59,13 +62,17 @@ private struct BinaryPropertyListReader {
                 at: trailer + 6)
         }
         let (count, top, table) = (word(8), word(16), word(24))
-        guard table >= 8, table < UInt64(trailer), count > 0, count <= (UInt64(trailer) - table) / UInt64(offsetSize)
+        guard count > 0 else { throw corrupt("the object count is 0", at: trailer + 8) }
+        guard table >= 8, table < UInt64(trailer), count <= (UInt64(trailer) - table) / UInt64(offsetSize)
         else {
             throw corrupt("the table of \(count) offsets at byte \(table) does not fit into the data", at: trailer + 8)
         }
-        guard top < count, count <= UInt64(limits.count), count <= table - 8 else {
-            throw corrupt(
-                "the object count \(count) or the root object number \(top) is out of range", at: trailer + 16)
+        guard top < count else {
+            throw corrupt("the root object number is \(top), but must be 0 to \(count - 1)", at: trailer + 16)
+        }
+        let most = min(UInt64(limits.count), table - 8)
+        guard count <= most else {
+            throw corrupt("the object count is \(count), but the limit is \(most)", at: trailer + 16)
         }
         tableStart = Int(table)
         self.top = Int(top)
@@ -100,7 +107,9 @@ private struct BinaryPropertyListReader {
     /// The bytes of an object's content, which must end before the table of offsets.
     private mutating func content(_ start: Int, _ count: UInt64, unit: Int) throws -> Range<Int> {
         guard start <= tableStart, count <= UInt64((tableStart - start) / unit) else {
-            throw corrupt("\(count) elements do not fit into the remaining bytes", at: start)
+            let noun = unit == 1 ? "byte" : "element"
+            throw corrupt(
+                "\(count) \(noun)\(count == 1 ? " does" : "s do") not fit into the remaining bytes", at: start)
         }
         allowance -= Int(count) * unit
         guard allowance >= 0 else { throw corrupt("an object overlaps other objects", at: start) }

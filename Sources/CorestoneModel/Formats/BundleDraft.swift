@@ -42,7 +42,7 @@ final class BundleDraft {
         guard target.exists, !(try target.entries().isEmpty) else { return }
         guard let bundle = try ModelBundle(target), !bundle.isSource else {
             throw target.failure(
-                "contains files that do not belong to a compiled model; choose another folder, or remove it",
+                "contains files that do not belong to a compiled model; choose another folder, or remove these files",
                 .invalidArgument)
         }
         try folder.keep { name in
@@ -74,7 +74,9 @@ final class BundleDraft {
         }
         let most = BundleDraft.maximumNameSize
         guard fileName.utf8.count <= most else {
-            throw refusal("the version \"\(name.prefix(40))…\": the limit for a file name is \(most) bytes")
+            throw refusal(
+                "the version \"\(name.prefix(40))…\": its file name has \(fileName.utf8.count) bytes, but the limit "
+                    + "is \(most)")
         }
         if let twin = names.first(where: { $0 == name }), !twin.isSpelt(like: name) {
             throw refusal(

@@ -11,7 +11,7 @@ struct FolderDraft {
     /// - Throws: `.storeIO` when there can be no folder, or something else is there.
     init(replacing target: ModelFile) throws {
         guard !target.exists || target.isFolder else {
-            throw target.failure("is a file, not a folder; remove it, or choose another path")
+            throw target.failure("is not a folder; remove it, or choose another path")
         }
         self.target = target
         file = target.draft

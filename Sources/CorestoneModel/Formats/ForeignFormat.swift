@@ -86,7 +86,9 @@ extension KeyedArchiveReader {
         guard let reference, object(reference) != nil else { return nil }
         let (meaning, misfit) = try read(reference, self)
         if let meaning { return FormatText(meaning) }
-        let what = misfit.map { "it contains the unknown class \"\($0)\"" } ?? "it contains a part in an unknown form"
+        let what =
+            misfit.map { "it contains the unknown class \"\($0)\"" }
+            ?? "it contains an expression or operator in an unknown form"
         return FormatText(try ForeignFormat(reference, in: self, reason: what))
     }
 }

@@ -18,7 +18,16 @@ func untagged(_ value: PropertyValue) throws -> PropertyValue {
     }
 }
 
-private let knownTags = ["$date", "$bytes", "$uuid", "$uri", "$decimal", "$real", "$set", "$dictionary", "$object"]
+private let knownTags: [(name: String, form: String)] = [
+    ("$date", "a number of seconds since 2001-01-01 UTC"), ("$bytes", "a string of base64"), ("$uuid", "a UUID string"),
+    ("$uri", "a string"), ("$decimal", "a string with a number"), ("$real", "\"nan\", \"inf\" or \"-inf\""),
+    ("$set", "an array"), ("$dictionary", "an object"),
+    (
+        "$object",
+        "an object with \"class\" (a string), \"fields\" (an object) and optionally \"classes\" (an array of "
+            + "strings that begins with the class)"
+    ),
+]
 
 private func meaning(of tag: String, _ content: PropertyValue) throws -> PropertyValue {
     let text: String? = if case .text(let text) = content { text.string } else { nil }
@@ -36,11 +45,11 @@ private func meaning(of tag: String, _ content: PropertyValue) throws -> Propert
     default: found = nil
     }
     guard let found else {
+        let form = knownTags.first { $0.name == tag }?.form
         throw CoreError(
             .invalidArgument,
-            knownTags.contains(tag)
-                ? "the JSON tag \"\(tag)\" has the wrong value \(content.excerpt)"
-                : "\"\(tag)\" is not a JSON tag; use one of \(knownTags.joined(separator: ", "))")
+            form.map { "the JSON tag \"\(tag)\" takes \($0), not \(content.excerpt)" }
+                ?? "\"\(tag)\" is not a JSON tag; use one of \(knownTags.map(\.name).joined(separator: ", "))")
     }
     return found
 }

@@ -96,8 +96,9 @@ struct ModelBundle {
         }
         guard !names.isEmpty else { throw folder.failure("does not contain any versions", .invalidArgument) }
         let all = names.map { "\"\($0)\"" }.joined(separator: ", ")
-        let missing = (name ?? current).map { "has no version \"\($0)\"" }
-        let what = missing ?? "does not specify the current version"
+        let dangling = current.map { "has the current version \"\($0)\", which does not exist" }
+        let what =
+            name.map { "has no version \"\($0)\"" } ?? dangling ?? "does not specify the current version"
         throw folder.failure("\(what); choose one of: \(all)", .invalidArgument)
     }
 }

@@ -74,7 +74,7 @@ package struct ModelFile {
             throw failure("is not a regular file")
         }
         guard facts.st_size <= limit else {
-            throw failure("has \(facts.st_size) bytes, but the limit for a model is \(limit)")
+            throw failure("has \(facts.st_size) bytes, but the limit is \(limit)")
         }
         let size = Int(facts.st_size)
         if hasHoles(descriptor, size: size, over: holes) {

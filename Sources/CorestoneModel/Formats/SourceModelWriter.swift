@@ -14,11 +14,12 @@ extension Model {
     public func source(isLossy: Bool = false) throws -> [UInt8] {
         try requireSound()
         if !isLossy, let first = sourceLosses.first {
-            let count = sourceLosses.count
+            let others = sourceLosses.count - 1
             throw modelError(
                 "a source model cannot represent \(first)"
-                    + (count > 1 ? " and \(count - 1) other elements; remove them" : "; remove it")
-                    + ", or request a lossy source")
+                    + (others > 0
+                        ? " and \(others) other element\(others == 1 ? "" : "s"); remove them" : "; remove it")
+                    + ", or allow losses with CST_MODEL_LOSSY (lossy)")
         }
         var text = SourceText()
         try text.add(SourceModelWriter(self).model)

@@ -31,7 +31,10 @@ extension StoreMetadata {
         }
         for key in StoreMetadata.guaranteed {
             if let given = entries[key], given != values[key] {
-                throw StoreMetadata.refusal(key, "identifies the type of the store", file)
+                throw StoreMetadata.refusal(
+                    key,
+                    key == Key.storeType ? "identifies the type of the store" : "describes the store's format or model",
+                    file)
             }
             result.values[key] = values[key]
         }
@@ -46,11 +49,17 @@ extension StoreMetadata {
 
     /// Reads a property list that a host gave.
     public static func entries(decoding bytes: [UInt8], file: String) throws -> [String: PropertyListValue] {
-        guard let decoded = try? decodeAnyPropertyList(bytes), case .dictionary(let entries) = decoded else {
-            throw CoreError(
-                .invalidArgument, code: .persistentStoreOperation,
-                "the metadata for \(file) is not a binary or XML property list with a dictionary as its root",
-                file: file)
+        func failure(_ what: String) -> CoreError {
+            CoreError(
+                .invalidArgument, code: .persistentStoreOperation, "the metadata for \(file) \(what)", file: file)
+        }
+        let decoded: PropertyListValue
+        do { decoded = try decodeAnyPropertyList(bytes) } catch {
+            throw failure(
+                "is not a binary or XML property list: \((error as? CoreError)?.message ?? "\(error)")")
+        }
+        guard case .dictionary(let entries) = decoded else {
+            throw failure("is a property list without a dictionary as its root; pass a dictionary")
         }
         return entries
     }

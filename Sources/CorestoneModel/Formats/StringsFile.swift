@@ -64,14 +64,17 @@ private struct StringsReader {
             let key = try string()
             try skip()
             // A key alone stands for itself.
-            var value = key
+            var (value, subject) = (key, "")
             if next == "=" {
                 place += 1
                 try skip()
                 value = try string()
+                subject = "the value of "
                 try skip()
             }
-            guard next == ";" else { throw failure("does not have a semicolon after \"\(key.prefix(40))\"") }
+            guard next == ";" else {
+                throw failure("does not have a semicolon after \(subject)\"\(key.prefix(40))\"")
+            }
             place += 1
             entries[key] = value
         }

@@ -72,7 +72,7 @@ private final class XMLPropertyListReader: XMLHandler {
             if name == "key" { return try take(key: String(decoding: characters, as: UTF8.self)) }
             guard let value = value(of: name) else {
                 let start = String(decoding: characters.prefix(40), as: UTF8.self)
-                throw parser.corrupt("<\(name)> has the invalid content \"\(start)\"")
+                throw parser.corrupt("<\(name)> has the content \"\(start)\", but must have \(content(of: name))")
             }
             try take(value)
         } else if name != "plist", let container = containers.popLast() {
@@ -91,10 +91,11 @@ private final class XMLPropertyListReader: XMLHandler {
     }
 
     private func take(key: String) throws {
-        guard case .dictionary(let entries, nil)? = containers.popLast() else {
-            throw parser.corrupt("unexpected key \"\(key)\"")
+        switch containers.popLast() {
+        case .dictionary(let entries, nil)?: containers.append(.dictionary(entries, key: key))
+        case .dictionary(_, let former?)?: throw parser.corrupt("the key \"\(former)\" does not have a value")
+        default: throw parser.corrupt("the key \"\(key)\" is not in a <dict>")
         }
-        containers.append(.dictionary(entries, key: key))
     }
 
     private func take(_ value: PropertyListValue) throws {
@@ -138,5 +139,15 @@ private final class XMLPropertyListReader: XMLHandler {
             return nil
         }
         return Int64(exactly: number).map { .integer($0) } ?? .unsigned(number)
+    }
+
+    /// For an error message: the content that an element must have.
+    private func content(of element: String) -> String {
+        switch element {
+        case "integer": "an integer from \(Int64.min) to \(UInt64.max)"
+        case "real": "a number"
+        case "date": "a date such as 2001-01-01T00:00:00Z"
+        default: "base64"
+        }
     }
 }

@@ -12,7 +12,8 @@ extension Linter {
             }
             if attribute.type == .undefined || attribute.type == .objectID {
                 add(
-                    .cloudKitType, entity, attribute.name, "\(shown) has a type that CloudKit does not support",
+                    .cloudKitType, entity, attribute.name,
+                    "\(shown) has the type \(attribute.type.displayName), which CloudKit does not support",
                     "set another type, or make it transient")
             }
         }
@@ -29,11 +30,14 @@ extension Linter {
     private mutating func look(at relationship: Relationship, _ entity: Entity) {
         let shown = "\(entity.name).\(relationship.name)"
         if !relationship.isOptional || relationship.inverse == nil {
-            let fault = relationship.isOptional ? "does not have an inverse" : "is required"
+            let required: [String] = relationship.isOptional ? [] : ["is required"]
+            let alone: [String] = relationship.inverse == nil ? ["does not have an inverse"] : []
+            let remedies: [String] =
+                (required.isEmpty ? [] : ["make it optional"]) + (alone.isEmpty ? [] : ["set an inverse"])
             add(
                 .cloudKitRelationship, entity, relationship.name,
-                "\(shown) \(fault), which CloudKit does not support",
-                "make it optional, and set an inverse")
+                "\(shown) \((required + alone).joined(separator: " and ")), which CloudKit does not support",
+                remedies.joined(separator: ", and "))
         }
         if relationship.isOrdered {
             add(

@@ -16,9 +16,11 @@ extension Linter {
         }
         guard let derivation = attribute.derivation else { return }
         guard let expression = derivation.expression.expression else {
+            let reason = derivation.expression.foreign.map { ": \($0.reason)" } ?? ""
             return add(
                 .unsupportedDerivation, entity, attribute.name,
-                "\(shown) is derived by \(derivation.expression.text), which cannot be read", "correct the expression")
+                "\(shown) is derived by \(derivation.expression.text), which cannot be read\(reason)",
+                "correct the expression")
         }
         if let obstacle = derivation.intermediateOperator {
             return add(
@@ -26,11 +28,19 @@ extension Linter {
                 "\(shown) is derived by \(derivation.expression.text), \(obstacle)",
                 "move the operator to the end of the key path")
         }
-        if !attribute.canBeDerived(by: expression) || derivation.filter != nil {
+        if derivation.filter != nil {
             add(
                 .unsupportedDerivation, entity, attribute.name,
-                "\(shown) is derived by \(derivation.expression.text), which stores cannot compute",
-                "use a key path, count:(), sum:(), canonical:(), uppercase:(), lowercase:() or now()")
+                "\(shown) is derived by \(derivation.expression.text) with a filter, which stores cannot compute",
+                "remove the filter")
+        } else if !attribute.canBeDerived(by: expression) {
+            add(
+                .unsupportedDerivation, entity, attribute.name,
+                "\(shown) is derived by \(derivation.expression.text), which stores cannot compute for the type "
+                    + attribute.type.displayName,
+                "use a key path over at most one to-one relationship; for numbers also count:() of a to-many "
+                    + "relationship or sum:() of its attribute, for strings canonical:(), uppercase:() or lowercase:() "
+                    + "of an attribute, for dates now()")
         }
         for path in expression.keyPaths {
             look(at: path, from: entity, entity, attribute.name, "the derivation of \(shown)")
@@ -131,9 +141,10 @@ extension Linter {
 
     mutating func look(atExpression text: ExpressionText, of entity: Entity, _ key: String?, _ what: String) {
         guard let expression = text.expression else {
+            let reason = text.foreign.map { ": \($0.reason)" } ?? ""
             return add(
-                .unreadablePredicate, entity, key, "\(what) has the expression \(text.text), which cannot be read",
-                "correct the expression")
+                .unreadablePredicate, entity, key,
+                "\(what) has the expression \(text.text), which cannot be read\(reason)", "correct the expression")
         }
         for path in expression.keyPaths { look(at: path, from: entity, entity, key, what) }
     }

@@ -70,10 +70,17 @@ private struct MappingInference {
         let first = refusals[0]
         let message =
             refusals.count == 1
-            ? first.message : "\(refusals.count) changes of the model cannot be inferred: \(first.message), and others"
+            ? first.message
+            : "\(refusals.count) changes of the model cannot be inferred; the details list each. The first: \(first.message)"
         return CoreError(
             .migration, code: .inferredMappingModel, message, entity: first.entity, key: first.key,
             children: refusals.count == 1 ? [] : refusals)
+    }
+
+    /// For an error message: "a, b and c".
+    private static func listed(_ names: [String]) -> String {
+        let sorted = sortedByBytes(names)
+        return sorted.dropLast().joined(separator: ", ") + " and " + (sorted.last ?? "")
     }
 
     private mutating func refuse(_ message: String, _ entity: String?, _ key: String? = nil) {
@@ -88,9 +95,9 @@ extension MappingInference {
         let former = Dictionary(grouping: source.preorder, by: \.canonicalName)
         let wanted = Dictionary(grouping: destination.preorder, by: \.canonicalName)
         for (identifier, entities) in wanted where entities.count > 1 {
-            let names = sortedByBytes(entities.map(\.name)).joined(separator: " and ")
             refuse(
-                "the entities \(names) both have the renaming identifier \"\(identifier)\"; give one of them another identifier",
+                "the entities \(MappingInference.listed(entities.map(\.name))) of the new model have the same identifier "
+                    + "\"\(identifier)\" (the renaming identifier, or else the name); change it for all but one of them",
                 entities[0].name)
         }
         for entity in destination.preorder {
@@ -99,10 +106,10 @@ extension MappingInference {
                 continue
             }
             guard candidates.count == 1 else {
-                let names = sortedByBytes(candidates.map(\.name)).joined(separator: " and ")
                 refuse(
-                    "\(names) of the store's model both have the identifier \"\(entity.canonicalName)\" of \(entity.name) in the new "
-                        + "model; migrate with a mapping model", entity.name)
+                    "\(MappingInference.listed(candidates.map(\.name))) of the store's model have the same identifier "
+                        + "\"\(entity.canonicalName)\" as \(entity.name) in the new model; migrate with a mapping model",
+                    entity.name)
                 continue
             }
             sources[Int(entity.index)] = candidates[0]
@@ -132,8 +139,8 @@ extension MappingInference {
             }
             guard let first = former.first, let other = former.first(where: { $0.1 !== first.1 }) else { continue }
             refuse(
-                "\(first.0.name) and \(other.0.name) inherit from \(root.name), but do not have a common parent in the store's model; "
-                    + "migrate with a mapping model", other.0.name)
+                "\(first.0.name) and \(other.0.name) belong to the entity tree of \(root.name), but do not have a common superentity "
+                    + "in the store's model; migrate with a mapping model", other.0.name)
         }
     }
 }
@@ -148,9 +155,9 @@ extension MappingInference {
         let candidates = Dictionary(grouping: former.storedTopProperties, by: name)
         let wanted = entity.storedTopProperties
         for (identifier, properties) in Dictionary(grouping: wanted, by: name) where properties.count > 1 {
-            let names = sortedByBytes(properties.map(\.name)).joined(separator: " and ")
             refuse(
-                "\(entity.name).\(names) both have the renaming identifier \"\(identifier)\"; give one of them another identifier",
+                "the properties \(MappingInference.listed(properties.map(\.name))) of \(entity.name) have the same identifier "
+                    + "\"\(identifier)\" (the renaming identifier, or else the name); change it for all but one of them",
                 entity.name, properties[0].name)
         }
         for property in wanted {
@@ -209,8 +216,8 @@ extension MappingInference {
         }
         guard typeChanges == .exact else {
             return refuse(
-                "\(change); allow type changes (allow_type_changes), or migrate with a mapping model", entity.name,
-                to.path)
+                "\(change); set CST_STORE_ALLOW_TYPE_CHANGES (allow_type_changes), or migrate with a mapping model",
+                entity.name, to.path)
         }
     }
 
@@ -224,7 +231,7 @@ extension MappingInference {
             let hasTargets = from.destination.withDescendants.contains { destinations[Int($0.index)] != nil }
             if hasTargets { return }
             return refuse(
-                "\(entity.name).\(to.name) has the destination \(from.destination.name) in the store, which the model lacks, but "
+                "\(entity.name).\(to.name) has the destination \(from.destination.name) in the store, which is not in the model, but "
                     + "\(to.destination.name) in the model; rename the relationship, or give \(to.destination.name) the renaming "
                     + "identifier \"\(from.destination.canonicalName)\"", entity.name, to.name)
         }

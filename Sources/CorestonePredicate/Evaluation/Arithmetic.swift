@@ -7,8 +7,8 @@ enum Arithmetic {
     static func combine(_ function: Function, _ left: PropertyValue, _ right: PropertyValue) throws -> PropertyValue {
         guard let a = left.number, let b = right.number else {
             let other = left.number == nil ? left : right
-            throw predicateError(
-                "\(function.rawValue) takes numbers, but \(other.excerpt) is \(other.kind)", value: other)
+            let fault = other.isNull ? "not nil" : "but \(other.excerpt) is \(other.kind)"
+            throw predicateError("\(function.rawValue) takes numbers, \(fault)", value: other)
         }
         if function == .power { return .double(pow(a, b)) }
         if let x = left.integer, let y = right.integer { return try integers(function, x, y) }
@@ -58,8 +58,12 @@ enum Arithmetic {
     /// A number cut off to an integer, for bits and remainders.
     static func whole(_ value: PropertyValue) throws -> Int64 {
         if let integer = value.integer { return integer }
-        guard let number = value.number, let integer = Int64(exactly: number.rounded(.towardZero)) else {
-            throw predicateError("\(value.excerpt) is not a 64-bit integer", value: value)
+        guard let number = value.number else {
+            throw predicateError("\(value.excerpt) is \(value.kind), not an integer", value: value)
+        }
+        guard let integer = Int64(exactly: number.rounded(.towardZero)) else {
+            throw predicateError(
+                "\(value.excerpt) is not a 64-bit integer: the range is \(Int64.min) to \(Int64.max)", value: value)
         }
         return integer
     }
@@ -67,8 +71,8 @@ enum Arithmetic {
     /// A function of one number.
     static func apply(_ function: Function, _ value: PropertyValue) throws -> PropertyValue {
         guard let number = value.number else {
-            throw predicateError(
-                "\(function.rawValue) takes a number, but \(value.excerpt) is \(value.kind)", value: value)
+            let fault = value.isNull ? "not nil" : "but \(value.excerpt) is \(value.kind)"
+            throw predicateError("\(function.rawValue) takes a number, \(fault)", value: value)
         }
         switch function {
         case .negate, .abs:

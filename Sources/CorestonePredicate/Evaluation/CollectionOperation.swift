@@ -36,7 +36,8 @@ enum CollectionOperation {
     private static func withoutNil(_ leaves: [PropertyValue], _ key: KeyName) throws -> [PropertyValue] {
         guard !leaves.contains(where: \.isNull) else {
             throw predicateError(
-                "\(key.text) does not take nil, but one of the \(leaves.count) values is nil", key: key.text)
+                "\(key.text) does not take nil, but \(leaves.count == 1 ? "its" : "one of the \(leaves.count)") "
+                    + "value\(leaves.count == 1 ? "" : "s") is nil", key: key.text)
         }
         return leaves
     }

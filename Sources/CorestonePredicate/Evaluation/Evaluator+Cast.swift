@@ -39,6 +39,20 @@ extension Evaluator {
                 "CAST does not support the type \"\(name)\"; use NSDate, NSNumber, NSDecimalNumber, NSString, NSUUID, NSURL, "
                     + "NSData, NSSet, NSDictionary or Class", value: type)
         }
-        throw predicateError("\(value.excerpt) is \(value.kind) and cannot be cast to \(name)", value: value)
+        throw predicateError(
+            "\(value.excerpt) is \(missingForm(of: value, for: name.string) ?? value.kind) and cannot be cast to \(name)",
+            value: value)
+    }
+
+    /// For an error message: the form that a value does not have, where others of its kind can be cast to the type.
+    private func missingForm(of value: PropertyValue, for type: String) -> String? {
+        switch (type, value) {
+        case ("NSNumber", .text), ("NSDecimalNumber", .text): "not the text of a number"
+        case ("NSDecimalNumber", .double): "not in the range of decimal numbers"
+        case ("NSUUID", .text): "not the text of a UUID"
+        case ("NSData", .text): "not an even number of hexadecimal digits"
+        case ("NSDictionary", .array): "not a list of pairs {key, value} with a string as the key"
+        default: nil
+        }
     }
 }

@@ -21,10 +21,11 @@ extension Evaluator {
         case .array(let members): elements = members
         case .set(let members): elements = Array(members)
         case let other:
-            let word = comparison.modifier == .all ? "ALL" : "ANY"
+            // With NONE and NOT IN, the modifier is not the word of the text.
             throw predicateError(
-                "the left hand side for an \(word) operator must be a list or a set, but \(comparison.left.format) is "
-                    + "\(other.excerpt); leave \(word) out, or name a to-many key path", value: other)
+                "the left hand side for an ALL, ANY, SOME or NONE operator must be a list or a set, but "
+                    + "\(comparison.left.format) is \(other.excerpt); leave ALL, ANY or SOME out, write NOT for NONE, or "
+                    + "name a to-many key path", value: other)
         }
         // A path over two to-many relationships gives collections of collections; their leaves are what is meant.
         if comparison.left.isPath { elements = elements.flattened }
@@ -88,8 +89,7 @@ extension Evaluator {
 
     /// With the key whose value has no order beside the other side, where one side is a key path.
     private func noOrder(_ left: PropertyValue, _ right: PropertyValue, _ comparison: Comparison) -> CoreError {
-        let plain =
-            "\(left.excerpt) and \(right.excerpt) cannot be ordered: one is \(left.kind), the other \(right.kind)"
+        let plain = left.unordered(against: right)
         let sides = [(comparison.left, left, right), (comparison.right, right, left)]
         guard
             let (path, own, other) = sides.lazy.compactMap({ side in side.0.pathText.map { ($0, side.1, side.2) } })
@@ -216,6 +216,14 @@ extension PropertyValue {
         case .set: "a set"
         case .dictionary: "a dictionary"
         }
+    }
+}
+
+extension PropertyValue {
+    /// For an error message: that two values do not have an order.
+    func unordered(against other: PropertyValue) -> String {
+        let kinds = kind == other.kind ? "each is \(kind)" : "one is \(kind), the other \(other.kind)"
+        return "\(excerpt) and \(other.excerpt) cannot be ordered: \(kinds)"
     }
 }
 

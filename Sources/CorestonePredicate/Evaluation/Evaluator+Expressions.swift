@@ -9,11 +9,7 @@ extension Evaluator {
         case .path(let base, let path): return try KeyPathEvaluation.value(of: try value(base), keys: path.keys[...])
         case .dynamicKey(let base, let name): return try dynamicKey(try value(base), name)
         case .computedKey(let base, let key):
-            guard case .text(let name) = try computedKey(key, in: expression) else {
-                throw predicateError(
-                    "\(expression.format) uses \(key.format) as a key, but its value is not a string; "
-                        + "to index a list, put the path before the brackets in parentheses")
-            }
+            let name = try computedKey(key, in: expression)
             return try KeyPathEvaluation.value(of: try value(base), keys: KeyPath(name.string).keys[...])
         case .variable(let name): return try variable(name)
         case .aggregate(let elements): return .array(try elements.map { try value($0) })
@@ -51,8 +47,9 @@ extension Evaluator {
 
     /// The key that brackets compute, which belong to what is before them alone: `items[0]` of `box.items[0]` is looked for in the
     /// evaluated object. Who meant the items of the box is told that, and not that another entity lacks them.
-    private func computedKey(_ key: Expression, in expression: Expression) throws -> PropertyValue {
-        do { return try value(key) } catch let error as CoreError {
+    private func computedKey(_ key: Expression, in expression: Expression) throws -> Text {
+        let found: PropertyValue
+        do { found = try value(key) } catch let error as CoreError {
             if case .keyPath = key.withoutIndices, error.entity != nil {
                 throw predicateError(
                     "the brackets of \(expression.format) apply to the key \(key.format) only: \(error.message); to index "
@@ -61,14 +58,20 @@ extension Evaluator {
             }
             throw error
         }
+        guard case .text(let name) = found else {
+            throw predicateError(
+                "\(expression.format) uses \(key.format) as a key, but its value is \(found.excerpt), not a string; "
+                    + "to index a list, put the path before the brackets in parentheses")
+        }
+        return name
     }
 
     private func fetched(
         _ request: PropertyValue, _ context: PropertyValue, isCounted: PropertyValue
     ) throws -> PropertyValue {
         guard case .object(let source as any FetchSource) = context else {
-            throw predicateError(
-                "FETCH does not have a context; pass one, or use FETCH in the predicate of a fetch request")
+            let fault = context.isNull ? "does not have a context" : "takes a context, not \(context.excerpt)"
+            throw predicateError("FETCH \(fault); pass one, or use FETCH in the predicate of a fetch request")
         }
         guard case .object(let request) = request else {
             throw predicateError("FETCH takes a fetch request, not \(request.kind)")
@@ -87,8 +90,9 @@ extension Evaluator {
 
     /// `base.$name`: the key is the variable's value.
     private func dynamicKey(_ base: PropertyValue, _ name: String) throws -> PropertyValue {
-        guard case .text(let key) = try variable(name) else {
-            throw predicateError("$\(name) is used as a key and must be a string")
+        let found = try variable(name)
+        guard case .text(let key) = found else {
+            throw predicateError("$\(name) is used as a key and must be a string, not \(found.excerpt)")
         }
         return try KeyPathEvaluation.value(of: base, keys: KeyPath(key.string).keys[...])
     }
@@ -117,8 +121,9 @@ extension Evaluator {
             }
             guard elements.indices.contains(index) else {
                 throw predicateError(
-                    "index \(index) is out of bounds of a list of \(elements.count); use [FIRST] or [LAST] for a "
-                        + "list that may be empty", value: place)
+                    "index \(index) is out of bounds of a list of \(elements.count) "
+                        + "element\(elements.count == 1 ? "" : "s"); use [FIRST] or [LAST] for a list that may be empty",
+                    value: place)
             }
             return elements[index]
         case .dictionary(let values):
@@ -131,6 +136,10 @@ extension Evaluator {
     private func notIndexable(_ value: PropertyValue) -> CoreError {
         if case .set = value {
             return predicateError("a set cannot be indexed; use [SIZE] only", value: value)
+        }
+        if case .dictionary = value {
+            return predicateError(
+                "a dictionary does not have a first or last element; use a key or [SIZE]", value: value)
         }
         return predicateError("[ ] indexes a list or a dictionary, not \(value.excerpt)", value: value)
     }
@@ -155,9 +164,13 @@ extension Evaluator {
         -> PropertyValue
     {
         guard let a = left.elements, let b = right.members else {
-            let other = left.elements == nil ? left : right
+            if left.elements == nil {
+                throw predicateError(
+                    "\(operation.rawValue) takes a list or a set on its left, not \(left.excerpt)", value: left)
+            }
             throw predicateError(
-                "\(operation.rawValue) takes two collections, not \(other.excerpt)", value: other)
+                "\(operation.rawValue) takes a list, a set or a dictionary on its right, not \(right.excerpt)",
+                value: right)
         }
         switch operation {
         case .union:

@@ -44,7 +44,9 @@ extension Evaluator {
         case .randomBelow, .randomBelowN:
             let bound = try Arithmetic.whole(arguments[0])
             guard bound > 0 else {
-                throw predicateError("\(function.rawValue) takes a positive number, not \(bound)", value: arguments[0])
+                throw predicateError(
+                    "\(function.rawValue) takes a number of at least 1, not \(arguments[0].excerpt)",
+                    value: arguments[0])
             }
             return .int(Int64.random(in: 0..<bound))
         case .noIndex, .indexedBy, .inverseOrderKey: return arguments[0]
@@ -57,7 +59,9 @@ extension Evaluator {
         case .castObject: return try cast(arguments[0], to: arguments[1])
         case .distance: return try distance(arguments[0], arguments[1])
         default:
-            throw predicateError("\(function.rawValue) cannot be called with \(arguments.count) arguments")
+            throw predicateError(
+                "\(function.rawValue) cannot be called with \(arguments.count) argument\(arguments.count == 1 ? "" : "s")"
+            )
         }
     }
 

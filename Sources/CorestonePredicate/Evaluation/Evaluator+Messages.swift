@@ -79,9 +79,9 @@ extension Evaluator {
         let known =
             FunctionRegistry.names + Message.allCases.map(\.rawValue) + ComparisonMethod.allCases.map(\.rawValue)
         let near = nearestName(to: name, among: known.filter { $0 != name }).map { "; did you mean \"\($0)\"?" } ?? ""
+        let remedy = near.isEmpty ? "; register it with cst_function_register (register_function)" : near
         return predicateError(
-            "the function \"\(name)\" is not defined for \(receiver.kind)\(near.isEmpty ? "; register it" : near)",
-            key: name, value: receiver)
+            "the function \"\(name)\" is not defined for \(receiver.kind)\(remedy)", key: name, value: receiver)
     }
 }
 

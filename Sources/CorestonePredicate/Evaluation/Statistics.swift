@@ -28,16 +28,14 @@ enum Statistics {
             } else if let order = try value.order(against: best) {
                 if order * sign > 0 { best = value }
             } else {
-                throw predicateError(
-                    "\(value.excerpt) and \(best.excerpt) cannot be ordered: one is \(value.kind), the other \(best.kind)",
-                    value: value)
+                throw predicateError(value.unordered(against: best), value: value)
             }
         }
         return best
     }
 
     static func median(_ values: [PropertyValue]) throws -> PropertyValue {
-        let numbers = try doubles(values).sorted()
+        let numbers = try doubles(values, for: .median).sorted()
         if numbers.isEmpty { return .null }
         let middle = numbers.count / 2
         return .double(numbers.count % 2 == 1 ? numbers[middle] : (numbers[middle - 1] + numbers[middle]) / 2)
@@ -64,17 +62,18 @@ enum Statistics {
 
     /// The deviation of the whole population: divided by the number of values.
     static func standardDeviation(_ values: [PropertyValue]) throws -> PropertyValue {
-        let numbers = try doubles(values)
+        let numbers = try doubles(values, for: .standardDeviation)
         if numbers.isEmpty { return .null }
         let mean = numbers.reduce(0, +) / Double(numbers.count)
         let squares = numbers.reduce(0) { $0 + ($1 - mean) * ($1 - mean) }
         return .double((squares / Double(numbers.count)).squareRoot())
     }
 
-    private static func doubles(_ values: [PropertyValue]) throws -> [Double] {
+    private static func doubles(_ values: [PropertyValue], for function: Function) throws -> [Double] {
         try values.filter { !$0.isNull }.map { value in
             guard let number = value.number else {
-                throw predicateError("\(value.excerpt) is \(value.kind), not a number", value: value)
+                throw predicateError(
+                    "\(function.rawValue) takes numbers, but \(value.excerpt) is \(value.kind)", value: value)
             }
             return number
         }

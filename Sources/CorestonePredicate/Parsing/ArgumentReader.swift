@@ -19,10 +19,10 @@ struct ArgumentReader {
         switch conversion {
         case UInt8(ascii: "@"): return Expression(argument: value)
         case UInt8(ascii: "s"), UInt8(ascii: "S"):
-            guard case .text = value else { throw refused(sign, "a string", offset) }
+            guard case .text = value else { throw refused(value, sign, "a string", offset) }
             return .constant(value)
         case let letter where Array("fFeEgGaA".utf8).contains(letter):
-            guard let number = value.number else { throw refused(sign, "a number", offset) }
+            guard let number = value.number else { throw refused(value, sign, "a number", offset) }
             if case .decimal = value { return .constant(value) }
             return .constant(.double(number))
         default:
@@ -32,15 +32,18 @@ struct ArgumentReader {
             case .text(let text) where conversion | 0x20 == UInt8(ascii: "c"):
                 guard let unit = text.string.utf16.first, text.string.utf16.count == 1 else { fallthrough }
                 return .constant(.int(Int64(unit)))
-            default: throw refused(sign, "an integer", offset)
+            default:
+                let isCharacter = conversion | 0x20 == UInt8(ascii: "c")
+                throw refused(value, sign, isCharacter ? "an integer or one character" : "an integer", offset)
             }
         }
     }
 
     /// The next argument as `%K` takes it.
     mutating func keyPath(at offset: Int) throws -> KeyPath {
-        guard case .text(let path) = try take("%K", offset), !path.isEmpty else {
-            throw refused("%K", "a key path, as a string", offset)
+        let value = try take("%K", offset)
+        guard case .text(let path) = value, !path.isEmpty else {
+            throw refused(value, "%K", "a key path, as a string", offset)
         }
         return KeyPath(path.string)
     }
@@ -54,7 +57,12 @@ struct ArgumentReader {
         return values[used - 1]
     }
 
-    private func refused(_ sign: String, _ wanted: String, _ offset: Int) -> CoreError {
-        errors.make("\(sign) takes \(wanted), but argument \(used) has another type", at: offset)
+    private func refused(_ value: PropertyValue, _ sign: String, _ wanted: String, _ offset: Int) -> CoreError {
+        errors.make("\(sign) takes \(wanted), but argument \(used) is \(found(value))", at: offset)
+    }
+
+    private func found(_ value: PropertyValue) -> String {
+        if case .text(let text) = value { return text.isEmpty ? "an empty string" : "the string \(value.excerpt)" }
+        return value.kind
     }
 }

@@ -208,7 +208,9 @@ extension Parser {
         let start = token
         let (parts, depth) = try expressionList()
         guard parts.count >= 2 else {
-            throw errors.make("FUNCTION takes a receiver and a selector", at: start.range.lowerBound)
+            throw errors.make(
+                "FUNCTION takes a receiver and a selector, but has \(parts.count) "
+                    + "argument\(parts.count == 1 ? "" : "s")", at: start.range.lowerBound)
         }
         return .expression(
             .message(receiver: parts[0], selector: parts[1], arguments: Array(parts[2...])),
@@ -220,7 +222,9 @@ extension Parser {
         let start = token
         let (parts, depth) = try expressionList()
         guard parts.count == 3 else {
-            throw errors.make("FETCH takes a request, a context and a count flag", at: start.range.lowerBound)
+            throw errors.make(
+                "FETCH takes a request, a context and a count flag, but has \(parts.count) "
+                    + "argument\(parts.count == 1 ? "" : "s")", at: start.range.lowerBound)
         }
         return .expression(.fetch(parts[0], context: parts[1], countOnly: parts[2]), depth: try checked(depth + 1))
     }

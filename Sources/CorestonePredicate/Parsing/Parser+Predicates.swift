@@ -131,10 +131,11 @@ extension Parser {
     private mutating func comparison(_ left: Node, quantifier: Quantifier?) throws -> Node {
         let left = try requireExpression(left)
         let isNegated = token.kind == .keyword("NOT")
-        if isNegated { advance() }
-        guard let kind = comparisonOperator(), !isNegated || kind == .in else {
-            throw expected(isNegated ? "IN after NOT" : "a comparison operator such as ==, < or IN")
+        if isNegated {
+            advance()
+            guard token.kind == .keyword("IN") else { throw expected("IN after NOT") }
         }
+        guard let kind = comparisonOperator() else { throw expected("a comparison operator such as ==, < or IN") }
         let options = try options()
         let right = try expression()
         // NONE is no ANY; NOT IN of some element is not IN of all of them.

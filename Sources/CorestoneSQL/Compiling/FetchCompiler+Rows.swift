@@ -218,9 +218,11 @@ extension RowsDraft {
     private mutating func groupOrder(_ unnamed: Environment) throws -> [SQLFragment]? {
         do {
             return try request.fetch.sortDescriptors.map { descriptor in
-                guard let column = request.names[descriptor.keyPath], descriptor.comparator == nil else {
-                    throw NotExpressible("the order by \(descriptor.keyPath) is computed in memory")
+                guard let column = request.names[descriptor.keyPath] else {
+                    throw NotExpressible(
+                        "groups are ordered in memory by \(descriptor.keyPath), which is not a fetched column")
                 }
+                if descriptor.comparator != nil { throw NotExpressible("a custom comparator sorts in memory") }
                 let operand = try compiler.operand(of: column, unnamed)
                 if operand.entity != nil { throw NotExpressible("objects are ordered in memory") }
                 let collation =

@@ -78,8 +78,8 @@ package struct FetchCompiler: Sendable {
     func refusal(_ fetch: StoreFetch, _ reasons: [String]) -> CoreError {
         CoreError(
             .unsupported,
-            "cannot fetch \(fetch.entity.name) in SQL only: \(reasons.joined(separator: "; ")); change the request, "
-                + "or allow it to be split", entity: fetch.entity.name)
+            "the store cannot evaluate the whole fetch of \(fetch.entity.name): \(reasons.joined(separator: "; ")); "
+                + "change the request, or set CST_FETCH_ALLOWS_SPLIT (split)", entity: fetch.entity.name)
     }
 
     /// The condition that keeps rows of other entities of the table away.

@@ -47,6 +47,12 @@ struct ObjectEntity {
 }
 
 extension Operand {
+    /// The attribute as messages name it, `Entity.key`; nil for a computed value.
+    var attributeName: String? { attribute.map { "\($0.entity.name).\($0.path)" } }
+
+    /// The kind of an operand that is refused, behind "takes numbers".
+    var mismatch: String { attributeName.map { ", but \($0) is \(kind.name)" } ?? ", not \(kind.name)" }
+
     /// The form of what is either of two values.
     func form(beside other: Operand) -> Form {
         if kind == .null { return other.form }

@@ -65,7 +65,7 @@ extension PredicateCompiler {
                     .predicate, "\(operation.rawValue) takes numbers, but \(name) is \(kind.name)",
                     entity: attribute?.entity.name, key: attribute?.path)
             }
-            if kind == .decimal { throw NotExpressible("\(operation.rawValue) of decimals is exact in memory only") }
+            if kind == .decimal { throw NotExpressible("\(operation.rawValue) of decimals is exact only in memory") }
             if operation == .sum { return selected(operand.sum, .number) }
             // Nil counts as 0, and the average of nothing is 0.
             let total: SQLFragment = kind == .real ? "TOTAL(\(column))" : "CAST(\(operand.sum) AS REAL)"

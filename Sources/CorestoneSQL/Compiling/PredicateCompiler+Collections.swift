@@ -31,7 +31,7 @@ extension PredicateCompiler {
     private func warning(_ comparison: Comparison, _ sides: CollectionSides, isNull: Bool) -> String {
         let remedy =
             sides.members.rest.isEmpty && isNull
-            ? "\(sides.path.format).@count == 0 to find objects without any"
+            ? "\(sides.path.format).@count == 0 to find objects without members"
             : "\(sides.meant(comparison).format(.blank)) to find objects with at least one such value"
         let outcome = comparison.operator == .notEqual ? "every object" : "no object"
         return

@@ -22,8 +22,9 @@ extension PredicateCompiler {
             }
             let operands = try arguments.map { try operand($0, environment) }
             for operand in operands where !operand.kind.isNumber && operand.kind != .null {
+                let wanted = operands.count == 1 ? "a number" : "numbers"
                 throw CoreError(
-                    .predicate, "\(function.rawValue) takes numbers, not \(operand.kind.name)", value: operand.constant)
+                    .predicate, "\(function.rawValue) takes \(wanted)\(operand.mismatch)", value: operand.constant)
             }
             return try arithmetic(function, operands)
         }
@@ -33,7 +34,7 @@ extension PredicateCompiler {
         if operand.kind == .null { return operand }
         guard operand.kind.isTextual else {
             throw CoreError(
-                .predicate, "\(function.rawValue) takes a string, not \(operand.kind.name)", value: operand.constant)
+                .predicate, "\(function.rawValue) takes a string\(operand.mismatch)", value: operand.constant)
         }
         return computed(function, [operand], function == .length ? .integer : .text)
     }

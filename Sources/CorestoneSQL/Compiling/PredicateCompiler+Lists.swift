@@ -72,8 +72,9 @@ extension PredicateCompiler {
         } else {
             let list = try operand(comparison.right, environment)
             guard case .array(let members)? = list.constant else {
+                let found = list.kind == .list ? "a set" : list.kind.name
                 throw CoreError(
-                    .predicate, "BETWEEN takes a list of two bounds, not \(list.kind.name)", value: list.constant)
+                    .predicate, "BETWEEN takes a list of two bounds, not \(found)", value: list.constant)
             }
             bounds = try members.map { try operand($0) }
         }

@@ -122,11 +122,7 @@ extension PredicateCompiler {
                 !keys.contains(where: { $0.collectionOperator != nil })
             {
                 _ = try operand(try resolve(keys, scope))
-                throw CoreError(
-                    .predicate,
-                    "the left side of \(isAny ? "ANY" : "ALL") must be a collection, but \(comparison.left.format) is a single "
-                        + "value; leave \(isAny ? "ANY" : "ALL") out",
-                    entity: scope.mapping.entity.name, key: comparison.left.format)
+                throw singleValue(comparison, scope)
             }
             throw NotExpressible("\(comparison.left.format) is computed in memory")
         }
@@ -135,6 +131,17 @@ extension PredicateCompiler {
             return isAny ? condition : compiler.negation(condition)
         }
         return isAny ? any : negation(any)
+    }
+
+    /// Names the modifiers that the parser reads as that of the comparison; in NOT IN, ANY is read as ALL.
+    private func singleValue(_ comparison: Comparison, _ scope: Scope) -> CoreError {
+        let isAny = comparison.modifier == .any
+        let modifiers = comparison.operator == .in ? "ANY, SOME, ALL or NONE" : isAny ? "ANY, SOME or NONE" : "ALL"
+        let remedy = modifiers == "ALL" ? "leave ALL out" : "leave the modifier out, or write NOT instead of NONE"
+        return CoreError(
+            .predicate,
+            "the left side of \(modifiers) must be a collection, but \(comparison.left.format) is a single value; \(remedy)",
+            entity: scope.mapping.entity.name, key: comparison.left.format)
     }
 
     /// Whether a value that the collection leads to satisfies the test; through further to-many relationships too.

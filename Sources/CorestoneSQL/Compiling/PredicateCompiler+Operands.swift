@@ -56,7 +56,9 @@ extension PredicateCompiler {
         _ environment: Environment
     ) throws -> Operand {
         let before = place == 0 ? base : Expression.path(base, KeyPath(keys: Array(keys[..<place])))
-        guard let operation = keys[place].collectionOperator else { throw NotExpressible(expression.format) }
+        guard let operation = keys[place].collectionOperator else {
+            throw NotExpressible("\(expression.format) is computed in memory")
+        }
         guard let members = try members(before, environment) else {
             if let (scope, keys) = path(before, environment) {
                 _ = try operand(try resolve(keys, scope))
@@ -74,10 +76,10 @@ extension PredicateCompiler {
     func column(_ value: AttributeValue) throws -> Operand {
         let attribute = value.attribute
         if attribute.allowsExternalStorage {
-            throw NotExpressible("\(attribute.name) may be stored in files; it is compared in memory")
+            throw NotExpressible("\(attribute.name) may be stored in files and is compared in memory")
         }
         if attribute.type == .transformable {
-            throw NotExpressible("\(attribute.name) is transformable; its values are compared in memory")
+            throw NotExpressible("\(attribute.name) is transformable and is compared in memory")
         }
         let whole = Operand(
             sql: value.sql, kind: Operand.Kind(attribute.type), form: Operand.Form(attribute.type),
@@ -163,7 +165,8 @@ extension PredicateCompiler {
         if let constant = test.constant { return constant ? a : b }
         let kind = a.kind == .null ? b.kind : a.kind
         let areNumbers = a.kind.isNumber && b.kind.isNumber && a.kind != .decimal && b.kind != .decimal
-        guard a.kind == b.kind || a.kind == .null || b.kind == .null || areNumbers, kind != .list else {
+        if kind == .list { throw NotExpressible("TERNARY returns a list, which is computed in memory") }
+        guard a.kind == b.kind || a.kind == .null || b.kind == .null || areNumbers else {
             throw NotExpressible("TERNARY returns values of two types")
         }
         return Operand(

@@ -32,7 +32,8 @@ extension PredicateCompiler {
             case .toMany(let members):
                 throw CoreError(
                     .predicate,
-                    "cannot sort by \(descriptor.keyPath): \(members.relationship.name) is to-many and does not have an order",
+                    "cannot sort by \(descriptor.keyPath): \(members.relationship.name) is to-many, and a collection cannot be ordered; "
+                        + "sort by a single value, such as \(members.relationship.name).@count",
                     entity: environment.root.mapping.entity.name, key: descriptor.keyPath)
             case .object: throw NotExpressible("objects are ordered in memory")
             case .attribute(let value): return try column(value)

@@ -104,16 +104,22 @@ extension PredicateCompiler {
         if entity.fetchedProperty(named: name) != nil {
             throw NotExpressible("\(entity.name).\(name) is a fetched property, which is evaluated in memory")
         }
-        if key.isOperator {
-            throw CoreError(
-                .predicate, "\(key.text) applies to a to-many relationship, but \(entity.name) is a single object",
-                entity: entity.name, key: key.text)
-        }
+        if key.isOperator { throw unsuitedOperator(key, entity) }
         let near = nearestName(to: name, among: entity.properties.map(\.path))
         throw CoreError(
             .predicate,
             "\(entity.name) has no property \"\(name)\"" + (near.map { "; did you mean \"\($0)\"?" } ?? ""),
             entity: entity.name, key: name)
+    }
+
+    /// A key with `@` behind a single object.
+    private func unsuitedOperator(_ key: KeyName, _ entity: Entity) -> CoreError {
+        let near = nearestName(to: key.text, among: CollectionOperator.allCases.map(\.rawValue))
+        let text =
+            key.collectionOperator == nil
+            ? "\"\(key.text)\" is not a collection operator" + (near.map { "; did you mean \"\($0)\"?" } ?? "")
+            : "\(key.text) applies to a to-many relationship, but \(entity.name) is a single object"
+        return CoreError(.predicate, text, entity: entity.name, key: key.text)
     }
 
     /// The column of an attribute; where several entities that inherit have one of that name, whichever the row uses.

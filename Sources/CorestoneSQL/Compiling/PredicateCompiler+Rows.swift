@@ -114,7 +114,10 @@ extension PredicateCompiler {
     /// A column as SQL orders and compares it.
     mutating func operand(of column: FetchedColumn, _ environment: Environment) throws -> Operand {
         let operand = try operand(column.computed, environment)
-        guard let cell = RowCell(operand), operand.keepsOrder(cell.form, as: column.resultType) else {
+        guard let cell = RowCell(operand), cell.form != .gathered else {
+            throw NotExpressible("the values of \(column.name) are computed in memory")
+        }
+        guard operand.keepsOrder(cell.form, as: column.resultType) else {
             throw NotExpressible(
                 "the values of \(column.name) are converted to \(column.resultType.displayName) in memory")
         }

@@ -210,13 +210,17 @@ extension PredicateCompiler {
         let path = keys.map(\.text).joined(separator: ".")
         if scope === environment.root, servedNames.contains("\(path) \(index.name)") { return }
         let entity = scope.mapping.entity.name
+        let remedy =
+            scope === environment.root
+            ? "; compare an attribute of \(entity) with constants by ==, <, <=, >, >= or BETWEEN, and combine the comparison "
+                + "with others only by AND"
+            : " in a SUBQUERY; leave indexed:by: out"
         var hasher = Hasher()
         hasher.combine("indexed:by:")
         hasher.combine([entity, path, index.name])
         DebugLog.warnOnce(
             hasher.finalize(),
-            "indexed:by:(\(path), \"\(index.name)\") has no effect; compare an attribute of \(entity) with constants by ==, <, <=, >, >= "
-                + "or BETWEEN, and combine the comparison by AND only")
+            "indexed:by:(\(path), \"\(index.name)\") has no effect\(remedy)")
     }
 
     /// The index that `indexed:by:` names, and the entity whose objects it finds.
@@ -239,7 +243,7 @@ extension PredicateCompiler {
         guard case .attribute(let found) = try compiler.resolve(keys, path), found.rest.isEmpty else {
             throw CoreError(
                 .predicate,
-                "indexed:by: takes an attribute, but \(path.mapping.entity.name).\(value.format) is not one",
+                "indexed:by: takes an attribute, but \(path.mapping.entity.name).\(keys.map(\.text).joined(separator: ".")) is not one",
                 entity: path.mapping.entity.name, key: key.text)
         }
         let attribute = found.attribute

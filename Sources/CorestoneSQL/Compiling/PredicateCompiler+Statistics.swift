@@ -33,7 +33,9 @@ extension PredicateCompiler {
             return Operand(sql: sql, kind: kind, form: operand.form)
         case .sum, .average:
             try requireNumbers(operand, function)
-            if kind == .decimal { break }
+            if kind == .decimal {
+                throw NotExpressible("\(function.rawValue) of decimals is computed in memory")
+            }
             if function == .sum { return Operand(sql: operand.sum, kind: .number, isNullable: false) }
             return Operand(
                 sql: kind == .real
@@ -60,7 +62,7 @@ extension PredicateCompiler {
     private func requireNumbers(_ operand: Operand, _ function: Function) throws {
         guard !operand.kind.isNumber else { return }
         throw CoreError(
-            .predicate, "\(function.rawValue) takes numbers, not \(operand.kind.name)", value: operand.constant)
+            .predicate, "\(function.rawValue) takes numbers\(operand.mismatch)", value: operand.constant)
     }
 }
 

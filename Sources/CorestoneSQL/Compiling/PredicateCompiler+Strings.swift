@@ -38,12 +38,14 @@ extension PredicateCompiler {
         if part.kind == .null || text.kind == .null { return .constant(false) }
         guard text.kind.isTextual else {
             throw CoreError(
-                .predicate, "\(comparison.operator.symbol) needs a collection or a string, not \(text.kind.name)",
+                .predicate, "\(comparison.operator.symbol) needs a collection or a string\(text.mismatch)",
                 value: text.constant)
         }
         guard part.kind.isTextual else {
             throw CoreError(
-                .predicate, "cannot search a string for \(part.kind.name); pass a string instead", value: part.constant)
+                .predicate,
+                "cannot search \(text.attributeName ?? "a string") for \(part.kind.name); pass a string instead",
+                value: part.constant)
         }
         if let constant = part.constant?.textual {
             if constant.isEmpty { return .constant(false) }
@@ -116,7 +118,8 @@ extension PredicateCompiler {
             }
             throw CoreError(
                 .predicate,
-                "\(comparison.operator.symbol) compares strings, not \(left.kind.name) with \(right.kind.name)",
+                "\(Predicate.comparison(comparison).format) cannot be evaluated: \(comparison.operator.symbol) compares strings, "
+                    + "not \(left.kind.name) with \(right.kind.name)",
                 value: operand.constant)
         }
     }

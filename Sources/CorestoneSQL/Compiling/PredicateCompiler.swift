@@ -253,10 +253,13 @@ extension PredicateCompiler {
     private func noOrder(_ left: Operand, _ right: Operand, _ comparison: Comparison) -> CoreError {
         let plain = "\(left.kind.name) and \(right.kind.name) cannot be ordered"
         let (own, other) = left.attribute == nil ? (right, left) : (left, right)
-        guard let attribute = own.attribute else { return CoreError(.predicate, plain, value: right.constant) }
+        guard let attribute = own.attribute, let name = own.attributeName else {
+            let format = Predicate.comparison(comparison).format
+            return CoreError(.predicate, "\(format) cannot be evaluated: \(plain)", value: right.constant)
+        }
         let remedy =
-            own.kind.isOrdered ? "with \(own.kind.name)" : "by == or IN only"
-        return mismatch(comparison, attribute, own, beside: other, "and \(plain); compare it \(remedy)")
+            own.kind.isOrdered ? "compare \(name) with \(own.kind.name)" : "compare \(name) only by == or IN"
+        return mismatch(comparison, attribute, own, beside: other, "and \(plain); \(remedy)")
     }
 
     /// A comparison that no value of an attribute can be decided by.

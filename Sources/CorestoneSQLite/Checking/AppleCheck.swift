@@ -36,9 +36,10 @@ public struct AppleCheck: Sendable {
         let contents = try StoreContents(connection, place: place)
         let cached = readCache(contents, connection)
         guard let model = given ?? cached else {
+            let cause = problems.first?.text ?? "\(path) does not contain a model"
             throw CoreError(
                 .modelMismatch, code: .persistentStoreOpen,
-                "\(path) does not contain a readable model; pass the model that it was written with", file: path)
+                "\(cause); pass the model that the store was written with", file: path)
         }
         try model.freeze()
         checkMetadata(contents.document.metadata)
@@ -71,7 +72,8 @@ extension AppleCheck {
             return problem("the store does not have metadata, so the framework cannot match it with a model")
         }
         if metadata.storeType != "SQLite" {
-            problem("the store type in the metadata is \(metadata.storeType ?? "unknown"), not SQLite")
+            let found = metadata.storeType.map { "is \"\($0)\"" } ?? "is missing"
+            problem("the store type in the metadata \(found), but must be \"SQLite\"")
         }
         let hashes = metadata.entityVersionHashes
         if let digest = metadata.digest, digest != modelVersionDigest(hashes) {
@@ -152,7 +154,8 @@ extension AppleCheck {
         try checkPromises(schema, connection)
         if case .failure(let refusal) = Result(catching: { try HistoryDesign(of: connection) }) {
             guard let refusal = refusal as? HistoryRefusal else { throw refusal }
-            extrapolations.append(Finding(entity: nil, property: nil, text: refusal.reason))
+            extrapolations.append(
+                Finding(entity: nil, property: nil, text: "cannot check the history of the store: \(refusal.reason)"))
         } else if contents.tables["ACHANGE"] == nil {
             return
         }

@@ -1,4 +1,5 @@
 import CSQLite
+import CorestoneGraph
 import CorestoneModel
 import Glibc
 
@@ -31,23 +32,34 @@ extension StoreCheck {
             count += 1
             let name = statement.blob(2).flatMap { $0.withUnsafeBytes { ExternalFile.name(in: $0) } }
             let path = name.map { "\(externalFolder)/\($0)" }
-            if let path, ExternalFile.isThere(path), access(path, R_OK) == 0 { continue }
+            guard let fault = backingFault(path) else { continue }
             missing += 1
             if missing > StoreReport.limit { continue }
             let uri = uri(table, number: statement.integer(1), primaryKey: statement.integer(0))
-            let what =
-                name.map { "refers to the backing file \($0), which is missing from \(externalFolder)" }
-                ?? "has a damaged backing file name"
             findings.add(
-                .externalData, "\(attribute.entity.name).\(attribute.name) of \(uri) \(what)",
+                .externalData, "\(attribute.entity.name).\(attribute.name) of \(uri) \(fault)",
                 entity: attribute.entity.name, key: attribute.name, objectURI: uri)
         }
         if missing > StoreReport.limit {
+            let more = missing - StoreReport.limit
+            let files = more == 1 ? "1 more backing file" : "\(more) more backing files"
             findings.add(
                 .externalData,
-                "\(missing - StoreReport.limit) more backing files of \(attribute.entity.name).\(attribute.name) are missing",
+                "\(files) of \(attribute.entity.name).\(attribute.name) \(more == 1 ? "is" : "are") missing or unreadable",
                 entity: attribute.entity.name, key: attribute.name)
         }
         return count
+    }
+
+    /// Why a value's backing file cannot be read, as the end of a sentence; nil when it can. The path is nil if the name is damaged.
+    private func backingFault(_ path: String?) -> String? {
+        guard let path else { return "has a damaged backing file name" }
+        let name = path.split(separator: "/").last.map(String.init) ?? path
+        guard ExternalFile.isThere(path) else {
+            return "refers to the backing file \(name), which is missing from \(externalFolder)"
+        }
+        if access(path, R_OK) == 0 { return nil }
+        let reason = StorePlace.text(of: errno)
+        return "refers to the backing file \(name), which cannot be read in \(externalFolder): \(reason)"
     }
 }

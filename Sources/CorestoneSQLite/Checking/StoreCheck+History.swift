@@ -6,7 +6,7 @@ extension StoreCheck {
     mutating func checkHistory() throws {
         let design: HistoryDesign?
         do { design = try HistoryDesign(of: connection) } catch let refusal as HistoryRefusal {
-            findings.add(.history, refusal.reason)
+            findings.add(.history, "cannot check the history of the store: \(refusal.reason)")
             return
         }
         guard let design else { return }
@@ -31,18 +31,20 @@ extension StoreCheck {
         }
         try report(
             .history,
-            "SELECT c.Z_PK, c.ZENTITY FROM ACHANGE c WHERE c.ZENTITY NOT IN (SELECT Z_ENT FROM Z_PRIMARYKEY) "
+            "SELECT c.Z_PK, c.ZENTITY, c.ZENTITYPK IS NULL FROM ACHANGE c WHERE c.ZENTITY NOT IN (SELECT Z_ENT FROM Z_PRIMARYKEY) "
                 + "OR c.ZENTITY IS NULL OR c.ZENTITYPK IS NULL"
         ) { row in
-            (
-                "change \(row.integer(0)) of the history has an unknown entity number (\(row.integer(1))) or lacks a "
-                    + "primary key", nil
-            )
+            let isKeyed = row.integer(2) == 0
+            let article = isKeyed ? "the unknown" : "the"
+            let number = row.isNull(1) ? "no entity number" : "\(article) entity number \(row.integer(1))"
+            let fault = isKeyed ? "has \(number)" : "lacks a primary key and has \(number)"
+            return ("change \(row.integer(0)) of the history \(fault)", nil)
         }
         try report(
             .history, "SELECT Z_PK, ZCHANGETYPE FROM ACHANGE WHERE ZCHANGETYPE IS NULL OR ZCHANGETYPE NOT IN (0, 1, 2)"
         ) { row in
-            ("change \(row.integer(0)) of the history has the unknown kind \(row.integer(1))", nil)
+            let kind = row.isNull(1) ? "no kind" : "the unknown kind \(row.integer(1))"
+            return ("change \(row.integer(0)) of the history has \(kind)", nil)
         }
         guard design.hasColumns else { return }
         try report(

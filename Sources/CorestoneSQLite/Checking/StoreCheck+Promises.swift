@@ -20,7 +20,8 @@ extension StoreCheck {
             findings.add(.trigger, trigger.account, entity: trigger.entity)
         }
         if foreign.count > StoreReport.limit {
-            findings.add(.trigger, "\(foreign.count - StoreReport.limit) more triggers do not belong to Core Data")
+            let more = foreign.count - StoreReport.limit
+            findings.add(.trigger, "\(more) more \(more == 1 ? "trigger does" : "triggers do") not belong to Core Data")
         }
         // What is slow in a store that does not fit is the least of it.
         if misfit != nil { return }
@@ -29,7 +30,8 @@ extension StoreCheck {
             findings.add(lost.kind, lost.account, entity: lost.entity, key: lost.key)
         }
         if slow.count > StoreReport.limit {
-            findings.add(.speed, "\(slow.count - StoreReport.limit) more indexes are missing")
+            let more = slow.count - StoreReport.limit
+            findings.add(.speed, "\(more) more \(more == 1 ? "index is" : "indexes are") missing")
         }
     }
 

@@ -65,11 +65,9 @@ extension StoreCheck {
             entity: relationship.entity.name, key: relationship.name
         ) { row in
             let uri = check.uri(table, number: row.integer(1), primaryKey: row.integer(0))
-            let said = row.isNull(2) ? "none" : String(row.integer(2))
-            return (
-                "\(uri) stores entity number \(said) for the target of \(relationship.name), but it is \(row.integer(3))",
-                uri
-            )
+            let stored = row.isNull(2) ? "no entity number" : "entity number \(row.integer(2))"
+            let actual = row.isNull(3) ? "which does not have one" : "whose entity number is \(row.integer(3))"
+            return ("\(uri) stores \(stored) for the target of \(relationship.name), \(actual)", uri)
         }
     }
 

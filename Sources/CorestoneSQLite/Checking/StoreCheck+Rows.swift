@@ -14,9 +14,8 @@ extension StoreCheck {
                 "SELECT Z_PK, Z_ENT FROM \(table.name) WHERE Z_ENT IS NULL OR Z_ENT NOT IN (\(numbers.joined(separator: ", ")))",
                 entity: table.root.name
             ) { row in
-                let number = row.isNull(1) ? "none" : String(row.integer(1))
-                return (
-                    "row \(row.integer(0)) of \(table.name) has entity number \(number), which does not belong to the table",
+                (
+                    "row \(row.integer(0)) of \(table.name) \(check.entityFault(row, table))",
                     check.uri(table, number: row.integer(1), primaryKey: row.integer(0))
                 )
             }
@@ -31,11 +30,20 @@ extension StoreCheck {
                 entity: table.root.name
             ) { row in
                 let uri = check.uri(table, number: row.integer(1), primaryKey: row.integer(0))
-                let version = row.isNull(2) ? "none" : String(row.integer(2))
-                return ("\(uri) has the version \(version) (Z_OPT), but the first version is 1", uri)
+                let version = row.isNull(2) ? "no version" : "the version \(row.integer(2))"
+                return ("\(uri) has \(version) (Z_OPT), but the first version is 1", uri)
             }
         }
         findings.examined(rows, "objects")
+    }
+
+    /// Why the entity number of a row, its second column, is wrong, as the end of a sentence.
+    private func entityFault(_ row: Statement, _ table: TableSchema) -> String {
+        if row.isNull(1) { return "has no entity number (Z_ENT)" }
+        let number = row.integer(1)
+        let abstract = table.entities.first { $0.isAbstract && schema.number(of: $0) == number }
+        let fault = abstract.map { "is that of the abstract entity \($0.name)" } ?? "does not belong to the table"
+        return "has entity number \(number), which \(fault)"
     }
 
     /// Keys are whole numbers from 1, and each is there once.

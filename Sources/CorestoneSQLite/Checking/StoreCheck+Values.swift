@@ -19,11 +19,8 @@ extension StoreCheck {
                     entity: attribute.entity.name, key: attribute.name
                 ) { row in
                     let uri = check.uri(table, number: row.integer(1), primaryKey: row.integer(0))
-                    let kind = row.text(2) ?? "value"
-                    let value = kind == "blob" ? "" : " \"\(row.text(3) ?? "")\""
                     let name = "\(attribute.entity.name).\(attribute.name)"
-                    let type = attribute.type.displayName
-                    return ("\(name) of \(uri) is the \(kind)\(value), but its type is \(type)", uri)
+                    return ("\(name) of \(uri) is the \(check.found(row, attribute.type))", uri)
                 }
             }
         }
@@ -42,6 +39,29 @@ extension StoreCheck {
         case .string, .uri: return "typeof(\(column)) = 'blob'"
         case .uuid: return "typeof(\(column)) = 'blob' AND length(\(column)) <> 16 OR \(isNumber(column))"
         default: return nil
+        }
+    }
+
+    /// The value of a row, with its storage class in the third column and its text in the fourth, and the type it should have.
+    private func found(_ row: Statement, _ type: AttributeType) -> String {
+        let (kind, text) = (row.text(2) ?? "value", row.text(3) ?? "")
+        switch kind {
+        case "integer", "real":
+            let range = range(of: type).map { " (\($0))" } ?? ""
+            return "\(kind) \(text), but its type is \(type.displayName)\(range)"
+        case "blob": return "blob, but its type is \(type.displayName)"
+        default: return "\(kind) \"\(text)\", but its type is \(type.displayName)"
+        }
+    }
+
+    private func range(of type: AttributeType) -> String? {
+        switch type {
+        case .integer16: "\(Int16.min) to \(Int16.max)"
+        case .integer32: "\(Int32.min) to \(Int32.max)"
+        case .integer64: "\(Int64.min) to \(Int64.max)"
+        case .boolean: "0 or 1"
+        case .decimal: "-1e165 to 1e165"
+        default: nil
         }
     }
 

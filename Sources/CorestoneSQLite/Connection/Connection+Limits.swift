@@ -66,13 +66,16 @@ extension Connection {
                 searchesInExpressions && most == mostSearched
                 ? "a value or row exceeds \(most) bytes, 1/512 of memory_limit (\(value)), because the file's schema searches text; "
                     + "raise memory_limit if the file is trusted"
-                : "a value or row exceeds \(most) bytes, its share of memory_limit (\(value)) among \(expressionParts) parts of "
-                    + "expressions in the file's schema; raise memory_limit if the file is trusted"
+                : "a value or row exceeds \(most) bytes, its share of memory_limit (\(value)) among \(expressionParts) "
+                    + "\(expressionParts == 1 ? "part" : "parts") of expressions in the file's schema; raise memory_limit if the "
+                    + "file is trusted"
         } else {
             (key, value) = ("value_limit", limits.valueBytes)
-            reason =
-                "a value or row exceeds value_limit (\(value) bytes); raise value_limit, at most to SQLite's own limit of "
-                + "\(StoreLimits.mostValueBytes)"
+            let remedy =
+                value < StoreLimits.mostValueBytes
+                ? "raise value_limit, at most to SQLite's own limit of \(StoreLimits.mostValueBytes)"
+                : "store fewer bytes per row, since value_limit is at its maximum"
+            reason = "a value or row exceeds value_limit (\(value) bytes); \(remedy)"
         }
         return CoreError(
             .invalidArgument, code: cocoaCode, "cannot \(purpose): \(reason)", key: key, value: .int(Int64(value)),

@@ -28,8 +28,8 @@ enum SQLiteError {
             // Whatever was to be done: it is the waiting that failed.
             return CoreError(
                 .storeBusy, code: .persistentStoreTimeout,
-                "cannot \(purpose) because another process holds the lock: \(text) (SQLite \(code)); "
-                    + "try again, or raise the busy timeout",
+                "cannot \(purpose) because another process or connection holds the lock: \(text) (SQLite \(code)); "
+                    + "try again, or raise busy_timeout_ms (busy_timeout)",
                 sqliteCode: code, file: path)
         case SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH:
             status = .storeReadOnly
@@ -42,7 +42,7 @@ enum SQLiteError {
             remedy = "pass the path of an SQLite database"
         case SQLITE_FULL:
             status = .storeIO
-            remedy = "free some space and save again"
+            remedy = "free some space and try again"
         case SQLITE_CANTOPEN:
             status = .storeIO
             remedy = "check that the folder exists and is readable and writable"

@@ -173,7 +173,8 @@ struct InPlaceMigration {
         let examination = try StoreExamination(connection, model: model, place: place, forWriting: true)
         guard let reason = examination.readOnlyReason else { return }
         throw CoreError(
-            .migration, code: .migration, "cannot \(purpose): afterwards it could only be read, since \(reason)",
+            .migration, code: .migration,
+            "cannot \(purpose), because the result could only be opened read-only: \(reason)",
             file: place.given)
     }
 }
@@ -191,8 +192,9 @@ private final class MigrationProgress {
         self.report = report
         var rows = 0
         for table in plan.former.tables {
-            let statement = try connection.prepare("SELECT max(Z_PK) FROM \(table.name)", "count rows")
-            if try statement.step("count rows") { rows += Int(clamping: statement.integer(0)) }
+            let purpose = "count the rows of \(connection.path)"
+            let statement = try connection.prepare("SELECT max(Z_PK) FROM \(table.name)", purpose)
+            if try statement.step(purpose) { rows += Int(clamping: statement.integer(0)) }
         }
         self.rows = max(rows, 1)
         steps = max(

@@ -20,10 +20,10 @@ struct MigrationChecks {
         var failures = try missingValues() + abstractRows() + inexactValues() + lostPairs()
         guard let first = failures.first else { return }
         failures = Array(failures.prefix(MigrationChecks.mostDetails))
+        let others = failures.count - 1
+        let more = others == 0 ? "" : ". The details list \(others) more \(others == 1 ? "problem" : "problems")"
         throw CoreError(
-            .migration, code: .migration,
-            failures.count == 1
-                ? "cannot migrate \(path): \(first.message)" : "cannot migrate \(path): \(first.message), and others",
+            .migration, code: .migration, "cannot migrate \(path): \(first.message)\(more)",
             entity: first.entity, key: first.key, value: first.value, objectURI: first.objectURI, children: failures,
             file: path)
     }
@@ -94,11 +94,12 @@ struct MigrationChecks {
             }
             let count = try count(plan.former.table(of: former), ["Z_ENT = \(plan.former.number(of: former))"])
             if count == 0 { continue }
+            let (objects, all) = count == 1 ? ("1 object", "the object") : ("\(count) objects", "the objects")
             failures.append(
                 CoreError(
                     .migration, code: .migration,
-                    "\(entity.name) is abstract in the new model, but the store has \(count) objects of it; delete them first, or move "
-                        + "them to a subentity with a mapping model", entity: entity.name, file: path))
+                    "\(entity.name) is abstract in the new model, but the store has \(objects) of this entity; delete \(all) first, or "
+                        + "move \(all) to a subentity with a mapping model", entity: entity.name, file: path))
         }
         return failures
     }
@@ -120,10 +121,11 @@ struct MigrationChecks {
                         + "LIMIT \(MigrationChecks.mostDetails)", purpose)
                 while try statement.step(purpose) {
                     let text = statement.text(1) ?? ""
+                    let shown = from == .string || from == .uri ? "\"\(text)\"" : text
                     failures.append(
                         CoreError(
                             .migration, code: .migration,
-                            "\(entity.name).\(property.destination.path) is \(from.displayName) with the value \(text), which "
+                            "\(entity.name).\(property.destination.path) is \(from.displayName) with the value \(shown), which "
                                 + "\(to.displayName) cannot hold exactly; change the value first", entity: entity.name,
                             key: property.destination.path, value: .string(text),
                             objectURI: uri(former, statement.integer(0)), file: path))

@@ -89,16 +89,28 @@ final class MigrationFunctions {
             cst_sqlite3_result_blob_copy(context, bytes.baseAddress.map { $0 + 1 }, Int32(clamping: bytes.count - 1))
         case ExternalFile.fileMark:
             let name = ExternalFile.name(in: bytes) ?? ""
-            guard case .bytes(let content) = ExternalFile.read("\(externalFolder)/\(name)", limits) else {
-                failure = CoreError(
-                    .storeIO, code: .migration,
-                    "the file \(externalFolder)/\(name) with a large value cannot be read; restore it, or set the value to null",
-                    file: "\(externalFolder)/\(name)")
-                return sqlite3_result_error(context, "a file with a large value cannot be read", -1)
+            let external = ExternalFile.read("\(externalFolder)/\(name)", limits)
+            guard case .bytes(let content) = external else {
+                failure = unreadable(name, external)
+                return sqlite3_result_error(context, "a backing file cannot be read", -1)
             }
             cst_sqlite3_result_blob_copy(context, content.rawBytes.baseAddress, Int32(clamping: content.count))
         default: sqlite3_result_value(context, arguments[0])
         }
+    }
+
+    private func unreadable(_ name: String, _ external: ExternalValue) -> CoreError {
+        let file = "\(externalFolder)/\(name)"
+        let fault: String
+        if name.isEmpty {
+            fault =
+                "a backing file in \(externalFolder) cannot be read: its name in the row is damaged; set the value to null"
+        } else if case .unreadable(_, let reason) = external {
+            fault = "the backing file \(file) cannot be read: \(reason)"
+        } else {
+            fault = "the backing file \(file) is missing; restore it, or set the value to null"
+        }
+        return CoreError(.storeIO, code: .migration, fault, file: file)
     }
 
     private func translate(_ context: OpaquePointer, _ arguments: UnsafeMutablePointer<OpaquePointer?>) {

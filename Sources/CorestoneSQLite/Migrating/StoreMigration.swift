@@ -57,7 +57,8 @@ struct StoreMigration {
         let examination = try StoreExamination(connection, model: source, place: place, forWriting: true)
         if let reason = examination.readOnlyReason {
             throw CoreError(
-                .migration, code: .migration, "cannot migrate \(place.given), which can only be read: \(reason)",
+                .migration, code: .migration,
+                "cannot migrate \(place.given), which can only be opened read-only: \(reason)",
                 file: place.given)
         }
         return (MigrationPlan(mapping, former: examination.schema, stored: contents.tables), examination.history)
@@ -91,7 +92,8 @@ struct StoreMigration {
         guard free < needed else { return }
         throw CoreError(
             .storeIO, code: .migration,
-            "cannot migrate \(place.given): it needs up to \(Int64(needed / 1_048_576)) MB beside the file, but only "
-                + "\(Int64(free / 1_048_576)) MB are free; free some space", file: place.given)
+            "cannot migrate \(place.given): the migration needs up to \(Int64((needed / 1_048_576).rounded(.up))) MB in "
+                + "\(place.folder), but only \(Int64(free / 1_048_576)) MB are free; free some space", file: place.given
+        )
     }
 }

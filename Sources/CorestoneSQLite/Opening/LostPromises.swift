@@ -132,7 +132,7 @@ extension LostPromises {
             lost(
                 derived.triggerStatements, kind: .derived, entity: derived.attribute.entity.name,
                 key: derived.attribute.name,
-                "which keeps \(derived.attribute.entity.name).\(derived.attribute.name) up to date")
+                "\(derived.attribute.entity.name).\(derived.attribute.name)")
         }
     }
 
@@ -175,16 +175,18 @@ extension LostPromises {
 
     private var spatialIndexes: [LostPromise] {
         schema.spatialIndexes.compactMap { index in
-            let purpose = "which keeps the R-tree index of \(index.entity.name) up to date"
+            let subject = "the R-tree index of \(index.entity.name)"
             guard has(index) else {
                 return LostPromise(
                     kind: .spatial, entity: index.entity.name, key: index.keys.first,
-                    text: "lacks the R-tree index \(index.name) of \(index.entity.name), or has a modified one",
+                    text: virtualTables[index.name] == nil
+                        ? "lacks the R-tree index \(index.name) of \(index.entity.name)"
+                        : "has a modified R-tree index \(index.name) of \(index.entity.name), which must be dropped first",
                     statements: [index.creationStatement, index.fillingStatement] + index.triggerStatements)
             }
             // Rows may have changed meanwhile.
             return lost(
-                index.triggerStatements, kind: .spatial, entity: index.entity.name, key: index.keys.first, purpose,
+                index.triggerStatements, kind: .spatial, entity: index.entity.name, key: index.keys.first, subject,
                 then: index.refillingStatements)
         }
     }
@@ -207,17 +209,18 @@ extension LostPromises {
     ///
     /// - Parameter repairs: what makes good for the time without the triggers.
     private func lost(
-        _ statements: [String], kind: StoreProblem.Kind, entity: String, key: String?, _ purpose: String,
+        _ statements: [String], kind: StoreProblem.Kind, entity: String, key: String?, _ subject: String,
         then repairs: [String] = []
     ) -> LostPromise? {
         let wrong = statements.filter { triggers[LostPromises.name(ofTrigger: $0)] != LostPromises.settled($0) }
         guard let first = wrong.first else { return nil }
         let name = LostPromises.name(ofTrigger: first)
         let more = wrong.count > 1 ? " and \(wrong.count - 1) more" : ""
+        let keep = wrong.count > 1 ? "keep" : "keeps"
         let drops = wrong.map(LostPromises.name).filter { triggers[$0] != nil }.map { "DROP TRIGGER \($0)" }
         let verb = triggers[name] == nil ? "lacks the trigger" : "has a modified version of the trigger"
         return LostPromise(
-            kind: kind, entity: entity, key: key, text: "\(verb) \(name)\(more), \(purpose)",
+            kind: kind, entity: entity, key: key, text: "\(verb) \(name)\(more), which \(keep) \(subject) up to date",
             statements: drops + wrong + repairs)
     }
 

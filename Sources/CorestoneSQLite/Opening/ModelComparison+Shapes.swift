@@ -60,8 +60,9 @@ extension ModelComparison {
                     let value = try valueBeyond(range, column.name, table, schema)
                 else { continue }
                 let difference = Difference(
-                    text: "\(attribute.entity.name).\(attribute.path) is \(value) in the store, which is too large "
-                        + "for its type in the model (\(attribute.type.displayName))",
+                    text:
+                        "\(attribute.entity.name).\(attribute.path) is \(value) in the store, which is outside the range of its "
+                        + "type in the model (\(attribute.type.displayName): \(range.lowerBound) to \(range.upperBound))",
                     entity: attribute.entity.name, key: attribute.path)
                 throw error(difference, value: .int(value))
             }

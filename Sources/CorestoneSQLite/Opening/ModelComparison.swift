@@ -97,8 +97,10 @@ extension ModelComparison {
         var difference = cached.flatMap { propertyDifference(changed + added + removed, from: $0) }
         if difference == nil, added.isEmpty, removed.isEmpty {
             if cached != nil {
-                return "its version hash of \(ModelComparison.list(changed)) differs from that of the model, "
-                    + "although the models are the same"
+                let list = ModelComparison.list(changed)
+                return changed.count == 1
+                    ? "its version hash of \(list) differs from that of the model, although the models are the same"
+                    : "its version hashes of \(list) differ from those of the model, although the models are the same"
             }
             difference = tableDifference()
         }

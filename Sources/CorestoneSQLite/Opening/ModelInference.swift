@@ -36,8 +36,8 @@ struct ModelInference {
         } catch let error as CoreError {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreOpen,
-                "\(contents.place.given) does not contain a model, and its tables do not match any: \(error.message); "
-                    + "pass the model that it was written with", entity: error.entity, key: error.key,
+                "cannot infer a model from the tables of \(contents.place.given): \(error.message); pass the model that the store "
+                    + "was written with", entity: error.entity, key: error.key,
                 file: contents.place.given)
         }
     }

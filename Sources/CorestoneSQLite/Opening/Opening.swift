@@ -55,7 +55,8 @@ struct StoreOpening {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOpen,
                 "\(path) cannot be opened read-only and \(options.vacuums ? "vacuumed" : "analyzed") at the same time; leave out "
-                    + "one of the options", file: path)
+                    + "CST_STORE_READ_ONLY (read_only) or \(options.vacuums ? "CST_STORE_VACUUM (vacuum)" : "CST_STORE_ANALYZE (analyze)")",
+                file: path)
         }
         try options.requireUsableFileMode(path)
         try options.limits.check(path)
@@ -84,10 +85,12 @@ struct StoreOpening {
     private func openInMemory() throws -> OpenedStore {
         let place = StorePlace(nowhere: path)
         guard let model, !options.isReadOnly, !options.mustExist else {
-            throw failure(
-                .invalidArgument,
-                "\(path) is a new, empty in-memory store; pass a model, and leave out the read-only and must-exist options",
-                place)
+            let remedies = [
+                self.model == nil ? "pass a model" : "",
+                options.isReadOnly ? "leave out CST_STORE_READ_ONLY (read_only)" : "",
+                options.mustExist ? "leave out CST_STORE_MUST_EXIST (must_exist)" : "",
+            ].filter { !$0.isEmpty }.joined(separator: ", and ")
+            throw failure(.invalidArgument, "\(path) is a new, empty in-memory store; \(remedies)", place)
         }
         let connection = try Connection(
             ":memory:", path: path, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, limits: options.limits)

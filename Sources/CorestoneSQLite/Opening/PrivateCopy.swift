@@ -69,7 +69,7 @@ struct PrivateCopy {
         let input = Glibc.open(source, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
         guard input >= 0 else {
             if errno == ENOENT { return }
-            throw failure("read the log file of", errno)
+            throw unreadable(source, errno)
         }
         defer { close(input) }
         let output = Glibc.open(target, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
@@ -77,13 +77,13 @@ struct PrivateCopy {
         defer { close(output) }
         // Not to its end: a writer at work might be faster.
         var facts = stat()
-        guard fstat(input, &facts) == 0 else { throw failure("read the log file of", errno) }
+        guard fstat(input, &facts) == 0 else { throw unreadable(source, errno) }
         var rest = Int(facts.st_size)
         var buffer = [UInt8](repeating: 0, count: 1 << 20)
         while rest > 0 {
             let count = read(input, &buffer, min(rest, buffer.count))
             if count < 0 && errno == EINTR { continue }
-            if count < 0 { throw failure("read the log file of", errno) }
+            if count < 0 { throw unreadable(source, errno) }
             if count == 0 { return }
             try write(buffer[..<count], to: output)
             rest -= count
@@ -98,6 +98,12 @@ struct PrivateCopy {
             guard count > 0 else { throw failure("write a private copy of", errno) }
             rest = rest.dropFirst(count)
         }
+    }
+
+    private func unreadable(_ log: String, _ code: Int32) -> CoreError {
+        CoreError(
+            .storeIO, code: .persistentStoreOpen,
+            "cannot read the log file \(log) of \(place.given): \(StorePlace.text(of: code))", file: place.given)
     }
 
     private func failure(_ action: String, _ code: Int32) -> CoreError {

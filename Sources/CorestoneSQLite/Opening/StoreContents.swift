@@ -172,8 +172,8 @@ extension StoreContents {
         if tables.isEmpty, header.usesLog, !place.hasCompanion("-wal") {
             throw CoreError(
                 .notAStore, code: .persistentStoreOpen,
-                "\(place.given) does not contain tables: they were in its write-ahead log \(place.given)-wal, which is "
-                    + "missing; put the log back next to it", file: place.given)
+                "\(place.given) does not contain tables, and its write-ahead log \(place.given)-wal, which may contain them, is "
+                    + "missing; put the log back next to the store", file: place.given)
         }
         let missing = StoreSchema.systemTables.dropLast().filter { tables[$0] == nil }
         guard missing.isEmpty else {

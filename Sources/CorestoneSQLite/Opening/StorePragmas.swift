@@ -68,12 +68,14 @@ struct StorePragmas {
         self.values = values
         if options.rollbackJournal, self["journal_mode"] == "wal", let (name, value) = given["journal_mode"] {
             throw StorePragmas.refusal(
-                "the options for \(path) request a rollback journal, but the pragma \(name) is \"\(value)\"; leave out one of them",
+                "the options for \(path) request a rollback journal, but the pragma \(name) is \"\(value)\"; leave out "
+                    + "the pragma or CST_STORE_ROLLBACK_JOURNAL (journal=\"rollback\")",
                 name, value, path)
         }
         if options.normalSync, self["synchronous"] != "1", let (name, value) = given["synchronous"] {
             throw StorePragmas.refusal(
-                "the options for \(path) request normal synchronisation, but the pragma \(name) is \"\(value)\"; leave out one of them",
+                "the options for \(path) request normal synchronisation, but the pragma \(name) is \"\(value)\"; leave "
+                    + "out the pragma or CST_STORE_NORMAL_SYNC (sync=\"normal\")",
                 name, value, path)
         }
     }

@@ -38,7 +38,7 @@ struct WriteAheadLog {
         guard case .stale(let why) = state else { return Account(isLive: state == .live, loss: loss) }
         throw CoreError(
             .storeCorrupt, code: .persistentStoreOpen,
-            "the write-ahead log \(place.given)-wal does not belong to the store: \(why); "
+            "the write-ahead log \(place.given)-wal cannot be used: \(why); "
                 + "restore both files from the same backup, or move the log away to open the store without it",
             sqliteCode: SQLITE_CORRUPT, file: place.given)
     }
@@ -133,13 +133,14 @@ struct WriteAheadLog {
     private func precedes(_ file: FileHeader, pages: UInt32, counter: UInt32?) -> State? {
         if let counter {
             guard Int32(bitPattern: counter &- file.changeCounter) < 0 else { return nil }
+            let writes = file.changeCounter &- counter
             return .stale(
-                "the store was written \(file.changeCounter &- counter) times since the log's last transaction")
+                "the store was written \(writes) time\(writes == 1 ? "" : "s") since the log's last transaction")
         }
         // Without the first page, which has the number of pages, no transaction of the log changed that number.
         let counted = file.size / file.pageSize
         guard counted > 0, Int(pages) != counted else { return nil }
-        return .stale("it belongs to a file of \(pages) pages, but the store has \(counted)")
+        return .stale("it belongs to a file of \(pages) page\(pages == 1 ? "" : "s"), but the store has \(counted)")
     }
 
     /// Pages that neither the file nor the log has: then the two were not written together.

@@ -58,9 +58,8 @@ enum ExternalFile {
         }
         defer { close(descriptor) }
         var facts = stat()
-        guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else {
-            return unreadable(path, "it is not a regular file")
-        }
+        guard fstat(descriptor, &facts) == 0 else { return unreadable(path, StorePlace.text(of: errno)) }
+        guard facts.st_mode & S_IFMT == S_IFREG else { return unreadable(path, "it is not a regular file") }
         let size = Int(facts.st_size)
         if let excess = excess(size, limits) { return unreadable(path, "it \(excess)") }
         guard size <= largest else {

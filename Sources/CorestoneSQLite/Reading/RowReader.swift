@@ -74,10 +74,10 @@ struct RowReader {
             place.storeBytes(of: target, as: Int64.self)
             (place + 8).storeBytes(of: entity, as: UInt32.self)
         case .text:
-            guard let text = sqlite3_column_text(row, column) else { return try checkNull(row, column) }
+            guard let text = sqlite3_column_text(row, column) else { return try checkNull(row, column, plan) }
             let count = Int(sqlite3_column_bytes(row, column))
-            if !isASCII(text, count) { return try readText(text, count, step) }
-            guard let target = cursor.takeBytes(count, step) else { throw tooLarge() }
+            if !isASCII(text, count) { return try readText(text, count, step, plan) }
+            guard let target = cursor.takeBytes(count, step) else { throw tooLarge(plan) }
             memcpy(target, text, count)
             return
         case .bytes, .external, .uuid, .decimal:
@@ -121,23 +121,25 @@ struct RowReader {
             let bytes = sqlite3_column_blob(row, step.column)
             let count = Int(sqlite3_column_bytes(row, step.column))
             let buffer = UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : count)
-            if step.kind == .external { return try readExternal(buffer, step) }
-            try copy(buffer, step)
+            if step.kind == .external { return try readExternal(buffer, step, plan) }
+            try copy(buffer, step, plan)
         }
     }
 
-    private mutating func copy(_ bytes: UnsafeRawBufferPointer, _ step: ColumnStep) throws {
-        guard let target = cursor.takeBytes(bytes.count, step) else { throw tooLarge() }
+    private mutating func copy(_ bytes: UnsafeRawBufferPointer, _ step: ColumnStep, _ plan: RowPlan) throws {
+        guard let target = cursor.takeBytes(bytes.count, step) else { throw tooLarge(plan) }
         if let start = bytes.baseAddress { memcpy(target, start, bytes.count) }
     }
 
     /// Text with characters beyond ASCII; bytes that are no UTF-8 become U+FFFD.
     @inline(never)
-    private mutating func readText(_ text: UnsafePointer<UInt8>, _ count: Int, _ step: ColumnStep) throws {
+    private mutating func readText(
+        _ text: UnsafePointer<UInt8>, _ count: Int, _ step: ColumnStep, _ plan: RowPlan
+    ) throws {
         let buffer = UnsafeBufferPointer(start: text, count: count)
-        if isUTF8(text, count) { return try copy(UnsafeRawBufferPointer(buffer), step) }
+        if isUTF8(text, count) { return try copy(UnsafeRawBufferPointer(buffer), step, plan) }
         var repaired = String(decoding: buffer, as: UTF8.self)
-        try repaired.withUTF8 { try copy(UnsafeRawBufferPointer($0), step) }
+        try repaired.withUTF8 { try copy(UnsafeRawBufferPointer($0), step, plan) }
     }
 
     /// False for an invalid UUID.
@@ -179,27 +181,30 @@ struct RowReader {
     }
 
     /// The first byte says where the data is. A file is read when somebody asks for its value.
-    private mutating func readExternal(_ bytes: UnsafeRawBufferPointer, _ step: ColumnStep) throws {
+    private mutating func readExternal(_ bytes: UnsafeRawBufferPointer, _ step: ColumnStep, _ plan: RowPlan) throws {
         switch bytes.first {
-        case ExternalFile.inlineMark: try copy(UnsafeRawBufferPointer(rebasing: bytes.dropFirst()), step)
+        case ExternalFile.inlineMark: try copy(UnsafeRawBufferPointer(rebasing: bytes.dropFirst()), step, plan)
         case ExternalFile.fileMark:
-            guard cursor.note(fileName: ExternalFile.name(in: bytes) ?? "", step) else { throw tooLarge() }
-        default: try copy(bytes, step)
+            guard cursor.note(fileName: ExternalFile.name(in: bytes) ?? "", step) else { throw tooLarge(plan) }
+        default: try copy(bytes, step, plan)
         }
     }
 
     /// SQLite gives no text for NULL, and when memory ran out.
     @inline(never)
-    private func checkNull(_ row: OpaquePointer, _ column: Int32) throws {
+    private func checkNull(_ row: OpaquePointer, _ column: Int32, _ plan: RowPlan) throws {
         if sqlite3_column_type(row, column) != SQLITE_NULL {
-            throw CoreError(.noMemory, code: .sqlite, "out of memory: cannot read a row", sqliteCode: SQLITE_NOMEM)
+            throw CoreError(
+                .noMemory, code: .sqlite, "out of memory: cannot read a row of \(plan.table.root.name)",
+                sqliteCode: SQLITE_NOMEM)
         }
     }
 
     @inline(never)
-    private func tooLarge() -> CoreError {
+    private func tooLarge(_ plan: RowPlan) -> CoreError {
         CoreError(
-            .noMemory, code: .sqlite, "cannot read a row: its values exceed 4 GB; fetch fewer properties of it",
+            .noMemory, code: .sqlite,
+            "cannot read a row of \(plan.table.root.name): its values exceed 4 GB; fetch fewer of its properties",
             sqliteCode: SQLITE_TOOBIG)
     }
 }

@@ -59,8 +59,13 @@ extension OpenFile {
         let isThere = sqlite3_db_filename(connection.db, "main").map { access($0, F_OK) == 0 } ?? false
         return CoreError(
             .storeIO, code: .persistentStoreSave,
-            "\(connection.path) \(isThere ? "was replaced by another file" : "no longer exists"); back up the store, "
-                + "then remove it from the coordinator and add it again. Save a document with save as, or revert it",
+            "\(connection.path) \(isThere ? "was replaced by another file" : "no longer exists"); back up the store with "
+                + "cst_coordinator_backup_store (backup), then "
+                + (isThere
+                    ? "remove it from the coordinator and add it again. For a document, call cst_document_save_as (save_as, "
+                        + "saveAs) or cst_document_revert (revert)"
+                    : "move it to the copy with cst_coordinator_set_store_path (set_store_path). For a document, call "
+                        + "cst_document_save_as (save_as, saveAs)"),
             file: connection.path)
     }
 
@@ -78,10 +83,11 @@ extension OpenFile {
             return
         }
         guard there == identifier else {
+            let other = there.map { "another store, with the identifier \($0)" } ?? "a store without an identifier"
             throw CoreError(
                 .storeIO, code: .persistentStoreOperation,
-                "\(connection.path) was replaced by another store, with the identifier \(there ?? ""); remove the store from "
-                    + "the coordinator and add it again, or revert the document",
+                "\(connection.path) was replaced by \(other); remove the store from the coordinator and add it again, or revert "
+                    + "the document with cst_document_revert (revert)",
                 file: connection.path)
         }
         if let document, let propertyList, propertyList != document.propertyList {

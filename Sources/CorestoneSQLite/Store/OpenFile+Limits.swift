@@ -21,23 +21,24 @@ extension OpenFile {
         guard let excess = progress.excess, let error = error as? CoreError, error.sqliteCode & 0xff == SQLITE_INTERRUPT
         else { return nil }
         let limits = connection.limits
-        let (key, value, what) =
+        let (key, value, bound) =
             switch excess {
             case .steps:
                 (
                     "step_limit", limits.steps,
-                    "exceed step_limit (\(limits.steps), plus \(StoreLimits.stepsPerByte) for each byte of the file)"
+                    "\(limits.steps), plus \(StoreLimits.stepsPerByte) for each byte of the file"
                 )
             case .memory:
                 (
                     "memory_limit", limits.expressionBytes,
-                    "exceed memory_limit (\(limits.expressionBytes) bytes)"
+                    "\(limits.expressionBytes) bytes"
                 )
             }
+        let what = hasTriggers ? "a statement and its triggers exceed" : "a statement exceeds"
         return CoreError(
             .storeIO, code: .persistentStoreSave,
-            "cannot save to \(connection.path): a statement and its triggers \(what); raise \(key) if the file is trusted, or "
-                + "drop the triggers", key: key, value: .int(Int64(value)),
+            "cannot save to \(connection.path): \(what) \(key) (\(bound)); raise \(key) if the file is trusted"
+                + (hasTriggers ? ", or drop the triggers" : ""), key: key, value: .int(Int64(value)),
             sqliteCode: error.sqliteCode,
             file: connection.path)
     }

@@ -14,7 +14,7 @@ extension SQLiteReading {
             _ = try file.connection.statement("SELECT 1\(compiled.query.text)", "fetch \(fetch.entity.name)")
             return compiled
         } catch {
-            return try compiler.compile(fetch, inMemory: "the predicate exceeds the size limit of an SQLite statement")
+            return try compiler.compile(fetch, inMemory: "the predicate exceeds the limits of an SQLite statement")
         }
     }
 }

@@ -116,7 +116,8 @@ extension SQLiteStore {
                 throw CoreError(
                     .unsupported, code: .persistentStoreOperation,
                     "\(path) uses a rollback journal, so a context pinned to a query generation would block every writer; use "
-                        + "a write-ahead log: open the store without CST_STORE_ROLLBACK_JOURNAL (journal=\"rollback\")",
+                        + "a write-ahead log: open the store without CST_STORE_ROLLBACK_JOURNAL (journal=\"rollback\") and "
+                        + "without the pragma journal_mode",
                     file: path)
             }
             // What has the path by now is another file.

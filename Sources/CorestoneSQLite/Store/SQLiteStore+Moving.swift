@@ -7,7 +7,10 @@ extension SQLiteStore {
     func move(to path: String) throws {
         if isInMemory || path == StorePlace.nowhere {
             throw refusal(
-                "cannot move \(self.path) to \(path): an in-memory store does not have a file; migrate it instead",
+                "cannot move \(self.path) to \(path)"
+                    + (isInMemory
+                        ? ": an in-memory store does not have a file; migrate it with cst_coordinator_migrate_store (migrate_store)"
+                        : ", which does not store data; choose the path of a file"),
                 path, .unsupported)
         }
         var options = options
@@ -28,11 +31,12 @@ extension SQLiteStore {
                 opened.schema.creationStatements == schema.creationStatements
             else {
                 throw refusal(
-                    "\(path) is a migrated copy of \(self.path) and has other tables; add it to another coordinator",
+                    "\(path) is a migrated copy of \(self.path) with other tables or entity numbers; add it to another coordinator",
                     path)
             }
             if let reason = opened.readOnlyReason, !isReadOnly {
-                throw refusal("\(path) is read-only: \(reason)", path, .storeReadOnly)
+                throw refusal(
+                    "cannot move \(self.path) to \(path), which is read-only: \(reason)", path, .storeReadOnly)
             }
             try change(to: opened)
         } catch {

@@ -92,8 +92,9 @@ struct StoreTransfer {
         let names = names.filter { !ExternalFile.isThere("\(own)/\($0)") }
         guard let first = names.min() else { return }
         DebugLog.write(
-            "CoreData: warning: \(copy.given) was written without \(names.count) missing backing files (first: "
-                + "\(folder)/\(first)); run corestone check to list their objects")
+            "CoreData: warning: \(copy.given) was written without \(names.count) missing backing "
+                + "file\(names.count == 1 ? "" : "s") (first: \(folder)/\(first)); run corestone check to list the affected objects"
+        )
     }
 
     /// The store that is there, which has to be one.
@@ -112,7 +113,7 @@ struct StoreTransfer {
                     throw CoreError(
                         .invalidArgument, code: .persistentStoreOperation,
                         "\(place.given) is not a copy of \(origin.given) and was not changed; choose an unused path or an earlier "
-                            + "copy, or replace the store (replaceStore)", file: place.given)
+                            + "copy, or call cst_coordinator_replace_store (replace_store)", file: place.given)
                 }
             }
             return connection
@@ -154,10 +155,11 @@ struct StoreTransfer {
             try copyPages(to: target, done)
         }
         // The log of a store that was deleted would be taken for this one's.
-        if place.hasCompanion("-wal") || place.hasCompanion("-journal") {
+        if let suffix = ["-wal", "-journal"].first(where: { place.hasCompanion($0) }) {
             throw CoreError(
                 .storeIO, code: .persistentStoreOperation,
-                "\(place.given) does not exist but has a log file; move the log file away, or choose another path",
+                "\(place.given) \(place.state == .empty ? "is empty" : "does not exist") but has the log file "
+                    + "\(place.given)\(suffix); move the log file away, or choose another path",
                 file: place.given)
         }
         if place.state == .empty { unlink(place.path) }

@@ -62,7 +62,7 @@ public struct StoreViews: Sendable {
                 .invalidArgument, code: .persistentStoreOperation,
                 "cannot create views in \(copy): "
                     + (isTemporary
-                        ? "temporary views end with their session; request permanent views"
+                        ? "temporary views end with their session; create the StoreViews with isTemporary: false"
                         : "Apple's framework cannot migrate a store with views; create them in a copy"),
                 file: copy)
         }

@@ -142,7 +142,7 @@ private struct RecordWork {
         if let id = record[Container.idKey], !id.isNull {
             throw CoreError(
                 .invalidArgument,
-                "cannot insert a record of \(asked.name) that has an @id; call update, or leave out the @id",
+                "cannot insert a record of \(asked.name) that has an @id; call cst_container_update (update), or leave out the @id",
                 entity: asked.name, key: Container.idKey, value: id)
         }
         let object = try context.insert(try entity(of: record, asked))
@@ -155,8 +155,9 @@ private struct RecordWork {
         guard let value = record[Container.entityKey], !value.isNull else { return asked }
         guard case .text(let name) = value else {
             throw CoreError(
-                .typeMismatch, "@entity takes the name of an entity, not \(value.kindPhrase)", entity: asked.name,
-                key: Container.entityKey, value: value)
+                .typeMismatch,
+                "@entity of a record of \(asked.name) takes the name of an entity, not \(value.kindPhrase)",
+                entity: asked.name, key: Container.entityKey, value: value)
         }
         let entity = try context.coordinator.model.requireEntity(named: name.string)
         if entity.isKind(of: asked) { return entity }
@@ -253,7 +254,7 @@ private struct RecordWork {
         case .dictionary(let record):
             if let id = record[Container.idKey], !id.isNull {
                 guard case .text(let uri) = id else {
-                    throw unsuitable(relationship, of: object, id, "a URI as @id")
+                    throw unsuitable(relationship, of: object, id, "a string with a URI as the @id")
                 }
                 found = try existing(uri.string, relationship, of: object)
                 try set(record, of: found, depth: depth + 1)
@@ -268,11 +269,15 @@ private struct RecordWork {
     private func existing(_ uri: String, _ relationship: Relationship, of object: ManagedObject) throws -> ManagedObject
     {
         let id = try context.coordinator.recordID(uri, entity: object.entity.name, key: relationship.name)
-        if let found = try? context.existingObject(with: id) { return found }
-        throw CoreError(
-            .invalidArgument,
-            "\(object.entity.name).\(relationship.name) cannot refer to \(uri), which no longer exists",
-            entity: object.entity.name, key: relationship.name, value: .string(uri))
+        do { return try context.existingObject(with: id) } catch {
+            let cause = error as? CoreError
+            let reason =
+                cause?.status == .objectGone
+                ? ", which no longer exists" : ": " + (cause?.message ?? String(describing: error))
+            throw CoreError(
+                .invalidArgument, "\(object.entity.name).\(relationship.name) cannot refer to \(uri)\(reason)",
+                entity: object.entity.name, key: relationship.name, value: .string(uri))
+        }
     }
 
     private func unsuitable(

@@ -56,7 +56,8 @@ public final class Container: Sendable {
         guard !name.isEmpty, !name.utf8.contains(UInt8(ascii: "/")), !name.utf8.contains(0) else {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOpen,
-                "the container name \"\(name)\" is not a valid file name; use a name that is not empty and has no slash",
+                "the container name \"\(name)\" is not a valid file name; use a name that is not empty and does not contain a slash or "
+                    + "a NUL character",
                 value: .string(name))
         }
         self.name = name
@@ -240,7 +241,7 @@ public final class Container: Sendable {
     }
 
     private static func closed(_ name: String) -> CoreError {
-        CoreError(.invalidHandle, "the container \(name) is closed; create another one")
+        CoreError(.invalidHandle, "the container \"\(name)\" is closed; create another one")
     }
 
     // MARK: Contexts
@@ -296,7 +297,10 @@ public final class Container: Sendable {
 
     /// - Throws: `.invalidHandle` for a container that is closed, or about to be.
     func requireOpen() throws {
-        if isClosed || coordinator.isClosing { throw Container.closed(name) }
+        if isClosed { throw Container.closed(name) }
+        if coordinator.isClosing {
+            throw CoreError(.invalidHandle, "the container \"\(name)\" is closed or being closed; create another one")
+        }
     }
 
     // MARK: Closing
@@ -321,6 +325,6 @@ public final class Container: Sendable {
     ///   `.invalidHandle` while another thread closes it. Nothing is closed then.
     public func close(_ unsaved: Unsaved = .refuse) throws {
         if isClosed { return }
-        try coordinator.close(unsaved, called: "the container \(name)") { state.withLock { $0.isClosed = true } }
+        try coordinator.close(unsaved, called: "the container \"\(name)\"") { state.withLock { $0.isClosed = true } }
     }
 }

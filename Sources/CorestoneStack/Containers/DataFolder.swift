@@ -15,7 +15,8 @@ enum DataFolder {
         else {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOpen,
-                "the application name \"\(application)\" is not a valid folder name; use a name that is not empty and has no slash",
+                "the application name \"\(application)\" is not a valid folder name; use a name that is not empty, \".\" or \"..\" and does "
+                    + "not contain a slash or a NUL character",
                 value: .string(application))
         }
         return try home(application) + "/" + application

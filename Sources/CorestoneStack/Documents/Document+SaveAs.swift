@@ -64,7 +64,7 @@ extension Document {
         if place.path == own.path || place.state != .missing && place.number == own.number {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
-                "\(place.given) is the document's own file; call save instead", file: place.given)
+                "\(place.given) is the document's own file; call cst_document_save (save) instead", file: place.given)
         }
         var facts = stat()
         if place.state == .missing, lstat(place.absolute, &facts) == 0 {
@@ -79,7 +79,7 @@ extension Document {
         guard replaces else {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
-                "\(place.given) already exists; choose another path, or allow its replacement",
+                "\(place.given) already exists; choose another path, or set replaces (replace) to overwrite it",
                 file: place.given)
         }
         guard place.state == .present else { return }
@@ -90,8 +90,8 @@ extension Document {
             // What cannot be read as a store may be anything.
             throw CoreError(
                 error.status == .storeCorrupt ? .notAStore : error.status, code: .persistentStoreOperation,
-                "cannot replace \(place.given), which is not a store of type \(type.rawValue): \(error.message). Choose another "
-                    + "path, or remove the file first", children: [error], file: place.given)
+                "cannot replace \(place.given), which is not a readable store of type \(type.rawValue): \(error.message). Choose "
+                    + "another path, or remove the file first", children: [error], file: place.given)
         }
     }
 

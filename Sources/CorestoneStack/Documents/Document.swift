@@ -134,8 +134,8 @@ public final class Document: @unchecked Sendable {
         guard let refuge = values.withLock(\.refuge) else { return }
         if values.withLock({ $0.flags.contains(.edited) }), !platform_is_forked() {
             DebugLog.write(
-                "CoreData: warning: an untitled document was released, and its content is lost; save it with save as, or close it "
-                    + "with CST_UNSAVED_DISCARD (.discard), before releasing it")
+                "CoreData: warning: an untitled document was released, and its content is lost; call cst_document_save_as "
+                    + "(save_as, saveAs), or close it with CST_UNSAVED_DISCARD (.discard), before releasing it")
         }
         removeTree(at: refuge)
     }
@@ -311,7 +311,7 @@ public final class Document: @unchecked Sendable {
             guard path != nil else {
                 throw CoreError(
                     .invalidArgument, code: .persistentStoreSave,
-                    "the document is untitled; call save as with a path")
+                    "the document is untitled; call cst_document_save_as (save_as, saveAs) with a path")
             }
             try saveHere(context)
         }
@@ -323,10 +323,12 @@ public final class Document: @unchecked Sendable {
         guard store.type == .sqlite else { return }
         let now = Document.content(of: store)
         if now == known { return }
+        let isGone = now == nil || now == "[]"
         throw CoreError(
             .storeIO, code: .persistentStoreSave,
-            "\(store.path) \(now == nil || now == "[]" ? "no longer exists" : "was replaced by another file"); "
-                + "save the document to another path with save as, or revert it to discard its changes",
+            "\(store.path) \(isGone ? "no longer exists" : "was replaced by another file"); save the document to another path "
+                + "with cst_document_save_as (save_as, saveAs)"
+                + (isGone ? "" : ", or discard its changes with cst_document_revert (revert)"),
             file: store.path)
     }
 
@@ -390,7 +392,8 @@ public final class Document: @unchecked Sendable {
         guard place.state != .missing else {
             throw CoreError(
                 .storeIO, code: .persistentStoreOpen,
-                "\(former.path) no longer exists; restore it, or save the document to another path with save as",
+                "\(former.path) no longer exists; restore it, or save the document to another path with cst_document_save_as "
+                    + "(save_as, saveAs)",
                 file: former.path)
         }
         let isSameFile = Document.content(of: former) == known
@@ -477,7 +480,8 @@ public final class Document: @unchecked Sendable {
             "\(name) stays open because "
                 + (held.isEmpty ? "it was never saved" : held.map(\.error.message).joined(separator: ", and "))
                 + (path == nil
-                    ? "; save it with save as" : "; call save() to keep them or revert() to discard them")
+                    ? "; call cst_document_save_as (save_as, saveAs)"
+                    : "; call save() to keep them or revert() to discard them")
                 + ", or close with CST_UNSAVED_DISCARD (.discard)",
             children: held.map(\.error) + (lastError.map { [$0] } ?? []), file: path)
     }

@@ -11,7 +11,8 @@ enum DocumentRefuge {
         guard mkdir(path, 0o700) == 0 else {
             throw CoreError(
                 .storeIO, code: .persistentStoreOpen,
-                "cannot create the folder \(path) for an untitled document: \(String(cString: strerror(errno)))",
+                "cannot create the folder \(path) for an untitled document: \(String(cString: strerror(errno))); "
+                    + "set TMPDIR to a writable folder",
                 file: path)
         }
         return path

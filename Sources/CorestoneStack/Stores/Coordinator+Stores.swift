@@ -139,7 +139,7 @@ extension Coordinator {
             if !kind.hasFile { return false }
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
-                "\(path) is an in-memory store without files to destroy; remove it from its coordinator instead",
+                "\(path) is an in-memory store without files to destroy; call cst_coordinator_remove_store (remove_store) instead",
                 file: path)
         }
         return try kind.destroy(path, options: options) { try removeStores(at: place) }
@@ -169,7 +169,8 @@ extension Coordinator {
         guard let place = try StoreTypes.place(path, kind), try StoreTypes.place(source, kind) != nil else {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
-                "cannot replace \(path) with \(source), because an in-memory store has no file; migrate the store instead",
+                "cannot replace \(path) with \(source), because an in-memory store does not have a file; migrate the store with "
+                    + "cst_coordinator_migrate_store (migrate_store)",
                 file: path)
         }
         if let there = try StoreType(ofStoreAt: path), there != kind.type {

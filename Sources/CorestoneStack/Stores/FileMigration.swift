@@ -35,7 +35,8 @@ struct FileMigration {
         guard mkdir(folder, 0o700) == 0 else {
             throw CoreError(
                 .storeIO, code: .migration,
-                "cannot migrate \(path): cannot make the folder \(folder): \(StorePlace.text(of: errno)); make \(place.folder) writable",
+                "cannot migrate \(path): cannot create the folder \(folder): \(StorePlace.text(of: errno)); make \(place.folder) "
+                    + "writable, or free some space",
                 file: path)
         }
         defer { removeTree(at: folder) }

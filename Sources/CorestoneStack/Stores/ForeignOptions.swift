@@ -91,7 +91,7 @@ extension StoreTypes {
             }
             if try options.fileMode != nil && !kind(of: type).hasFile {
                 warnings.append(
-                    "\(path) was opened with a file mode, but a store of type \(type.rawValue) does not have a file; use an SQLite, "
+                    "\(path) was opened with a file mode, which has no effect on a store of type \(type.rawValue); use an SQLite, "
                         + "XML or Binary store")
             }
         }

@@ -45,7 +45,10 @@ public enum StoreTypes {
                 throw CoreError(
                     .invalidArgument, code: .persistentStoreInvalidType,
                     "the store type \"\(taken.type.rawValue)\" already exists; choose another name than \"\(name)\""
-                        + (taken.isHosted ? ", or unregister the existing type" : ""), value: .string(name))
+                        + (taken.isHosted
+                            ? ", or unregister the existing type with cst_store_type_unregister (unregister_store_type)"
+                            : ""),
+                    value: .string(name))
             }
             kinds.append(kind)
         }

@@ -132,19 +132,23 @@ extension Attribute {
     /// A value as source models spell it.
     private func value(of text: String) throws -> PropertyValue {
         if let value = type.value(source: text) { return value }
-        throw UsageError("\(entity.name).\(name) takes a value of type \(type.sourceName), not \"\(text)\"")
+        guard let form = type.sourceForm else {
+            throw UsageError(
+                "\(entity.name).\(name) is of type \(type.sourceName) and cannot have a default value in a source "
+                    + "model")
+        }
+        throw UsageError("\(entity.name).\(name) takes \(form), not \"\(text)\"")
     }
 
     private func edit(bound assignment: Assignment, isLeast: Bool) throws {
         // The length of a string is a whole number.
         let kind = type == .string ? AttributeType.integer64 : type
         let value = try assignment.text.map { text in
-            guard let value = kind.value(source: text) else {
-                throw UsageError(
-                    "\(assignment.key) of \(entity.name).\(name) takes a value of type \(kind.sourceName), not "
-                        + "\"\(text)\"")
+            if let value = kind.value(source: text) { return value }
+            guard let form = kind.sourceForm else {
+                throw UsageError("\(entity.name).\(name) is of type \(kind.sourceName) and cannot have bounds")
             }
-            return value
+            throw UsageError("\(assignment.key) of \(entity.name).\(name) takes \(form), not \"\(text)\"")
         }
         let former = bounds
         try setBounds(least: isLeast ? value : former.least, greatest: isLeast ? former.greatest : value)
@@ -155,6 +159,21 @@ extension AttributeType {
     /// The type of a name, as source models spell it: `Integer 64`, `String`.
     init(editing assignment: Assignment) throws {
         self = try assignment.one(of: AttributeType.allCases.map { ($0.sourceName, $0) })
+    }
+
+    /// The form of a value in a source model, for error messages; nil for a type without such values.
+    fileprivate var sourceForm: String? {
+        switch self {
+        case .integer16: return "an integer from \(Int16.min) to \(Int16.max)"
+        case .integer32: return "an integer from \(Int32.min) to \(Int32.max)"
+        case .integer64: return "an integer from \(Int64.min) to \(Int64.max)"
+        case .decimal: return "a decimal number of up to 38 digits"
+        case .double, .float: return "a finite number"
+        case .boolean: return "YES or NO"
+        case .date: return "a number of seconds since 2001-01-01 in UTC"
+        case .uuid: return "a UUID"
+        default: return nil
+        }
     }
 }
 
@@ -222,7 +241,8 @@ extension FetchRequestTemplate {
         Key(name: "fetchOffset") { $0.offset = Int(try $1.count()) },
         Key(name: "fetchBatchSize") { $0.batchSize = Int(try $1.count()) },
         Key(name: "resultType") { request, assignment in
-            guard let type = ResultType(rawValue: Int64(try assignment.count())) else {
+            let number: UInt32? = assignment.value.isEmpty ? 0 : UInt32(assignment.value)
+            guard let number, let type = ResultType(rawValue: Int64(number)) else {
                 throw UsageError("resultType must be 0, 1, 2 or 4, not \"\(assignment.value)\"")
             }
             request.resultType = type

@@ -11,8 +11,11 @@ struct EditedModel {
         path = options.operand(0) ?? ""
         guard OutputFile.isFolder(path) else {
             throw UsageError(
-                "\(path) is not a source model, which is an .xcdatamodeld or .xcdatamodel folder; create one with "
-                    + "\"\(Tool.name) model new \(path)\", or convert a compiled model with model decompile")
+                OutputFile(path: path).exists
+                    ? "\(path) is not a source model, which is an .xcdatamodeld or .xcdatamodel folder; convert a compiled "
+                        + "model with model decompile"
+                    : "\(path) does not exist; create a source model with \"\(Tool.name) model new \(path)\", or convert a "
+                        + "compiled model with model decompile")
         }
         model = try Model(contentsOf: path, version: options["version"])
     }
@@ -67,7 +70,8 @@ struct EditedModel {
         init(_ text: String) throws {
             let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false).map { String($0) }
             guard parts.allSatisfy({ !$0.isEmpty }), let first = parts.first else {
-                throw UsageError("\"\(text)\" is not the name of a part; write ENTITY or ENTITY.PROPERTY")
+                throw UsageError(
+                    "\"\(text)\" is not the name of an entity or property; write ENTITY or ENTITY.PROPERTY")
             }
             entity = first
             property = parts.count > 1 ? parts[1] : nil
@@ -100,7 +104,8 @@ struct EditedModel {
             default:
                 let hint = nearestName(to: parts[0], among: kinds).map { "; did you mean \($0):?" }
                 throw UsageError(
-                    "\"\(parts[0])\" is not a kind of part\(hint ?? "; use one of \(kinds.joined(separator: ", "))")")
+                    "\"\(parts[0])\" is not a kind of model element\(hint ?? "; use one of \(kinds.joined(separator: ", "))")"
+                )
             }
         }
     }
@@ -172,7 +177,7 @@ struct Assignment {
 
     func one<Choice>(of choices: [(name: String, choice: Choice)]) throws -> Choice {
         if let found = choices.first(where: { $0.name.lowercased() == value.lowercased() }) { return found.choice }
-        let names = choices.map(\.name)
+        let names = choices.map(\.name).filter { !$0.isEmpty }
         let hint = nearestName(to: value, among: names).map { "; did you mean \"\($0)\"?" } ?? ""
         throw UsageError("\(key) must be one of \(names.joined(separator: ", ")), not \"\(value)\"\(hint)")
     }

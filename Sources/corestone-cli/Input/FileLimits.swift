@@ -20,11 +20,7 @@ enum FileLimits {
             let text = word == option ? words.popFirst() : String(word.dropFirst(option.count + 1))
             let parts = (text ?? "").split(separator: "=", omittingEmptySubsequences: false)
             guard parts.count == 2, let number = Int(parts[1]), number > 0, limits.set(String(parts[0]), to: number)
-            else {
-                throw UsageError(
-                    "\(option) takes NAME=NUMBER with one of the names \(StoreLimits.names.joined(separator: ", ")), not "
-                        + "\"\(text ?? "")\"")
-            }
+            else { throw mistake(text ?? "", parts.map { String($0) }) }
             isGiven = true
         }
         if isGiven {
@@ -32,5 +28,23 @@ enum FileLimits {
             StoreLimits.beUsual(limits)
         }
         return rest
+    }
+
+    /// The error for a value of the option: its form, its name or its number is wrong.
+    private static func mistake(_ text: String, _ parts: [String]) -> UsageError {
+        let names = StoreLimits.names.joined(separator: ", ")
+        guard parts.count == 2 else {
+            return UsageError("\(option) takes NAME=NUMBER with one of the names \(names), not \"\(text)\"")
+        }
+        guard StoreLimits.names.contains(parts[0]) else {
+            return UsageError("\(option): \"\(parts[0])\" is not the name of a limit; use one of \(names)")
+        }
+        var limits = StoreLimits()
+        if let number = Int(parts[1]), limits.set(parts[0], to: number) {
+            do { try limits.check("the store") } catch let error as CoreError { return UsageError(error.message) } catch
+            {}
+        }
+        return UsageError(
+            "\(option): \(parts[0]) must be an integer of at most \(Int.max), not \"\(parts[1])\"")
     }
 }

@@ -30,7 +30,9 @@ struct NamedModel {
             if isChecked { try model.freeze() }
         } else {
             guard version == nil else {
-                throw UsageError("\(path) is a store, which has one version of its model; omit the version")
+                throw UsageError(
+                    OutputFile(path: path).exists
+                        ? "\(path) is not a bundle of model versions; omit the version" : "\(path) does not exist")
             }
             model = try Coordinator.open(path, options: .readOnly).model
         }

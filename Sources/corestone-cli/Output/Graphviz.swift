@@ -35,7 +35,9 @@ enum Graphviz {
         while waitpid(process, &status, 0) < 0 && errno == EINTR {}
         guard status == 0 else {
             unlink(file.draft)
-            throw failure("dot, a program of Graphviz, failed to draw \(file.path)")
+            let signal = status & 0x7F
+            let reason = signal == 0 ? "exit status \(status >> 8 & 0xFF)" : "it was ended by signal \(signal)"
+            throw failure("dot, a program of Graphviz, failed to draw \(file.path): \(reason)")
         }
         try file.keepDraft()
     }

@@ -109,10 +109,10 @@ struct OutputFile {
 
     /// Removes a folder with the files in it; one with folders in it is none of a version.
     func removeFolder() throws {
-        guard let folder = opendir(path) else { throw failure(OutputFile.reason) }
+        guard let folder = opendir(path) else { throw removalFailure(OutputFile.reason) }
         let names = OutputFile.names(in: folder)
         for name in names { unlink("\(path)/\(name)") }
-        guard rmdir(path) == 0 else { throw failure(OutputFile.reason) }
+        guard rmdir(path) == 0 else { throw removalFailure(OutputFile.reason) }
     }
 
     /// The names in a folder, which is closed then.
@@ -150,6 +150,10 @@ struct OutputFile {
     }
 
     private static var reason: String { String(cString: strerror(errno)) }
+
+    private func removalFailure(_ reason: String) -> CoreError {
+        CoreError(.storeIO, "cannot remove \(path): \(reason)", file: path)
+    }
 
     func failure(_ reason: String) -> CoreError {
         CoreError(.storeIO, "cannot write \(path): \(reason)", file: path)

@@ -33,8 +33,9 @@ final class ByteSource {
         descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw ByteSource.failure(path) }
         var facts = stat()
-        guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT != S_IFDIR else {
-            throw CoreError(.storeIO, "\(path) is a folder; pass the files in it", file: path)
+        guard fstat(descriptor, &facts) == 0 else { throw ByteSource.failure(name) }
+        guard facts.st_mode & S_IFMT != S_IFDIR else {
+            throw CoreError(.storeIO, "\(name) is a folder; pass the files in it", file: path)
         }
         size = facts.st_mode & S_IFMT == S_IFREG ? Int(facts.st_size) : 0
     }

@@ -29,8 +29,10 @@ final class CSVLoadReader: LoadReader {
             throw LoadFailure(
                 line: line,
                 message:
-                    "the line has \(plural(fields.count, "field")) for \(plural(columns.count, "column")); put quotes around text that "
-                    + "contains a separator"
+                    "the line has \(plural(fields.count, "field")) for \(plural(columns.count, "column")); "
+                    + (fields.count > columns.count
+                        ? "put quotes around text that contains a separator"
+                        : "add an empty field for each missing value")
             )
         }
         var (name, entity): (String?, String?)
@@ -53,11 +55,11 @@ final class CSVLoadReader: LoadReader {
         // No line behind it may take its place.
         do { names = try row() } catch let failure as LoadFailure { throw UsageError("\(line): \(failure.message)") }
         guard let names else { return }
-        var (result, taken): ([String], Set<Text>) = ([], [])
+        var (result, taken): ([String], [Text: String]) = ([], [:])
         for name in names {
             let key = name.map { map[Text($0)] ?? $0 } ?? ""
-            guard key.isEmpty || taken.insert(Text(key)).inserted else {
-                throw UsageError("\(line): two columns are named \"\(key)\"; add --map \"\(key)=\" to skip one")
+            if !key.isEmpty, let former = taken.updateValue(name ?? "", forKey: Text(key)) {
+                throw UsageError("\(line): \(CSVLoadReader.duplicate(key, of: former, and: name ?? ""))")
             }
             result.append(key)
         }
@@ -68,6 +70,14 @@ final class CSVLoadReader: LoadReader {
             throw UsageError("--map: \(source.name) does not have a column \"\(unknown)\"\(hint)")
         }
         columns = result
+    }
+
+    /// Two columns that would be loaded as one property.
+    private static func duplicate(_ key: String, of former: String, and name: String) -> String {
+        if Text(former) == Text(name) { return "two columns are named \"\(name)\"; rename one of them" }
+        let skipped = former == key ? former : name
+        return
+            "the columns \"\(former)\" and \"\(name)\" are both loaded as \"\(key)\"; use --map \"\(skipped)=\" to skip one"
     }
 
     /// nil at the end; an empty field without quotes is nil. A row that is wrong is read to its end all the same.

@@ -105,10 +105,12 @@ struct DumpCommand: Command {
             guard let file else { throw error }
             files = []
             if makesFolder { rmdir(file) }
+            let needsEntity = form == .csv && chosen == nil
             throw CoreError(
                 error.status,
-                "\(file) was not written because the dump would be incomplete: \(error.message); omit --output to print it "
-                    + "anyway",
+                "\(file) was not written because the dump would be incomplete: \(error.message); "
+                    + (needsEntity ? "dump one entity at a time, and omit --output" : "omit --output")
+                    + " to print it anyway",
                 file: error.file)
         }
         // A dump with holes takes the place of no other one.

@@ -171,8 +171,9 @@ final class JSONLoadReader: LoadReader {
             case nil, .null: return nil
             case .text(let text): return text.string
             case .int(let number): return String(number)
-            default:
-                throw LoadFailure(line: line, message: "the object has an \(key) that is not a string or an integer")
+            case .some(let other):
+                throw LoadFailure(
+                    line: line, message: "\(key) must be a string or an integer, not \(LoadField.value(other).excerpt)")
             }
         }
         let fields = members.filter { $0.key != "@id" && $0.key != "@entity" }.sorted { $0.key < $1.key }

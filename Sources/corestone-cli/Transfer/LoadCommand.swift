@@ -88,7 +88,8 @@ struct LoadCommand: Command {
         let bytes = Array((mark == "tab" ? "\t" : mark).utf8)
         guard bytes.count == 1, bytes[0] < 0x80, ![0x22, 0x0A, 0x0D].contains(bytes[0]) else {
             throw UsageError(
-                "--separator must be tab or one ASCII character other than a quote, such as \";\", not \"\(mark)\"")
+                "--separator must be tab or one ASCII character other than a quote or a line break, such as \";\", not \"\(mark)\""
+            )
         }
         separator = bytes[0]
         isGuarded = try Formula.isGuarded(options, true)
@@ -138,21 +139,23 @@ struct LoadCommand: Command {
         } catch is Ended { hasEnded = true } catch {
             bar.end()
             if isNew, loader.lastSaved == nil { discard(coordinator) }
-            if let line = loader.lastSaved { Tool.note(saved(loader, line)) }
+            if let line = loader.lastSaved { Tool.note(saved(loader, line, "load the file again")) }
             throw error
         }
         bar.end()
         if hasEnded, isNew, loader.lastSaved == nil { discard(coordinator) }
-        if hasEnded, let line = loader.lastSaved { Tool.note(saved(loader, line)) }
+        if hasEnded, let line = loader.lastSaved {
+            Tool.note(saved(loader, line, "correct the file, and load it again"))
+        }
         try output.line(summary(loader, refusals.count, isTrial, hasEnded))
         return refusals.count > 0 ? .problems : .done
     }
 
     /// What is in the store when a load in batches ends early.
-    private func saved(_ loader: Loader, _ line: FilePlace) -> String {
+    private func saved(_ loader: Loader, _ line: FilePlace, _ remedy: String) -> String {
         "saved \(plural(loader.inserted + loader.updated, "object")) of the lines up to \(line) into \(store), without "
-            + "relationships to later lines; correct the file, and load it again with --upsert. If objects do not have "
-            + "unique values, restore the store first"
+            + "relationships to later lines; \(remedy) with --upsert. If objects do not have unique values, restore the "
+            + "store first"
     }
 
     /// A line was refused that nothing is to go on behind.
@@ -169,7 +172,8 @@ struct LoadCommand: Command {
             ? CSVLoadReader(source, map: map, separator: separator, isGuarded: isGuarded)
             : JSONLoadReader(source, isByLine: form == .jsonl)
         if form != .csv, !map.isEmpty {
-            throw UsageError("--map only applies to csv, but \(source.name) is read as json; add --format csv")
+            throw UsageError(
+                "--map only applies to csv, but \(source.name) is read as \(form.rawValue); use --format csv")
         }
         while true {
             do {
@@ -195,7 +199,7 @@ struct LoadCommand: Command {
         if OutputFile(path: store).isSpecial {
             throw CoreError(
                 .notAStore, code: .persistentStoreOpen,
-                "\(store) is a device or a pipe and cannot be a store; choose another path", file: store)
+                "\(store) is a device, a pipe or a socket and cannot be a store; choose another path", file: store)
         }
         let isThere = stat(store, &facts) == 0 && facts.st_size > 0
         let model = try options["model"].map { path in
@@ -220,12 +224,21 @@ struct LoadCommand: Command {
             return (coordinator, false)
         }
         guard let model else {
-            throw UsageError("\(store) does not exist; add --model MODEL to create it")
+            throw UsageError(missingModel())
         }
         let coordinator = try Coordinator(model: model)
         let type = try options["type"].map { try StoreType.named($0) } ?? .sqlite
         try coordinator.addStore(isTrial ? .inMemory : type, at: store)
         return (coordinator, !isTrial)
+    }
+
+    /// What is wrong without a store and without --model.
+    private func missingModel() -> String {
+        var facts = stat()
+        if stat(store, &facts) == 0 { return "\(store) is empty; add --model MODEL to create a store in it" }
+        let reason = errno
+        if reason == ENOENT { return "\(store) does not exist; add --model MODEL to create it" }
+        return "cannot open \(store): \(String(cString: strerror(reason)))"
     }
 
     /// Nobody needs a new store in which nothing is, unless somebody else has found it meanwhile.

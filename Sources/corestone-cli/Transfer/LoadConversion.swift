@@ -20,7 +20,7 @@ enum LoadConversion {
                 throw CoreError(
                     .typeMismatch,
                     "\"\(text.string)\" is ambiguous: a date or seconds; write a date as 2024-01-31, or seconds since 2001 as "
-                        + "\(text.string).0",
+                        + (isTable ? "\(text.string).0" : "a number without quotes"),
                     entity: attribute.entity.name, key: attribute.path, value: value)
             }
             do { return .date(try ReferenceDate.parse(text.string, assumingUTC: true)) } catch let error as CoreError {

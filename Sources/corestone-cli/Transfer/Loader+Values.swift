@@ -11,13 +11,7 @@ extension Loader {
                 if lookup(key, entity) != nil || rules.skipsUnknown { return }
                 // A table of several entities has columns that only some of them have.
                 if case .text(nil) = field, isKnown(key, inFamilyOf: entity) { return }
-                let hint = nearestName(to: key, among: entity.properties.map(\.path)).map {
-                    "; did you mean \"\($0)\"? Use"
-                }
-                throw CoreError(
-                    .invalidArgument,
-                    "\(entity.name) does not have a property \"\(key)\"\(hint ?? "; use") --map to rename the column, or "
-                        + "--skip-unknown to ignore it", entity: entity.name, key: key)
+                throw unknown(key, field, entity)
             }
             guard let attribute = property as? Attribute else { return }
             if attribute.type == .composite, case .value(.dictionary(let parts)) = field {
@@ -35,6 +29,15 @@ extension Loader {
             throw failures.count == 1 ? failures[0] : CoreError(.validation, "", children: failures)
         }
         return result
+    }
+
+    private func unknown(_ key: String, _ field: LoadField, _ entity: Entity) -> CoreError {
+        let hint = nearestName(to: key, among: entity.properties.map(\.path)).map { "; did you mean \"\($0)\"? Use" }
+        var remedy = "--skip-unknown to ignore it"
+        if case .text = field { remedy = "--map to rename the column, or \(remedy)" }
+        return CoreError(
+            .invalidArgument, "\(entity.name) does not have a property \"\(key)\"\(hint ?? "; use") \(remedy)",
+            entity: entity.name, key: key)
     }
 
     /// All but what relationships lack, which may come further down.

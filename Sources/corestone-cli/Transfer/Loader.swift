@@ -214,7 +214,7 @@ final class Loader {
             line: later.line,
             message:
                 "\(later.relationship.entity.name).\(later.relationship.name) refers to \"\(name)\", which is not an @id in the "
-                + "files and is omitted; add the object, or correct the @id"
+                + "files\(rules.keepsGoing ? " and is omitted" : ""); add the object, or correct the @id"
         )
         try refuseOnce(failure)
     }
@@ -322,6 +322,8 @@ final class Loader {
             let uri = each.object.objectID.uri
             if wanted.contains(uri) { places[uri] = place }
         }
+        let remedy =
+            rules.upserts ? "change the value" : "change the value, or add --upsert to update that object"
         var result: [Blame] = []
         for conflict in conflicts {
             var found = conflict.objectIDs.compactMap { places[$0.uri] }.sorted()
@@ -340,8 +342,7 @@ final class Loader {
                     (
                         place, keeper,
                         "\(made[place].object.objectID.entity.name) has \(values.joined(separator: " and ")), which \(other) too, "
-                            + "but \(conflict.constraint.joined(separator: ", ")) must be unique; change the value, or add "
-                            + "--upsert to update that object"
+                            + "but \(conflict.constraint.joined(separator: ", ")) must be unique; \(remedy)"
                     ))
             }
         }

@@ -115,7 +115,7 @@ final class CustomStoreTests: XCTestCase {
         let ada = try XCTUnwrap(context.fetch("Person").first)
         let error = failure { _ = try ada.members("reports") }
         XCTAssertEqual([error.status, error.children.first?.status], [.callback, .callback])
-        XCTAssertTrue(error.message.contains("returned 0 lists of Person.reports for 1 objects"), error.message)
+        XCTAssertTrue(error.message.contains("returned 0 lists of Person.reports for 1 object;"), error.message)
     }
 
     func testCounts() throws {

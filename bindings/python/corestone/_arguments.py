@@ -20,6 +20,11 @@ def shown(value: Any) -> str:
     return f'"{value:.60}"' if type(value) is str else f"{value!r:.60}"
 
 
+def plural(count: int, noun: str) -> str:
+    """1 row, 2 rows"""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def whole(value: Any, name: str, least: int = 0, most: int = MOST) -> int:
     """A number of things, or the place of one."""
     try:

@@ -15,6 +15,7 @@ from itertools import accumulate
 from typing import Any
 
 from . import _abi, values
+from ._arguments import plural, shown
 from ._composite import decompose, leaves
 from .codes import AttributeType
 from .errors import CorestoneError, InvalidArgumentError
@@ -155,11 +156,15 @@ def columns_of(rows: Iterable[Any], names: Sequence[str] | None) -> tuple[list[s
     if names is None:
         if not isinstance(given[0], Mapping):
             raise InvalidArgumentError(
-                "a row of insert_many is not a dictionary; pass dictionaries, or pass tuples and columns=[...]"
+                f"row 0 is {shown(given[0])}, not a dictionary; pass dictionaries, or pass tuples and columns=[...]"
             )
         names = list(given[0])
         for place, row in enumerate(given):
-            if not isinstance(row, Mapping) or len(row) != len(names) or any(name not in row for name in names):
+            if not isinstance(row, Mapping):
+                raise InvalidArgumentError(
+                    f"row {place} is {shown(row)}, not a dictionary like row 0; pass a dictionary for every row"
+                )
+            if len(row) != len(names) or any(name not in row for name in names):
                 raise InvalidArgumentError(
                     f"row {place} does not have the same keys as row 0 ({', '.join(names)}); pass the same keys in "
                     "every row, with None for a missing value"
@@ -167,5 +172,7 @@ def columns_of(rows: Iterable[Any], names: Sequence[str] | None) -> tuple[list[s
         return list(names), [tuple(row[name] for row in given) for name in names], len(given)
     for place, row in enumerate(given):
         if len(row) != len(names):
-            raise InvalidArgumentError(f"row {place} has {len(row)} values for {len(names)} columns")
+            raise InvalidArgumentError(
+                f"row {place} has {plural(len(row), 'value')} for {plural(len(names), 'column')}"
+            )
     return list(names), list(zip(*given)), len(given)

@@ -40,7 +40,7 @@ def _words(view: memoryview, at: int, count: int, form: Literal["Q", "q", "d"] =
     return list(view[at : at + 8 * count].cast(form))
 
 
-def unpack(data: memoryview, is_strict: bool = False) -> list[tuple[int, list[bool] | None, list[Any]]]:
+def unpack(data: memoryview, is_strict: bool = False, first: int = 0) -> list[tuple[int, list[bool] | None, list[Any]]]:
     """The columns of a packed buffer: form, which rows are null (None when no row is), values. Strictly, rows whose
     objects were deleted since are an error, else they are null."""
     rows, columns = _words(data, 0, 2)
@@ -51,7 +51,8 @@ def unpack(data: memoryview, is_strict: bool = False) -> list[tuple[int, list[bo
         at += 8
         nulls = data[at : at + rows].tobytes()
         if is_strict and _DELETED in nulls:
-            raise ObjectGoneError(f"object {nulls.index(_DELETED)} was deleted after the fetch; fetch again")
+            place = first + nulls.index(_DELETED)
+            raise ObjectGoneError(f"the object at index {place} was deleted after the fetch; fetch again")
         at += _padded(rows)
         column: list[Any]
         if form in (INTEGERS, DOUBLES, KEYS):
@@ -110,7 +111,7 @@ def read_columns(
             size = min(CHUNK, first + count - start)
             call(lib.cst_results_copy_columns, results._handle, start, size, len(keys), keys, byref(buffer))
             data = memoryview((ctypes.c_char * buffer.size).from_address(buffer.data)).cast("B")
-            for into, description, packed in zip(whole, descriptions, unpack(data, is_strict)):
+            for into, description, packed in zip(whole, descriptions, unpack(data, is_strict, start)):
                 into.extend(_finish(description, *packed))
             data.release()
     finally:

@@ -127,7 +127,7 @@ class _Encoder:
         known: dict[str, tuple[int, int, int]] = {}
         for depth in range(_NESTING + 2):
             if depth == _SUSPICIOUS and _holds_itself(items):
-                break
+                raise InvalidArgumentError("a collection contains itself, so it cannot be passed as a value")
             self._next = []
             self._add_level(level, known)
             level = self._next

@@ -106,7 +106,7 @@ def _fields(
             return
         if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
             raise TypeMismatchError(
-                f"{entity.name}.{description.name} is a to-many relationship: it takes a list of IDs, "
+                f"{entity.name}.{description.name} is a to-many relationship and takes a list of IDs, "
                 f"not {value!r:.60}",
                 entity=entity.name,
                 key=description.name,
@@ -119,7 +119,7 @@ def _fields(
     elif description.elements:
         if value is not None and not isinstance(value, Mapping):
             raise TypeMismatchError(
-                f"{entity.name}.{description.path} is composite: it takes a dictionary of its elements, "
+                f"{entity.name}.{description.path} is composite and takes a dictionary of its elements, "
                 f"not {value!r:.60}",
                 entity=entity.name,
                 key=description.path,
@@ -180,7 +180,10 @@ def _reference(item: Any) -> Reference:
 
 def push(items: Iterable[Any], sink: int, store: HostStore, entity: Entity | None = None) -> None:
     if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):
-        raise TypeMismatchError(f"{items!r:.60} is not a list of rows; pass an iterable of nodes or IDs")
+        raise TypeMismatchError(
+            f"{type(store).__name__} returned {items!r:.60}, which is not a list of rows; return an iterable of nodes "
+            "or IDs"
+        )
     iterator = iter(items)
     while True:
         some = list(itertools.islice(iterator, _PUSHED))

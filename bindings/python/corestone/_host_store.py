@@ -14,6 +14,7 @@ from typing import Any, Callable
 
 from . import _abi, _host
 from ._abi import lib
+from ._arguments import plural
 from ._call import call
 from ._callbacks import reported
 from ._handles import retained
@@ -230,10 +231,10 @@ def _member_change(change: Any, store: HostStore) -> MemberChange:
 def _run_obtain(store: HostStore, count: int, rows: Any, out: Any) -> None:
     given = store.obtain_permanent_ids([node(rows[place], store) for place in range(count)])
     if isinstance(given, (str, bytes)) or not isinstance(given, Sequence) or len(given) != count:
-        amount = f"{len(given)} IDs" if isinstance(given, (list, tuple)) else f"{given!r:.60}"
+        amount = plural(len(given), "ID") if isinstance(given, (list, tuple)) else f"{given!r:.60}"
         raise TypeMismatchError(
-            f"{type(store).__name__}.obtain_permanent_ids returned {amount} for {count} objects; return a list with "
-            "one ID per object, in the same order"
+            f"{type(store).__name__}.obtain_permanent_ids returned {amount} for {plural(count, 'object')}; return a "
+            "list with one ID per object, in the same order"
         )
     store._references = encoded = _host.Encoded([identity(each, store)[2] for each in given])
     ctypes.memmove(out, encoded.address, CELL * count)
@@ -246,7 +247,7 @@ def _run_fetch(store: HostStore, fetch: Any, sink: int, out_done: Any, out_count
     if isinstance(answer, int) and not isinstance(answer, bool):
         if request.result_type != "count":
             raise TypeMismatchError(
-                f"{type(store).__name__}.execute_fetch returned a number for a request of result type "
+                f"{type(store).__name__}.execute_fetch returned the number {answer} for a request of result type "
                 f'"{request.result_type}"; return rows'
             )
         out_count[0] = answer
@@ -297,8 +298,8 @@ def _run_relationship(store: HostStore, entity: int, key: int, count: int, owner
     given = list(store.new_values_for_relationship(description.name, ids))
     if len(given) != count:
         raise TypeMismatchError(
-            f"{type(store).__name__}.new_values_for_relationship returned {len(given)} values for {count} objects; "
-            "return one per object, in the same order"
+            f"{type(store).__name__}.new_values_for_relationship returned {plural(len(given), 'value')} for "
+            f"{plural(count, 'object')}; return one per object, in the same order"
         )
     destination = reading_of(description.destination, store).entity
     for place, value in enumerate(given):

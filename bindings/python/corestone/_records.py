@@ -16,7 +16,7 @@ from uuid import UUID
 from . import _abi
 from ._abi import lib, optional_text, text
 from ._arguments import function as function_given
-from ._arguments import whole
+from ._arguments import plural, whole
 from ._call import call
 from ._interrupt import immortal
 from .codes import AttributeType
@@ -164,8 +164,8 @@ class _Filter:
     def __init__(self, predicate: Predicate | None, arguments: tuple[Any, ...]) -> None:
         if arguments:
             raise InvalidArgumentError(
-                f"{len(arguments)} arguments were passed without a predicate format; pass the predicate as a str with "
-                "conversions such as %@"
+                f"{plural(len(arguments), 'argument')} {'was' if len(arguments) == 1 else 'were'} passed without a "
+                "predicate format; pass the predicate as a str with conversions such as %@"
             )
         self.predicate = predicate
         self.handle = predicate._handle if predicate is not None else None

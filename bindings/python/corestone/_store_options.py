@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from . import _abi
 from ._abi import optional_text, text
-from ._arguments import MOST_SMALL, elements, flag, function, milliseconds, one_of, shown, whole
+from ._arguments import MOST_SMALL, elements, flag, function, milliseconds, shown, whole
 from .errors import InvalidArgumentError, TypeMismatchError
 from .values import encode_all
 
@@ -128,7 +128,7 @@ def store_options(
     _set_pragmas(given, pragmas)
     if isinstance(foreign_options, str):
         raise TypeMismatchError(
-            f"foreign_options must be a list of names, not {foreign_options!r:.60}", key="foreign_options"
+            f"foreign_options must be a list of names, not {shown(foreign_options)}", key="foreign_options"
         )
     names = [text(each) for each in elements(foreign_options, "foreign_options", "a list of names")]
     given.foreign_option_count = len(names)
@@ -182,7 +182,10 @@ def _set_progress(options: _abi.StoreOptions, progress: Callable[[int, int], Any
 def _set_host_options(options: _abi.StoreOptions, given: Mapping[str, Any] | None) -> None:
     if given is not None and not isinstance(given, Mapping):
         raise TypeMismatchError(f"options must be a dictionary, not {given!r:.60}", key="options")
-    names = [text(one_of(str, name, "options")) for name in given or {}]
+    for name in given or {}:
+        if not isinstance(name, str):
+            raise TypeMismatchError(f"the names in options must be of type str, not {shown(name)}", key="options")
+    names = [text(name) for name in given or {}]
     options.host_option_count = len(names)
     options.host_option_names = (_abi.InputString * max(len(names), 1))(*names)
     row = encode_all(list((given or {}).values()), None, list(given or {}))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Union
 
 from . import _abi, _host, values
 from ._abi import lib, text
-from ._arguments import elements, function, handles, one_of, quoted, shown
+from ._arguments import elements, function, handles, one_of, plural, quoted, shown
 from ._bulk import Block, plain_columns
 from ._call import call, owned
 from ._callbacks import reported
@@ -182,7 +182,9 @@ class _RowSource:
         found = self._entity._key(name)
         why = (
             "is a relationship, but a batch request only sets attributes; set it on objects, and save them"
-            if found.is_relationship or found.is_fetched
+            if found.is_relationship
+            else "is a fetched property and is not stored; omit it"
+            if found.is_fetched
             else "is a derived attribute, which the store computes; omit it"
             if found.is_derived
             else "is transient and is not stored; omit it"
@@ -217,7 +219,8 @@ class _RowSource:
             for place, row in enumerate(rows):
                 if len(row) != len(self._columns):
                     raise InvalidArgumentError(
-                        f"row {self._done + place + 1} has {len(row)} values for {len(self._columns)} columns"
+                        f"row {self._done + place + 1} has {plural(len(row), 'value')} for "
+                        f"{plural(len(self._columns), 'column')}"
                     )
             yield from zip(self._columns, zip(*rows))
             return

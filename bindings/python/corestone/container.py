@@ -179,7 +179,9 @@ class Container(Records, Contexts):
         self._unsaved = policy_of(options.pop("unsaved", None))
         names = ("name", "model") if "name" in options or (given and isinstance(given[0], str)) else ("model", "path")
         for name, value in zip(names, given):
-            if name in options or len(given) > 2:
+            if name in options:
+                raise TypeError(f"Container got {name} as a positional argument and by keyword; pass it once")
+            if len(given) > 2:
                 raise TypeError(
                     f"Container takes only {names[0]} and {names[1]} as positional arguments; pass the others by "
                     "keyword"

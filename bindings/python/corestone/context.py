@@ -784,7 +784,9 @@ class Context:
         found = self._id(which)
         if found is None:
             raise ObjectGoneError(
-                f'"{which}" does not belong to a store of this coordinator; add the store first', code=133000
+                f'"{which}" is not the URI of an object in a store of this coordinator; check the URI, or add its '
+                "store",
+                code=133000,
             )
         return self._adopt(held(lib.cst_context_existing_object, self._open, found._handle), None)
 

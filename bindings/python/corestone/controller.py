@@ -13,7 +13,7 @@ from typing import Any, Callable
 from . import _abi, values
 from ._abi import lib
 from ._ahead import Stamp
-from ._arguments import MOST, elements, one_of, whole
+from ._arguments import MOST, elements, one_of, plural, whole
 from ._call import call, failure
 from ._callbacks import reported, telling
 from ._handles import Handle, Token, hold_on
@@ -56,7 +56,8 @@ class ResultsSection:
 
     def __getitem__(self, row: int) -> Any:
         if not -self.number_of_objects <= row < self.number_of_objects:
-            raise IndexError(f'index {row} is out of range: section "{self.name}" has {self.number_of_objects} objects')
+            amount = plural(self.number_of_objects, "object")
+            raise IndexError(f'index {row} is out of range: section "{self.name}" has {amount}')
         return self._controller.object_at(self.index, row % self.number_of_objects)
 
     def __iter__(self) -> Iterator[Any]:

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, TypeVar, Union, ove
 
 from . import _abi
 from ._abi import lib
+from ._arguments import shown
 from ._call import call
 from .errors import InvalidArgumentError, InvalidHandleError, TypeMismatchError
 from .object_id import ObjectID
@@ -200,7 +201,7 @@ class SaveChangesRequest(PersistentStoreRequest):
         from ._host_rows import Rows
 
         if kind not in _CONFLICTS:
-            raise InvalidArgumentError(f'kind must be "version" or "unique", not {kind!r:.40}', key="kind")
+            raise InvalidArgumentError(f'kind must be "version" or "unique", not {shown(kind)}', key="kind")
         rows = Rows([row], self._open_store())
         call(lib.cst_save_request_add_conflict, self._handle, _CONFLICTS[kind], rows.array)
 

@@ -67,7 +67,8 @@ def _listed(changes: Changes) -> list[list[Any]]:
         return [list(getattr(changes, kind, ())) for kind in _KINDS]
     unknown = set(changes) - {*_KINDS, "refreshed"}
     if unknown:
-        raise InvalidArgumentError(f'"{min(unknown)}" is not a key of changes to merge; use {quoted(_KINDS)}')
+        kinds = quoted([*_KINDS, "refreshed"])
+        raise InvalidArgumentError(f'"{min(unknown)}" is not a key of changes to merge; use {kinds}')
     inserted, updated, deleted = (list(changes.get(kind, ())) for kind in _KINDS)
     return [inserted, [*updated, *changes.get("refreshed", ())], deleted]
 
@@ -77,9 +78,11 @@ def _id(item: ObjectID | ManagedObject) -> ObjectID:
         return item
     if isinstance(item, ManagedObject):
         return object_id(item)
-    raise InvalidArgumentError(
-        f"{item!r:.80} is not a managed object or an object ID; call merge_remote_changes to merge URIs"
-    )
+    if isinstance(item, str):
+        raise InvalidArgumentError(
+            f'"{item:.80}" is not a managed object or an object ID; call merge_remote_changes to merge URIs'
+        )
+    raise InvalidArgumentError(f"{item!r:.80} is not a managed object or an object ID")
 
 
 def merge(context: Context, changes: Changes) -> None:

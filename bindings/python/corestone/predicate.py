@@ -11,6 +11,7 @@ from typing import Any, Callable, NoReturn, TypeVar
 
 from . import _abi, _host
 from ._abi import lib, text
+from ._arguments import plural
 from ._call import call, owned
 from ._callbacks import reported
 from ._interrupt import immortal
@@ -97,8 +98,9 @@ class Predicate(Tree):
         check_format(format, "Predicate", "age > %d")
         if len(arguments) > _conversion_count(format):
             raise InvalidArgumentError(
-                f'the predicate "{format}" has {_conversion_count(format)} conversions such as %@, but '
-                f"{len(arguments)} arguments were passed; pass one argument per conversion"
+                f'the predicate "{format}" has {plural(_conversion_count(format), "conversion")} such as %@, but '
+                f"{plural(len(arguments), 'argument')} {'was' if len(arguments) == 1 else 'were'} passed; pass one "
+                "argument per conversion"
             )
         given = _host.Encoded(arguments)
         self._recipe = (Predicate, (format, *arguments))

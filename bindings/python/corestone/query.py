@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, overload
 
+from ._arguments import shown
 from ._entity_type import destination
 from .errors import InvalidArgumentError, TypeMismatchError, UnsupportedError
 from .expression import Expression, ExpressionType, expression
@@ -63,7 +64,7 @@ class Value(Generic[T]):
         """Whether it is one of the values."""
         if isinstance(values, (str, bytes)):
             raise TypeMismatchError(
-                f"in_ takes a collection, not {values!r:.80}; write in_([value]) for one value, or contains(text) for "
+                f"in_ takes a collection, not {shown(values)}; write in_([value]) for one value, or contains(text) for "
                 "a substring"
             )
         return self._compare(Operator.IN, values if isinstance(values, (Value, Expression)) else list(values))
@@ -410,8 +411,13 @@ def _rebased_expression(part: Expression, variable: str) -> Expression:
     sets = {ExpressionType.UNION: Expression.union, ExpressionType.INTERSECT: Expression.intersect}
     if kind in (*sets, ExpressionType.MINUS):
         return sets.get(kind, Expression.minus)(*operands)
+    if kind == ExpressionType.BLOCK:
+        raise InvalidArgumentError(
+            "a block expression cannot be applied to members of a collection; filter the members in memory"
+        )
     raise InvalidArgumentError(
-        f"{part.format} cannot be applied to members of a collection; write the SUBQUERY as a format string"
+        f"any, none and all cannot apply {part.format} to members of a collection; write the SUBQUERY as a format "
+        "string"
     )
 
 

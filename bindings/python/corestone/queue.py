@@ -110,7 +110,8 @@ def _forget(number: int, tasks: dict[int, Task] = _tasks) -> None:
     if task is None or task.future is None or task.has_ended:
         return
     if task.future.set_running_or_notify_cancel():
-        task.future.set_exception(InvalidHandleError("the context was closed before the queued function ran"))
+        owner = "coordinator" if task.context is None else "context"
+        task.future.set_exception(InvalidHandleError(f"the {owner} was closed before the queued function ran"))
 
 
 _run_callback = immortal(_abi.CONTEXT_PERFORM_FN(_run))

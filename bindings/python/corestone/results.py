@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 from . import _abi, values
 from ._abi import lib
 from ._ahead import Ahead
-from ._arguments import MOST, one_of, whole
+from ._arguments import MOST, one_of, plural, whole
 from ._call import call, held, made, owned
 from ._columns import read_columns
 from ._composite import compose, leaves
@@ -92,7 +92,7 @@ class Results(Sequence[Any]):
         if place < 0:
             place += self._count
         if not 0 <= place < self._count:
-            raise IndexError(f"index {index} is out of range: the results have {self._count} objects")
+            raise IndexError(f"index {index} is out of range: the results have {plural(self._count, 'object')}")
         return self._context._object(made(lib.cst_results_get_object, self._handle, place), self._entity)
 
     def __copy__(self) -> Results:

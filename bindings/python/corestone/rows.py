@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union, overload
 
 from . import _abi, _host
 from ._abi import lib, text, texts
-from ._arguments import MOST, one_of, whole
+from ._arguments import MOST, one_of, plural, whole
 from ._call import call
 from ._definition import attribute_type
 from .codes import AttributeType
@@ -176,7 +176,7 @@ class LazyRows(Sequence[dict[str, Any]]):
         if place < 0:
             place += self._count
         if not 0 <= place < self._count:
-            raise IndexError(f"index {index} is out of range: there are {self._count} rows")
+            raise IndexError(f"index {index} is out of range: the results have {plural(self._count, 'row')}")
         return _read(self._handle, self._names, place, 1)[0]
 
     def __repr__(self) -> str:

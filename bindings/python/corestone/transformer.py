@@ -143,9 +143,12 @@ def from_bytes(name: str | None, data: bytes | None, entity: str, key: str) -> A
 
 
 def _failed(name: str | None, step: str, error: Exception, entity: str, key: str, value: Any) -> CallbackError:
+    which = "default transformer (keyed archive)" if name is None else f'transformer "{name}"'
+    remedy = (
+        "corestone.raw_value to read the stored bytes" if step == "reverse" else "corestone.set_raw_value to set bytes"
+    )
     return CallbackError(
-        f'{entity}.{key}: {step} of the transformer "{name}" failed: {type(error).__name__}: {error}; call '
-        "corestone.raw_value to read the stored bytes",
+        f"{entity}.{key}: {step} of the {which} failed: {type(error).__name__}: {error}; call {remedy}",
         entity=entity,
         key=key,
         value=value,

@@ -131,9 +131,9 @@ def decimal_parts(value: Decimal) -> tuple[int, int]:
         mantissa *= 10
         exponent -= 1
     if mantissa >= _DECIMAL_LIMIT or not -128 <= exponent <= 127:
+        remedy = "" if exponent > 127 else "; round it with Decimal.quantize"
         raise InvalidArgumentError(
-            f"{value} does not fit a decimal, which has 38 digits and exponents -128 to 127; round it with "
-            "Decimal.quantize"
+            f"{value} does not fit a decimal, which has 38 digits and exponents -128 to 127{remedy}"
         )
     return mantissa, (exponent & 0xFF) | (0x100 if sign else 0)
 

@@ -459,7 +459,7 @@ def test_requests_that_say_too_much_or_too_little(kinds: Context) -> None:
     mixed: list[Any] = [{"name": "a"}, ("b",)]
     with pytest.raises(CorestoneError, match="row 2 is not a dictionary"):
         kinds.batch_insert("Base", mixed)
-    with pytest.raises(CorestoneError, match="row 2 has 1 values for 2 columns"):
+    with pytest.raises(CorestoneError, match="row 2 has 1 value for 2 columns"):
         kinds.batch_insert("Base", [("a", 1), ("b",)], columns=("name", "rank"))
     assert kinds.count("Base") == 4
 

@@ -147,9 +147,9 @@ def test_files_that_contradict_themselves_are_refused(whole: bytes, tmp_path: Pa
         (more, "Owner", "likes", "exceed"),
         (no_member, "Owner", "things", "does not refer back"),
         (wrong_owner, "Owner", "likes", "the owner 4711, which does not exist"),
-        (no_entity, "Thing", "owner", "has an invalid target"),
-        (no_lists, None, None, "is missing"),
-        (no_tables, None, None, "is missing"),
+        (no_entity, "Thing", "owner", "entity that the file does not list"),
+        (no_lists, None, None, "it does not have a list of relationships"),
+        (no_tables, None, None, "it does not have a list of entities"),
     ]:
         error = failure(change)
         assert (error.entity, error.key) == (entity, key), (change, error)
@@ -337,8 +337,8 @@ def part(found: Content, name: str) -> dict[str, Any]:
         ("", "uuid", None, None, None, "it does not have a valid UUID"),
         ("", "uuid", "no UUID", None, None, "it does not have a valid UUID"),
         ("", "metadata", None, None, None, "it does not have a dictionary of metadata"),
-        ("", "entities", None, None, None, "its list of entities or of relationships is missing"),
-        ("", "relationships", {}, None, None, "its list of entities or of relationships is missing"),
+        ("", "entities", None, None, None, "it does not have a list of entities"),
+        ("", "relationships", {}, None, None, "it does not have a list of relationships"),
         ("Thing", "lastKey", None, "Thing", None, "the table for Thing is incomplete"),
         ("Special", "lastKey", 3, "Special", None, "object 4 of Special has an invalid key"),
         ("Thing", "keys", None, "Thing", None, "the table for Thing is incomplete"),
@@ -348,7 +348,7 @@ def part(found: Content, name: str) -> dict[str, Any]:
         ("Thing", "keys", packed([1, 2, 5]), "Thing", None, "object 5 of Thing has an invalid key"),
         ("Thing", "versions", None, "Thing", None, "the table for Thing is incomplete"),
         ("Thing", "versions", packed([1, 1]), "Thing", None, "the table for Thing is incomplete"),
-        ("Thing", "versions", packed([1, 1, 2**31]), "Thing", None, "object 3 of Thing has the invalid version"),
+        ("Thing", "versions", packed([1, 1, 2**31]), "Thing", None, "object 3 of Thing has the version 2147483648"),
         ("Thing", "columns", None, "Thing", None, "the table for Thing is incomplete"),
         ("Thing.code", "type", None, "Thing", "code", "the column Thing.code is incomplete"),
         ("Thing.code", "type", "words", "Thing", "code", "the column Thing.code is incomplete"),
@@ -407,8 +407,8 @@ def test_each_part_of_a_file_is_checked(
     ("top", "words"),
     [
         ({"checksum": 1}, "the checksum of its content does not match"),
-        ({"checksum": None}, "the checksum of its content does not match"),
-        ({"content": None}, "the checksum of its content does not match"),
+        ({"checksum": None}, "it does not have an integer for the key checksum"),
+        ({"content": None}, "it does not have data for the key content"),
         ({"content": b"bplist00"}, "the checksum of its content does not match"),
         ({"CorestoneBinaryStore": 2}, "binary store of version 2, but only version 1 can be read"),
         ({"CorestoneBinaryStore": 0}, "binary store of version 0, but only version 1 can be read"),

@@ -62,7 +62,7 @@ def test_a_store_in_use_is_checked_with_what_was_saved(staff: Context, path: Pat
             "manager",
             "not of the entity Manager",
         ),
-        ("UPDATE ZTASK SET Z2_OWNER = NULL WHERE ZTITLE = 'prove'", "REFERENCE", "Task", "owner", "entity number none"),
+        ("UPDATE ZTASK SET Z2_OWNER = NULL WHERE ZTITLE = 'prove'", "REFERENCE", "Task", "owner", "no entity number"),
         ("UPDATE Z_PRIMARYKEY SET Z_MAX = 1 WHERE Z_NAME = 'Employee'", "PRIMARY_KEY", "Employee", None, "Z_MAX"),
         ("UPDATE ZEMPLOYEE SET Z_OPT = NULL WHERE ZNAME = 'Ada'", "ROW", "Employee", None, "Z_OPT"),
         ("UPDATE ZPROJECT SET Z_ENT = 77 WHERE ZTITLE = 'Cobalt'", "ROW", "Project", None, "77"),

@@ -401,8 +401,8 @@ def test_a_document_that_is_let_go_of_is_told_of(items: Model, tmp_path: Path) -
     # Contexts of other tests may end meanwhile.
     told = [line for line in lines if "an untitled document" in line]
     assert told == [
-        "CoreData: warning: an untitled document was released, and its content is lost; save it with save as, or close "
-        "it with CST_UNSAVED_DISCARD (.discard), before releasing it"
+        "CoreData: warning: an untitled document was released, and its content is lost; call cst_document_save_as "
+        "(save_as, saveAs), or close it with CST_UNSAVED_DISCARD (.discard), before releasing it"
     ]
     assert not place.exists()
 

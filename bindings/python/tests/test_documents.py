@@ -262,7 +262,7 @@ def test_a_file_that_was_replaced_or_removed(items: Model, tmp_path: Path, type:
     assert at(own, items) == ["c", "theirs"]
     own.unlink()
     add(document, "d")
-    with pytest.raises(StoreError, match=r"no longer exists.*save as"):
+    with pytest.raises(StoreError, match=r"no longer exists.*save_as"):
         document.save()
     document.save_as(tmp_path / "other")
     assert at(tmp_path / "other", items) == ["c", "d", "theirs"]

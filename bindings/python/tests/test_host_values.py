@@ -161,13 +161,13 @@ def test_bad_values() -> None:
     loop: list[Any] = []
     loop += [loop, loop]
     for item in (loop, {"a": loop}):
-        with pytest.raises(InvalidArgumentError, match=r"levels deep|exceeds the limit of"):
+        with pytest.raises(InvalidArgumentError, match="contains itself"):
             Predicate("TRUEPREDICATE").evaluate(item)
     with pytest.raises(InvalidArgumentError, match="does not have a time zone"):
         Predicate("SELF == nil").evaluate(datetime(2024, 1, 1))
     with pytest.raises(TypeMismatchError, match="cannot be used as a value"):
         Predicate("%@", Predicate("a == 1"))
-    with pytest.raises(InvalidArgumentError, match="has 1 conversions"):
+    with pytest.raises(InvalidArgumentError, match="has 1 conversion such as %@"):
         Predicate("a == %@", 1, 2)
 
 

@@ -477,7 +477,7 @@ def test_plans_of_many_sets_of_names(staff: Context) -> None:
         ("badge", -(2**31) - 1, ValidationError, 1620, "-2147483649 is too small"),
         ("age", 1.5, TypeMismatchError, 0, "Employee.age takes Integer 16, not a floating-point number (1.5)"),
         ("name", 7, TypeMismatchError, 0, "Employee.name takes String, not an integer (7)"),
-        ("active", 2, TypeMismatchError, 0, "Employee.active takes Boolean, not an integer (2)"),
+        ("active", 2, TypeMismatchError, 0, "Employee.active takes Boolean, 0 or 1, not an integer (2)"),
         ("department", "x", TypeMismatchError, 0, "Employee.department takes an object of Department, not"),
     ],
 )

@@ -550,7 +550,7 @@ def test_an_observer_of_what_comes_may_set_attributes_and_no_relationship(ctx: A
         told.append((change.is_prior, change.old, change.new, ada.home))
         if change.is_prior:
             paris.name = "set before"
-            with pytest.raises(corestone.InvalidArgumentError, match="observe without the option prior"):
+            with pytest.raises(corestone.InvalidArgumentError, match="observe without CST_OBSERVE_PRIOR"):
                 setattr(ada, wrong, rome if wrong == "home" else [ada])
         else:
             ada.friends = [ada]

@@ -236,7 +236,7 @@ def test_options_of_a_host_and_pragmas_in_their_order() -> None:
         ({"vacuum": 2.0}, TypeMismatchError, "vacuum", "vacuum must be True or False, not 2.0"),
         ({"pragmas": {"a": None}}, TypeMismatchError, "a", "the pragma a must be a str or an int, not None"),
         ({"options": ["a"]}, TypeMismatchError, "options", "must be a dictionary"),
-        ({"options": {1: 2}}, TypeMismatchError, "options", "options must be of type str, not 1"),
+        ({"options": {1: 2}}, TypeMismatchError, "options", "the names in options must be of type str, not 1"),
     ],
 )
 def test_options_that_are_refused_by_name(options: dict[str, Any], kind: type[Any], key: str, words: str) -> None:

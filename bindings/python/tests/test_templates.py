@@ -66,7 +66,7 @@ def test_kinds_of_results_and_batches(tmp_path: Path) -> None:
     with Container(Model.load(folder), tmp_path / "s.sqlite", unsaved="discard") as container:
         context = container.context()
         context.insert("Book")
-        for name, remedy in {"ids": "fetch IDs", "number": "count with it", "rows": "fetch rows"}.items():
+        for name, remedy in {"ids": "fetch_ids", "number": "cst_context_count", "rows": "fetch_rows"}.items():
             with pytest.raises(UnsupportedError, match=remedy) as refused:
                 context.fetch_template(name)
             assert refused.value.entity == "Book"

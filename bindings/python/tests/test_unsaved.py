@@ -95,7 +95,8 @@ def test_a_document_refuses(model: Model, path: Path) -> None:
         document.context.insert("Employee", name="Ada")
     assert caught.value.message.startswith('the untitled document stays open because context "document"')
     assert caught.value.message.endswith(
-        'has unsaved changes: 1 Employee inserted; save it with save as, or close with unsaved="discard"'
+        "has unsaved changes: 1 Employee inserted; call cst_document_save_as (save_as, saveAs), or close with "
+        'unsaved="discard"'
     )
     assert not document.is_closed
     document.save_as(path)
@@ -560,7 +561,7 @@ with Container(model, "a.store") as container:
     done = run(source, tmp_path)
     assert done.returncode == 1
     # The traceback, and the warning of what is lost by the end.
-    assert done.stderr.count("UnsavedChangesError: the container a.store stays open") == 1
+    assert done.stderr.count('UnsavedChangesError: the container "a.store" stays open') == 1
     assert done.stderr.count("1 Employee inserted; call save() or rollback() on the context") == 1
     assert done.stderr.count("lost unsaved changes at interpreter exit") == 1
     assert "CoreData: warning" not in done.stderr

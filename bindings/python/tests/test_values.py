@@ -498,9 +498,9 @@ def test_rows_of_other_shapes(tmp_path: Path) -> None:
         for rows, columns, words in (
             ([{"n": 1}, {"text": "a"}], None, r"row 1 does not have the same keys as row 0 \(n\)"),
             ([{"n": 1}, {"n": 1, "text": "a"}], None, "row 1 does not have the same keys as row 0"),
-            ([{"n": 1}, (1,)], None, "row 1 does not have the same keys as row 0"),
-            ([(1,)], None, "a row of insert_many is not a dictionary"),
-            ([(1, "a"), (2,)], ["n", "text"], "row 1 has 1 values for 2 columns"),
+            ([{"n": 1}, (1,)], None, r"row 1 is \(1,\), not a dictionary"),
+            ([(1,)], None, r"row 0 is \(1,\), not a dictionary"),
+            ([(1, "a"), (2,)], ["n", "text"], "row 1 has 1 value for 2 columns"),
             ([(1, "a", 3)], ["n", "text"], "row 0 has 3 values for 2 columns"),
         ):
             with pytest.raises(InvalidArgumentError, match=words):

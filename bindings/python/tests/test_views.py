@@ -146,7 +146,7 @@ def test_stores_are_compared(store: Path, tmp_path: Path) -> None:
         context.insert("Note", text="m")
         context.save()
         found = corestone.compare(old.coordinator, container.coordinator)
-        assert any("Note: 1 objects" in each for each in found.details)
+        assert any("Note: 1 object in" in each for each in found.details)
 
 
 def test_a_migration_that_is_ended(store: Path, tmp_path: Path) -> None:

@@ -17,8 +17,11 @@ extension JSONNode {
         }
     }
 
-    private func mismatch(_ place: TextPlace, _ wanted: String) -> CoreError {
-        place.error(" is \(kindName), but must be \(wanted)")
+    private func mismatch(_ place: TextPlace, _ wanted: String, isElement: Bool = false) -> CoreError {
+        place.error(
+            isElement
+                ? " has an element that is \(kindName), but each must be \(wanted)"
+                : " is \(kindName), but must be \(wanted)")
     }
 
     /// The members of an object, no name of which is there twice.
@@ -36,13 +39,13 @@ extension JSONNode {
         return members
     }
 
-    func elements(_ place: TextPlace, _ wanted: String) throws -> [JSONNode] {
-        guard case .array(let elements) = content else { throw mismatch(place, wanted) }
+    func elements(_ place: TextPlace, _ wanted: String, isElement: Bool = false) throws -> [JSONNode] {
+        guard case .array(let elements) = content else { throw mismatch(place, wanted, isElement: isElement) }
         return elements
     }
 
-    func text(_ place: TextPlace, _ wanted: String) throws -> String {
-        guard case .plain(.text(let text)) = content else { throw mismatch(place, wanted) }
+    func text(_ place: TextPlace, _ wanted: String, isElement: Bool = false) throws -> String {
+        guard case .plain(.text(let text)) = content else { throw mismatch(place, wanted, isElement: isElement) }
         return text.string
     }
 

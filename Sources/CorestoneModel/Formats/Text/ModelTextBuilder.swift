@@ -98,8 +98,8 @@ struct ModelTextBuilder {
 
     private func attributeNames(_ node: JSONNode, _ place: TextPlace) throws -> [String] {
         if case .plain(.text(let name)) = node.content { return [name.string] }
-        return try node.elements(place, "a list of lists of attributes").map {
-            try $0.text(place, "a list of names of attributes")
+        return try node.elements(place, "the name of an attribute, or a list of such names", isElement: true).map {
+            try $0.text(place, "the name of an attribute, or a list of such names", isElement: true)
         }
     }
 
@@ -111,11 +111,13 @@ struct ModelTextBuilder {
                 return FetchIndex.Element(property: String(name), isAscending: !text.string.hasPrefix("-"))
             }
             let wanted = "the name of a property, or an expression with its type: [\"price * count\", \"decimal\"]"
-            let parts = try node.elements(place, wanted)
+            let parts = try node.elements(place, wanted, isElement: true)
             guard parts.count == 2 else {
-                throw place.error(" has an element of \(parts.count) parts, but each must be \(wanted)")
+                throw place.error(
+                    " has an element that is a list of \(parts.count) item\(parts.count == 1 ? "" : "s"), but each element "
+                        + "must be \(wanted)")
             }
-            let expression = ExpressionText(try parts[0].text(place, "an expression"))
+            let expression = ExpressionText(try parts[0].text(place, wanted, isElement: true))
             _ = try place.naming { try expression.required() }
             return FetchIndex.Element(
                 expression: expression, named: "expression\(number + 1)",

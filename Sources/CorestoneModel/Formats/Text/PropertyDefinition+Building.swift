@@ -51,7 +51,8 @@ extension Attribute {
             try requireElements(entries.keys.sorted(), elements.map(\.name), place)
             defaults = entries
         } else if let value = definition.defaultValue?.value, !value.isNull {
-            throw place.error(" is composite; its default must be an object with defaults of its elements")
+            throw place.error(
+                " is composite; its default must be an object with defaults of its elements, not \(value.excerpt)")
         }
         for (name, definition) in elements {
             var definition = definition
@@ -126,7 +127,9 @@ extension PropertyDefinition.Value {
         case .binary, .transformable: found = decodeBase64(Array(text.utf8)).map { .bytes(Bytes($0)) }
         case .undefined, .objectID, .composite: found = nil
         }
-        guard let found else { throw place.error(": \"\(text)\" is not a value of \(type.displayName)") }
+        guard let found else {
+            throw place.error(": \"\(text)\" is not a value of \(type.displayName)\(type.form(missedBy: text))")
+        }
         return found
     }
 
@@ -153,5 +156,17 @@ extension AttributeType {
         case .decimal, .date, .uuid, .binary, .transformable: true
         default: false
         }
+    }
+
+    /// For an error message: the range or the form that a text does not have; empty where the type says enough.
+    fileprivate func form(missedBy text: String) -> String {
+        switch self {
+        case .boolean: return "; write true or false"
+        case .binary, .transformable: return "; write it in base64"
+        default: break
+        }
+        let isInteger = Double(text) != nil && text.utf8.allSatisfy { 0x30...0x39 ~= $0 || $0 == 0x2B || $0 == 0x2D }
+        guard isInteger, let range = integerRange else { return "" }
+        return ": the range is \(range.lowerBound) to \(range.upperBound)"
     }
 }

@@ -136,7 +136,7 @@ private struct LineWords {
     mutating func count(of word: String) throws -> UInt32 {
         let text = try argument(of: word, "a number")
         guard let count = Int64(text).flatMap({ UInt32(exactly: $0) }) else {
-            throw place.error(": \"\(word)\" takes a number of members, not \"\(text)\"")
+            throw place.error(": \"\(word)\" takes a count of members from 0 to \(UInt32.max), not \"\(text)\"")
         }
         return count
     }

@@ -100,7 +100,7 @@ extension PropertyDefinition {
             for (isSet, word, remedy) in [
                 (element.isIndexed, "indexed", "name it in \"@indexes\""),
                 (element.isTransient, "transient", "make the composite attribute transient"),
-                (element.ignoresChanges, "ignores_changes", "set that for the composite attribute"),
+                (element.ignoresChanges, "ignores_changes", "set the option for the composite attribute"),
             ] where isSet {
                 throw place.error(" is an element and cannot have the option \"\(word)\"; \(remedy)")
             }

@@ -43,7 +43,9 @@ struct InitCommand: Command {
                 template = SwiftTemplate(name: name, installation: .ofThisTool)
                 return
             }
-            guard let absolute = realpath(path, nil) else { throw UsageError("the folder \(path) does not exist") }
+            guard let absolute = realpath(path, nil) else {
+                throw UsageError("cannot find the folder \(path) of --corestone: \(String(cString: strerror(errno)))")
+            }
             defer { free(absolute) }
             template = SwiftSourceTemplate(name: name, package: String(cString: absolute))
         case let other: throw UsageError("--language must be c, python or swift, not \"\(other)\"")

@@ -27,7 +27,8 @@ extension Command {
         var settings = StoreOptions()
         if let text = options["timeout"] {
             guard let seconds = Double(text), seconds >= 0, seconds < 1e6 else {
-                throw UsageError("--timeout must be a number of seconds, not \"\(text)\"")
+                throw UsageError(
+                    "--timeout must be a number of seconds, at least 0 and less than 1000000, not \"\(text)\"")
             }
             settings.busyTimeoutMilliseconds = Int(seconds * 1000)
         }

@@ -90,8 +90,8 @@ struct MetadataCommand: Command {
 
     /// How the values of each type are written, for error messages.
     private static let forms = [
-        "int": "an integer of 64 bits", "real": "a number such as 1.5", "bool": "true, false, yes, no, 1 or 0",
-        "data": "base64", "json": "JSON without null",
+        "int": "an integer from \(Int64.min) to \(Int64.max)", "real": "a number such as 1.5",
+        "bool": "true, false, yes, no, 1 or 0", "data": "base64", "json": "JSON without null",
     ]
 
     private static func value(_ text: String, _ type: String) throws -> PropertyListValue? {
