@@ -70,33 +70,6 @@ static int thread_count(void) {
     return count - 2; /* . and .. */
 }
 
-/* Whether every other thread of the process sleeps, so that one that was about to wait does. */
-static bool others_sleep(void) {
-    bool sleep = true;
-    DIR *folder = opendir("/proc/self/task");
-    REQUIRE(folder != NULL);
-    for (struct dirent *entry; sleep && (entry = readdir(folder));) {
-        char path[320], line[128] = "";
-        snprintf(path, sizeof path, "/proc/self/task/%s/stat", entry->d_name);
-        FILE *file = entry->d_name[0] == '.' || atoi(entry->d_name) == gettid() ? NULL : fopen(path, "r");
-        if (!file) continue;
-        const char *name_end = fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL;
-        sleep = !name_end || name_end[2] == 'S';
-        fclose(file);
-    }
-    closedir(folder);
-    return sleep;
-}
-
-static bool others_fall_asleep(void) {
-    for (int i = 0, calm = 0; i < 60 * 100 && calm < 3; i++) {
-        calm = others_sleep() ? calm + 1 : 0;
-        if (calm == 3) return true;
-        nap(10);
-    }
-    return false;
-}
-
 static void note_threads(void) {
     const int now = thread_count();
     int most = most_threads;
@@ -414,7 +387,8 @@ static void tell_end_of_chain(void *userdata, cst_context *context, cst_status s
         CHECK_STATUS(CST_E_CALLBACK, status);
         CHECK_CONTAINS("(at most 256)", seen_message(error));
         CHECK_CONTAINS("waits for the queue of context \"hub\", held by thread ", seen_message(error));
-        CHECK_CONTAINS("and so on, 21 waits in all", seen_message(error));
+        /* A wait that is refused once the chain ends sees what is left of it. */
+        if (!is_open) CHECK_CONTAINS("and so on, 21 waits in all", seen_message(error));
         refused++;
     }
     told++;
@@ -482,13 +456,13 @@ static void too_many_waits_name_the_chain(void) {
                                 E));
         CHECK(reaches(&begun, CHAIN - i));
     }
-    CHECK(others_fall_asleep()); /* a link that has begun may not wait yet, and the chain would end at it */
     for (int i = CHAIN + 1; i < MANY; i++)
         OK(cst_context_schedule(links[i].context, CST_SCHEDULE_ENQUEUED, wait_for_hub, tell_end_of_chain, &links[i],
                                 count_destroy, E));
     /* All threads but one wait; who would be the last is refused, and so is whoever has its place then. */
     CHECK(reaches(&told, MANY - 1 - LIMIT));
     CHECK(thread_count() <= LIMIT + 2);
+    is_open = true;
     OK(cst_context_unlock(last, E));
     CHECK(reaches(&told, MANY - 1));
     CHECK(reaches(&destroyed, MANY - 1));

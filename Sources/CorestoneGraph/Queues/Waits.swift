@@ -106,7 +106,10 @@ enum Waits {
             var next = thread
             while links.count <= all.count, let awaited = all[next] {
                 links.append((next, awaited))
-                next = awaited.holder
+                let holder = awaited.holder
+                // A queue that is being given to the thread that waits for it.
+                if holder == next { break }
+                next = holder
             }
         }
         var text = ""
