@@ -97,19 +97,8 @@ package final class HostKind: StoreKind {
         if difference.isEmpty { return }
         throw CoreError(
             .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
-            "\(path) was written with another model: \(HostKind.text(of: difference)); open it with that model",
-            entity: (difference.changed + difference.onlyInModel + difference.onlyInStore).first, file: path)
-    }
-
-    private static func text(of difference: ModelDifference) -> String {
-        var parts: [String] = []
-        func add(_ names: [String], _ text: (String) -> String) {
-            if !names.isEmpty { parts.append(text(names.joined(separator: ", "))) }
-        }
-        add(difference.changed) { "the version hashes of \($0) differ" }
-        add(difference.onlyInModel) { "the store does not have \($0)" }
-        add(difference.onlyInStore) { "the model does not have \($0)" }
-        return parts.joined(separator: ", and ")
+            "\(path) was written with another model: \(difference.text); open it with that model",
+            entity: difference.first, file: path)
     }
 
     // MARK: Stores that are not open

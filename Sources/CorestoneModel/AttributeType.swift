@@ -42,7 +42,7 @@ public enum AttributeType: Int32, Sendable, CaseIterable {
     }
 
     /// The values of an integer type; nil for other types.
-    var integerRange: ClosedRange<Int64>? {
+    package var integerRange: ClosedRange<Int64>? {
         switch self {
         case .integer16: Int64(Int16.min)...Int64(Int16.max)
         case .integer32: Int64(Int32.min)...Int64(Int32.max)

@@ -84,16 +84,8 @@ final class StoreFile: @unchecked Sendable {
         if metadata.entityVersionHashes.isEmpty { return }
         let difference = metadata.differingEntities(from: model)
         if difference.isEmpty { return }
-        var parts: [String] = []
-        func add(_ names: [String], _ text: (String) -> String) {
-            if !names.isEmpty { parts.append(text(names.joined(separator: ", "))) }
-        }
-        add(difference.changed) { "the version hashes of \($0) differ" }
-        add(difference.onlyInModel) { "the store does not have \($0)" }
-        add(difference.onlyInStore) { "the model does not have \($0)" }
         throw mismatch(
-            parts.joined(separator: ", and "),
-            entity: (difference.changed + difference.onlyInModel + difference.onlyInStore).first,
+            difference.text, entity: difference.first,
             children: (try? metadata.carriedModel())?.mismatchDetails(with: model, file: place.given) ?? [])
     }
 

@@ -125,4 +125,19 @@ public struct ModelDifference: Sendable, Equatable {
     public var changed: [String]
 
     public var isEmpty: Bool { onlyInStore.isEmpty && onlyInModel.isEmpty && changed.isEmpty }
+
+    /// The entity that an error names.
+    package var first: String? { (changed + onlyInModel + onlyInStore).first }
+
+    /// For messages.
+    package var text: String {
+        var parts: [String] = []
+        func add(_ names: [String], _ text: (String) -> String) {
+            if !names.isEmpty { parts.append(text(names.joined(separator: ", "))) }
+        }
+        add(changed) { "the version hashes of \($0) differ" }
+        add(onlyInModel) { "the store does not have \($0)" }
+        add(onlyInStore) { "the model does not have \($0)" }
+        return parts.joined(separator: ", and ")
+    }
 }

@@ -56,12 +56,9 @@ extension StoreCheck {
 
     private func range(of type: AttributeType) -> String? {
         switch type {
-        case .integer16: "\(Int16.min) to \(Int16.max)"
-        case .integer32: "\(Int32.min) to \(Int32.max)"
-        case .integer64: "\(Int64.min) to \(Int64.max)"
         case .boolean: "0 or 1"
         case .decimal: "-1e165 to 1e165"
-        default: nil
+        default: type.integerRange.map { "\($0.lowerBound) to \($0.upperBound)" }
         }
     }
 
