@@ -7,7 +7,7 @@ import random
 import re
 import sys
 from collections.abc import Callable, Iterator
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import corestone
@@ -244,6 +244,24 @@ def test_the_table_keeps_up_with_a_busy_process(open_calendar: Callable[..., Cal
         terminal.type("check", "The table is what a fetch finds")
     here, there = ([[row[5:] for row in day] for day in terminal.days] for terminal in terminals)
     assert here == there != []
+
+
+def test_an_answer_is_shown_though_others_save(open_calendar: Callable[..., CalendarTerminal], tmp_path: Path) -> None:
+    """Another process saves while the program is busy, so that a command and a change wait together. Python's program
+    reads many keys at once; that in C draws after each line."""
+    store = tmp_path / "week.store"
+    start = datetime(2026, 11, 24, tzinfo=timezone.utc)
+    with corestone.Container(corestone.Model.load(EVENTS / "Events.xcdatamodeld"), store) as other:
+        ctx = other.context()
+        ctx.batch_insert("Event", [{"title": f"{n}", "date": start + timedelta(minutes=n)} for n in range(500)])
+        calendar = open_calendar("python", store, checks=False)
+        for round_ in range(3):
+            before = len(calendar.shown)
+            # The first read ends within these lines, which keep the program busy; the next one finds "fly".
+            calendar.press("check\n" * 200 + f"fly{round_}\n")
+            ctx.insert("Event", title="Another", date=start)
+            ctx.save()
+            calendar.wait_for(f'no command "fly{round_}"', since=before)
 
 
 def test_mistakes_are_said(calendar: CalendarTerminal) -> None:

@@ -281,10 +281,11 @@ def main() -> int:
             if calendar.table.is_stale:
                 screen = calendar.draw()
             print(f"{clear}{screen}\n> {keyboard.line}", end="", flush=True)
-            for event, _ in input_.select():
-                if event.fileobj is main_queue:
-                    calendar.hear_others()
-                    continue
+            ready = {event.fileobj for event, _ in input_.select()}
+            # Others first: the answer to a command stays on the screen until the next event.
+            if main_queue in ready:
+                calendar.hear_others()
+            if sys.stdin in ready:
                 for line in keyboard.lines():
                     if calendar.is_open:
                         calendar.run(line)

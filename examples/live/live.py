@@ -242,10 +242,11 @@ def main() -> int:
             if shopping.is_stale:
                 screen = shopping.draw()
             print(f"{clear}{screen}\n{author}> {keyboard.line}", end="", flush=True)
-            for event, _ in events.select():
-                if event.fileobj is main_queue:
-                    main_queue.drain()
-                    continue
+            ready = {event.fileobj for event, _ in events.select()}
+            # Others first: the answer to a command stays on the screen until the next event.
+            if main_queue in ready:
+                main_queue.drain()
+            if sys.stdin in ready:
                 for line in keyboard.lines():
                     if shopping.is_open:
                         shopping.run(line)
