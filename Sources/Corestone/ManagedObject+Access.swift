@@ -15,17 +15,18 @@ extension ManagedObject {
     public func get<Value: PropertyConvertible>(_ keyPath: String, as type: Value.Type = Value.self) throws -> Value? {
         let value = try value(forKeyPath: keyPath)
         if value.isNull { return nil }
-        guard let result = Value.from(value) else {
-            var mismatch = "\(value.kindPhrase), not of type \(Value.self)"
-            if case .int(let number) = value, Value.self is any FixedWidthInteger.Type {
-                mismatch = "\(number), which does not fit into \(Value.self)"
-            }
-            throw CoreError(
-                .typeMismatch, "\(entityName).\(keyPath) is \(mismatch)",
-                entity: entityName,
-                key: keyPath, value: value, objectURI: objectID.uri)
-        }
+        guard let result = Value.from(value) else { throw mismatch(keyPath, value, Value.self) }
         return result
+    }
+
+    private func mismatch<Value>(_ keyPath: String, _ value: PropertyValue, _ type: Value.Type) -> CoreError {
+        var found = "\(value.kindPhrase), not of type \(type)"
+        if case .int(let number) = value, type is any FixedWidthInteger.Type {
+            found = "\(number), which does not fit into \(type)"
+        }
+        return CoreError(
+            .typeMismatch, "\(entityName).\(keyPath) is \(found)", entity: entityName, key: keyPath, value: value,
+            objectURI: objectID.uri)
     }
 
     /// Sets an attribute or a to-one relationship by name or key path; inverses follow. nil clears it.
@@ -44,6 +45,7 @@ extension ManagedObject {
             if plain.isNull { return nil }
             if let result = kind.from(plain) as? Value { return result }
         }
+        if let plain = value as? PropertyValue { throw mismatch(name, plain, Value.self) }
         throw CoreError(
             .typeMismatch, "\(entityName).\(name) is of type \(Swift.type(of: value)), not \(Value.self)",
             entity: entityName, key: name, objectURI: objectID.uri)

@@ -66,10 +66,13 @@ final class HostValidator: @unchecked Sendable {
     func check(
         _ value: PropertyValue, of object: ManagedObject, _ key: String, _ purpose: ValidationPurpose?
     ) throws -> PropertyValue {
-        // Members of a relationship are no cst_value: the host reads them from the object.
-        if case .array = value {
+        // The members of a relationship and the elements of a composite attribute are not one cst_value: the host reads them
+        // from the object.
+        switch value {
+        case .array, .set, .dictionary:
             try call(object, purpose?.rawValue ?? 0, nil)
             return value
+        default: break
         }
         var cell = cst_value()
         let kept = KeptValues()

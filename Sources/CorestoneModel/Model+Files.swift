@@ -135,9 +135,12 @@ extension Model {
         if bytes.starts(with: "bplist".utf8) { return try read(archive: try KeyedArchiveReader(bytes)) }
         if XMLParser.mayRead(bytes) { return try SourceModelReader(into: self, asDraft: asDraft).read(bytes) }
         let expanded: [UInt8]
-        do { expanded = try inflateRaw(bytes, limit: Model.maximumFileSize) } catch let error as CoreError {
+        do { expanded = try inflateRaw(bytes, limit: Model.maximumFileSize) } catch let error as CoreError
+            where error.status == .storeCorrupt
+        {
             throw archiveError(
-                "the data is not XML, a property list or the cached model of a store: \(error.message)")
+                "the data is not XML, a property list or the intact cached model of a store; pass a .xcdatamodel, .xcdatamodeld, "
+                    + ".mom or .momd file")
         }
         try read(archive: try KeyedArchiveReader(expanded))
     }

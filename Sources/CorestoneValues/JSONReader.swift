@@ -161,7 +161,11 @@ struct JSONReader {
             switch byte {
             case UInt8(ascii: "\""): return String(decoding: text, as: UTF8.self)
             case UInt8(ascii: "\\"): try escape(into: &text)
-            case 0..<0x20: throw error("has a control character in a string")
+            case 0..<0x20:
+                let digits = "\(byte < 0x10 ? "000" : "00")\(String(byte, radix: 16, uppercase: true))"
+                throw failure(
+                    "has the control character U+\(digits) in a string, which must be written as \\u\(digits)",
+                    place - 1)
             default: text.append(byte)
             }
         }
@@ -179,7 +183,7 @@ struct JSONReader {
         case UInt8(ascii: "r"): text.append(0x0D)
         case UInt8(ascii: "t"): text.append(0x09)
         case UInt8(ascii: "u"): text += Array(String(Character(try scalar())).utf8)
-        default: throw error("has an unknown escape")
+        default: throw failure("has an unknown escape", place - 2)
         }
     }
 

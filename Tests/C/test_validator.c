@@ -219,9 +219,55 @@ static void what_a_function_answers_of_a_value(void) {
     company_close(&c);
 }
 
+/* The elements of a composite attribute are not one value: the function reads them from the object. */
+static cst_status check_place(void *userdata, cst_object *object, uint32_t purpose, cst_value *value,
+                              cst_error **error) {
+    cst_value x;
+    (void)userdata, (void)purpose;
+    asked++;
+    CHECK(value == NULL);
+    OK(cst_object_get_path(object, text("place.x"), &x, E));
+    if (x.type != CST_DOUBLE || x.as.real >= 0) return CST_OK;
+    cst_error_new_custom(text("App"), 0, text("x is negative"), NULL, NULL, error);
+    return CST_E_CALLBACK;
+}
+
+static void a_composite_attribute_is_read_from_the_object(void) {
+    cst_model *model = NULL;
+    cst_entity *pin = NULL;
+    cst_attribute *place = NULL;
+    cst_coordinator *coordinator = NULL;
+    cst_context *context = NULL;
+    cst_object *object = NULL;
+    OK(cst_model_new(&model, E));
+    OK(cst_model_add_entity(model, text("Pin"), &pin, E));
+    OK(cst_entity_add_attribute(pin, text("place"), CST_ATTRIBUTE_COMPOSITE, CST_PROPERTY_OPTIONAL, &place, E));
+    OK(cst_attribute_add_element(place, text("x"), CST_ATTRIBUTE_DOUBLE, CST_PROPERTY_OPTIONAL, NULL, E));
+    OK(cst_entity_add_validator(pin, text("place"), check_place, NULL, NULL, E));
+    OK(cst_coordinator_new(model, &coordinator, E));
+    OK(cst_coordinator_add_store(coordinator, text("InMemory"), (cst_string){NULL, 0}, NULL, NULL, E));
+    OK(cst_context_new(coordinator, CST_QUEUE_CALLER, &context, E));
+    OK(cst_context_insert(context, pin, &object, E));
+    const cst_value good = value_real(1), bad = value_real(-1);
+    asked = 0;
+    OK(cst_object_set_path(object, text("place.x"), &good, E));
+    OK(cst_context_save(context, E));
+    CHECK_INT(1, asked);
+    OK(cst_object_set_path(object, text("place.x"), &bad, E));
+    CHECK_STATUS(CST_E_VALIDATION, cst_context_save(context, E));
+    CHECK_TEXT("x is negative", cst_error_message(check_error()));
+    CHECK_TEXT("place", cst_error_key(check_error()));
+    OK(cst_context_rollback(context, E));
+    OK(cst_release(object));
+    OK(cst_release(context));
+    OK(cst_release(coordinator));
+    OK(cst_release(model));
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(values_are_replaced_and_refused);
+    RUN(a_composite_attribute_is_read_from_the_object);
     RUN(several_failures_are_details);
     RUN(objects_are_checked_whole);
     RUN(userdata_ends_once);

@@ -283,7 +283,7 @@ final class RecordTests: XCTestCase {
         XCTAssertEqual(gone.status, .invalidArgument)
         XCTAssertEqual([gone.entity, gone.key], ["Node", "leaves"])
         XCTAssertEqual(gone.value, leaf)
-        XCTAssertTrue(gone.message.contains("which no longer exists"), gone.message)
+        XCTAssertTrue(gone.message.contains("which does not exist: its row was deleted or never saved"), gone.message)
         XCTAssertNil(first["all"])
         let unknown = failure { _ = try things.predicate(forObjectAt: "nowhere") }
         XCTAssertEqual(unknown.status, .invalidArgument)

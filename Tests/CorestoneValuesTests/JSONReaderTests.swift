@@ -95,15 +95,15 @@ final class JSONReaderTests: XCTestCase {
             (#"{"a":1"#, "is missing a \",\" or a \"}\"", 6),
             ("{1}", "is missing a string", 1), (#"{"a":1,}"#, "is missing a string", 7),
             ("\"a", "ends inside a string", 2),
-            ("\"a\\", "ends inside a string", 3), (#""\q""#, "has an unknown escape", 3),
+            ("\"a\\", "ends inside a string", 3), (#""\q""#, "has an unknown escape", 1),
             (#""\u12g4""#, "has an escape without four hexadecimal digits", 5),
             (#""\u123"#, "has an escape without four hexadecimal digits", 6),
             (#""\ud800x""#, "has an unpaired surrogate", 7), (#""\udc00\ud800""#, "has an unpaired surrogate", 7),
             (#""\ud800\n""#, "has an unpaired surrogate", 8),
             (#""\ud800\u0041""#, "has an unpaired surrogate", 13),
             (#""\udbff\ue000""#, "has an unpaired surrogate", 13),
-            ("\"a\u{1}\"", "has a control character in a string", 3),
-            ("\"\u{1F}\"", "has a control character in a string", 2),
+            ("\"a\u{1}\"", "has the control character U+0001 in a string, which must be written as \\u0001", 2),
+            ("\"\u{1F}\"", "has the control character U+001F in a string, which must be written as \\u001F", 1),
             (#"{"a":1,"a":2}"#, "has the name \"a\" twice", 7),
         ]
         for (text, words, offset) in table { assertFails(Array(text.utf8), words, at: offset) }

@@ -292,9 +292,9 @@ enum {
 };
 
 /* Checks a value, or a whole object. Runs on the queue of the object, which is borrowed for the call. `value` is the
- * value to check, which may be null; for to-many relationships and whole objects it is NULL. The function may store
- * another value there, which is saved instead; its text or bytes must stay valid until the function is called again on
- * the same thread. To refuse, it returns a negative status and sets *error (cst_error_new_custom): the failure takes
+ * value to check, which may be null; for to-many relationships, composite attributes and whole objects it is NULL: read
+ * those from the object. The function may store another value there, which is saved instead; its text or bytes must
+ * stay valid until the function is called again on the same thread. To refuse, it returns a negative status and sets *error (cst_error_new_custom): the failure takes
  * its message, and its code unless that is 0. */
 typedef cst_status (*cst_validate_fn)(void *userdata, cst_object *object, uint32_t purpose, cst_value *value,
                                       cst_error **error);

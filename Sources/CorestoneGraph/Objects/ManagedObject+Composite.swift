@@ -51,7 +51,7 @@ extension ManagedObject {
         let paths = attribute.leaves.map(\.path).joined(separator: ", ")
         return CoreError(
             .typeMismatch,
-            "\(entity.name).\(attribute.path) is a composite attribute without a single value; use its elements: \(paths)",
+            "\(entity.name).\(attribute.path) is a composite attribute and does not have a single value; use its elements: \(paths)",
             entity: entity.name, key: attribute.path, objectURI: objectID.uri)
     }
 }

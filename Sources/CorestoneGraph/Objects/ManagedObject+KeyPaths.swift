@@ -54,11 +54,13 @@ extension ManagedObject: KeyValueCoding {
         case .array(let values): elements = values
         case .set(let values): elements = Array(values)
         case .null: elements = []
-        default: throw isToMany(Int(property.slot))
+        default: throw unsuitableMembers(value, relationship)
         }
         try setMembers(
             try elements.map { element in
-                guard let member = try acceptTarget(element, relationship) else { throw isToMany(Int(property.slot)) }
+                guard let member = try acceptTarget(element, relationship) else {
+                    throw unsuitableTarget(element, relationship)
+                }
                 return member
             }, key: relationship.key)
     }

@@ -161,13 +161,24 @@ extension ManagedObject {
         case .object(let object as ManagedObject):
             try checkMember(object, relationship)
             return object
-        default:
-            throw CoreError(
-                .typeMismatch,
-                "\(entity.name).\(relationship.name) takes an object of \(relationship.destination.name), not "
-                    + "\(value.kind) (\(value.excerpt))", entity: entity.name, key: relationship.name, value: value,
-                objectURI: objectID.uri)
+        default: throw unsuitableTarget(value, relationship)
         }
+    }
+
+    func unsuitableTarget(_ value: PropertyValue, _ relationship: Relationship) -> CoreError {
+        CoreError(
+            .typeMismatch,
+            "\(entity.name).\(relationship.name) takes \(relationship.isToMany ? "objects" : "an object") of "
+                + "\(relationship.destination.name), not \(value.kindPhrase)",
+            entity: entity.name, key: relationship.name, value: value, objectURI: objectID.uri)
+    }
+
+    func unsuitableMembers(_ value: PropertyValue, _ relationship: Relationship) -> CoreError {
+        CoreError(
+            .typeMismatch,
+            "\(entity.name).\(relationship.name) takes a list or a set of \(relationship.destination.name) objects, not "
+                + value.kindPhrase,
+            entity: entity.name, key: relationship.name, value: value, objectURI: objectID.uri)
     }
 
     /// What nearly every member is: of the same context, alive, of just the destination's entity, in no other store. Asked for

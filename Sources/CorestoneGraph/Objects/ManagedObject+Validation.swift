@@ -63,7 +63,7 @@ extension ManagedObject {
             for member in members { _ = try acceptTarget(member, relationship) }
             return members.count
         default:
-            if relationship.isToMany { throw isToMany(Int(relationship.slot)) }
+            if relationship.isToMany { throw unsuitableMembers(value, relationship) }
             return try acceptTarget(value, relationship) == nil ? 0 : 1
         }
     }

@@ -297,9 +297,9 @@ extension ManagedObject {
     func isToMany(_ slot: Int) -> CoreError {
         CoreError(
             .typeMismatch,
-            "\(entity.name).\(entity.properties[slot].name) is a to-many relationship without a single value; "
-                + "use the functions for members", entity: entity.name, key: entity.properties[slot].name,
-            objectURI: objectID.uri)
+            "\(entity.name).\(entity.properties[slot].name) is a to-many relationship and does not have a single value; read "
+                + "the members with cst_object_copy_members and set them with cst_object_set_members (setMembers)",
+            entity: entity.name, key: entity.properties[slot].name, objectURI: objectID.uri)
     }
 
     /// The object is not in the context that was called.

@@ -97,11 +97,28 @@ extension Evaluator {
         else { return predicateError(plain, value: right) }
         let entity = object?.nameOfEntity
         let name = entity.map { "\($0).\(path)" } ?? path
-        let remedy = hasOrder(own) ? "with \(own.kind)" : "by == or IN only"
+        let remedy =
+            if isCollection(own), !isCollection(other) {
+                "write \(anyMember(comparison).format) to compare each element"
+            } else { "compare \(name) \(hasOrder(own) ? "with \(own.kind)" : "by == or IN only")" }
         return CoreError(
-            .predicate,
-            "\(Predicate.comparison(comparison).format) cannot be evaluated: \(plain); compare \(name) \(remedy)",
+            .predicate, "\(Predicate.comparison(comparison).format) cannot be evaluated: \(plain); \(remedy)",
             entity: entity, key: path, value: other)
+    }
+
+    /// The same comparison of any element of the side with a key path, which has to be the left one.
+    private func anyMember(_ comparison: Comparison) -> Predicate {
+        let isLeft = comparison.left.pathText != nil
+        let (path, other) = isLeft ? (comparison.left, comparison.right) : (comparison.right, comparison.left)
+        let symbol = isLeft ? comparison.operator : comparison.operator.mirrored
+        return .comparison(Comparison(path, symbol, other, modifier: .any, options: comparison.options))
+    }
+
+    private func isCollection(_ value: PropertyValue) -> Bool {
+        switch value {
+        case .array, .set: true
+        default: false
+        }
     }
 
     /// Whether `<` has a meaning between values of that kind.

@@ -88,6 +88,17 @@ extension Comparison.Operator {
         }
     }
 
+    /// The same comparison with its sides exchanged.
+    package var mirrored: Comparison.Operator {
+        switch self {
+        case .less: .greater
+        case .lessOrEqual: .greaterOrEqual
+        case .greater: .less
+        case .greaterOrEqual: .lessOrEqual
+        default: self
+        }
+    }
+
     /// The operator of an upper-case word; nil when it is none.
     init?(keyword: String) {
         switch keyword {

@@ -73,7 +73,7 @@ extension PredicateCompiler {
         var (a, b) = (operands[0].sql, operands[1].sql)
         if kinds.contains(.decimal) {
             // Beside a double, decimals are doubles too.
-            guard kinds.contains(.real) else { throw NotExpressible("decimals are added and divided in memory") }
+            guard kinds.contains(.real) else { throw NotExpressible("decimal arithmetic is computed in memory") }
             (a, b) = ("CAST(\(a) AS REAL)", "CAST(\(b) AS REAL)")
         }
         return Operand(sql: "(\(a) \(word: symbol) \(b))", kind: kinds.contains(.real) ? .real : .number)

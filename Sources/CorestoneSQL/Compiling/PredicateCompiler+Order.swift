@@ -30,10 +30,11 @@ extension PredicateCompiler {
         if !keys.contains(where: { $0.collectionOperator != nil }) {
             switch try resolve(keys, environment.root) {
             case .toMany(let members):
+                let collection = KeyPath(keys: Array(keys.dropLast(members.rest.count))).text
                 throw CoreError(
                     .predicate,
-                    "cannot sort by \(descriptor.keyPath): \(members.relationship.name) is to-many, and a collection cannot be ordered; "
-                        + "sort by a single value, such as \(members.relationship.name).@count",
+                    "cannot sort by \"\(descriptor.keyPath)\": \(collection) is to-many, and a collection cannot be ordered; sort "
+                        + "by a single value, such as \(collection).@count",
                     entity: environment.root.mapping.entity.name, key: descriptor.keyPath)
             case .object: throw NotExpressible("objects are ordered in memory")
             case .attribute(let value): return try column(value)

@@ -279,19 +279,6 @@ extension PredicateCompiler {
     }
 }
 
-extension Comparison.Operator {
-    /// The same comparison with its sides exchanged.
-    var mirrored: Comparison.Operator {
-        switch self {
-        case .less: .greater
-        case .lessOrEqual: .greaterOrEqual
-        case .greater: .less
-        case .greaterOrEqual: .lessOrEqual
-        default: self
-        }
-    }
-}
-
 extension Comparison.Options {
     /// The options as the functions of the store take them.
     var foldFlags: Int64 {

@@ -269,14 +269,13 @@ private struct RecordWork {
     private func existing(_ uri: String, _ relationship: Relationship, of object: ManagedObject) throws -> ManagedObject
     {
         let id = try context.coordinator.recordID(uri, entity: object.entity.name, key: relationship.name)
-        do { return try context.existingObject(with: id) } catch {
-            let cause = error as? CoreError
-            let reason =
-                cause?.status == .objectGone
-                ? ", which no longer exists" : ": " + (cause?.message ?? String(describing: error))
+        do { return try context.existingObject(with: id) } catch let error as CoreError
+            where error.status == .objectGone
+        {
             throw CoreError(
-                .invalidArgument, "\(object.entity.name).\(relationship.name) cannot refer to \(uri)\(reason)",
-                entity: object.entity.name, key: relationship.name, value: .string(uri))
+                .invalidArgument,
+                "\(object.entity.name).\(relationship.name) cannot refer to \"\(uri)\", which does not exist: its row was deleted "
+                    + "or never saved", entity: object.entity.name, key: relationship.name, value: .string(uri))
         }
     }
 

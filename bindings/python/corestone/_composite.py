@@ -9,6 +9,7 @@ from typing import Any
 from . import values
 from ._abi import lib
 from ._ahead import Stamp
+from ._arguments import shown
 from ._call import call
 from .codes import AttributeType
 from .errors import InvalidArgumentError, TypeMismatchError
@@ -40,7 +41,7 @@ def decompose(description: PropertyDescription, value: Any, entity: str) -> Iter
         return
     if value is not None and not isinstance(value, Mapping):
         raise values.located(
-            TypeMismatchError(f"a composite attribute takes a dictionary, not {value!r:.60}"),
+            TypeMismatchError(f"a composite attribute takes a dictionary, not {shown(value)}"),
             entity,
             description.path,
             value,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ._arguments import shown
 from .codes import AttributeType, DeleteRule
 from .errors import ModelError
 
@@ -55,7 +56,7 @@ def attribute_type(name: str | int) -> AttributeType:
             raise ModelError(f"{name} is not an attribute type; use corestone.AttributeType") from None
     known = ATTRIBUTE_TYPES.get(_folded(name)) if isinstance(name, str) else None
     if known is None:
-        raise ModelError(f"{name!r:.60} is not an attribute type; use one of {', '.join(sorted(ATTRIBUTE_TYPES))}")
+        raise ModelError(f"{shown(name)} is not an attribute type; use one of {', '.join(sorted(ATTRIBUTE_TYPES))}")
     return known
 
 
@@ -68,5 +69,5 @@ def delete_rule(name: str | int) -> DeleteRule:
             raise ModelError(f"{name} is not a delete rule; use corestone.DeleteRule") from None
     known = DELETE_RULES.get(_folded(name))
     if known is None:
-        raise ModelError(f"{name!r:.60} is not a delete rule; use nullify, cascade, deny or no-action")
+        raise ModelError(f"{shown(name)} is not a delete rule; use nullify, cascade, deny or no-action")
     return known

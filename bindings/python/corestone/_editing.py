@@ -167,8 +167,8 @@ class EntityEditing:
         """Lets a function check values or objects before each save, Context.validate and the checks of one object.
 
         `validator("name", function)` checks the values of a property: function(object, value) returns None when the
-        value is fine, another value to be saved instead, or raises what is wrong; of a to-many relationship the value
-        is None, since the object has the members. A str is the name of a function that register_function made known,
+        value is fine, another value to be saved instead, or raises what is wrong; of a to-many relationship or a
+        composite attribute the value is None, since the object has the members or elements. A str is the name of a function that register_function made known,
         which answers whether a value is fine, or says in words why not. `validator(function)` checks whole objects of
         which nothing else is wrong: function(object, purpose) with "insert", "update" or "delete" raises what is wrong.
 

@@ -25,6 +25,7 @@ from uuid import UUID
 
 from . import _abi, values
 from ._abi import lib
+from ._arguments import shown
 from ._callbacks import reported
 from ._interrupt import immortal
 from ._validators import wrapper
@@ -221,7 +222,7 @@ class _Encoder:
             self._add_members(_ARRAY, list(value))
         elif getattr(type(value), "_cst_is_condition", False):
             raise TypeMismatchError(
-                f"{value!r:.80} is a predicate and cannot be used as a value; combine predicates with &, | and ~"
+                f"{shown(value)} is a predicate and cannot be used as a value; combine predicates with &, | and ~"
             )
         else:
             self._held.append(_hold(value))

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from . import _abi, _host, values
 from ._abi import lib
+from ._arguments import shown
 from ._call import call
 from .codes import AttributeType
 from .entity import Entity
@@ -80,7 +81,7 @@ class Rows:
         cells: list[Any],
     ) -> None:
         if entity is None:
-            raise InvalidArgumentError(f"{node!r:.80} has values but no entity; pass a row with an entity")
+            raise InvalidArgumentError(f"{shown(node)} has values but no entity; pass a row with an entity")
         properties, plain = entity.properties, reading_of(entity._handle, store).plain
         for name, value in node.values.items():
             if type(value) in _PLAIN and name in plain:
@@ -107,7 +108,7 @@ def _fields(
         if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
             raise TypeMismatchError(
                 f"{entity.name}.{description.name} is a to-many relationship and takes a list of IDs, "
-                f"not {value!r:.60}",
+                f"not {shown(value)}",
                 entity=entity.name,
                 key=description.name,
             )
@@ -120,7 +121,7 @@ def _fields(
         if value is not None and not isinstance(value, Mapping):
             raise TypeMismatchError(
                 f"{entity.name}.{description.path} is composite and takes a dictionary of its elements, "
-                f"not {value!r:.60}",
+                f"not {shown(value)}",
                 entity=entity.name,
                 key=description.path,
             )
@@ -160,7 +161,7 @@ def identity(item: Any, store: HostStore) -> tuple[Entity | None, int | None, An
         entity = item.entity
         if not isinstance(entity, Entity):
             raise TypeMismatchError(
-                f"the entity of {item!r:.80} is not an Entity; create the ID with {type(store).__name__}.row_id"
+                f"the entity of {shown(item)} is not an Entity; create the ID with {type(store).__name__}.row_id"
             )
         return entity, entity._handle, _reference(item.reference)
     if isinstance(item, ObjectID):
@@ -173,15 +174,15 @@ def _reference(item: Any) -> Reference:
     if isinstance(item, (int, str, bytes)) and not isinstance(item, bool) and item not in ("", b""):
         return item
     raise TypeMismatchError(
-        f"{item!r:.60} does not identify a row; pass an IncrementalStoreNode, a RowID, an ObjectID, or a reference: an "
-        "int, or a non-empty str or bytes"
+        f"{shown(item)} does not identify a row; pass an IncrementalStoreNode, a RowID, an ObjectID, or a reference: "
+        "an int, or a non-empty str or bytes"
     )
 
 
 def push(items: Iterable[Any], sink: int, store: HostStore, entity: Entity | None = None) -> None:
     if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):
         raise TypeMismatchError(
-            f"{type(store).__name__} returned {items!r:.60}, which is not a list of rows; return an iterable of nodes "
+            f"{type(store).__name__} returned {shown(items)}, which is not a list of rows; return an iterable of nodes "
             "or IDs"
         )
     iterator = iter(items)

@@ -14,7 +14,7 @@ from typing import Any, Callable
 
 from . import _abi, _host
 from ._abi import lib
-from ._arguments import plural
+from ._arguments import plural, shown
 from ._call import call
 from ._callbacks import reported
 from ._handles import retained
@@ -145,7 +145,7 @@ def _opening(given: Any) -> StoreOpening:
 
 def _plist(metadata: Any, whose: str) -> bytes:
     if not isinstance(metadata, Mapping):
-        raise TypeMismatchError(f"{whose} must return a dictionary or None, not {metadata!r:.60}")
+        raise TypeMismatchError(f"{whose} must return a dictionary or None, not {shown(metadata)}")
     try:
         return plistlib.dumps(dict(metadata), fmt=plistlib.FMT_BINARY)
     except (TypeError, OverflowError, ValueError) as failure:
@@ -231,7 +231,7 @@ def _member_change(change: Any, store: HostStore) -> MemberChange:
 def _run_obtain(store: HostStore, count: int, rows: Any, out: Any) -> None:
     given = store.obtain_permanent_ids([node(rows[place], store) for place in range(count)])
     if isinstance(given, (str, bytes)) or not isinstance(given, Sequence) or len(given) != count:
-        amount = plural(len(given), "ID") if isinstance(given, (list, tuple)) else f"{given!r:.60}"
+        amount = plural(len(given), "ID") if isinstance(given, (list, tuple)) else shown(given)
         raise TypeMismatchError(
             f"{type(store).__name__}.obtain_permanent_ids returned {amount} for {plural(count, 'object')}; return a "
             "list with one ID per object, in the same order"
@@ -307,7 +307,7 @@ def _run_relationship(store: HostStore, entity: int, key: int, count: int, owner
             value = [] if value is None else [value]
         elif value is None or isinstance(value, (str, bytes, RowID, Mapping)) or not isinstance(value, Iterable):
             raise TypeMismatchError(
-                f"{type(store).__name__}.new_value_for_relationship returned {value!r:.60} for {ids[place]!r}; return "
+                f"{type(store).__name__}.new_value_for_relationship returned {shown(value)} for {ids[place]!r}; return "
                 f'a list, because "{description.name}" is a to-many relationship',
                 key=description.name,
             )
@@ -399,7 +399,7 @@ _forget_callback = immortal(_abi.DESTROY_FN(_forget))
 def register(name: str, kind: Any) -> None:
     """Makes a class known as a type of stores."""
     if not isinstance(kind, type) or not issubclass(kind, (IncrementalStore, AtomicStore)):
-        raise TypeMismatchError(f"{kind!r:.80} is not a subclass of IncrementalStore or AtomicStore")
+        raise TypeMismatchError(f"{shown(kind)} is not a subclass of IncrementalStore or AtomicStore")
     table = _TABLE()
     table.struct_size = ctypes.sizeof(table)
     table.kind = _abi.STORE_INCREMENTAL if issubclass(kind, IncrementalStore) else _abi.STORE_ATOMIC

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from ._arguments import shown
 from ._definition import attribute_type
 from .archive import tagged
 from .codes import AttributeType
@@ -42,7 +43,7 @@ class _Reader:
     def entries(self, mapping: Mapping[Any, Any], where: str) -> list[tuple[str, Any]]:
         for key in mapping:
             if not isinstance(key, str):
-                raise ModelError(f"{where} has the key {key!r:.60}, but keys must be strings")
+                raise ModelError(f"{where} has the key {shown(key)}, but keys must be strings")
         return list(mapping.items())
 
     def entity(self, name: str, body: Any) -> Any:
@@ -111,5 +112,5 @@ class _Reader:
         if isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray, memoryview)):
             return [self.plain(each, entity, key) for each in value]
         raise ModelError(
-            f"{where} is {value!r:.60}, which cannot be in the definition of a model", entity=entity, key=key
+            f"{where} is {shown(value)}, which cannot be in the definition of a model", entity=entity, key=key
         )

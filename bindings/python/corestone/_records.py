@@ -16,7 +16,7 @@ from uuid import UUID
 from . import _abi
 from ._abi import lib, optional_text, text
 from ._arguments import function as function_given
-from ._arguments import plural, whole
+from ._arguments import plural, shown, whole
 from ._call import call
 from ._interrupt import immortal
 from .codes import AttributeType
@@ -104,7 +104,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Iterable):
         return _finite(list(value))
     raise TypeMismatchError(
-        f"a record cannot have a value of type {type(value).__name__}: {value!r:.60}; use None, bool, int, float, "
+        f"a record cannot have a value of type {type(value).__name__}: {shown(value)}; use None, bool, int, float, "
         "Decimal, str, bytes, datetime, UUID, an object or its ID, or dictionaries and lists of these"
     )
 

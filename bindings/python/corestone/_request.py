@@ -7,7 +7,7 @@ from typing import Any
 
 from . import _abi
 from ._abi import lib, optional_text, texts
-from ._arguments import choice, whole
+from ._arguments import choice, shown, whole
 from ._call import call, owned
 from .entity import Entity
 from .errors import InvalidArgumentError, TypeMismatchError
@@ -82,7 +82,7 @@ def fill_request(
     if predicate is not None:
         if not isinstance(predicate, Predicate):
             raise TypeMismatchError(
-                f"{predicate!r:.80} is not a predicate; pass a str, a Predicate or a comparison such as "
+                f"{shown(predicate)} is not a predicate; pass a str, a Predicate or a comparison such as "
                 "Employee.active == True"
             )
         call(lib.cst_fetch_request_set_predicate, handle, predicate._handle)

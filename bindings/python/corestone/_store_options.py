@@ -181,7 +181,7 @@ def _set_progress(options: _abi.StoreOptions, progress: Callable[[int, int], Any
 
 def _set_host_options(options: _abi.StoreOptions, given: Mapping[str, Any] | None) -> None:
     if given is not None and not isinstance(given, Mapping):
-        raise TypeMismatchError(f"options must be a dictionary, not {given!r:.60}", key="options")
+        raise TypeMismatchError(f"options must be a dictionary, not {shown(given)}", key="options")
     for name in given or {}:
         if not isinstance(name, str):
             raise TypeMismatchError(f"the names in options must be of type str, not {shown(name)}", key="options")
@@ -195,12 +195,14 @@ def _set_host_options(options: _abi.StoreOptions, given: Mapping[str, Any] | Non
 
 def _set_pragmas(options: _abi.StoreOptions, pragmas: Mapping[str, str | int] | None) -> None:
     if pragmas is not None and not isinstance(pragmas, Mapping):
-        raise TypeMismatchError(f"pragmas must be a dictionary of names and values, not {pragmas!r:.60}", key="pragmas")
+        raise TypeMismatchError(
+            f"pragmas must be a dictionary of names and values, not {shown(pragmas)}", key="pragmas"
+        )
     found = []
     for name, value in (pragmas or {}).items():
         if not isinstance(value, (str, int)):
             raise TypeMismatchError(
-                f"the pragma {name} must be a str or an int, not {value!r:.60}", key=str(name), value=value
+                f"the pragma {name} must be a str or an int, not {shown(value)}", key=str(name), value=value
             )
         found.append(_abi.Pragma(text(name), text(str(value))))
     options.pragma_count = len(found)

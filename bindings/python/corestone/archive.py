@@ -19,6 +19,7 @@ from uuid import UUID
 
 from . import _abi
 from ._abi import lib
+from ._arguments import shown
 from ._call import call
 from .errors import CallbackError, CorestoneError, InvalidArgumentError, TypeMismatchError
 from .values import INT_MAX, INT_MIN, date_from_seconds, date_to_seconds
@@ -141,7 +142,7 @@ def tagged(value: Any, depth: int = 0) -> Any:
     if isinstance(value, Mapping):
         return {"$dictionary": _entries(value, depth)}
     raise TypeMismatchError(
-        f"cannot archive a value of type {type(value).__name__}: {value!r:.60}; register its class with "
+        f"cannot archive a value of type {type(value).__name__}: {shown(value)}; register its class with "
         "corestone.register_archivable, or set a transformer for the attribute",
         value=value,
     )
@@ -150,7 +151,7 @@ def tagged(value: Any, depth: int = 0) -> Any:
 def _entries(value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
     for key in value:
         if not isinstance(key, str):
-            raise TypeMismatchError(f"the keys of an archived dictionary must be strings, not {key!r:.60}", value=key)
+            raise TypeMismatchError(f"the keys of an archived dictionary must be strings, not {shown(key)}", value=key)
     return {key: tagged(member, depth + 1) for key, member in value.items()}
 
 

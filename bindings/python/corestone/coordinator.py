@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, TypeVar
 
 from . import _abi, _host, queue
 from ._abi import lib, optional_text, path_argument, text
-from ._arguments import choice, flag, one_of
+from ._arguments import choice, flag, one_of, shown
 from ._call import call, held, made, owned
 from ._contexts import Contexts, Policy, leave_block, policy_of
 from ._handles import retained
@@ -194,7 +194,7 @@ def check_apple(path: str | os.PathLike[str], model: ModelLike | None = None) ->
 
 def _property_list(values: Mapping[str, Any]) -> _abi.InputString:
     if not isinstance(values, Mapping):
-        raise TypeMismatchError(f"values must be a dictionary, not {values!r:.60}", key="values")
+        raise TypeMismatchError(f"values must be a dictionary, not {shown(values)}", key="values")
     try:
         encoded = plistlib.dumps(dict(values), fmt=plistlib.FMT_BINARY)
     except (TypeError, OverflowError, ValueError) as failure:

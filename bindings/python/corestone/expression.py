@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar, Union
 
 from . import _abi, _host
 from ._abi import lib, text
+from ._arguments import shown
 from ._call import call, owned
 from ._callbacks import reported
 from ._handles import Handle, retained
@@ -107,8 +108,8 @@ def key_path(item: KeyPath) -> str:
         return item
     found = getattr(item, "_cst_expression", item)
     if not isinstance(found, Expression) or found.type != ExpressionType.KEY_PATH or found.operands:
-        shown = found.format if isinstance(found, Expression) else f"{item!r:.80}"
-        raise TypeMismatchError(f'{shown} is not a key path; write "department.name", Employee.name or key("name")')
+        given = found.format if isinstance(found, Expression) else shown(item)
+        raise TypeMismatchError(f'{given} is not a key path; write "department.name", Employee.name or key("name")')
     return found.name or ""
 
 
@@ -117,7 +118,7 @@ def check_format(format: Any, kind: str, example: str) -> None:
     if not isinstance(format, str):
         found = f"already a {kind}" if type(format).__name__ == kind else f"of type {type(format).__name__}"
         raise TypeMismatchError(
-            f"{format!r:.80} is {found}; pass the format of the {kind} as a str, followed by its arguments: "
+            f"{shown(format)} is {found}; pass the format of the {kind} as a str, followed by its arguments: "
             f'{kind}("{example}", 40)'
         )
 

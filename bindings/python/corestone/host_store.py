@@ -72,7 +72,9 @@ class IncrementalStoreNode:
 
     def __init__(self, object_id: RowID | ObjectID, values: Mapping[str, Any] | None = None, version: int = 0) -> None:
         if not isinstance(object_id, (RowID, ObjectID)):
-            raise TypeMismatchError(f"object_id must be a RowID or an ObjectID, not {object_id!r:.60}", key="object_id")
+            raise TypeMismatchError(
+                f"object_id must be a RowID or an ObjectID, not {shown(object_id)}", key="object_id"
+            )
         self.object_id = object_id
         self.values: dict[str, Any] = {}
         self.version = 0
@@ -81,7 +83,7 @@ class IncrementalStoreNode:
     def update(self, values: Mapping[str, Any], version: int) -> None:
         """Puts other values in the place of those that are there, and a version."""
         if not isinstance(values, Mapping):
-            raise TypeMismatchError(f"values must be a dictionary, not {values!r:.60}", key="values")
+            raise TypeMismatchError(f"values must be a dictionary, not {shown(values)}", key="values")
         known = self.object_id.entity.properties if isinstance(self.object_id, RowID) else None
         self.values = {name: value for name, value in values.items() if known is None or name in known}
         self.version = version

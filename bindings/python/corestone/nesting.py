@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Union
 from . import _abi
 from ._abi import lib
 from ._ahead import Stamp
-from ._arguments import quoted
+from ._arguments import quoted, shown
 from ._call import call
 from .errors import InvalidArgumentError
 from .object import ManagedObject, drop_held_values, object_id, wrappers
@@ -82,7 +82,7 @@ def _id(item: ObjectID | ManagedObject) -> ObjectID:
         raise InvalidArgumentError(
             f'"{item:.80}" is not a managed object or an object ID; call merge_remote_changes to merge URIs'
         )
-    raise InvalidArgumentError(f"{item!r:.80} is not a managed object or an object ID")
+    raise InvalidArgumentError(f"{shown(item)} is not a managed object or an object ID")
 
 
 def merge(context: Context, changes: Changes) -> None:

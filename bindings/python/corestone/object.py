@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Union
 from . import _abi, values
 from ._abi import lib
 from ._ahead import Ahead, Stamp
+from ._arguments import shown
 from ._call import call, held, quick_failure
 from ._composite import compose, decompose, leaves
 from ._entity_type import EntityType
@@ -476,7 +477,7 @@ def handles(items: Sequence[Any], entity: str, key: str) -> Any:
         if not isinstance(item, ManagedObject):
             values.encode(values.Cell().value, item, entity, key)  # values that nothing can hold fail here
             raise values.located(
-                TypeMismatchError(f"the members of a relationship must be managed objects, not {item!r:.60}"),
+                TypeMismatchError(f"the members of a relationship must be managed objects, not {shown(item)}"),
                 entity,
                 key,
                 item,

@@ -269,7 +269,7 @@ class Key(Value[T]):
                 )
             return self._call("objectFrom:withIndex:", name)
         if not isinstance(name, str):
-            raise TypeMismatchError(f'{name!r:.80} is not a key or an index; write key["name"] or key[0]')
+            raise TypeMismatchError(f'{shown(name)} is not a key or an index; write key["name"] or key[0]')
         return Key(f"{self._cst_path}.{name}", destination(self._cst_entity, name))
 
     # ---- order

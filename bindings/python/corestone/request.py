@@ -134,11 +134,11 @@ class FetchRequest(PersistentStoreRequest):
         if isinstance(entity, type):
             if not issubclass(entity, ManagedObject):
                 raise TypeMismatchError(
-                    f"{entity!r:.80} is not a subclass of ManagedObject; pass a generated class or an entity name"
+                    f"{shown(entity)} is not a subclass of ManagedObject; pass a generated class or an entity name"
                 )
             entity = entity._cst_entity if "_cst_entity" in vars(entity) else entity._cst_entity_name
         elif entity is not None and not isinstance(entity, str) and not hasattr(entity, "_model"):
-            raise TypeMismatchError(f"entity must be a name, a class or an Entity, not {entity!r:.60}")
+            raise TypeMismatchError(f"entity must be a name, a class or an Entity, not {shown(entity)}")
         self._entity, self._name = (None, entity) if entity is None or isinstance(entity, str) else (entity, None)
 
     @property
@@ -284,5 +284,7 @@ def execute(context: Context, request: Any) -> Any:
     """Carries out a request of any kind."""
     carry_out = getattr(request, "_execute", None)
     if carry_out is None:
-        raise UnsupportedError(f"{request!r:.80} is not a request; pass a FetchRequest or a batch request", code=134091)
+        raise UnsupportedError(
+            f"{shown(request)} is not a request; pass a FetchRequest or a batch request", code=134091
+        )
     return carry_out(context)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union, overload
 
 from . import _abi, _host
 from ._abi import lib, text, texts
-from ._arguments import MOST, one_of, plural, whole
+from ._arguments import MOST, one_of, plural, shown, whole
 from ._call import call
 from ._definition import attribute_type
 from .codes import AttributeType
@@ -51,7 +51,7 @@ def _named_by_itself(column: Any) -> str | ExpressionDescription:
         path = key_path(column)
     except TypeMismatchError:
         raise TypeMismatchError(
-            f'{column!r:.60} is not a column with a name; write "name", {{"total": "sum:(age)"}}, '
+            f'{shown(column)} is not a column with a name; write "name", {{"total": "sum:(age)"}}, '
             '{"double": Employee.age * 2} or ExpressionDescription("total", "sum:(age)", "int64")'
         ) from None
     is_id = path.rpartition(".")[2] == _ID

@@ -8,7 +8,7 @@ from typing import Any, Callable, NamedTuple, TypeVar, Union
 
 from . import _abi, _host
 from ._abi import lib, null_text, optional_text, text
-from ._arguments import quoted
+from ._arguments import quoted, shown
 from ._call import call
 from ._callbacks import reported
 from ._interrupt import immortal
@@ -112,7 +112,7 @@ def _descriptor(key: Any) -> SortDescriptor:
         return SortDescriptor(key_path(key))
     except TypeMismatchError:
         raise TypeMismatchError(
-            f'{key!r:.80} is not a sort key; write "name", "-name", Sort("name", descending=True), '
+            f'{shown(key)} is not a sort key; write "name", "-name", Sort("name", descending=True), '
             "Employee.name.desc() or a SortDescriptor"
         ) from None
 

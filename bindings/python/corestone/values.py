@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Callable
 from uuid import UUID
 
 from . import _abi
+from ._arguments import shown
 from ._handles import Handle
 from .codes import AttributeType
 from .errors import CorestoneError, InternalError, InvalidArgumentError, NumberRangeError, TypeMismatchError
@@ -225,7 +226,7 @@ def _encode_other(slot: _abi.Value, value: Any) -> None:
         return
     refuse_day(value)
     raise TypeMismatchError(
-        f"cannot store a value of type {type(value).__name__}: {value!r:.60}; use None, bool, int, float, Decimal, "
+        f"cannot store a value of type {type(value).__name__}: {shown(value)}; use None, bool, int, float, Decimal, "
         "str, bytes, datetime, UUID, a managed object or an object ID"
     )
 

@@ -39,6 +39,26 @@ def context(tmp_path: Path) -> Any:
         yield container.context()
 
 
+def test_the_elements_of_a_composite_attribute_are_read_from_the_object(tmp_path: Path) -> None:
+    model = Model({"Pin": {"place": {"x": "double?"}}})
+    given: list[Any] = []
+
+    def place(pin: Any, value: Any) -> None:
+        given.append(value)
+        if pin.place["x"] < 0:
+            raise ValueError("x is negative")
+
+    model["Pin"].validator("place", place)
+    with Container(model, tmp_path / "s.sqlite", unsaved="discard") as container:
+        context = container.context()
+        pin = context.insert("Pin", place={"x": 1.0})
+        context.save()
+        pin.place = {"x": -1.0}
+        with pytest.raises(ValidationError, match="x is negative") as raised:
+            context.save()
+    assert (given, raised.value.key) == ([None, None], "place")
+
+
 def test_values(context: Context) -> None:
     person = context.insert("Child", name="  Ada ")
     context.save()
