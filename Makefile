@@ -177,8 +177,9 @@ stress-faults: build ## a save with each of its calls failing in every way, 1,00
 check-hostile: build ## 100 files that mean harm, each with every command of the tool: a result or a refusal, in 256 MB and 10 s
 	@$(TIMED); $(VENV)/bin/python Tests/faults/hostile.py
 
-check-migration: build ## stores of 167 pairs of source models, migrated and compared value by value with an independent oracle
-	@$(TIMED); for pairs in "" "--random 300"; do $(VENV)/bin/python Tests/migration/pairs.py $$pairs; done
+check-migration: build ## migrations compared with an independent oracle, value by value, then failed, killed, cancelled and raced
+	@$(TIMED); set -e; for pairs in "" "--random 300"; do $(VENV)/bin/python Tests/migration/pairs.py $$pairs; done; \
+	    $(VENV)/bin/python Tests/faults/migrations.py
 
 check-mutants: deps ## wrong changes of Tests/mutants, one at a time: which tests notice them (MUTANTS)
 	@$(TIMED); $(VENV)/bin/python Tests/mutants/run.py $(MUTANTS)

@@ -29,6 +29,7 @@ package final class AtomicStore: PersistentStore, WritableElsewhere, @unchecked 
     private let saves = Locked(0)
 
     package let identifier: String
+    package let modelSource: ModelSource
     package let abilities: StoreAbilities
     private(set) var interruptCheck: (() -> Bool)?
     private(set) lazy var schema = NodesSchema(nodes.model)
@@ -44,6 +45,7 @@ package final class AtomicStore: PersistentStore, WritableElsewhere, @unchecked 
         (mayWrite, postsOwnChanges) = (Locked(!options.isReadOnly), options.postsOwnChanges)
         obstacle = Locked(file?.obstacle)
         watchInterval = Int32(clamping: options.watchIntervalMilliseconds)
+        modelSource = options.modelSource
         identifier = metadata.uuid.description
         // Others write into a file: which rows are known, and how new they are, is for the row cache to say.
         abilities = file == nil ? [.uniqueConstraints, .rowsInMemory] : .uniqueConstraints

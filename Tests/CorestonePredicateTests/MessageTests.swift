@@ -142,7 +142,8 @@ final class MessageTests: XCTestCase {
         XCTAssertFalse(try Predicate.parse("1 answers: nil").evaluate(with: .null), "nil answers no operator")
         XCTAssertThrowsError(try Predicate.parse("1 answers: 'yes'").evaluate(with: .null)) {
             XCTAssertEqual(
-                ($0 as? CoreError)?.message, "answers: as an operator must return a Boolean, not a string")
+                ($0 as? CoreError)?.message,
+                "the function \"answers:\" must return a Boolean as an operator, not a string")
         }
     }
 

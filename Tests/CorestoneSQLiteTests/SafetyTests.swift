@@ -366,21 +366,17 @@ final class SafetyTests: StoreTestCase {
         defer { setenv("TMPDIR", old, 1) }
         XCTAssert(failure { _ = try open("live.sqlite", zoo.model, options: readOnly) }.message.contains("TMPDIR"))
         try FileManager.default.createDirectory(atPath: temporary, withIntermediateDirectories: true)
-        // What a crash left, what is in use, and what is somebody else's.
-        for name in ["corestone-copy-crashed", "corestone-copy-busy", "corestone-copy-fresh", "other"] {
+        // Abandoned, in use, and of another program.
+        for name in ["corestone-copy-crashed", "corestone-copy-busy", "other"] {
             try FileManager.default.createDirectory(atPath: "\(temporary)/\(name)", withIntermediateDirectories: true)
             try Data([1]).write(to: URL(fileURLWithPath: "\(temporary)/\(name)/store"))
-            if name != "corestone-copy-fresh" {
-                try FileManager.default.setAttributes(
-                    [.modificationDate: Date(timeIntervalSince1970: 1e9)], ofItemAtPath: "\(temporary)/\(name)")
-            }
         }
         let busy = Glibc.open("\(temporary)/corestone-copy-busy", O_RDONLY)
         flock(busy, LOCK_SH)
         let store = try open("live.sqlite", zoo.model, options: readOnly)
         XCTAssertEqual(
             try FileManager.default.contentsOfDirectory(atPath: temporary).sorted(),
-            ["corestone-copy-busy", "corestone-copy-fresh", "other"])
+            ["corestone-copy-busy", "other"])
         XCTAssertEqual(try cages(store, zoo), 50)
         store.close()
         close(busy)

@@ -47,6 +47,8 @@ class Point:
 class Campaign:
     """One type of store in a folder of its own."""
 
+    program = "saver.py"
+
     def __init__(self, kind: str, folder: Path, interposer: Path) -> None:
         self.kind = kind
         self.folder = folder / "store"
@@ -57,21 +59,25 @@ class Campaign:
         self.run("make", self.pristine)
 
     def run(self, what: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, str(HERE / "saver.py"), what, self.kind, str(folder / "a.store")]
+        command = [sys.executable, str(HERE / self.program), what, self.kind, str(folder / "a.store")]
         return subprocess.run(
             command, capture_output=True, text=True, timeout=120, env={**os.environ, **environment}, check=False
         )
 
-    def save(self, **environment: str) -> subprocess.CompletedProcess[str]:
+    def act(self, what: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        """Runs the program on a fresh copy of the store, with the interposer."""
         shutil.rmtree(self.folder, ignore_errors=True)
         shutil.copytree(self.pristine, self.folder)
         place = {"LD_PRELOAD": str(self.interposer), "FAULT_FOLDER": f"{self.folder}/"}
-        return self.run("save", self.folder, **place, **environment)
+        return self.run(what, self.folder, **place, **environment)
 
     def points(self) -> list[Point]:
-        """Every call that a save makes, with every way in which it can fail."""
-        done = self.save(FAULT_TRACE=str(self.trace))
-        assert done.stdout.split("\n")[0] == "saved", done.stdout + done.stderr
+        return self.traced("save", "saved")
+
+    def traced(self, what: str, expected: str) -> list[Point]:
+        """Every call that the program makes, with every way in which it can fail."""
+        done = self.act(what, FAULT_TRACE=str(self.trace))
+        assert done.stdout.split("\n")[0] == expected, done.stdout + done.stderr
         calls = self.trace.read_text(encoding="ascii").split()
         return [
             Point(number, call, kind)
@@ -82,7 +88,7 @@ class Campaign:
 
     def problem(self, point: Point) -> str | None:
         """None when all is as it should be."""
-        done = self.save(FAULT_POINT=str(point.number), FAULT_KIND=point.kind)
+        done = self.act("save", FAULT_POINT=str(point.number), FAULT_KIND=point.kind)
         told = done.stdout.split("\n")
         found = self.run("read", self.folder)
         state = found.stdout.split("\n")[0]

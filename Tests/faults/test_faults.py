@@ -1,4 +1,4 @@
-"""A sample of faults.py, kills.py, damage.py and hostile.py; `make stress-faults` and `make check-hostile` run all."""
+"""A sample of the programs beside it; `make stress-faults` and `make check-hostile` run all."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import pytest
         ["kills.py", "--times", "8"],
         ["kills.py", "--times", "4", "--checkpoint"],
         ["damage.py", "--share", "0.02"],
+        ["migrations.py", "--share", "0.005", "--kills", "8", "--cancels", "2", "--races", "8"],
         ["hostile.py", "--number", "6"],
     ],
     ids=lambda program: " ".join(each for each in program if each.endswith(".py") or each == "--checkpoint"),

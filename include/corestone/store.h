@@ -179,10 +179,11 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_store_copy_migration_plan(cst_string pa
                                                                    cst_buffer *out_json, cst_error **error);
 
 /* Opens an existing store and creates a coordinator for it. The model is `model`, or if that is NULL the one that the
- * store carries, or otherwise one inferred from its tables (cst_store_model_source reports the source). Only SQLite
- * stores carry their model; other types need one. The store is read-only unless CST_STORE_WRITABLE is set: neither the
- * file nor its folder changes then, and nothing in it is locked. `options` and `out_store` may be NULL. Fails with
- * CST_E_MODEL_MISMATCH if `model` differs from the store's; the message names entity and property. */
+ * store carries, or otherwise one inferred from its tables (cst_store_model_source reports the source). XML and
+ * binary stores that Apple's framework wrote do not carry their model; pass it. The store is read-only unless
+ * CST_STORE_WRITABLE is set: neither the file nor its folder changes then, and nothing in it is locked. `options` and
+ * `out_store` may be NULL. Fails with CST_E_MODEL_MISMATCH if `model` differs from the store's; the message names
+ * entity and property. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_open_store(cst_string path, cst_model *model,
                                                                 const cst_store_options *options,
                                                                 cst_coordinator **out_coordinator CST_OWNED,

@@ -54,7 +54,7 @@ enum AccessorType: Hashable {
         case .composite:
             throw CoreError(
                 .typeMismatch,
-                "\(attribute.entity.name).\(attribute.name) is composite and does not have accessors; "
+                "\(attribute.entity.name).\(attribute.path) is composite and does not have accessors; "
                     + "read and set its elements by their key paths", entity: attribute.entity.name, key: attribute.name
             )
         }

@@ -135,25 +135,21 @@ package struct AtomicKind: StoreKind {
     /// - Parameters:
     ///   - draft: the other store; a file of this type, written with `model`.
     ///   - sight: what `sight(of:)` returned when the store was read.
-    /// - Throws: `.storeBusy` if another process wrote the store since; it is as that process left it then.
+    /// - Returns: false if another process wrote the store since; it is as that process left it then.
     package func replace(
         _ place: StorePlace, byContentOf draft: String, model: Model, metadata: StoreMetadata, unless sight: String?,
         options: StoreOptions
-    ) throws {
+    ) throws -> Bool {
         let nodes = format.nodes(model)
         _ = try format.decode(
             ModelFile(draft, shownAs: place.given).bytes(limit: .max, holes: options.limits.valueBytes), into: nodes,
             path: place.given, leftOut: nil)
         let file = StoreFile(place, format, options)
         defer { file.close() }
-        try file.alone {
-            guard self.sight(of: place) == sight else {
-                throw CoreError(
-                    .storeBusy, code: .migration,
-                    "another process saved to \(place.given) while it was migrated; migrate it again", file: place.given
-                )
-            }
+        return try file.alone {
+            guard self.sight(of: place) == sight else { return false }
             try file.write(nodes, metadata)
+            return true
         }
     }
 

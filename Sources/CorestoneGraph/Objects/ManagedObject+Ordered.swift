@@ -70,7 +70,7 @@ extension ManagedObject {
             let members = count == 1 ? "1 member" : "\(count) members"
             throw CoreError(
                 .invalidArgument,
-                "index \(UInt(bitPattern: index)) is out of bounds of the \(members) of \(entity.name).\(relationship.name)",
+                "index \(index) is out of bounds of the \(members) of \(entity.name).\(relationship.name)",
                 entity: entity.name, key: relationship.name, value: .int(Int64(index)), objectURI: objectID.uri)
         }
     }

@@ -289,7 +289,7 @@ extension ManagedObject {
         let expression = attribute.derivation?.expression.text ?? ""
         return CoreError(
             .invalidArgument,
-            "\(entity.name).\(attribute.name) is derived from \(expression) and computed at each save; change the "
+            "\(entity.name).\(attribute.path) is derived from \(expression) and computed at each save; change the "
                 + "values that it is derived from", entity: entity.name, key: attribute.name, value: value,
             objectURI: objectID.uri)
     }

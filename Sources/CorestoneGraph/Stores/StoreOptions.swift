@@ -47,6 +47,9 @@ public struct StoreOptions: Sendable {
     /// those of its file. nil: as the mask says.
     public var fileMode: UInt32?
 
+    /// The source of the model by which a store that is one file is opened.
+    package var modelSource: ModelSource = .given
+
     /// Those of the store of which the new one is a copy; nil for a store that is none.
     package var permissionsOfSource: FilePermissions?
 

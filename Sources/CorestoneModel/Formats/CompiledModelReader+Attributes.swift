@@ -43,7 +43,7 @@ extension CompiledModelReader {
     private func derivation(_ reference: PropertyListValue, _ attribute: Attribute) throws -> ExpressionText {
         if let expression = try archive.expressionText(reference) { return expression }
         throw modelError(
-            "the derivation of \(attribute.entity.name).\(attribute.name) is not a valid expression",
+            "the derivation of \(attribute.entity.name).\(attribute.path) is not a valid expression",
             entity: attribute.entity.name, key: attribute.name)
     }
 

@@ -28,14 +28,22 @@ extension ModelFile {
         try self.folder.synchronize(folder)
     }
 
-    /// Removes what writers that crashed left beside it. Only while nobody writes.
+    /// Removes the drafts and folders beside the file that a crash left. Only while no process writes the file.
     package func removeDrafts() {
         let (start, end) = (".\(name).", ModelFile.endOfDraft)
         for entry in (try? folder.entries()) ?? [] where entry.hasPrefix(start) && entry.hasSuffix(end) {
-            // Of no other file, whose name begins like that of this one.
+            // Not those of a file whose name only begins like this one's.
             let middle = entry.dropFirst(start.count).dropLast(end.count)
-            if UInt64(middle, radix: 36) != nil { unlink(folder.child(entry).path) }
+            guard UInt64(middle, radix: 36) != nil else { continue }
+            let path = folder.child(entry).path
+            if unlink(path) != 0 { WorkFolder.removeAbandoned(path) }
         }
+    }
+
+    /// A folder beside the file, for work whose result replaces it. `removeDrafts` removes it if a crash leaves it.
+    /// Returns nil if it cannot be created, and leaves the reason in `errno`.
+    package func workFolder() -> WorkFolder? {
+        WorkFolder(start: folder.child(".\(name).").path, end: ModelFile.endOfDraft)
     }
 
     /// A name beside it that nobody has; errors call it as the file itself.

@@ -3,7 +3,7 @@
 extension Linter {
     mutating func lookForCloudKit(at entity: Entity) {
         for attribute in entity.ownAttributes where !attribute.isTransient {
-            let shown = "\(entity.name).\(attribute.name)"
+            let shown = "\(entity.name).\(attribute.path)"
             if !attribute.isOptional, attribute.defaultValue.isNull, attribute.derivation == nil {
                 add(
                     .cloudKitRequired, entity, attribute.name,

@@ -3,7 +3,7 @@ import CorestoneValues
 
 extension Linter {
     mutating func look(at attribute: Attribute) {
-        let (entity, shown) = (attribute.entity, "\(attribute.entity.name).\(attribute.name)")
+        let (entity, shown) = (attribute.entity, "\(attribute.entity.name).\(attribute.path)")
         let isStored = !attribute.isTransient && attribute.derivation == nil
         if !attribute.isOptional, isStored, attribute.defaultValue.isNull, attribute.type != .composite {
             add(

@@ -36,7 +36,10 @@ extension Evaluator {
         if let function = FunctionRegistry.function(named: selector) {
             let answer = try function(left.withOriginals, [right.withOriginals])
             guard let truth = answer.number else {
-                throw predicateError("\(selector) as an operator must return a Boolean, not \(answer.kind)")
+                throw predicateError(
+                    "the function \"\(selector)\" must return a Boolean as an operator, not \(answer.kind)",
+                    key: selector,
+                    value: answer)
             }
             return truth != 0
         }

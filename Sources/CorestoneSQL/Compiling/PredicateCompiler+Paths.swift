@@ -162,7 +162,7 @@ extension PredicateCompiler {
         if attribute.type == .transformable || known.contains(key.text) { return }
         throw CoreError(
             .predicate,
-            "\(attribute.entity.name).\(attribute.name) is \(attribute.type.displayName) and has no key "
+            "\(attribute.entity.name).\(attribute.path) is \(attribute.type.displayName) and has no key "
                 + "\"\(key.text)\"", entity: attribute.entity.name, key: key.text)
     }
 

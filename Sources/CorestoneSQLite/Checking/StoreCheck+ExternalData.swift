@@ -37,7 +37,7 @@ extension StoreCheck {
             if missing > StoreReport.limit { continue }
             let uri = uri(table, number: statement.integer(1), primaryKey: statement.integer(0))
             findings.add(
-                .externalData, "\(attribute.entity.name).\(attribute.name) of \(uri) \(fault)",
+                .externalData, "\(attribute.entity.name).\(attribute.path) of \(uri) \(fault)",
                 entity: attribute.entity.name, key: attribute.name, objectURI: uri)
         }
         if missing > StoreReport.limit {
@@ -45,7 +45,7 @@ extension StoreCheck {
             let files = more == 1 ? "1 more backing file" : "\(more) more backing files"
             findings.add(
                 .externalData,
-                "\(files) of \(attribute.entity.name).\(attribute.name) \(more == 1 ? "is" : "are") missing or unreadable",
+                "\(files) of \(attribute.entity.name).\(attribute.path) \(more == 1 ? "is" : "are") missing or unreadable",
                 entity: attribute.entity.name, key: attribute.name)
         }
         return count

@@ -19,7 +19,7 @@ extension StoreCheck {
                     entity: attribute.entity.name, key: attribute.name
                 ) { row in
                     let uri = check.uri(table, number: row.integer(1), primaryKey: row.integer(0))
-                    let name = "\(attribute.entity.name).\(attribute.name)"
+                    let name = "\(attribute.entity.name).\(attribute.path)"
                     return ("\(name) of \(uri) is the \(check.found(row, attribute.type))", uri)
                 }
             }

@@ -17,7 +17,10 @@ struct PrivateCopy {
     /// A connection to the copy, in which the log is taken in and an unfinished transaction undone. The copy has no name
     /// any more, so it ends with the connection, whatever becomes of the process.
     func open() throws -> Connection {
-        guard let folder = PrivateFolder() else { throw failure("create a folder for a private copy of", errno) }
+        guard let folder = PrivateFolder.make() else {
+            throw failure("create a folder for a private copy of", errno)
+        }
+        defer { withExtendedLifetime(folder) {} }
         let target = folder.path + "/store"
         try writeWhileUnchanged(target)
         let copy = try Connection(target, path: place.given, flags: SQLITE_OPEN_READWRITE, limits: frozen.limits)

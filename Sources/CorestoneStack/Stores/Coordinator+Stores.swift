@@ -42,13 +42,14 @@ extension Coordinator {
             } catch let error as CoreError
                 where error.code == CocoaCode.persistentStoreIncompatibleVersionHash.rawValue
             {
-                guard let atomic = kind as? AtomicKind, let migration = options.migration, migration.isAutomatic,
+                guard let atomic = kind as? AtomicKind, let given = options.migration, given.isAutomatic,
                     !options.ignoresVersioning, !options.isReadOnly, attempts < 5
                 else { throw error }
                 // Another process may write the store meanwhile; then it is migrated again, or was migrated.
                 attempts += 1
-                try FileMigration(kind: atomic, path: path, model: model, options: options, migration: migration)
-                    .run()
+                let migration = FileMigration(
+                    kind: atomic, path: path, model: model, options: options, migration: given)
+                if try !migration.run(), attempts == 5 { throw migration.busy }
             }
         }
     }
@@ -204,8 +205,8 @@ extension Coordinator {
     }
 
     /// Opens a store that is there already, by `model`, else by the model that it carries, else by one inferred from its
-    /// tables (`Store.modelSource` tells), and makes a coordinator of that model for it. Only an SQLite store carries its
-    /// model; others need one.
+    /// tables (`Store.modelSource` tells), and makes a coordinator of that model for it. XML and binary stores that Apple's
+    /// framework wrote do not carry their model and need one.
     ///
     /// Unless the options ask for writing, neither the file nor its folder changes, and nothing in it is locked. A store
     /// whose promises cannot be kept opens read-only all the same; `Store.readOnlyReason` says why.
@@ -223,14 +224,15 @@ extension Coordinator {
             let warnings = try StoreTypes.warnings(options, type, path)
             return try openSQLiteStore(at: path, model: model, options: options, warnings: warnings)
         }
-        guard let model else {
-            throw CoreError(
-                .invalidArgument, code: .persistentStoreOpen,
-                "\(path) is a store of type \(type.rawValue), which does not contain its model; pass the model it was written with",
-                file: path)
-        }
         var options = options
         options.mustExist = true
+        if model == nil { options.modelSource = .cached }
+        guard let model = try model ?? StoreTypes.carriedModel(type, at: path) else {
+            throw CoreError(
+                .invalidArgument, code: .persistentStoreOpen,
+                "\(path) is a store of type \(type.rawValue) and does not contain its model; pass the model it was written with",
+                file: path)
+        }
         let coordinator = try Coordinator(model: model)
         try coordinator.addStore(type, at: path, options: options)
         return coordinator
@@ -238,6 +240,12 @@ extension Coordinator {
 }
 
 extension StoreTypes {
+    /// The model that an XML or binary store carries; nil if it carries none.
+    fileprivate static func carriedModel(_ type: StoreType, at path: String) throws -> Model? {
+        guard let kind = try kind(of: type, at: path) as? AtomicKind else { return nil }
+        return try? kind.metadata(ofStoreAt: path).carriedModel()
+    }
+
     /// Where a store lies; nil for one that lies nowhere.
     static func place(of store: Store) throws -> StorePlace? {
         // Its type may be unregistered by now.

@@ -16,12 +16,13 @@ struct FileMigration {
     let options: StoreOptions
     let migration: MigrationOptions
 
-    func run() throws {
+    /// - Returns: false if another process wrote the store meanwhile; it is as that process left it then.
+    func run() throws -> Bool {
         let place = try StorePlace(path)
         let sight = kind.sight(of: place)
         var metadata = try kind.metadata(ofStoreAt: path)
         // Another process was faster.
-        if metadata.entityVersionHashes == entityVersionHashes(of: model) { return }
+        if metadata.entityVersionHashes == entityVersionHashes(of: model) { return true }
         let source = try SourceModelSearch(migration, hashes: metadata.entityVersionHashes, ofStoreAt: path) {
             try metadata.carriedModel()
         }.run()
@@ -30,23 +31,28 @@ struct FileMigration {
         try requireExactValues(place, source)
         metadata.rememberModel()
         metadata.setModel(model)
-        let folder =
-            "\(place.folder)/.\(place.path.split(separator: "/").last ?? "store").migration-\(getpid())-\(UInt32.random(in: .min ... .max))"
-        guard mkdir(folder, 0o700) == 0 else {
+        guard let workFolder = ModelFile(place.path, shownAs: path).workFolder() else {
             throw CoreError(
                 .storeIO, code: .migration,
-                "cannot migrate \(path): cannot create the folder \(folder): \(StorePlace.text(of: errno)); make \(place.folder) "
-                    + "writable, or free some space",
-                file: path)
+                "cannot migrate \(path): cannot create a folder in \(place.folder): \(StorePlace.text(of: errno)); make "
+                    + "\(place.folder) writable, or free some space", file: path)
         }
-        defer { removeTree(at: folder) }
+        defer { withExtendedLifetime(workFolder) {} }
+        let folder = workFolder.path
         do {
             try convert(from: source, in: folder)
-            guard kind.sight(of: place) == sight else { return }
-            try kind.replace(
+            return try kind.replace(
                 place, byContentOf: "\(folder)/result", model: model, metadata: metadata, unless: sight,
                 options: options)
         } catch let error as CoreError { throw error.naming(path, insteadOf: folder) }
+    }
+
+    /// Other processes wrote the store during each attempt.
+    var busy: CoreError {
+        CoreError(
+            .storeBusy, code: .migration,
+            "other processes save to \(path) again and again while it is migrated; end them and migrate it again",
+            file: path)
     }
 
     /// The store of the migration keeps fractions of decimals as doubles.

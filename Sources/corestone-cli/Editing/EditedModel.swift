@@ -32,7 +32,7 @@ struct EditedModel {
     private static func checkDerivations(of model: Model) throws {
         for attribute in model.entities.flatMap(\.ownAttributes) {
             guard let obstacle = attribute.derivationObstacle else { continue }
-            let name = "\(attribute.entity.name).\(attribute.name)"
+            let name = "\(attribute.entity.name).\(attribute.path)"
             throw CoreError(
                 .model, code: .coreData,
                 "\(name) is derived by \(attribute.derivation?.expression.text ?? ""), \(obstacle); correct the "

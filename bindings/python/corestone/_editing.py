@@ -168,9 +168,10 @@ class EntityEditing:
 
         `validator("name", function)` checks the values of a property: function(object, value) returns None when the
         value is fine, another value to be saved instead, or raises what is wrong; of a to-many relationship or a
-        composite attribute the value is None, since the object has the members or elements. A str is the name of a function that register_function made known,
-        which answers whether a value is fine, or says in words why not. `validator(function)` checks whole objects of
-        which nothing else is wrong: function(object, purpose) with "insert", "update" or "delete" raises what is wrong.
+        composite attribute the value is None, since the object has the members or elements. A str is the name of a
+        function that register_function made known, which answers whether a value is fine, or says in words why not.
+        `validator(function)` checks whole objects of which nothing else is wrong: function(object, purpose) with
+        "insert", "update" or "delete" raises what is wrong.
 
         The functions run on the queue of the context, and must not save. What they raise becomes a ValidationError with
         entity, key, value and object; the code of a CorestoneError stays, else it is 1550. Entities that inherit have

@@ -52,7 +52,7 @@ class SortDescriptor:
 
     def __init__(self, key: KeyPath | None, ascending: bool = True, selector: str | Comparator = "compare:") -> None:
         if isinstance(selector, str) and selector not in _SELECTORS:
-            raise UnsupportedError(f"unsupported NSSortDescriptor selector: {selector}; use {quoted(_SELECTORS)}")
+            raise UnsupportedError(f"selector must be {quoted(_SELECTORS)}, not {shown(selector)}", key="selector")
         self.key = None if key is None else key_path(key)
         self.ascending = ascending
         self.selector = selector

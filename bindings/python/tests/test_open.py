@@ -51,6 +51,24 @@ def test_by_the_model_that_the_store_carries(staff: Context, container: Containe
     assert folder_state(path.parent) == before
 
 
+@pytest.mark.parametrize("store_type", ["XML", "Binary"])
+def test_a_store_of_one_file_carries_its_model(tmp_path: Path, store_type: str) -> None:
+    path = tmp_path / "notes"
+    with Container(Model({"Note": {"title": "string", "done": "bool = false"}}), path, type=store_type) as container:
+        container.view_context.insert("Note", title="Milk")
+        container.view_context.save()
+    before = folder_state(tmp_path)
+    with corestone.open(path) as opened:
+        assert (opened.model_source, opened.is_read_only) == ("cached", True)
+        assert [(note.title, note.done) for note in opened.fetch("Note")] == [("Milk", False)]
+    assert folder_state(tmp_path) == before
+    with corestone.open(path, writable=True) as opened:
+        opened.view_context.insert("Note", title="Eggs")
+        opened.view_context.save()
+    with corestone.open(path) as opened:
+        assert sorted(note.title for note in opened.fetch("Note")) == ["Eggs", "Milk"]
+
+
 def test_a_live_log_is_read_from_a_copy(staff: Context, path: Path) -> None:
     before = folder_state(path.parent)
     assert before[path.name + "-wal"]
@@ -129,7 +147,7 @@ def test_what_cannot_be_opened(tmp_path: Path) -> None:
     with pytest.raises(StoreError):
         corestone.open(tmp_path / "missing.sqlite")
     (tmp_path / "store.xml").write_text('<?xml version="1.0"?><database></database>')
-    with pytest.raises(InvalidArgumentError, match="type XML, which does not contain its model"):
+    with pytest.raises(InvalidArgumentError, match="type XML and does not contain its model"):
         corestone.open(tmp_path / "store.xml")
     assert [file.name for file in tmp_path.iterdir()] == ["store.xml"]
 

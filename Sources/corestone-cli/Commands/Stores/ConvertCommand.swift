@@ -23,8 +23,8 @@ struct ConvertCommand: Command {
                 + "keys are kept where possible: all entities of an XML store share one range of keys. The history "
                 + "starts empty. Without --type, the extension of TO sets the type: .xml, .sqlite or .binary. On a "
                 + "terminal, a bar shows the progress.",
-            "Only SQLite stores carry their model. For stores of other types keep STORE, or its model (corestone model "
-                + "decompile), and pass it to each program that opens them, such as this tool (--model).",
+            "The new store carries its model. XML and binary stores that Apple's framework wrote do not; pass the model "
+                + "(--model).",
             "--check compares the objects of both stores, entity by entity in the order of their keys: exact attribute "
                 + "values, to-one relationships, and members of to-many relationships with their order. Each "
                 + "difference is reported with entity, object and property, and makes the exit code 1.",
