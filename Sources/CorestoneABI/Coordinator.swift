@@ -162,11 +162,10 @@ public func cst_store_copy_migration_plan(
 ) -> cst_status {
     boundary(error) {
         let out = try required(out, "out_json")
-        let options = try storeOptions(settings).migratingByDefault
         let report = try MigrationReport(
-            ofStoreAt: try path.filePath("path"), to: try model(modelPointer), migration: options.migration ?? .inferred
-        )
-        try out.fill(JSONText(report.report).text)
+            ofStoreAt: try path.filePath("path"), to: try model(modelPointer),
+            options: try storeOptions(settings).migratingByDefault)
+        try out.fill(JSONText(report.report()).text)
     }
 }
 

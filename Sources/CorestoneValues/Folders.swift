@@ -41,3 +41,6 @@ package func removeTree(at path: String) {
     for name in FolderNames(path).map(Array.init) ?? [] { removeTree(at: "\(path)/\(name)") }
     rmdir(path)
 }
+
+/// The folder for temporary files: that of `TMPDIR`, else `/tmp`.
+package var temporaryFolder: String { getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp" }

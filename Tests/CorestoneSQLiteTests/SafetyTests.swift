@@ -361,7 +361,7 @@ final class SafetyTests: StoreTestCase {
         let zoo = try Zoo()
         try makeLive(zoo)
         let temporary = path("temporary")
-        let old = PrivateFolder.parent
+        let old = temporaryFolder
         setenv("TMPDIR", temporary, 1)
         defer { setenv("TMPDIR", old, 1) }
         XCTAssert(failure { _ = try open("live.sqlite", zoo.model, options: readOnly) }.message.contains("TMPDIR"))

@@ -167,13 +167,15 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_add_store(cst_coordinator *
                                                                cst_string path, const cst_store_options *options,
                                                                cst_store **out_store CST_OWNED, cst_error **error);
 
-/* Fills a buffer with what a migration of an SQLite store to a model would do, as JSON: "needed" (false if the store is
- * of the model), "losesData", "entities" (each with "source" and "destination", one of which may be null, "kind": "add",
+/* Fills a buffer with what a migration of a store to a model would do, as JSON: "needed" (false if the store is of the
+ * model), "losesData", "entities" (each with "source" and "destination", one of which may be null, "kind": "add",
  * "remove", "copy" or "transform", "objects", "added", "removed", "renamed" as [{"from", "to"}], "filled", "typeChanges",
- * "lostValues" as [{"attribute", "count"}]), "warnings" about renames that look chained, and the SQL "statements".
+ * "lostValues" as [{"attribute", "count"}]: values of removed attributes, pairs of removed relationships), "warnings"
+ * about renames that look chained, "problems" (objects, values and pairs that the new model does not allow, each with
+ * "message", "entity", "key", "code" and "object"), and the SQL "statements".
  *
- * The store is only read. The model is frozen. Of the options, which may be NULL, those of migrations have an effect.
- * Fails like the migration, except for failures that depend on the values of objects. */
+ * The store is only read, and its folder does not change. The model is frozen. Of the options, which may be NULL, those
+ * of migrations and the limits have an effect. Fails like the migration, except for "problems". */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_copy_migration_plan(cst_string path, cst_model *model,
                                                                    const cst_store_options *options,
                                                                    cst_buffer *out_json, cst_error **error);

@@ -10,14 +10,19 @@ struct MigrationChecks {
     let uuid: String
 
     /// Objects or values that one error names.
-    private static let mostDetails = 100
+    static let mostDetails = 100
 
-    private var path: String { connection.path }
-    private var purpose: String { "migrate \(path)" }
+    var path: String { connection.path }
+    var purpose: String { "migrate \(path)" }
+
+    /// Objects, values and pairs that the new model does not allow, found before anything is changed.
+    func problems() throws -> [CoreError] {
+        try missingValues() + abstractRows() + inexactValues() + lostPairs()
+    }
 
     /// Before anything is changed.
     func before() throws {
-        var failures = try missingValues() + abstractRows() + inexactValues() + lostPairs()
+        var failures = try problems()
         guard let first = failures.first else { return }
         failures = Array(failures.prefix(MigrationChecks.mostDetails))
         let others = failures.count - 1
@@ -135,36 +140,5 @@ struct MigrationChecks {
         return failures
     }
 
-    private func uri(_ entity: Entity, _ key: Int64) -> String { "x-coredata://\(uuid)/\(entity.name)/p\(key)" }
-
-    /// Rows that a unique constraint of the new model does not allow; before its index is made.
-    func requireUnique(_ index: StoreIndex) throws {
-        guard index.isUnique, !index.columns.isEmpty else { return }
-        let list = index.columns.joined(separator: ", ")
-        let present = index.columns.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
-        let statement = try connection.prepare(
-            "SELECT count(*), group_concat(Z_PK), \(list) FROM \(index.table) WHERE \(present) GROUP BY \(list) HAVING count(*) > 1 "
-                + "LIMIT \(MigrationChecks.mostDetails)", purpose)
-        var groups: [CoreError] = []
-        while try statement.step(purpose) {
-            let keys = (statement.text(1) ?? "").split(separator: ",").compactMap { Int64($0) }
-            let values = index.columns.indices.map { statement.text(Int32($0 + 2)) ?? "" }
-            let shown = zip(index.keys, values).map { "\($0) \"\($1.prefix(60))\"" }.joined(separator: ", ")
-            let objects = keys.prefix(10).map { "p\($0)" }.joined(separator: ", ") + (keys.count > 10 ? ", …" : "")
-            groups.append(
-                CoreError(
-                    .conflict, code: .managedObjectConstraintMerge,
-                    "\(statement.integer(0)) objects of \(index.entity.name) have \(shown): \(objects)",
-                    entity: index.entity.name,
-                    key: index.keys.first, value: values.first.map { .string($0) },
-                    objectURI: keys.first.map { uri(index.entity, $0) }, file: path))
-        }
-        guard !groups.isEmpty else { return }
-        let names = index.keys.joined(separator: ", ")
-        throw CoreError(
-            .migration, code: .migrationConstraintViolation,
-            "cannot migrate \(path): \(index.entity.name).\(names) must be unique, and \(groups.count) "
-                + "\(groups.count == 1 ? "group of objects has" : "groups of objects have") equal values; change or delete all but one of "
-                + "each group first", entity: index.entity.name, key: index.keys.first, children: groups, file: path)
-    }
+    func uri(_ entity: Entity, _ key: Int64) -> String { "x-coredata://\(uuid)/\(entity.name)/p\(key)" }
 }

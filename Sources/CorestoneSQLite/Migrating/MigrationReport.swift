@@ -21,7 +21,7 @@ public struct MigrationReport: Sendable {
         /// Attributes whose default is written into existing objects.
         public let filled: [String]
         public let typeChanges: [String]
-        /// Values of removed attributes that are not null, by attribute.
+        /// Values of removed attributes that are not null, and pairs of removed relationships, by property.
         public let lostValues: [(attribute: String, count: Int)]
     }
 
@@ -29,6 +29,8 @@ public struct MigrationReport: Sendable {
     public let isNeeded: Bool
     public let entities: [EntityReport]
     public let warnings: [String]
+    /// Objects, values and pairs that the new model does not allow: the details of the errors with which the migration would fail.
+    public let problems: [CoreError]
     /// The SQL, in order, but for what is computed while it runs: indexes that are kept, metadata and the model.
     public let statements: [String]
 
@@ -38,17 +40,22 @@ public struct MigrationReport: Sendable {
 }
 
 extension MigrationReport {
-    /// The plan for the store at `path`, which is only read.
+    /// Of a store that is of the model already.
+    package static let unneeded = MigrationReport()
+
+    private init() { (isNeeded, entities, warnings, problems, statements) = (false, [], [], [], []) }
+
+    /// The plan for the SQLite store at `path`, which is only read.
     ///
-    /// - Throws: as the migration would, but for what only its rows tell.
-    public init(ofStoreAt path: String, to model: Model, migration: MigrationOptions = .inferred) throws {
+    /// - Throws: as the migration would, but for objects that the new model does not allow: those are `problems`.
+    package init(ofStoreAt path: String, to model: Model, migration: MigrationOptions) throws {
         try model.freeze()
         let place = try StorePlace(path)
         try place.requireStore()
         let connection = try ReadOnlyFile(place).connection
         let contents = try StoreContents(connection, place: place)
         guard contents.document.hashes != StoreDocument.versionHashes(of: model) else {
-            (isNeeded, entities, warnings, statements) = (false, [], [], [])
+            self = .unneeded
             return
         }
         var options = StoreOptions()
@@ -59,6 +66,12 @@ extension MigrationReport {
         isNeeded = true
         warnings = plan.mapping.warnings
         entities = try plan.mapping.entities.map { try EntityReport($0, plan, connection) }
+        let functions = try MigrationFunctions(
+            connection, mapping: plan.mapping, former: plan.former,
+            externalFolder: ExternalFile.folder(ofStore: place.path))
+        defer { functions.end() }
+        let checks = MigrationChecks(plan: plan, connection: connection, uuid: contents.document.identifier)
+        do { problems = try checks.problems() + checks.equalObjects() } catch { throw functions.takeFailure() ?? error }
         statements = plan.statements
     }
 }
@@ -85,20 +98,40 @@ extension MigrationReport.EntityReport {
         }
         let table = plan.former.table(of: former)
         let condition = "Z_ENT = \(plan.former.number(of: former))"
-        func count(_ text: String) throws -> Int {
+        func count(_ table: String, _ condition: String) throws -> Int {
             let statement = try connection.prepare(
-                "SELECT count(*) FROM \(table.name) WHERE \(text)", "plan a migration")
+                "SELECT count(*) FROM \(table) WHERE \(condition)", "plan a migration")
             return try statement.step("plan a migration") ? Int(clamping: statement.integer(0)) : 0
         }
-        objects = try count(condition)
+        objects = try count(table.name, condition)
         lostValues = try pair.removed.compactMap { property in
-            guard pair.destination != nil, let column = table.column(of: property)?.name else { return nil }
-            return (property.path, try count("\(condition) AND \(column) IS NOT NULL"))
+            guard pair.destination != nil else { return nil }
+            if let column = table.column(of: property)?.name {
+                return (property.path, try count(table.name, "\(condition) AND \(column) IS NOT NULL"))
+            }
+            guard let relationship = property as? Relationship, relationship.isToMany, relationship.entity === former,
+                let pairs = plan.lostPairs(of: relationship)
+            else { return nil }
+            return (property.path, try count(pairs.table, pairs.condition))
         }
     }
 }
 
 extension MigrationPlan {
+    /// The rows that hold the pairs of a removed to-many relationship and are lost with it. A column beside the members is counted with
+    /// the to-one relationship to which it belongs.
+    fileprivate func lostPairs(of relationship: Relationship) -> (table: String, condition: String)? {
+        if let inverse = relationship.inverse {
+            guard mapping.entities.contains(where: { $0.removed.contains { $0 === inverse } }) else { return nil }
+            return former.joins.first { $0.naming === relationship }.map { ($0.name, "TRUE") }
+        }
+        switch former.storage(of: relationship) {
+        case .foreignKey(let members, let column, _, _)?: return (members.name, "\(column) IS NOT NULL")
+        case .joinTable(let pairs, _, _, _, _)?: return (pairs, "TRUE")
+        case nil: return nil
+        }
+    }
+
     /// For people; parameters are written as literals.
     var statements: [String] {
         linkCopyStatements + removalStatements + structureStatements + numberStatements
@@ -114,7 +147,8 @@ extension MigrationPlan {
 }
 
 extension PropertyValue {
-    fileprivate var literal: String {
+    /// As a literal of SQL.
+    var literal: String {
         switch self {
         case .bool(let flag): flag ? "1" : "0"
         case .int(let number): "\(number)"
@@ -130,8 +164,8 @@ extension PropertyValue {
 }
 
 extension MigrationReport {
-    /// As a value of plain JSON: `needed`, `losesData`, `entities`, `warnings` and `statements`.
-    public var report: PropertyValue {
+    /// As a value of plain JSON: `needed`, `losesData`, `entities`, `warnings`, `problems` and `statements`.
+    public func report(withStatements: Bool = true) -> PropertyValue {
         func texts(_ list: [String]) -> PropertyValue { .array(list.map { .string($0) }) }
         let entities = entities.map { entity -> PropertyValue in
             .dictionary([
@@ -148,9 +182,19 @@ extension MigrationReport {
                     }),
             ])
         }
-        return .dictionary([
+        var report: [String: PropertyValue] = [
             "needed": .bool(isNeeded), "losesData": .bool(losesData), "entities": .array(entities),
-            "warnings": texts(warnings), "statements": texts(statements),
-        ])
+            "warnings": texts(warnings),
+            "problems": .array(
+                problems.map {
+                    .dictionary([
+                        "message": .string($0.message), "entity": $0.entity.map { .string($0) } ?? .null,
+                        "key": $0.key.map { .string($0) } ?? .null, "code": .int(Int64($0.code)),
+                        "object": $0.objectURI.map { .string($0) } ?? .null,
+                    ])
+                }),
+        ]
+        if withStatements { report["statements"] = texts(statements) }
+        return .dictionary(report)
     }
 }

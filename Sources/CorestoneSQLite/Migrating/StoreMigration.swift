@@ -84,16 +84,30 @@ struct StoreMigration {
 
     /// A table that is made again needs its space twice, and once more in the log.
     private func requireSpace(for plan: MigrationPlan) throws {
-        guard plan.tables.contains(where: \.isRebuilt) else { return }
+        let rebuilt = plan.tables.filter(\.isRebuilt).compactMap { $0.formerTable?.name }
+        guard !rebuilt.isEmpty else { return }
         var facts = statvfs()
         guard statvfs(place.folder, &facts) == 0 else { return }
         let free = Double(facts.f_bavail) * Double(facts.f_frsize)
-        let needed = Double(connection.fileSize) * 2
+        // Counting the pages of tables reads them, so the size of the file comes first.
+        guard free < Double(connection.fileSize) * 2 else { return }
+        let needed = Double(size(of: rebuilt) ?? connection.fileSize) * 2
         guard free < needed else { return }
         throw CoreError(
             .storeIO, code: .migration,
             "cannot migrate \(place.given): the migration needs up to \(Int64((needed / 1_048_576).rounded(.up))) MB in "
                 + "\(place.folder), but only \(Int64(free / 1_048_576)) MB are free; free some space", file: place.given
         )
+    }
+
+    /// The bytes of tables; nil if this SQLite library does not have `dbstat`.
+    private func size(of tables: [String]) -> Int64? {
+        let names = tables.map { PropertyValue.string($0).literal }.joined(separator: ", ")
+        guard
+            let statement = try? connection.prepare(
+                "SELECT sum(pgsize) FROM dbstat WHERE aggregate = TRUE AND name IN (\(names))", purpose),
+            (try? statement.step(purpose)) == true
+        else { return nil }
+        return statement.integer(0)
     }
 }

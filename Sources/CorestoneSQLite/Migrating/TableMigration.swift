@@ -187,7 +187,7 @@ extension TableMigration {
 extension TableMigration {
     /// Statements that give the rows the numbers of their entities; empty where a rebuild did that.
     var numberStatements: [String] {
-        guard let formerTable, !isRebuilt else { return [] }
+        guard formerTable != nil, !isRebuilt else { return [] }
         var settings: [String] = []
         var touched: [String] = []
         if !keepsNumbers { settings.append("Z_ENT = \(numberExpression("Z_ENT", numbers))") }
@@ -198,7 +198,6 @@ extension TableMigration {
             settings.append("\(column.name) = \(numberExpression(column.name, allNumbers))")
             touched.append("\(column.name) IS NOT NULL")
         }
-        _ = formerTable
         if settings.isEmpty { return [] }
         let condition = keepsNumbers ? " WHERE \(touched.joined(separator: " OR "))" : ""
         return ["UPDATE \(table.name) SET \(settings.joined(separator: ", "))\(condition)"]
@@ -240,6 +239,22 @@ extension TableMigration {
             }
             return fills
         }
+    }
+
+    /// The value that a column of the new table will have, as an expression over the former table. Returns nil if all rows have null
+    /// there, and for relationships whose pairs are kept in another way.
+    func formerValue(ofColumn name: String) -> String? {
+        guard let place = table.columns.firstIndex(where: { $0.name == name }) else { return nil }
+        if case .links = sources[place] { return nil }
+        let fills = defaults.filter { $0.column == name }
+        let value = self.value(of: table.columns[place], sources[place])
+        if fills.isEmpty { return value }
+        let cases = fills.map { fill in
+            let former = numbers.filter { fill.numbers.contains($0.wanted) }.map(\.former)
+            let null = fill.onlyNull ? " AND (\(value ?? "NULL")) IS NULL" : ""
+            return "WHEN Z_ENT IN (\(former.joinedText))\(null) THEN \(fill.attribute.defaultValue.literal)"
+        }
+        return "CASE \(cases.joined(separator: " ")) ELSE \(value ?? "NULL") END"
     }
 
     /// The statement of a fill; its parameter is the default in stored form.

@@ -1,15 +1,13 @@
 import CorestoneValues
-import Glibc
 
 /// A folder under TMPDIR for the private copy of a store. It is removed as soon as the copy is open, since an open file needs no
 /// name. The next folder removes those that a crash left.
 enum PrivateFolder {
     private static let prefix = "corestone-copy-"
 
-    static var parent: String { getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp" }
-
     /// Returns nil if no folder can be created, and leaves the reason in `errno`.
     static func make() -> WorkFolder? {
+        let parent = temporaryFolder
         for name in FolderNames(parent).map(Array.init) ?? [] where name.hasPrefix(prefix) {
             WorkFolder.removeAbandoned("\(parent)/\(name)")
         }

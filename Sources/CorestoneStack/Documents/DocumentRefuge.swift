@@ -6,7 +6,7 @@ import Glibc
 /// The folder of a document that has no place yet.
 enum DocumentRefuge {
     static func make() throws -> String {
-        let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        let parent = temporaryFolder
         let path = parent + "/corestone-document-" + UUIDValue.random().description
         guard mkdir(path, 0o700) == 0 else {
             throw CoreError(

@@ -23,9 +23,7 @@ struct FileMigration {
         var metadata = try kind.metadata(ofStoreAt: path)
         // Another process was faster.
         if metadata.entityVersionHashes == entityVersionHashes(of: model) { return true }
-        let source = try SourceModelSearch(migration, hashes: metadata.entityVersionHashes, ofStoreAt: path) {
-            try metadata.carriedModel()
-        }.run()
+        let source = try sourceModel(metadata)
         try migration.inferMapping(from: source, to: model, ofStoreAt: path)
             .requireForward(past: metadata.pastModelDigests, ofStoreAt: path, migration)
         try requireExactValues(place, source)
@@ -47,6 +45,12 @@ struct FileMigration {
         } catch let error as CoreError { throw error.naming(path, insteadOf: folder) }
     }
 
+    private func sourceModel(_ metadata: StoreMetadata) throws -> Model {
+        try SourceModelSearch(migration, hashes: metadata.entityVersionHashes, ofStoreAt: path) {
+            try metadata.carriedModel()
+        }.run()
+    }
+
     /// Other processes wrote the store during each attempt.
     var busy: CoreError {
         CoreError(
@@ -66,24 +70,59 @@ struct FileMigration {
             file: path)
     }
 
-    /// To SQLite, to the new model, and back.
-    private func convert(from source: Model, in folder: String) throws {
+    /// What it would do. The store is only read, and its folder does not change.
+    func plan() throws -> MigrationReport {
+        let metadata = try kind.metadata(ofStoreAt: path)
+        if metadata.entityVersionHashes == entityVersionHashes(of: model) { return .unneeded }
+        let source = try sourceModel(metadata)
+        try migration.inferMapping(from: source, to: model, ofStoreAt: path)
+            .requireForward(past: metadata.pastModelDigests, ofStoreAt: path, migration)
+        try requireExactValues(StorePlace(path), source)
+        guard let workFolder = WorkFolder(start: "\(temporaryFolder)/corestone-plan-") else {
+            throw CoreError(
+                .storeIO, code: .migration,
+                "cannot plan the migration of \(path): cannot create a folder in \(temporaryFolder): "
+                    + "\(StorePlace.text(of: errno)); set TMPDIR to a folder that you can write", file: path)
+        }
+        defer { withExtendedLifetime(workFolder) {} }
+        do {
+            let work = try copy(from: source, in: workFolder.path)
+            return try MigrationReport(ofStoreAt: work, to: model, migration: settled(source))
+        } catch let error as CoreError { throw error.naming(path, insteadOf: workFolder.path) }
+    }
+
+    private var plain: StoreOptions {
+        var plain = StoreOptions()
+        plain.rollbackJournal = true
+        plain.limits = options.limits
+        return plain
+    }
+
+    /// The options of the work store. Whether the order is right was checked already.
+    private func settled(_ source: Model) -> MigrationOptions {
+        var migration = migration
+        migration.sourceModels = [source]
+        migration.allowsRemovals = true
+        return migration
+    }
+
+    /// Makes an SQLite store of the former model, and returns its path.
+    private func copy(from source: Model, in folder: String) throws -> String {
         var reading = StoreOptions.readOnly
         reading.limits = options.limits
         let former = try Coordinator(model: source)
         let work = "\(folder)/work"
-        var plain = StoreOptions()
-        plain.rollbackJournal = true
-        plain.limits = options.limits
         let copy = try former.migrateStore(
             former.addStore(kind.type, at: path, options: reading), to: .sqlite, at: work, options: plain)
         try former.remove(copy)
+        return work
+    }
+
+    /// To SQLite, to the new model, and back.
+    private func convert(from source: Model, in folder: String) throws {
+        let work = try copy(from: source, in: folder)
         var migrating = plain
-        var migration = migration
-        migration.sourceModels = [source]
-        // Whether the order is right was checked already.
-        migration.allowsRemovals = true
-        migrating.migration = migration
+        migrating.migration = settled(source)
         let wanted = try Coordinator(model: model)
         let migrated = try wanted.addStore(.sqlite, at: work, options: migrating)
         let result = try wanted.migrateStore(migrated, to: kind.type, at: "\(folder)/result", options: plain)
@@ -119,4 +158,22 @@ private func replacing(_ part: String, in text: String, by other: String) -> Str
         }
     }
     return String(decoding: result, as: UTF8.self)
+}
+
+extension MigrationReport {
+    /// The plan for a store of any type. The store is only read, and its folder does not change.
+    ///
+    /// - Parameter options: those by which the store would be opened; a mapping is inferred by default.
+    /// - Throws: as the migration would, but for objects that the new model does not allow: those are `problems`.
+    public init(ofStoreAt path: String, to model: Model, options: StoreOptions) throws {
+        try model.freeze()
+        let migration = options.migration ?? .inferred
+        if let kind = try StoreTypes.kind(ofStoreAt: path) as? AtomicKind {
+            self = try FileMigration(
+                kind: kind, path: path, model: model, options: options, migration: migration
+            ).plan()
+        } else {
+            try self.init(ofStoreAt: path, to: model, migration: migration)
+        }
+    }
 }

@@ -129,7 +129,7 @@ from .merging import (
     MergePolicyType,
     PropertyDifference,
 )
-from .migration import EntityMigration, MigrationPlan, migration_plan
+from .migration import EntityMigration, MigrationPlan, MigrationProblem, migration_plan
 from .model import LintFinding, Model, ModelChange
 from .object import ManagedObject
 from .object_id import ObjectID
@@ -197,6 +197,7 @@ __all__ = [
     "metadata",
     "EntityMigration",
     "MigrationPlan",
+    "MigrationProblem",
     "migration_plan",
     "set_metadata",
     "Checkpoint",

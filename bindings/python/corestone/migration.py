@@ -37,8 +37,20 @@ class EntityMigration(NamedTuple):
     #: Attributes whose default is written into existing objects.
     filled: list[str]
     type_changes: list[str]
-    #: The number of values that are not null, by removed attribute.
+    #: The number of values that are not null or of pairs, by removed attribute or relationship.
     lost_values: dict[str, int]
+
+
+class MigrationProblem(NamedTuple):
+    """Something in the store that the new model does not allow. The migration fails until it is changed."""
+
+    message: str
+    entity: str | None
+    key: str | None
+    #: The code of the error, such as 134110.
+    code: int
+    #: The URI of an object.
+    object_uri: str | None
 
 
 class MigrationPlan(NamedTuple):
@@ -53,14 +65,15 @@ class MigrationPlan(NamedTuple):
     warnings: list[str]
     #: The SQL statements, in order.
     statements: list[str]
+    #: Objects, values and pairs that the new model does not allow.
+    problems: list[MigrationProblem]
 
 
 def migration_plan(path: str | os.PathLike[str], model: ModelLike, **options: Unpack[StoreOptions]) -> MigrationPlan:
-    """Returns what a migration of the SQLite store at a path to a model would do. The store is only read.
+    """Returns what a migration of the store at a path to a model would do. The store is only read.
 
-    Of the options, which are those of Coordinator.add_store, those of migrations have an effect. Raises MigrationError
-    for a change that cannot be inferred. Failures that depend on the values of objects are found by the
-    migration.
+    Of the options, which are those of Coordinator.add_store, those of migrations and the limits have an effect. Raises
+    MigrationError for a change that cannot be inferred. Objects that the new model does not allow are `problems`.
     """
     wanted = given_model(model)
     if wanted is None:
@@ -72,6 +85,8 @@ def migration_plan(path: str | os.PathLike[str], model: ModelLike, **options: Un
     return MigrationPlan(
         found["needed"], found["losesData"], [_entity(each) for each in found["entities"]], found["warnings"],
         found["statements"],
+        [MigrationProblem(each["message"], each["entity"], each["key"], each["code"], each["object"])
+         for each in found["problems"]],
     )  # fmt: skip
 
 

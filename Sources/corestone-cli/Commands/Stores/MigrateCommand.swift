@@ -22,16 +22,19 @@ struct MigrateCommand: Command {
             .init("allow-casts", "migrate attributes whose type changed if every value can be kept exactly"),
             .init("progress", "show a bar also if the output is not a terminal"),
             Manual.timeout,
-            .init("format", "text (the default) or json, for --plan", value: "FORMAT"),
+            .init("format", "text (the default) or json", value: "FORMAT"),
         ],
         details: [
             "The mapping is inferred from names and renaming identifiers, as Core Data's lightweight migration does. An SQLite store is "
                 + "migrated in place, in one transaction: keys, versions and the identifier stay, and the file is unchanged if anything fails. "
                 + "Stores of other types are written as a whole and replaced at the end.",
-            "--plan lists every entity with what is added, removed, renamed and filled, the number of its objects, and the values that would "
-                + "be lost.",
-            "Exit code 0: migrated, or nothing to do. 1: --plan found data that would be lost. 2: wrong usage. 3: the store cannot be "
-                + "migrated.",
+            "--plan lists every entity with what is added, removed, renamed and filled, the number of its objects, and the values and "
+                + "pairs that would be lost. A problem is something in the store that the new model does not allow, such as objects "
+                + "without a required value; the migration fails until it is changed.",
+            "json is one object: with --plan needed, losesData, entities, warnings and problems, and with --sql statements; otherwise "
+                + "store, migrated and backup.",
+            "Exit code 0: migrated, or nothing to do. 1: --plan found problems, or data that would be lost. 2: wrong usage. 3: the store "
+                + "cannot be migrated.",
         ],
         examples: [
             "corestone migrate Notes.sqlite --to Notes.xcdatamodeld --plan",
@@ -65,26 +68,42 @@ struct MigrateCommand: Command {
         let model = try NamedModel(options["to"] ?? "", version: options["version"]).model
         if options.has("plan") { return try plan(model, output) }
         if options.has("dry-run") { return try dryRun(model, output) }
-        if try StoreType(ofStoreAt: path) == .sqlite {
-            // What cannot be migrated, and what need not be, gets no backup.
-            let report = try takingStore(path) {
-                try MigrationReport(ofStoreAt: path, to: model, migration: migration)
-            }
-            guard report.isNeeded else {
-                try output.line("\(path) is a store of this model already; nothing to do")
-                return .done
-            }
+        // What cannot be migrated, and what need not be, gets no backup.
+        guard try report(model).isNeeded else {
+            return try finish(output, isMigrated: false, "\(path) is a store of this model already; nothing to do")
         }
+        var backup: String?
         if options.has("backup") {
             let copy = "\(path).before-migration"
             try requireFree(copy, "move it away first")
             try takingStore(path) {
                 try bareCoordinator().replaceStore(at: copy, byStoreAt: path, options: storeOptions(options))
             }
-            try output.line("\(copy) is a copy of \(path)")
+            backup = copy
+            if !isJSON { try output.line("\(copy) is a copy of \(path)") }
         }
         try migrate(path, model)
-        try output.line("\(path) is a store of \(options["to"] ?? "")")
+        return try finish(
+            output, isMigrated: true, backup: backup, "\(path) is a store of \(options["to"] ?? "")")
+    }
+
+    private func report(_ model: Model) throws -> MigrationReport {
+        var settings = try storeOptions(options)
+        settings.migration = migration
+        return try takingStore(path) { try MigrationReport(ofStoreAt: path, to: model, options: settings) }
+    }
+
+    private func finish(
+        _ output: Output, isMigrated: Bool, backup: String? = nil, _ line: String
+    ) throws -> ExitCode {
+        if isJSON {
+            try output.json(
+                .object([
+                    ("store", .string(path)), ("migrated", .bool(isMigrated)), ("backup", .optional(backup)),
+                ]))
+        } else {
+            try output.line(line)
+        }
         return .done
     }
 
@@ -116,38 +135,31 @@ struct MigrateCommand: Command {
             try bareCoordinator().replaceStore(at: copy, byStoreAt: path, options: storeOptions(options))
         }
         try migrate(copy, model)
-        try output.line("a copy of \(path) was migrated to \(options["to"] ?? "") and removed; \(path) is unchanged")
-        return .done
+        return try finish(
+            output, isMigrated: false,
+            "a copy of \(path) was migrated to \(options["to"] ?? "") and removed; \(path) is unchanged")
     }
 
     // MARK: - The plan
 
     private func plan(_ model: Model, _ output: Output) throws -> ExitCode {
-        let report = try takingStore(path) { try MigrationReport(ofStoreAt: path, to: model, migration: migration) }
+        let report = try report(model)
         if isJSON {
-            try output.json(report.json(withStatements: options.has("sql")))
+            try output.json(JSON(report.report(withStatements: options.has("sql"))))
         } else if !report.isNeeded {
             try output.line("\(path) is a store of this model already; nothing to do")
         } else {
             for line in report.lines { try output.line(line) }
             if options.has("sql") { for statement in report.statements { try output.line("\(statement);") } }
         }
-        return report.losesData ? .problems : .done
+        return report.losesData || !report.problems.isEmpty ? .problems : .done
     }
 }
 
 extension MigrationReport {
-    var lines: [String] {
+    fileprivate var lines: [String] {
         entities.filter { $0.kind != .copy || $0.source != $0.destination }.flatMap(\.lines)
-            + warnings.map { "warning: \($0)" }
-    }
-
-    func json(withStatements: Bool) -> JSON {
-        .object(
-            [
-                ("needed", .bool(isNeeded)), ("losesData", .bool(losesData)),
-                ("entities", .array(entities.map(\.json))), ("warnings", .array(warnings.map { .string($0) })),
-            ] + (withStatements ? [("statements", .array(statements.map { .string($0) }))] : []))
+            + warnings.map { "warning: \($0)" } + problems.map { "problem: \($0.message)" }
     }
 }
 
@@ -164,22 +176,5 @@ extension MigrationReport.EntityReport {
                 let lost = lostValues.first { $0.attribute == name }?.count ?? 0
                 return "  \(name): removed" + (lost > 0 ? ", with \(plural(lost, "value"))" : "")
             } + typeChanges.map { "  \($0)" }
-    }
-
-    fileprivate var json: JSON {
-        .object([
-            ("source", .optional(source)), ("destination", .optional(destination)), ("kind", .string("\(kind)")),
-            ("objects", JSON(.int(Int64(objects)))), ("added", .array(added.map { .string($0) })),
-            ("removed", .array(removed.map { .string($0) })),
-            ("renamed", .array(renamed.map { .object([("from", .string($0.from)), ("to", .string($0.to))]) })),
-            ("filled", .array(filled.map { .string($0) })), ("typeChanges", .array(typeChanges.map { .string($0) })),
-            (
-                "lostValues",
-                .array(
-                    lostValues.map {
-                        .object([("attribute", .string($0.attribute)), ("count", JSON(.int(Int64($0.count))))])
-                    })
-            ),
-        ])
     }
 }

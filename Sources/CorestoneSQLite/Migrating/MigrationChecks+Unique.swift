@@ -1,0 +1,60 @@
+import CorestoneModel
+import CorestoneValues
+
+/// Objects that a unique constraint of the new model does not allow.
+extension MigrationChecks {
+    /// Refuses them before the index of the constraint is made.
+    func requireUnique(_ index: StoreIndex) throws {
+        guard index.isUnique, !index.columns.isEmpty else { return }
+        let groups = try equalObjects(index, index.columns, table: index.table, condition: nil)
+        guard !groups.isEmpty else { return }
+        let names = index.keys.joined(separator: ", ")
+        throw CoreError(
+            .migration, code: .migrationConstraintViolation,
+            "cannot migrate \(path): \(index.entity.name).\(names) must be unique, and \(groups.count) "
+                + "\(groups.count == 1 ? "group of objects has" : "groups of objects have") equal values; change or delete all but one of "
+                + "each group first", entity: index.entity.name, key: index.keys.first, children: groups, file: path)
+    }
+
+    /// The same objects, found in the former tables, for a plan.
+    func equalObjects() throws -> [CoreError] {
+        var groups: [CoreError] = []
+        for table in plan.tables {
+            guard let formerTable = table.formerTable, !table.numbers.isEmpty else { continue }
+            let condition = "Z_ENT IN (\(table.numbers.map(\.former).joinedText))"
+            for index in table.table.propertyIndexes + table.table.modelIndexes
+            where index.isUnique && !index.columns.isEmpty {
+                let values = index.columns.map { table.formerValue(ofColumn: $0) }
+                if values.contains(nil) { continue }
+                groups += try equalObjects(
+                    index, values.compactMap { $0 }, table: formerTable.name, condition: condition)
+            }
+        }
+        return groups
+    }
+
+    /// An error for each group of objects with equal values.
+    private func equalObjects(
+        _ index: StoreIndex, _ expressions: [String], table: String, condition: String?
+    ) throws -> [CoreError] {
+        let list = expressions.joined(separator: ", ")
+        let conditions = [condition].compactMap { $0 } + expressions.map { "(\($0)) IS NOT NULL" }
+        let statement = try connection.prepare(
+            "SELECT count(*), group_concat(Z_PK), \(list) FROM \(table) WHERE \(conditions.joined(separator: " AND ")) "
+                + "GROUP BY \(list) HAVING count(*) > 1 LIMIT \(MigrationChecks.mostDetails)", purpose)
+        var groups: [CoreError] = []
+        while try statement.step(purpose) {
+            let keys = (statement.text(1) ?? "").split(separator: ",").compactMap { Int64($0) }
+            let values = expressions.indices.map { statement.text(Int32($0 + 2)) ?? "" }
+            let shown = zip(index.keys, values).map { "\($0) \"\($1.prefix(60))\"" }.joined(separator: ", ")
+            let objects = keys.prefix(10).map { "p\($0)" }.joined(separator: ", ") + (keys.count > 10 ? ", …" : "")
+            groups.append(
+                CoreError(
+                    .conflict, code: .managedObjectConstraintMerge,
+                    "\(statement.integer(0)) objects of \(index.entity.name) have \(shown): \(objects)",
+                    entity: index.entity.name, key: index.keys.first, value: values.first.map { .string($0) },
+                    objectURI: keys.first.map { uri(index.entity, $0) }, file: path))
+        }
+        return groups
+    }
+}

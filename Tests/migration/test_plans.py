@@ -1,0 +1,145 @@
+"""Plans of migrations: what is lost, what stands in the way, and that making one changes nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from corestone import Container, Model, migration_plan
+from corestone.errors import MigrationError
+from workshop import TOOL
+
+TYPES = ["SQLite", "XML", "Binary"]
+FIRST = {
+    "Note": {
+        "title": "string?",
+        "code": "int32?",
+        "size": "double?",
+        "tags": "to-many Tag inverse notes",
+        "links": "to-many Note",
+    },
+    "Tag": {"name": "string?", "notes": "to-many Note inverse tags"},
+}
+
+
+@pytest.fixture(params=TYPES)
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    path = tmp_path / "notes"
+    with Container(Model(FIRST), path, type=request.param) as container:
+        context = container.view_context
+        tags = [context.insert("Tag", name=name) for name in "ab"]
+        first = context.insert("Note", title="a", code=1, size=1.5, tags=tags)
+        context.insert("Note", title="a", code=2, size=2, tags=tags[:1], links=[first])
+        context.insert("Note", code=3)
+        context.save()
+    return path
+
+
+def state(folder: Path) -> dict[str, str]:
+    return {each.name: hashlib.sha256(each.read_bytes()).hexdigest() for each in folder.iterdir() if each.is_file()}
+
+
+def changed(**properties: str | None) -> Model:
+    """The model with other properties of Note."""
+    note = {key: text for key, text in {**FIRST["Note"], **properties}.items() if text}
+    return Model({**FIRST, "Note": note})
+
+
+def test_what_is_lost(path: Path) -> None:
+    before = state(path.parent)
+    wanted = {"Note": {"title": "string?", "code": "int32?", "mark": "string = x"}, "Tag": {"name": "string?"}}
+    plan = migration_plan(path, Model(wanted))
+    assert (plan.is_needed, plan.loses_data, plan.problems, plan.warnings) == (True, True, [], [])
+    (note,) = (each for each in plan.entities if each.source == "Note")
+    assert (note.kind, note.objects, note.added, note.filled) == ("transform", 3, ["mark"], ["mark"])
+    assert sorted(note.removed) == ["links", "size", "tags"]
+    (tag,) = (each for each in plan.entities if each.source == "Tag")
+    lost = {**note.lost_values, **{f"Tag.{key}": count for key, count in tag.lost_values.items()}}
+    # Pairs are counted on one side.
+    pairs = {"tags": 3} if "tags" in lost else {"Tag.notes": 3}
+    assert lost == {"size": 2, "links": 1, **pairs}
+    assert state(path.parent) == before
+
+
+def test_a_store_of_the_model(path: Path) -> None:
+    plan = migration_plan(path, Model(FIRST))
+    assert (plan.is_needed, plan.loses_data, plan.entities, plan.problems) == (False, False, [], [])
+
+
+@pytest.mark.parametrize(
+    ("properties", "key", "code", "words"),
+    [
+        ({"title": "string"}, "title", 134110, "Note.title is required and 1 object has no value"),
+        ({"extra": "string"}, "extra", 134110, "Note.extra is required and 3 objects have no value"),
+        ({"size": "int32?"}, "size", 134110, "Note.size is Double with the value 1.5"),
+    ],
+)
+def test_problems(path: Path, properties: dict[str, str], key: str, code: int, words: str) -> None:
+    before = state(path.parent)
+    (problem,) = migration_plan(path, changed(**properties), allow_type_changes=True).problems
+    assert (problem.entity, problem.key, problem.code) == ("Note", key, code)
+    assert words in problem.message
+    with pytest.raises(MigrationError, match=words.replace(".", r"\.")):
+        Container(changed(**properties), path, allow_type_changes=True)
+    assert state(path.parent) == before
+
+
+@pytest.mark.parametrize("default", ["", " = a"])
+def test_values_that_are_not_unique(path: Path, default: str) -> None:
+    """A default that fills nulls counts too."""
+    wanted = Model({**FIRST, "Note": {**FIRST["Note"], "title": f"string{default or '?'}", "@unique": ["title"]}})
+    (problem,) = migration_plan(path, wanted).problems
+    assert (problem.entity, problem.key, problem.code) == ("Note", "title", 133021)
+    count = 3 if default else 2
+    assert f'{count} objects of Note have title "a"' in problem.message
+    with pytest.raises(MigrationError, match="must be unique") as raised:
+        Container(wanted, path)
+    assert [each.message.split(" of ")[0] for each in raised.value.details] == [f"{count} objects"]
+
+
+def test_a_change_that_cannot_be_inferred(path: Path) -> None:
+    with pytest.raises(MigrationError) as raised:
+        migration_plan(path, changed(size="string?"))
+    assert raised.value.code == 134190
+
+
+def tool(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([TOOL, "migrate", *words], capture_output=True, text=True, check=False)
+
+
+def model_file(folder: Path, definition: dict[str, Any]) -> Path:
+    folder.mkdir()
+    Model(definition).write(folder / "New.xcdatamodel")
+    return folder / "New.xcdatamodel"
+
+
+def test_the_tool_prints_the_plan(path: Path, tmp_path: Path) -> None:
+    wanted = {**FIRST, "Note": {**FIRST["Note"], "title": "string", "size": "double? renaming_identifier none"}}
+    target = model_file(tmp_path / "models", wanted)
+    done = tool(path, "--to", target, "--plan")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.splitlines() == [
+        "Note (3 objects)",
+        "  size: added",
+        "  size: removed, with 2 values",
+        "problem: Note.title is required and 1 object has no value; give the attribute a default, or make it optional",
+    ]
+    found = json.loads(tool(path, "--to", target, "--plan", "--format", "json").stdout)
+    assert "statements" not in found
+    assert [each["key"] for each in found["problems"]] == ["title"]
+    assert found["losesData"]
+    assert json.loads(tool(path, "--to", target, "--plan", "--sql", "--format", "json").stdout)["statements"]
+
+
+def test_the_tool_reports_a_migration_as_json(path: Path, tmp_path: Path) -> None:
+    target = model_file(tmp_path / "models", {**FIRST, "Other": {"x": "string?"}})
+    done = tool(path, "--to", target, "--dry-run", "--format", "json")
+    assert json.loads(done.stdout) == {"store": str(path), "migrated": False, "backup": None}
+    done = tool(path, "--to", target, "--backup", "--format", "json")
+    assert json.loads(done.stdout) == {"store": str(path), "migrated": True, "backup": f"{path}.before-migration"}
+    done = tool(path, "--to", target, "--format", "json")
+    assert json.loads(done.stdout) == {"store": str(path), "migrated": False, "backup": None}
