@@ -17,7 +17,23 @@ struct MigrationChecks {
 
     /// Objects, values and pairs that the new model does not allow, found before anything is changed.
     func problems() throws -> [CoreError] {
-        try missingValues() + abstractRows() + inexactValues() + lostPairs()
+        try takenColumns() + missingValues() + abstractRows() + inexactValues() + lostPairs()
+    }
+
+    /// Columns of other programs that have the name of a column of the new model.
+    private func takenColumns() -> [CoreError] {
+        plan.tables.flatMap { table -> [CoreError] in
+            table.foreignColumns.compactMap { foreign in
+                let name = foreign.name.uppercased()
+                guard let column = table.table.columns.first(where: { $0.name == name }) else { return nil }
+                let property = column.property
+                return CoreError(
+                    .migration, code: .migration,
+                    "\(property.entity.name).\(property.path) needs the column \(column.name) of \(table.formerTable?.name ?? ""), "
+                        + "which another program added; rename or drop that column", entity: property.entity.name,
+                    key: property.path, file: path)
+            }
+        }
     }
 
     /// Before anything is changed.

@@ -19,6 +19,9 @@ struct SchemaUpkeep {
         }
     }
 
+    /// Whether the library made a trigger: for derived attributes and R-trees.
+    static func isOwnTrigger(_ name: String) -> Bool { name.hasPrefix("Z_DA_") || name.hasPrefix("Z_RT_") }
+
     private func names(_ type: String, _ condition: String) throws -> [String] {
         let statement = try connection.prepare(
             "SELECT name FROM sqlite_master WHERE type = '\(type)' AND (\(condition))", purpose)
@@ -30,6 +33,8 @@ struct SchemaUpkeep {
     private func execute(_ text: String) throws { try connection.execute(text, purpose, cocoaCode: .migration) }
 
     // MARK: - Indexes
+
+    var indexNames: [String] { indexes.map(\.name) }
 
     private var indexes: [StoreIndex] {
         schema.tables.flatMap { table in

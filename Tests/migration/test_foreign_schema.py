@@ -1,0 +1,76 @@
+"""Columns, indexes and triggers that another program added to the tables of a store."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+from corestone import Container, Model, log, migration_plan
+from corestone.errors import MigrationError
+
+FIRST = {"Note": {"title": "string?", "rank": "int32?"}}
+REMOVED = Model({"Note": {"title": "string?"}})
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "notes.sqlite"
+    with Container(Model(FIRST), path) as container:
+        container.view_context.insert("Note", title="a", rank=1)
+        container.view_context.save()
+    return path
+
+
+def execute(path: Path, *statements: str) -> list[tuple[object, ...]]:
+    with sqlite3.connect(path) as file:
+        found = [row for statement in statements for row in file.execute(statement)]
+    file.close()
+    return found
+
+
+def names(path: Path) -> set[object]:
+    query = "SELECT name FROM sqlite_master WHERE type IN ('index', 'trigger') AND name NOT LIKE 'Z%'"
+    return {name for (name,) in execute(path, query)}
+
+
+def test_indexes_and_triggers_stay_on_a_table_that_is_made_again(path: Path) -> None:
+    execute(
+        path,
+        "CREATE TABLE seen (title)",
+        "CREATE INDEX by_title ON ZNOTE (ZTITLE DESC) WHERE ZTITLE IS NOT NULL",
+        "CREATE INDEX by_rank ON ZNOTE (ZRANK)",
+        "CREATE TRIGGER note_seen AFTER INSERT ON ZNOTE BEGIN INSERT INTO seen VALUES (new.ZTITLE); END",
+    )
+    with log.recorded() as lines, Container(REMOVED, path, allow_removals=True) as container:
+        context = container.view_context
+        context.insert("Note", title="b")
+        context.save()
+    assert names(path) == {"by_title", "note_seen"}
+    assert execute(path, "SELECT title FROM seen") == [("b",)]
+    (text,) = (line for line in lines if "by_rank" in line)
+    assert "which another program created, does not fit the new tables and was dropped" in text
+
+
+def test_columns_stay(path: Path) -> None:
+    execute(path, "ALTER TABLE ZNOTE ADD COLUMN color TEXT", "UPDATE ZNOTE SET color = 'red'")
+    with Container(REMOVED, path, allow_removals=True) as container:
+        assert [note.title for note in container.view_context.fetch("Note")] == ["a"]
+    assert execute(path, "SELECT ZTITLE, color FROM ZNOTE") == [("a", "red")]
+
+
+@pytest.mark.parametrize(
+    "definition", [{**FIRST["Note"], "color": "string?"}, {"title": "string?", "color": "string?"}]
+)
+def test_a_column_that_a_new_attribute_needs(path: Path, definition: dict[str, str]) -> None:
+    execute(path, "ALTER TABLE ZNOTE ADD COLUMN ZCOLOR TEXT")
+    wanted = Model({"Note": definition})
+    words = "Note.color needs the column ZCOLOR of ZNOTE, which another program added; rename or drop that column"
+    (problem,) = migration_plan(path, wanted, allow_removals=True).problems
+    assert (problem.message, problem.entity, problem.key) == (words, "Note", "color")
+    with pytest.raises(MigrationError, match="needs the column ZCOLOR") as raised:
+        Container(wanted, path, allow_removals=True)
+    assert (raised.value.code, raised.value.key) == (134110, "color")
+    execute(path, "ALTER TABLE ZNOTE RENAME COLUMN ZCOLOR TO other")
+    with Container(wanted, path, allow_removals=True) as container:
+        assert container.view_context.first("Note").color is None
