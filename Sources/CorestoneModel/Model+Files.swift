@@ -136,7 +136,7 @@ extension Model {
         if XMLParser.mayRead(bytes) { return try SourceModelReader(into: self, asDraft: asDraft).read(bytes) }
         let expanded: [UInt8]
         do { expanded = try inflateRaw(bytes, limit: Model.maximumFileSize) } catch let error as CoreError
-            where error.status == .storeCorrupt
+            where error.status == .storeCorrupt && error.value == nil  // not one beyond the limit
         {
             throw archiveError(
                 "the data is not XML, a property list or the intact cached model of a store; pass a .xcdatamodel, .xcdatamodeld, "

@@ -317,8 +317,8 @@ final class LanguageTests: XCTestCase {
             ),
             (
                 "home < 5", "home", .int(5),
-                "home < 5 cannot be evaluated: {48.137, 11.575} and 5 cannot be ordered: one is a list, the other a number; compare home by "
-                    + "== or IN only"
+                "home < 5 cannot be evaluated: {48.137, 11.575} and 5 cannot be ordered: one is a list, the other a number; write ANY "
+                    + "home < 5 to compare each element"
             ),
             ("1 < 'a'", nil, .string("a"), "1 and \"a\" cannot be ordered: one is a number, the other a string"),
             (

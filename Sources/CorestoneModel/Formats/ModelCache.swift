@@ -29,9 +29,14 @@ public func inflateRaw(_ bytes: [UInt8], limit: Int = 64 << 20) throws -> [UInt8
     case Z_STREAM_END where output.count <= limit: return output
     case Z_MEM_ERROR: throw outOfMemory()
     case Z_OK, Z_BUF_ERROR, Z_STREAM_END:
-        let why =
-            output.count > limit ? "would expand to more than \(limit) bytes, which is the limit" : "is truncated"
-        throw CoreError(.storeCorrupt, code: .persistentStoreOpen, "the compressed model in the store \(why)")
+        guard output.count > limit else {
+            throw CoreError(
+                .storeCorrupt, code: .persistentStoreOpen, "the compressed model in the store is truncated")
+        }
+        throw CoreError(
+            .storeCorrupt, code: .persistentStoreOpen,
+            "the compressed model would expand to more than \(limit) bytes, which is the limit",
+            value: .int(Int64(limit)))
     default:
         throw CoreError(
             .storeCorrupt, code: .persistentStoreOpen, "the model in the store is not compressed with DEFLATE")

@@ -101,13 +101,13 @@ struct StoreMigration {
     }
 
     /// The bytes of tables; nil if this SQLite library does not have `dbstat`.
-    private func size(of tables: [String]) -> Int64? {
+    private func size(of tables: [String]) -> Int? {
         let names = tables.map { PropertyValue.string($0).literal }.joined(separator: ", ")
         guard
             let statement = try? connection.prepare(
                 "SELECT sum(pgsize) FROM dbstat WHERE aggregate = TRUE AND name IN (\(names))", purpose),
             (try? statement.step(purpose)) == true
         else { return nil }
-        return statement.integer(0)
+        return Int(clamping: statement.integer(0))
     }
 }
