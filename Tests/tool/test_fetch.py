@@ -113,6 +113,17 @@ def test_transformable_values_are_printed_as_what_they_hold(tmp_path: Path) -> N
     assert {line.strip() for line in table.splitlines()} == {"value", '["a", "b"]', "4 bytes"}
 
 
+def test_null_within_an_array_is_printed(tmp_path: Path) -> None:
+    path = tmp_path / "shapes.sqlite"
+    items = {"$class": UID(2), "NS.objects": [UID(4), UID(3), UID(5)]}
+    value = archive(items, class_named("NSArray"), {"$class": UID(6)}, "a", "b", class_named("NSNull"))
+    with Container(Model({"Shape": {"value": "transformable?"}}), path) as container:
+        context = container.context()
+        set_raw_value(context.insert("Shape"), "value", value)
+        context.save()
+    assert [row["value"] for row in fetched(path, "Shape")] == [["a", None, "b"]]
+
+
 def test_csv_round_trip(zoo: Path) -> None:
     text = run("fetch", zoo, "Keeper", "--sort", "name", "--format", "csv").stdout
     rows = list(csv.DictReader(io.StringIO(text, newline="")))
@@ -453,7 +464,7 @@ def test_what_an_explanation_says_of_indexes_and_memory(zoo: Path) -> None:
 def test_a_key_that_no_store_can_sort_by_is_refused(zoo: Path) -> None:
     refused = run("fetch", zoo, "Keeper", "--sort", "animals.name")
     assert (refused.returncode, refused.stdout) == (2, "")
-    assert "cannot sort by animals.name: animals is to-many" in refused.stderr
+    assert 'cannot sort by "animals.name": animals is to-many' in refused.stderr
 
 
 @pytest.fixture

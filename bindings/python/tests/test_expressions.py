@@ -124,6 +124,12 @@ def test_a_function_is_called_once_for_each_receiver_that_is_there(functions: li
     assert caught.value.key == "notde"
 
 
+def test_the_receiver_is_the_first_operand_of_a_call() -> None:
+    for receiver in ("SELF", "name", "$x", "1"):
+        call = Expression(f"FUNCTION({receiver}, 'noted', 2)")
+        assert call.operands == (Expression(receiver), Expression("2"))
+
+
 def test_a_function_that_unregisters_itself_ends_its_call_and_no_other() -> None:
     @register_function("once")
     def once(number: int) -> int:

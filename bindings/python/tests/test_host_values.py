@@ -137,6 +137,18 @@ def test_objects_are_asked_by_attribute() -> None:
     assert isinstance(failed.value.__cause__, RuntimeError)
 
 
+def test_a_getter_keeps_the_capitals_of_its_key() -> None:
+    class Employee:
+        def getFullName(self) -> str:
+            return "Ada Lovelace"
+
+        def isOnLeave(self) -> bool:
+            return True
+
+    assert value_for_key_path(Employee(), "fullName") == "Ada Lovelace"
+    assert value_for_key_path(Employee(), "onLeave") is True
+
+
 def test_objects_are_compared_as_python_does() -> None:
     twin = Person("Ada", 36, tags=["x", "y"])
     assert Predicate("SELF == %@", ADA).evaluate(twin)

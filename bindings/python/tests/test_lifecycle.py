@@ -152,6 +152,17 @@ def test_a_deleted_object_that_nobody_holds_is_told_too(ctx: Context) -> None:
     assert not person.has_changes
 
 
+def test_a_reset_does_not_call_hooks_of_faults(ctx: Context) -> None:
+    ctx.insert(Person)
+    ctx.save()
+    ctx.reset()
+    (person,) = ctx.fetch(Person)
+    assert person.is_fault
+    calls.clear()
+    ctx.reset()
+    assert taken() == []
+
+
 def test_faults_of_a_result_fire_one_by_one(ctx: Context) -> None:
     for number in range(5):
         ctx.insert(Person, name=f"P{number}")

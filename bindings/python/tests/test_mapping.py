@@ -76,6 +76,16 @@ def mapping_of(attributes: str = "", **fields: str) -> MappingModel:
     )
 
 
+@pytest.mark.parametrize("name", ["V1toV2.xcmappingmodel", "V1toV2.xcmappingmodel/", "V1toV2"])
+def test_a_folder_is_read_whatever_its_name(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "xcmapping.xml").write_text(
+        "<database><object type='XDDEVMAPPINGMODEL' id='z1'><attribute name='sourcemodelpath'>a/b</attribute></object>"
+        "</database>"
+    )
+    assert MappingModel.load(f"{tmp_path}/{name}").source_path == "a/b"
+
+
 @pytest.mark.parametrize(
     ("fields", "changed", "name", "kind"),
     [

@@ -601,6 +601,17 @@ def test_an_error_of_unique_values_has_what_both_objects_hold(tags: Container) -
     assert stored_tags(tags) == [("green", "white", "new"), ("red", "#f00", "stored")]
 
 
+def test_objects_of_one_save_swap_unique_values_that_their_entity_inherits(tmp_path: Path) -> None:
+    model = Model({**UNIQUE, "Label": {"@parent": "Tag"}})
+    with Container(model, tmp_path / "s.sqlite") as container:
+        ctx = container.context()
+        first, second = ctx.insert("Label", name="red", note="1"), ctx.insert("Label", name="green", note="2")
+        ctx.save()
+        first.name, second.name = "green", "red"
+        ctx.save()
+        assert stored_tags(container) == [("green", "white", "1"), ("red", "white", "2")]
+
+
 # ---- conflicts
 
 

@@ -184,6 +184,23 @@ def test_another_task_is_not_let_into_a_block(container: Container) -> None:
         asyncio.run(main())
 
 
+def test_another_task_is_not_let_in_after_an_inner_block(container: Container) -> None:
+    background = container.background_context()
+
+    async def enter() -> None:
+        with background.perform():
+            pass
+
+    async def main() -> None:
+        with background.perform():
+            with background.perform():
+                pass
+            with pytest.raises(WrongThreadError, match="await outside of the block"):
+                await asyncio.create_task(enter())
+
+    asyncio.run(main())
+
+
 # ---- awaiting
 
 

@@ -156,6 +156,19 @@ def test_own_saves_where_that_is_wanted(tmp_path: Path) -> None:
         Container(Model(MODEL), tmp_path / "items.store", watch_interval=-1)
 
 
+@pytest.mark.parametrize("type", ["SQLite", "Binary"])
+def test_a_save_that_only_deletes_is_an_own_change(tmp_path: Path, type: str) -> None:
+    told: list[Any] = []
+    with Container(Model(MODEL), tmp_path / "items.store", type=type, posts_own_changes=True) as container:
+        ctx = container.context()
+        item = ctx.insert("Item", name="own")
+        ctx.save()
+        with container.coordinator.observe("remote_change", lambda _, changes: told.append(changes.remote)):
+            ctx.delete(item)
+            ctx.save()
+            assert [change.is_own for change in told] == [True]
+
+
 def test_children_do_not_merge_by_themselves(container: Container) -> None:
     with pytest.raises(InvalidArgumentError, match="parent"):
         container.context().child().automatically_merges_remote_changes = True

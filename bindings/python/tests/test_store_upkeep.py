@@ -334,6 +334,23 @@ def test_a_store_in_one_file_as_a_whole(photos: Model, tmp_path: Path) -> None:
     assert titles(photos, sqlite) == []
 
 
+@pytest.mark.parametrize("type", ["XML", "Binary"])
+def test_a_store_in_one_file_is_not_saved_while_it_is_copied(photos: Model, tmp_path: Path, type: str) -> None:
+    looks: list[int] = []
+    with Container(photos, tmp_path / "a", type=type) as container:
+        background = container.background_context()
+
+        def look(done: int, total: int) -> None:
+            # The copying thread blocks all saves, so it must not wait for a context that may be saving.
+            with pytest.raises(InvalidArgumentError, match="cannot wait for a context's queue during"):
+                background.perform_and_wait(background.save)
+            looks.append(done)
+
+        container.coordinator.backup(container.store, tmp_path / "b", progress=look)
+        background.perform_and_wait(background.save)
+    assert looks
+
+
 @pytest.mark.parametrize("how", ["removed", "replaced", "with its log"])
 @pytest.mark.parametrize("journal", ["wal", "rollback"])
 def test_a_file_that_lost_its_name(photos: Model, tmp_path: Path, how: str, journal: str) -> None:

@@ -50,6 +50,13 @@ def test_a_batch_is_freed_when_nobody_holds_it(many: Context) -> None:
     assert most <= 200
 
 
+def test_rows_come_batch_by_batch_beside_unsaved_changes_of_another_entity(many: Context) -> None:
+    many.insert("Project", title="unsaved")
+    before = many.container.coordinator.statistics.fetched_rows
+    assert len(next(many.stream("Employee", batch=100).batches())) == 100
+    assert many.container.coordinator.statistics.fetched_rows - before == 100
+
+
 def test_closing_the_context_ends_it(many: Context) -> None:
     objects = iter(many.stream("Employee", sort="name", batch=300))
     batches = many.stream("Employee", sort="name", batch=300).batches()

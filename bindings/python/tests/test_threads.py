@@ -11,7 +11,7 @@ from typing import Any, Callable
 
 import pytest
 
-from corestone import ConflictError, Container, Context, WrongThreadError
+from corestone import ConflictError, Container, Context, WrongThreadError, main_queue
 
 THREADS, ROUNDS = 8, 20
 
@@ -66,6 +66,21 @@ def test_wrong_thread(staff: Context) -> None:
     assert len(seen) == len(uses)
     assert ada.name == "Ada"
     assert not staff.has_changes
+
+
+def test_the_main_thread_may_not_use_a_context_of_another_thread(container: Container) -> None:
+    main_queue.bind()
+    made: list[Any] = []
+
+    def make() -> None:
+        ctx = container.context()
+        made.extend((ctx, ctx.insert("Employee", name="Ada")))
+
+    run_all([make])
+    ctx, ada = made
+    for use in (lambda: ada.name, lambda: ctx.fetch("Employee"), ctx.save):
+        with pytest.raises(WrongThreadError, match="belongs to the thread that created it"):
+            use()
 
 
 def test_private_context_off_its_queue(container: Container) -> None:
