@@ -34,7 +34,7 @@ FRACTION = re.compile(
     r"(?:seconds|rounded|floor|magnitude|fraction|[Dd]ouble|1e\d|0x1p)"
 )
 SOURCE = r"(?:\.integer\(\w+\)|column_int64\([^)]*\)|\.st_size|\.fileSize|\.primaryKey|\blowest\b|\bhighest\b)"
-SUMS = re.compile(rf"{SOURCE}\)?\s+[-+*]\s+\S|\S\s+[-+*]\s+\S*{SOURCE}")
+SUMS = re.compile(rf"{SOURCE}\)?\s+[-+*]\s+\S|\S\s+[-+*]\s+\S*{SOURCE}|(?<!&)[-+*]=.*{SOURCE}")
 FORCED = re.compile(
     r"[\w\])]!(?=[\s.,)\]\[({:?]|$)(?!=)|\btry!|\bas!|\bunsafeBitCast\b|\bprecondition\w*\(|\bfatalError\("
 )

@@ -75,6 +75,17 @@ COMPANY: dict[str, dict[str, Any]] = {
 }
 
 
+NEWER: dict[str, dict[str, Any]] = {
+    **COMPANY,
+    "Department": {**COMPANY["Department"], "place": "string = here", "tags": "to-many Tag inverse departments"},
+    "Employee": {
+        **{key: text for key, text in COMPANY["Employee"].items() if key not in ("level", "score")},
+        "steps": "double?",
+        "rank": "int32? renaming_identifier level",
+    },
+}
+
+
 def fill(path: Path, type: str | None = None, **options: Any) -> None:
     """A store with a few rows of everything."""
     with Container(Model(COMPANY), path, type=type, sync="normal", **options) as container:
@@ -102,6 +113,7 @@ class Stores:
         fill(self.folder / "base.sqlite", journal="rollback")
         fill(self.folder / "base.xml", "XML")
         fill(self.folder / "base.binary", "Binary")
+        Model(NEWER).write(self.folder / "newer.mom")
 
     @property
     def model(self) -> Path:
@@ -800,6 +812,10 @@ def commands(path: Path, out: Path, model: Path, kind: str) -> list[Command]:
     line = out.parent / "line.jsonl"
     line.write_text('{"@entity": "Tag", "label": "new"}\n{"@entity": "Employee", "name": "new"}\n', encoding="utf-8")
 
+    # A table is altered, another one made again, and pairs are kept in another way.
+    source = () if kind == "sqlite" else ("--source", str(model))
+    migrate = ("migrate", file, "--to", str(model.with_name("newer.mom")), *source, "--allow-removal", "--allow-casts")
+
     def read(*words: str) -> Command:
         return Command((words[0], file, *words[1:], *by_model))
 
@@ -830,6 +846,9 @@ def commands(path: Path, out: Path, model: Path, kind: str) -> list[Command]:
         Command(("model", "compile", file, "-o", str(out / "compiled.mom"))),
         Command(("model", "diagram", file, "-o", str(out / "diagram.dot"))),
         Command(("model", "codegen", file, "--language", "python", "-o", str(out / "code"))),
+        Command((*migrate, "--plan", "--sql")),
+        Command((*migrate, "--dry-run")),
+        Command(migrate, changes=True),
         Command(("load", file, str(line), *by_model), changes=True),
         Command(("load", file, str(line), "--upsert", *by_model), changes=True),
         Command(("metadata", file, "--set", "Hello=World"), changes=True),

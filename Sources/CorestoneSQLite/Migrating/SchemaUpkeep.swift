@@ -19,9 +19,6 @@ struct SchemaUpkeep {
         }
     }
 
-    /// Whether the library made a trigger: for derived attributes and R-trees.
-    static func isOwnTrigger(_ name: String) -> Bool { name.hasPrefix("Z_DA_") || name.hasPrefix("Z_RT_") }
-
     private func names(_ type: String, _ condition: String) throws -> [String] {
         let statement = try connection.prepare(
             "SELECT name FROM sqlite_master WHERE type = '\(type)' AND (\(condition))", purpose)

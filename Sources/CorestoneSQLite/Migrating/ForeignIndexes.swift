@@ -1,8 +1,9 @@
 import CorestoneModel
 import CorestoneValues
 
-/// Indexes and triggers of other programs on tables that a migration makes again. SQLite drops them with the former table.
-struct ForeignSchema {
+/// Indexes of other programs on tables that a migration makes again. SQLite drops them with the former table. (A store with triggers
+/// of other programs cannot be written.)
+struct ForeignIndexes {
     private let statements: [(name: String, text: String)]
     private let connection: Connection
 
@@ -14,13 +15,13 @@ struct ForeignSchema {
         var statements: [(name: String, text: String)] = []
         for table in rebuilt {
             let statement = try connection.prepare(
-                "SELECT name, sql FROM sqlite_master WHERE tbl_name = ? AND type IN ('index', 'trigger') AND sql IS NOT NULL "
+                "SELECT name, sql FROM sqlite_master WHERE tbl_name = ? AND type = 'index' AND sql IS NOT NULL "
                     + "ORDER BY rowid", "migrate \(connection.path)")
             statement.bind(copying: table, at: 1)
             while try statement.step("migrate \(connection.path)") {
-                guard let name = statement.text(0), let text = statement.text(1), !own.contains(name),
-                    !SchemaUpkeep.isOwnTrigger(name)
-                else { continue }
+                guard let name = statement.text(0), let text = statement.text(1), !own.contains(name) else {
+                    continue
+                }
                 statements.append((name, text))
             }
         }
