@@ -69,6 +69,17 @@ extension OpenFile {
             file: connection.path)
     }
 
+    /// Brings the log into the file if another file has the store's name by now. SQLite would leave the log beside that one and read it
+    /// as its log the next time.
+    func emptyLogOfRenamedFile() {
+        guard connection.hasLostName, sqlite3_db_readonly(connection.db, "main") == 0 else { return }
+        let code = sqlite3_wal_checkpoint_v2(connection.db, "main", SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
+        if code == SQLITE_OK { return }
+        DebugLog.write(
+            "CoreData: warning: \(connection.path) was renamed or removed while it was open, and its log \(connection.path)-wal could "
+                + "not be emptied (SQLite \(code)); remove the log before another store is opened at this path")
+    }
+
     /// This connection has committed, which counts as one.
     @inline(__always)
     func noteOwnCommit() { examined = examined.map { $0 &+ 1 } }
