@@ -29,3 +29,14 @@ extension SQLiteStore {
         return states
     }
 }
+
+extension SQLiteKind {
+    /// The file of a store and its log, with sizes and times: another text after every commit.
+    package static func writtenState(ofStoreAt path: String) -> String {
+        [path, path + "-wal"].map { path in
+            var facts = stat()
+            guard stat(path, &facts) == 0 else { return "" }
+            return "\(facts.st_ino) \(facts.st_size) \(facts.st_mtim.tv_sec) \(facts.st_mtim.tv_nsec)"
+        }.joined(separator: "/")
+    }
+}

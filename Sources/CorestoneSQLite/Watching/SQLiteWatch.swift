@@ -48,7 +48,7 @@ final class SQLiteWatch: StoreWatch, @unchecked Sendable {
 
     /// Begins to watch: what is committed from now on is told.
     func start() throws {
-        try lock.with { source = isReadOnly ? .facts(SQLiteWatch.facts(of: path)) : try open() }
+        try lock.with { source = isReadOnly ? .facts(SQLiteKind.writtenState(ofStoreAt: path)) : try open() }
         do { try folder.start(path, look: look, tell: tell) } catch {
             stop()
             throw error
@@ -99,7 +99,7 @@ final class SQLiteWatch: StoreWatch, @unchecked Sendable {
         switch source {
         case .commits(let reader): return try reader.hasNews() ? reader.read() : nil
         case .facts(let before):
-            let now = SQLiteWatch.facts(of: path)
+            let now = SQLiteKind.writtenState(ofStoreAt: path)
             source = .facts(now)
             return now == before ? nil : ForeignChanges()
         case .unopened:
@@ -119,15 +119,6 @@ final class SQLiteWatch: StoreWatch, @unchecked Sendable {
         var changes = ForeignChanges()
         changes.file = state
         return changes
-    }
-
-    /// Of the file and its log: what differs when they were written.
-    private static func facts(of path: String) -> String {
-        [path, path + "-wal"].map { path in
-            var facts = stat()
-            guard stat(path, &facts) == 0 else { return "" }
-            return "\(facts.st_ino) \(facts.st_size) \(facts.st_mtim.tv_sec) \(facts.st_mtim.tv_nsec)"
-        }.joined(separator: "/")
     }
 }
 

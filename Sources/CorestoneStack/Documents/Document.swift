@@ -47,6 +47,8 @@ public final class Document: @unchecked Sendable {
         /// The content of the file as it was read or written last, of a store that is one file. Of an SQLite store which file it
         /// is; a watch tells of others' writes.
         var known: String?
+        /// The written state of an SQLite store before it was read by the last revert; nil after a save.
+        var reverted: String?
         /// How the host had it opened.
         var options = StoreOptions()
         /// Events since the last save that left something to save.
@@ -213,15 +215,18 @@ public final class Document: @unchecked Sendable {
         if let idle { autosave(after: idle) }
     }
 
-    /// What a watch tells late, of a file that was read meanwhile, is no news.
+    /// A watch may report a commit late, after the file was read. That is not news.
     private func noteForeignChange() {
         var isDone = false
         while !isDone {
-            let (store, known) = values.withLock { ($0.store, $0.known) }
-            let isNews = store.type == .sqlite || Document.content(of: store) != known
+            let (store, known, reverted) = values.withLock { ($0.store, $0.known, $0.reverted) }
+            let isNews =
+                store.type == .sqlite
+                ? SQLiteKind.writtenState(ofStoreAt: store.path) != reverted
+                : Document.content(of: store) != known
             isDone = change { values in
                 // A save that ended meanwhile has made another content the known one.
-                guard values.store === store, values.known == known else { return false }
+                guard values.store === store, values.known == known, values.reverted == reverted else { return false }
                 if isNews, !values.flags.contains(.closed) { values.flags.insert(.changedOnDisk) }
                 return true
             }
@@ -346,7 +351,9 @@ public final class Document: @unchecked Sendable {
     }
 
     /// Nothing is amiss any more.
-    func settle(_ body: (inout Values) -> Void) {
+    ///
+    /// - Parameter reverted: the written state of an SQLite store before it was read again; nil after a save.
+    func settle(reverted: String? = nil, _ body: (inout Values) -> Void) {
         let state = Document.content(of: store)
         change { values in
             body(&values)
@@ -354,6 +361,7 @@ public final class Document: @unchecked Sendable {
             values.lastError = nil
             (values.changes, values.failures) = (0, 0)
             values.known = state
+            values.reverted = reverted
         }
     }
 
@@ -378,8 +386,9 @@ public final class Document: @unchecked Sendable {
             try reopen(context)
             try context.rollback()
             undoManager.removeAllActions()
+            let written = store.type == .sqlite ? SQLiteKind.writtenState(ofStoreAt: store.path) : nil
             try context.refreshAll()
-            settle { if $0.refuge == nil { $0.flags.remove(.edited) } }
+            settle(reverted: written) { if $0.refuge == nil { $0.flags.remove(.edited) } }
         }
         // Not within: a child that saves waits for this queue.
         try context.rollbackChildren()
