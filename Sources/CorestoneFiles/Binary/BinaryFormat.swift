@@ -38,15 +38,17 @@ struct BinaryFormat: AtomicFormat {
     func encode(_ nodes: Nodes, _ metadata: StoreMetadata) throws -> [UInt8] {
         // The columns, the list of them, and the file around that.
         try MemoryRoom.require(nodes.recordBytes * 4, to: "save the store")
-        return file([
+        return try file([
             Key.uuid: .string(metadata.uuid.description), Key.metadata: .dictionary(metadata.values),
             Key.entities: .array(nodes.model.entities.map { BinaryTable(of: $0, in: nodes).propertyList }),
             Key.relationships: .array(nodes.listedRelationships.map { list($0, nodes) }),
         ])
     }
 
-    private func file(_ content: [String: PropertyListValue]) -> [UInt8] {
+    private func file(_ content: [String: PropertyListValue]) throws -> [UInt8] {
         let content = encodePropertyList(.dictionary(content))
+        // The file around the content grows by doubling.
+        try MemoryRoom.require(content.count * 4, to: "save the store")
         return encodePropertyList(
             .dictionary([
                 Key.version: .integer(BinaryFormat.version), Key.checksum: .integer(Int64(checksum(content))),
@@ -101,7 +103,7 @@ struct BinaryFormat: AtomicFormat {
     func replacingMetadata(of bytes: [UInt8], by metadata: StoreMetadata, path: String) throws -> [UInt8] {
         var content = try content(of: bytes, path)
         content[Key.metadata] = .dictionary(metadata.values)
-        return file(content)
+        return try file(content)
     }
 
     private func content(of bytes: [UInt8], _ path: String) throws -> [String: PropertyListValue] {

@@ -40,7 +40,7 @@ struct XMLStoreWriter {
                 try requireMemory()
                 asked = file.count + max(file.count / 2, 1 << 20)
             }
-            add(node)
+            try add(node)
         }
         file.append("</database>")
         try MemoryRoom.require(file.count, to: "save the store")
@@ -64,7 +64,7 @@ struct XMLStoreWriter {
         return isSorted ? all : all.sorted { $0.record.primaryKey < $1.record.primaryKey }
     }
 
-    private func add(_ node: Node) {
+    private func add(_ node: Node) throws {
         let record = node.record
         let kind = names.kinds[Int(record.header.pointee.entity)]
         file.append(kind.opening)
@@ -75,7 +75,7 @@ struct XMLStoreWriter {
             if let type = member.type {
                 add(record.view(member.slot, member.layout), member, type)
             } else if let relationship = member.relationship {
-                add(relationship, of: record, member)
+                try add(relationship, of: record, member)
             }
         }
         file.append(file.count == start ? "</object>\n" : "\n    </object>\n")
@@ -102,17 +102,29 @@ struct XMLStoreWriter {
 
     // MARK: Relationships
 
-    /// The element is there also when it leads nowhere. A reference to what is gone, which the delete rule "no action" may leave,
-    /// is not written: the file could not be read.
-    private func add(_ relationship: Relationship, of record: Record, _ member: XMLMember) {
+    /// The element is there also when it leads nowhere. A reference to a deleted object, which a relationship without inverse and the
+    /// delete rule "no action" leave, is not written: the file could not be read. If the relationship is required, that is an error.
+    private func add(_ relationship: Relationship, of record: Record, _ member: XMLMember) throws {
         file.append(member.opening)
         let start = file.count
         if relationship.isToMany {
             for key in nodes.members(relationship, record.primaryKey) { addReference(key, relationship, start) }
         } else if let target = record.target(member.slot, member.layout) {
             addReference(target.primaryKey, relationship, start)
+            if file.count == start, !relationship.isOptional {
+                throw lostTarget(relationship, record, target.primaryKey)
+            }
         }
         file.append(file.count == start ? "></relationship>" : "\"></relationship>")
+    }
+
+    private func lostTarget(_ relationship: Relationship, _ record: Record, _ target: Int64) -> CoreError {
+        let entity = nodes.model.entities[Int(record.header.pointee.entity)]
+        return CoreError(
+            .validation, code: .validationMissingMandatoryProperty,
+            "\(entity.name).\(relationship.name) of the object with the key \(record.primaryKey) is required and refers to a deleted "
+                + "object (key \(target)), which an XML store cannot record; set another target, or give the relationship an inverse",
+            entity: entity.name, key: relationship.name)
     }
 
     private func addReference(_ key: Int64, _ relationship: Relationship, _ start: Int) {

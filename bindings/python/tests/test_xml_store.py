@@ -35,6 +35,7 @@ from corestone import (
     ModelMismatchError,
     StoreCorruptError,
     UnsupportedError,
+    ValidationError,
     raw_value,
 )
 
@@ -444,3 +445,24 @@ def test_relationships_tell_their_bounds_their_destination_and_their_order(tmp_p
         'name="perhaps" type="0/1" destination="NODE"',
         'name="some" type="1/0" destination="NODE"',
     ]
+
+
+def test_a_required_relationship_to_a_deleted_object_is_refused(tmp_path: Path) -> None:
+    """Without an inverse, no delete rule reaches the reference, and the file cannot hold it."""
+    model = Model({"Node": {"name": "string?", "anchor": "to-one Base"}, "Base": {"name": "string?"}})
+    path = tmp_path / "store.xml"
+    with Container(model, path, type="XML", unsaved="discard") as container:
+        context = container.view_context
+        base, other = context.insert("Base", name="a"), context.insert("Base", name="b")
+        node = context.insert("Node", name="n", anchor=base)
+        context.save()
+        before = path.read_bytes()
+        context.delete(base)
+        with pytest.raises(ValidationError, match="refers to a deleted object") as raised:
+            context.save()
+        assert (raised.value.code, raised.value.entity, raised.value.key) == (1570, "Node", "anchor")
+        assert path.read_bytes() == before
+        node.anchor = other
+        context.save()
+    with Container(model, path, type="XML") as container:
+        assert container.view_context.first("Node").anchor.name == "b"
