@@ -6,7 +6,7 @@ extension PredicateCompiler {
     /// Tells the log of a comparison that takes all values of a to-many path for one: it holds for no object, or for all, and
     /// rarely is what was meant. Once for each entity and comparison, whatever the constants in it.
     ///
-    /// - Throws: `.predicate` for a comparison by order, which a collection and one value do not have.
+    /// - Throws: `.predicate` for a comparison by order, which a collection and one value do not have, and for one with a pattern.
     @inline(never)
     func noteCollection(_ comparison: Comparison, _ environment: Environment) throws {
         guard let sides = try collectionSides(comparison, environment) else { return }
@@ -15,6 +15,9 @@ extension PredicateCompiler {
             // Memory has no need of an order there.
             if try constant(sides.other, environment)?.isNull == true { return }
             throw noOrder(comparison, sides)
+        case .beginsWith, .endsWith, .like, .matches:
+            if try sides.path != comparison.left || constant(sides.other, environment)?.isNull == true { return }
+            throw noText(comparison, sides)
         case .equal, .notEqual, .in: break
         default: return
         }
@@ -46,6 +49,16 @@ extension PredicateCompiler {
                 + "collection cannot be ordered against one value; write \(sides.meant(comparison).format) to find objects "
                 + "with at least one such value", entity: sides.entity, key: sides.keys,
             value: sides.other.constantValue)
+    }
+
+    private func noText(_ comparison: Comparison, _ sides: CollectionSides) -> CoreError {
+        CoreError(
+            .predicate,
+            "\(Predicate.comparison(comparison).format) cannot be evaluated: \(comparison.operator.symbol) compares strings, and "
+                + "\(sides.shown) spans a to-many relationship, whose values are one collection; write "
+                + "\(sides.meant(comparison).format) to find objects with at least one such value",
+            entity: sides.entity,
+            key: sides.keys, value: sides.other.constantValue)
     }
 
     /// A comparison of a plain path through a to-many relationship with one value.

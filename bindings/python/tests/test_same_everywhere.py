@@ -261,8 +261,18 @@ def test_a_to_many_key_without_any_is_a_collection(ctx: Context) -> None:
             with pytest.raises(PredicateError, match="cannot be ordered against one value; write ANY"):
                 ctx.fetch("Author", text)
         for text in ("books.title BEGINSWITH 't'", "books.title LIKE 't'", "books.title MATCHES 't'"):
-            with pytest.raises(PredicateError, match="compares strings"):
+            with pytest.raises(PredicateError, match=r"compares strings, .* write ANY books\.title") as caught:
                 ctx.fetch("Author", text)
+            assert (caught.value.entity, caught.value.key) == ("Author", "books.title")
+
+
+@pytest.mark.parametrize("symbol", ["BEGINSWITH", "ENDSWITH[cd]", "LIKE", "MATCHES"])
+def test_a_pattern_over_a_to_many_key_is_refused_without_a_row(ctx: Context, symbol: str) -> None:
+    for text in (f"books.title {symbol} 't'", f"name == 'nobody' AND books.title {symbol} 't'"):
+        with pytest.raises(PredicateError, match=r"write ANY books\.title"):
+            ctx.fetch("Author", text)
+    assert len(ctx.fetch("Author", f"ANY books.title {symbol} 't'")) == 0
+    assert len(ctx.fetch("Author", f"books.title {symbol} nil")) == 0
 
 
 def test_unique_values_may_change_hands_within_a_save(tmp_path: Path) -> None:
