@@ -2,11 +2,10 @@ import Glibc
 
 /// A folder for temporary files, which is removed with everything in it at the end.
 ///
-/// It holds a lock (`flock`) on the folder. A folder without one was left by a process that ended, and `removeAbandoned`
-/// removes it.
+/// It holds a lock on a file in it. A folder without a lock was left by a process that ended, and `removeAbandoned` removes it.
 package final class WorkFolder {
     package let path: String
-    private let descriptor: Int32
+    private let lock: Int32
 
     /// Creates a folder that only this user may enter.
     ///
@@ -22,8 +21,8 @@ package final class WorkFolder {
                 if errno == EEXIST { continue }
                 return nil
             }
-            let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-            if descriptor < 0 {
+            let lock = WorkFolder.lockFile(path)
+            if lock < 0 {
                 if errno == ENOENT { continue }
                 let reason = errno
                 rmdir(path)
@@ -31,31 +30,32 @@ package final class WorkFolder {
                 return nil
             }
             // Another process may have found the folder before it was locked, and removed it.
-            flock(descriptor, LOCK_SH)
+            flock(lock, LOCK_SH)
             var facts = stat()
-            if fstat(descriptor, &facts) == 0, facts.st_nlink > 0 {
-                (self.path, self.descriptor) = (path, descriptor)
+            if fstat(lock, &facts) == 0, facts.st_nlink > 0 {
+                (self.path, self.lock) = (path, lock)
                 return
             }
-            close(descriptor)
+            close(lock)
         }
     }
 
     deinit {
         removeTree(at: path)
-        close(descriptor)
+        close(lock)
+    }
+
+    private static func lockFile(_ path: String) -> Int32 {
+        open("\(path)/.lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     }
 
     /// Removes a folder of this user that no process has locked.
     package static func removeAbandoned(_ path: String) {
-        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
-        guard descriptor >= 0 else { return }
-        defer { close(descriptor) }
         var facts = stat()
-        guard fstat(descriptor, &facts) == 0, facts.st_uid == geteuid(), flock(descriptor, LOCK_EX | LOCK_NB) == 0
-        else {
-            return
-        }
-        removeTree(at: path)
+        guard lstat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR, facts.st_uid == geteuid() else { return }
+        let lock = lockFile(path)
+        guard lock >= 0 else { return }
+        defer { close(lock) }
+        if flock(lock, LOCK_EX | LOCK_NB) == 0 { removeTree(at: path) }
     }
 }
