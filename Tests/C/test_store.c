@@ -450,7 +450,7 @@ static void configurations_say_which_store_an_object_lands_in(void) {
     OK(cst_fetch_request_new(note, &request, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_fetch(context, request, &results, E));
     CHECK_TEXT("Note", cst_error_entity(check_error()));
-    CHECK_CONTAINS("Note is in the configuration Cloud", cst_error_message(check_error()));
+    CHECK_CONTAINS("Note is in the configuration \"Cloud\"", cst_error_message(check_error()));
     cst_buffer_dispose(&uri);
     OK(cst_release(request));
     OK(cst_release(id));

@@ -101,7 +101,7 @@ final class CoordinatorTests: GraphTestCase {
         XCTAssertEqual(error.entity, "Task")
         XCTAssertEqual(
             error.message,
-            "no open store can hold Task objects: memory has the configuration People, and Task is in the configuration Work; "
+            "no open store can hold Task objects: memory has the configuration \"People\", and Task is in the configuration \"Work\"; "
                 + "add a store with a configuration that contains it, or without one")
         let context = Context(coordinator: coordinator)
         let new = try context.insert("Task")

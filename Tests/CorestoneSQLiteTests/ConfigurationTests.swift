@@ -112,8 +112,8 @@ final class ConfigurationTests: StoreTestCase {
         let error = failure { _ = try names("Draft") }
         XCTAssertEqual(error.status, .invalidArgument)
         XCTAssertEqual(error.entity, "Draft")
-        XCTAssert(error.message.contains("cloud.sqlite has the configuration Cloud"), error.message)
-        XCTAssert(error.message.contains("Draft is in the configuration Local"), error.message)
+        XCTAssert(error.message.contains("cloud.sqlite has the configuration \"Cloud\""), error.message)
+        XCTAssert(error.message.contains("Draft is in the configuration \"Local\""), error.message)
         try insert("Draft", "x")
         XCTAssertEqual(failure { try context.save() }.entity, "Draft")
         try context.rollback()

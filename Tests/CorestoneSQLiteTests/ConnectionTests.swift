@@ -21,7 +21,7 @@ final class ConnectionTests: StoreTestCase {
             (SQLITE_FULL, .storeIO, 134180, "free some space"),
             (SQLITE_CANTOPEN, .storeIO, 134180, "check that the folder exists"),
             (SQLITE_IOERR, .storeIO, 134180, "check the disk and the file system"),
-            (SQLITE_INTERRUPT, .cancelled, 134180, "cancelled by the host"),
+            (SQLITE_INTERRUPT, .cancelled, 134180, "cancelled by the application"),
             (SQLITE_NOMEM, .noMemory, 134180, "free some memory"),
             (SQLITE_TOOBIG, .invalidArgument, 134180, "SQLite's limit of 1,000,000,000 bytes"),
             (SQLITE_CONSTRAINT, .conflict, 134180, "change the values that violate the constraint"),

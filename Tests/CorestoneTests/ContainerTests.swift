@@ -334,7 +334,7 @@ final class ContainerTests: XCTestCase {
         XCTAssertEqual(error.value, .string("Nothing"))
         XCTAssertTrue(
             error.message.contains(
-                "cannot find the model Nothing (.momd, .mom, .xcdatamodeld, .xcdatamodel) in "
+                "cannot find the model \"Nothing\" (.momd, .mom, .xcdatamodeld, .xcdatamodel) in "
                     + [path("m"), path("p"), path("q")].joined(separator: ", ")), error.message)
     }
 

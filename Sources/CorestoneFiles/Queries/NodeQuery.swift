@@ -137,6 +137,6 @@ final class NodeClock {
         asked = now
         guard check?() == true else { return }
         throw CoreError(
-            .cancelled, code: .persistentStoreOperation, "cannot \(purpose): cancelled by the host", file: path)
+            .cancelled, code: .persistentStoreOperation, "cannot \(purpose): cancelled by the application", file: path)
     }
 }

@@ -93,11 +93,13 @@ extension ArrowField {
     {
         var type = ArrowType.null
         for row in rows {
-            guard let own = ArrowType(row[place]), let joined = type.joined(own) else {
+            let own = ArrowType(row[place])
+            guard let joined = own.flatMap(type.joined) else {
+                let common = own == nil ? "" : " in common with the values before it"
                 throw CoreError(
                     .typeMismatch,
-                    "the column \"\(name)\" has \(row[place].kind), which has no Arrow type in common with the values before it; "
-                        + "leave the column out", key: name, value: row[place])
+                    "the column \"\(name)\" has \(row[place].kind), which has no Arrow type\(common); leave the column out",
+                    key: name, value: row[place])
             }
             type = joined
         }

@@ -129,7 +129,8 @@ extension ManagedObject {
             let name = entity.properties[slot].path
             throw CoreError(
                 .invalidArgument,
-                "\(entity.name).\(name): did-change without will-change; call will-change before setting the primitive value",
+                "\(entity.name).\(name) was not announced as changing; call cst_object_will_change (will_change, willChangeValue) "
+                    + "before setting the primitive value",
                 entity: entity.name, key: name, objectURI: objectID.uri)
         }
         try together {

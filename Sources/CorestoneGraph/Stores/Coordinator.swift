@@ -182,12 +182,15 @@ public final class Coordinator: @unchecked Sendable {
         if all.allSatisfy({ $0.holdings == nil }) { return all }
         let found = all.filter { $0.mayHold(entity, orHeirs: orHeirs) }
         if !found.isEmpty { return found }
-        let open = all.map { "\($0.path) has the configuration \($0.configuration ?? ModelConfiguration.defaultName)" }
+        let open = all.map {
+            "\($0.path) has the configuration \"\($0.configuration ?? ModelConfiguration.defaultName)\""
+        }
         let having = model.configurations.filter { configuration in
             (try? model.holdings(ofConfiguration: configuration.name))?.contains(entity.index) == true
         }.map(\.name)
         let noun = having.count == 1 ? "the configuration" : "the configurations"
-        let place = having.isEmpty ? "no configuration" : "\(noun) \(having.joined(separator: ", "))"
+        let place =
+            having.isEmpty ? "no configuration" : "\(noun) \(having.map { "\"\($0)\"" }.joined(separator: ", "))"
         let remedy =
             having.isEmpty ? "without a configuration" : "with a configuration that contains it, or without one"
         throw CoreError(

@@ -51,7 +51,8 @@ enum SQLiteError {
             remedy = "check the disk and the file system"
         case SQLITE_INTERRUPT:
             return CoreError(
-                .cancelled, code: cocoaCode, "cannot \(purpose): cancelled by the host", sqliteCode: code, file: path)
+                .cancelled, code: cocoaCode, "cannot \(purpose): cancelled by the application", sqliteCode: code,
+                file: path)
         case SQLITE_NOMEM:
             status = .noMemory
             remedy = "free some memory, or fetch fewer rows at a time"

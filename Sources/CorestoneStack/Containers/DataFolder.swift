@@ -84,7 +84,7 @@ enum DataFolder {
         }
         throw CoreError(
             .model, code: .migrationMissingSourceModel,
-            "cannot find the model \(name) (\(endings.joined(separator: ", "))) in \(places.joined(separator: ", ")); pass the model, or "
+            "cannot find the model \"\(name)\" (\(endings.joined(separator: ", "))) in \(places.joined(separator: ", ")); pass the model, or "
                 + "add its folder to CORESTONE_MODEL_PATH", value: .string(name))
     }
 

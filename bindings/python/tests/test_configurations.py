@@ -71,7 +71,7 @@ def test_a_relationship_stays_in_its_store(container: Container, local: Store) -
 
 def test_entities_that_no_store_has(container: Container) -> None:
     ctx = container.context()
-    with pytest.raises(InvalidArgumentError, match="Draft is in the configuration Local") as caught:
+    with pytest.raises(InvalidArgumentError, match='Draft is in the configuration "Local"') as caught:
         ctx.fetch("Draft")
     assert caught.value.entity == "Draft"
     ctx.insert("Draft")
@@ -86,7 +86,7 @@ def test_missing_entity_error_lists_all_configurations(tmp_path: Path) -> None:
     model.configuration("Local", "Draft")
     with (
         Container(model, tmp_path / "cloud.sqlite", configuration="Cloud") as container,
-        pytest.raises(InvalidArgumentError, match="Draft is in the configurations Archive, Local; "),
+        pytest.raises(InvalidArgumentError, match='Draft is in the configurations "Archive", "Local"; '),
     ):
         container.context().fetch("Draft")
 

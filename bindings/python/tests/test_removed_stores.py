@@ -214,7 +214,7 @@ def test_an_entity_that_no_open_store_has_is_named(model: Model, tmp_path: Path)
                 act()
             assert caught.value.entity == "Note"
             assert caught.value.code == 134070
-            for words in (f"{store.path} has the configuration Boxes", "One", "Two", "add a store with"):
+            for words in (f'{store.path} has the configuration "Boxes"', "One", "Two", "add a store with"):
                 assert words in caught.value.message
 
 
