@@ -21,7 +21,7 @@ package final class WorkFolder {
                 if errno == EEXIST { continue }
                 return nil
             }
-            let lock = WorkFolder.lockFile(path)
+            let lock = open("\(path)/\(WorkFolder.lockName)", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
             if lock < 0 {
                 if errno == ENOENT { continue }
                 let reason = errno
@@ -45,15 +45,25 @@ package final class WorkFolder {
         close(lock)
     }
 
-    private static func lockFile(_ path: String) -> Int32 {
-        open("\(path)/.lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    private static let lockName = ".lock"
+
+    /// Creates a folder for temporary files under `TMPDIR`, and removes those of this prefix that crashes left.
+    ///
+    /// Returns nil if that fails, and leaves the reason in `errno`.
+    package static func temporary(_ prefix: String) -> WorkFolder? {
+        for name in FolderNames(temporaryFolder).map(Array.init) ?? [] where name.hasPrefix(prefix) {
+            // Not the folder of a user whose name only begins like these.
+            guard UInt64(name.dropFirst(prefix.count), radix: 36) != nil else { continue }
+            removeAbandoned("\(temporaryFolder)/\(name)")
+        }
+        return WorkFolder(start: "\(temporaryFolder)/\(prefix)")
     }
 
-    /// Removes a folder of this user that no process has locked.
+    /// Removes a work folder of this user that no process has locked. Other folders do not have the lock file and stay.
     package static func removeAbandoned(_ path: String) {
         var facts = stat()
         guard lstat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR, facts.st_uid == geteuid() else { return }
-        let lock = lockFile(path)
+        let lock = open("\(path)/\(lockName)", O_RDWR | O_CLOEXEC | O_NOFOLLOW)
         guard lock >= 0 else { return }
         defer { close(lock) }
         if flock(lock, LOCK_EX | LOCK_NB) == 0 { removeTree(at: path) }

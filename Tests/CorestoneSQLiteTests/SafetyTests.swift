@@ -366,20 +366,22 @@ final class SafetyTests: StoreTestCase {
         defer { setenv("TMPDIR", old, 1) }
         XCTAssert(failure { _ = try open("live.sqlite", zoo.model, options: readOnly) }.message.contains("TMPDIR"))
         try FileManager.default.createDirectory(atPath: temporary, withIntermediateDirectories: true)
-        // Abandoned, in use, and of another program.
-        for name in ["corestone-copy-crashed", "corestone-copy-busy", "other"] {
+        // Abandoned, in use, a user's, and of another program.
+        let (abandoned, busy) = ("corestone-copy-1abc", "corestone-copy-2abc")
+        for name in [abandoned, busy, "corestone-copy-of-a-book", "other"] {
             try FileManager.default.createDirectory(atPath: "\(temporary)/\(name)", withIntermediateDirectories: true)
             try Data([1]).write(to: URL(fileURLWithPath: "\(temporary)/\(name)/store"))
+            if name != "other" { try Data().write(to: URL(fileURLWithPath: "\(temporary)/\(name)/.lock")) }
         }
-        let busy = Glibc.open("\(temporary)/corestone-copy-busy", O_RDONLY)
-        flock(busy, LOCK_SH)
+        let lock = Glibc.open("\(temporary)/\(busy)/.lock", O_RDONLY)
+        flock(lock, LOCK_SH)
         let store = try open("live.sqlite", zoo.model, options: readOnly)
         XCTAssertEqual(
             try FileManager.default.contentsOfDirectory(atPath: temporary).sorted(),
-            ["corestone-copy-busy", "other"])
+            [busy, "corestone-copy-of-a-book", "other"])
         XCTAssertEqual(try cages(store, zoo), 50)
         store.close()
-        close(busy)
+        close(lock)
     }
 
     /// As another user, since root may write anything: a live log on a medium that cannot be written.

@@ -1,4 +1,4 @@
-"""Columns and indexes that another program added to the tables of a store."""
+"""Columns that another program added to the tables of a store."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from corestone import Container, Model, log, migration_plan
+from corestone import Container, Model, migration_plan
 from corestone.errors import MigrationError
 
 FIRST = {"Note": {"title": "string?", "rank": "int32?"}}
@@ -27,24 +27,6 @@ def execute(path: Path, *statements: str) -> list[tuple[object, ...]]:
         found = [row for statement in statements for row in file.execute(statement)]
     file.close()
     return found
-
-
-def names(path: Path) -> set[object]:
-    query = "SELECT name FROM sqlite_master WHERE type = 'index' AND name NOT LIKE 'Z%'"
-    return {name for (name,) in execute(path, query)}
-
-
-def test_indexes_stay_on_a_table_that_is_made_again(path: Path) -> None:
-    execute(
-        path,
-        "CREATE INDEX by_title ON ZNOTE (ZTITLE DESC) WHERE ZTITLE IS NOT NULL",
-        "CREATE INDEX by_rank ON ZNOTE (ZRANK)",
-    )
-    with log.recorded() as lines, Container(REMOVED, path, allow_removals=True) as container:
-        assert [note.title for note in container.view_context.fetch("Note")] == ["a"]
-    assert names(path) == {"by_title"}
-    (text,) = (line for line in lines if "by_rank" in line)
-    assert "which another program created, does not fit the new tables and was dropped" in text
 
 
 def test_columns_stay(path: Path) -> None:

@@ -65,6 +65,26 @@ def test_what_is_lost(path: Path) -> None:
     assert state(path.parent) == before
 
 
+def test_pairs_that_subentities_keep_are_not_lost(tmp_path: Path) -> None:
+    former = {
+        "Item": {"tags": "to-many Tag inverse items"},
+        "Task": {"@parent": "Item"},
+        "Event": {"@parent": "Item"},
+        "Tag": {"items": "to-many Item inverse tags"},
+    }
+    wanted = {
+        "Item": {},
+        "Task": {"@parent": "Item", "tags": "to-many Tag inverse tasks"},
+        "Event": {"@parent": "Item", "tags": "to-many Tag inverse events"},
+        "Tag": {"tasks": "to-many Task inverse tags", "events": "to-many Event inverse tags"},
+    }
+    with Container(Model(former), tmp_path / "a.sqlite") as container:
+        context = container.view_context
+        context.insert("Task", tags=[context.insert("Tag"), context.insert("Tag")])
+        context.save()
+    assert not migration_plan(tmp_path / "a.sqlite", Model(wanted)).loses_data
+
+
 def test_a_store_of_the_model(path: Path) -> None:
     plan = migration_plan(path, Model(FIRST))
     assert (plan.is_needed, plan.loses_data, plan.entities, plan.problems) == (False, False, [], [])
@@ -135,6 +155,12 @@ def test_the_tool_prints_the_plan(path: Path, tmp_path: Path) -> None:
     assert [each["key"] for each in found["problems"]] == ["title"]
     assert found["losesData"]
     assert json.loads(tool(path, "--to", target, "--plan", "--sql", "--format", "json").stdout)["statements"]
+
+
+def test_a_store_with_problems_gets_no_backup(path: Path, tmp_path: Path) -> None:
+    target = model_file(tmp_path / "models", {**FIRST, "Note": {**FIRST["Note"], "title": "string"}})
+    assert tool(path, "--to", target, "--backup").returncode == 3
+    assert not Path(f"{path}.before-migration").exists()
 
 
 def test_the_tool_reports_a_migration_as_json(path: Path, tmp_path: Path) -> None:

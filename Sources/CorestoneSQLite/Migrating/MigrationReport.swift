@@ -121,8 +121,9 @@ extension MigrationPlan {
     /// The rows that hold the pairs of a removed to-many relationship and are lost with it. A column beside the members is counted with
     /// the to-one relationship to which it belongs.
     fileprivate func lostPairs(of relationship: Relationship) -> (table: String, condition: String)? {
+        if isKept(relationship) { return nil }
         if let inverse = relationship.inverse {
-            guard mapping.entities.contains(where: { $0.removed.contains { $0 === inverse } }) else { return nil }
+            if isKept(inverse) { return nil }
             return former.joins.first { $0.naming === relationship }.map { ($0.name, "TRUE") }
         }
         switch former.storage(of: relationship) {
@@ -130,6 +131,11 @@ extension MigrationPlan {
         case .joinTable(let pairs, _, _, _, _)?: return (pairs, "TRUE")
         case nil: return nil
         }
+    }
+
+    /// Whether any entity keeps it, perhaps a subentity alone.
+    private func isKept(_ relationship: Relationship) -> Bool {
+        mapping.entities.contains { $0.pair(from: relationship) != nil }
     }
 
     /// For people; parameters are written as literals.

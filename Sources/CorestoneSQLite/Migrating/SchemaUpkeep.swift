@@ -31,8 +31,6 @@ struct SchemaUpkeep {
 
     // MARK: - Indexes
 
-    var indexNames: [String] { indexes.map(\.name) }
-
     private var indexes: [StoreIndex] {
         schema.tables.flatMap { table in
             table.propertyIndexes + schema.joins.filter { $0.host === table }.map(\.index) + table.modelIndexes

@@ -17,7 +17,7 @@ struct PrivateCopy {
     /// A connection to the copy, in which the log is taken in and an unfinished transaction undone. The copy has no name
     /// any more, so it ends with the connection, whatever becomes of the process.
     func open() throws -> Connection {
-        guard let folder = PrivateFolder.make() else {
+        guard let folder = WorkFolder.temporary("corestone-copy-") else {
             throw failure("create a folder for a private copy of", errno)
         }
         defer { withExtendedLifetime(folder) {} }

@@ -69,15 +69,16 @@ extension OpenFile {
             file: connection.path)
     }
 
-    /// Brings the log into the file if another file has the store's name by now. SQLite would leave the log beside that one and read it
-    /// as its log the next time.
-    func emptyLogOfRenamedFile() {
+    /// SQLite leaves the log of a file that was renamed beside the new owner of the name, and would read it as that file's log. Only the
+    /// application can tell to which of them it belongs.
+    func warnOfLogOfRenamedFile() {
+        let log = connection.path + "-wal"
         guard connection.hasLostName, sqlite3_db_readonly(connection.db, "main") == 0 else { return }
-        let code = sqlite3_wal_checkpoint_v2(connection.db, "main", SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
-        if code == SQLITE_OK { return }
+        var facts = stat()
+        guard stat(log, &facts) == 0, facts.st_size > 0 else { return }
         DebugLog.write(
-            "CoreData: warning: \(connection.path) was renamed or removed while it was open, and its log \(connection.path)-wal could "
-                + "not be emptied (SQLite \(code)); remove the log before another store is opened at this path")
+            "CoreData: warning: \(connection.path) was renamed, removed or replaced while it was open, and its log \(log) was left; "
+                + "move the log to the renamed store, or remove it before another store is opened at this path")
     }
 
     /// This connection has committed, which counts as one.

@@ -26,7 +26,6 @@ struct FileMigration {
         let source = try sourceModel(metadata)
         try migration.inferMapping(from: source, to: model, ofStoreAt: path)
             .requireForward(past: metadata.pastModelDigests, ofStoreAt: path, migration)
-        try requireExactValues(place, source)
         metadata.rememberModel()
         metadata.setModel(model)
         guard let workFolder = ModelFile(place.path, shownAs: path).workFolder() else {
@@ -38,11 +37,16 @@ struct FileMigration {
         defer { withExtendedLifetime(workFolder) {} }
         let folder = workFolder.path
         do {
+            try requireExactValues(place, source)
             try convert(from: source, in: folder)
             return try kind.replace(
                 place, byContentOf: "\(folder)/result", model: model, metadata: metadata, unless: sight,
                 options: options)
-        } catch let error as CoreError { throw error.naming(path, insteadOf: folder) }
+        } catch let error as CoreError {
+            // Another process may have migrated the store while it was read.
+            guard kind.sight(of: place) == sight else { return false }
+            throw error.naming(path, insteadOf: folder)
+        }
     }
 
     private func sourceModel(_ metadata: StoreMetadata) throws -> Model {
@@ -78,7 +82,7 @@ struct FileMigration {
         try migration.inferMapping(from: source, to: model, ofStoreAt: path)
             .requireForward(past: metadata.pastModelDigests, ofStoreAt: path, migration)
         try requireExactValues(StorePlace(path), source)
-        guard let workFolder = WorkFolder(start: "\(temporaryFolder)/corestone-plan-") else {
+        guard let workFolder = WorkFolder.temporary("corestone-plan-") else {
             throw CoreError(
                 .storeIO, code: .migration,
                 "cannot plan the migration of \(path): cannot create a folder in \(temporaryFolder): "

@@ -69,11 +69,12 @@ struct MigrateCommand: Command {
         if options.has("plan") { return try plan(model, output) }
         if options.has("dry-run") { return try dryRun(model, output) }
         // What cannot be migrated, and what need not be, gets no backup.
-        guard try report(model).isNeeded else {
+        let report = try report(model)
+        guard report.isNeeded else {
             return try finish(output, isMigrated: false, "\(path) is a store of this model already; nothing to do")
         }
         var backup: String?
-        if options.has("backup") {
+        if options.has("backup"), report.problems.isEmpty {
             let copy = "\(path).before-migration"
             try requireFree(copy, "move it away first")
             try takingStore(path) {
