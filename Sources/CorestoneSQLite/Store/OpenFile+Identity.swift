@@ -72,8 +72,11 @@ extension OpenFile {
     /// SQLite leaves the log of a file that was renamed beside the new owner of the name, and would read it as that file's log. Only the
     /// application can tell to which of them it belongs.
     func warnOfLogOfRenamedFile() {
-        let log = connection.path + "-wal"
-        guard connection.hasLostName, sqlite3_db_readonly(connection.db, "main") == 0 else { return }
+        // The private copy of a store has no name on purpose, and a log of its own.
+        guard connection.hasLostName, sqlite3_db_readonly(connection.db, "main") == 0,
+            let name = sqlite3_db_filename(connection.db, "main")
+        else { return }
+        let log = String(cString: name) + "-wal"
         var facts = stat()
         guard stat(log, &facts) == 0, facts.st_size > 0 else { return }
         DebugLog.write(
