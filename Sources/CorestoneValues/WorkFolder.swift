@@ -41,11 +41,17 @@ package final class WorkFolder {
     }
 
     deinit {
-        removeTree(at: path)
+        WorkFolder.remove(path)
         close(lock)
     }
 
     private static let lockName = ".lock"
+
+    /// Removes the lock file last: as long as anything else is left, the folder counts as a work folder.
+    private static func remove(_ path: String) {
+        for name in FolderNames(path).map(Array.init) ?? [] where name != lockName { removeTree(at: "\(path)/\(name)") }
+        removeTree(at: path)
+    }
 
     /// Creates a folder for temporary files under `TMPDIR`, and removes those of this prefix that crashes left.
     ///
@@ -59,13 +65,16 @@ package final class WorkFolder {
         return WorkFolder(start: "\(temporaryFolder)/\(prefix)")
     }
 
-    /// Removes a work folder of this user that no process has locked. Other folders do not have the lock file and stay.
+    /// Removes a work folder of this user that no process has locked. Other folders do not have the lock file and stay,
+    /// unless they are empty: a process that ends just after it created the folder, or just before it removed it, leaves that.
+    /// A process that is about to create the lock file creates another folder then.
     package static func removeAbandoned(_ path: String) {
         var facts = stat()
         guard lstat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR, facts.st_uid == geteuid() else { return }
+        if rmdir(path) == 0 { return }
         let lock = open("\(path)/\(lockName)", O_RDWR | O_CLOEXEC | O_NOFOLLOW)
         guard lock >= 0 else { return }
         defer { close(lock) }
-        if flock(lock, LOCK_EX | LOCK_NB) == 0 { removeTree(at: path) }
+        if flock(lock, LOCK_EX | LOCK_NB) == 0 { remove(path) }
     }
 }

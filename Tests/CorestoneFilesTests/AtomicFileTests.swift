@@ -267,10 +267,18 @@ final class AtomicFileTests: XCTestCase {
             for file in others + [".\(name).1abc.corestone-part"] {
                 FileManager.default.createFile(atPath: path(file), contents: Data("x".utf8))
             }
+            // Of migrations: killed before the folder was locked, and afterwards. A user's folder stays.
+            let filled = ".\(name).2abc.corestone-part", keep = ".\(name).3abc.corestone-part"
+            for each in [filled, ".\(name).4abc.corestone-part", keep] {
+                try FileManager.default.createDirectory(atPath: path(each), withIntermediateDirectories: false)
+            }
+            for file in ["\(filled)/.lock", "\(filled)/work", "\(keep)/notes"] {
+                FileManager.default.createFile(atPath: path(file), contents: Data("x".utf8))
+            }
             _ = try coordinator(name, type)
             let left = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasPrefix(".") }
-            XCTAssertEqual(left.sorted(), others.sorted())
-            for file in others { try FileManager.default.removeItem(atPath: path(file)) }
+            XCTAssertEqual(left.sorted(), (others + [keep]).sorted())
+            for file in others + [keep] { try FileManager.default.removeItem(atPath: path(file)) }
         }
     }
 
