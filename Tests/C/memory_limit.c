@@ -1,11 +1,13 @@
-/* Atomic stores in a process that may take little more memory: opening, loading and saving one give a result or
- * CST_E_NO_MEMORY. Each step of the sweep is a process of its own, whose address space may grow by so much.
+/* Atomic stores in a process that may take little more memory: opening, loading, saving, converting and migrating one
+ * give a result or CST_E_NO_MEMORY. Each step of the sweep is a process of its own, whose address space may grow by so
+ * much. A step that does not succeed leaves the file as it was; one that is refused leaves no other file beside it.
  *
- * CORESTONE_MEMORY_STEP: KiB from one step to the next (default 8192; `make stress` takes 256).
+ * CORESTONE_MEMORY_STEP: KiB from one step to the next (default: ten steps for each work; `make seeds` takes 256).
  * SPDX-License-Identifier: MIT
  */
 #include "company.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +17,9 @@
 #include <unistd.h>
 
 enum { OBJECTS = 12000, NOTES = 200, MOST = 80 << 10, DONE = 0, REFUSED = 10, OTHER = 11 };
+
+/* The work that converts a store is this and a type. */
+static const char convert_to[] = "convert to ";
 
 static struct company open_type(const char *path, const char *type) {
     struct company c;
@@ -52,11 +57,61 @@ static void limit(long kib) {
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
 }
 
-static int outcome(cst_status status, cst_error *error) {
+static void lift_limit(void) { setrlimit(RLIMIT_AS, &(struct rlimit){RLIM_INFINITY, RLIM_INFINITY}); }
+
+/* The error by its place: a call among the same arguments may set it after it is read. */
+static int outcome(cst_status status, cst_error *const *error) {
     if (status >= 0) return DONE;
     if (status == CST_E_NO_MEMORY) return REFUSED;
-    fprintf(stderr, "status %d: %.200s\n", (int)status, cst_error_message(error).data);
+    fprintf(stderr, "status %d: %.200s\n", (int)status, cst_error_message(*error).data);
     return OTHER;
+}
+
+/* The result, or OTHER if the objects are not all there. */
+static int counted(int result, cst_context *context, const cst_entity *employee) {
+    uint64_t count = company_count(context, employee, NULL);
+    if (count == OBJECTS) return result;
+    fprintf(stderr, "%llu objects instead of %d after result %d\n", (unsigned long long)count, OBJECTS, result);
+    return OTHER;
+}
+
+/* Moves the store to another type. Either store has all objects afterwards. */
+static int convert(const char *type, const char *path, const char *target, long kib) {
+    cst_error *error = NULL;
+    char other[700];
+    snprintf(other, sizeof other, "%s.converted", path);
+    struct company c = open_type(path, type);
+    limit(kib);
+    int result = outcome(cst_coordinator_migrate_store(c.coordinator, c.store, text(target), text(other), NULL, NULL,
+                                                       NULL, NULL, &error),
+                         &error);
+    lift_limit();
+    result = counted(result, c.context, c.employee);
+    OK(cst_release(error));
+    company_close(&c);
+    return result;
+}
+
+/* Opens the store with a model that has one more attribute. */
+static int migrate(const char *type, const char *path, long kib) {
+    cst_error *error = NULL;
+    struct company c;
+    memset(&c, 0, sizeof c);
+    c.model = company_model();
+    OK(cst_model_entity(c.model, text("Employee"), &c.employee, E));
+    OK(cst_entity_add_attribute(c.employee, text("nickname"), CST_ATTRIBUTE_STRING, CST_PROPERTY_OPTIONAL, NULL, E));
+    OK(cst_coordinator_new(c.model, &c.coordinator, E));
+    cst_store_options options = CST_STORE_OPTIONS_INIT;
+    options.flags = CST_STORE_MIGRATE | CST_STORE_INFER_MAPPING;
+    limit(kib);
+    int result =
+        outcome(cst_coordinator_add_store(c.coordinator, text(type), text(path), &options, &c.store, &error), &error);
+    lift_limit();
+    c.context = company_context(&c, CST_QUEUE_CALLER);
+    if (result == DONE) result = counted(result, c.context, c.employee);
+    OK(cst_release(error));
+    company_close(&c);
+    return result;
 }
 
 /* One step: what the process may take beyond what it has is set before the work begins. */
@@ -66,19 +121,21 @@ static int step(const char *type, const char *path, const char *work, long kib) 
         cst_coordinator *coordinator = NULL;
         OK(cst_coordinator_new(company_model(), &coordinator, E));
         limit(kib);
-        return outcome(cst_coordinator_add_store(coordinator, text(type), text(path), NULL, NULL, &error), error);
+        return outcome(cst_coordinator_add_store(coordinator, text(type), text(path), NULL, NULL, &error), &error);
     }
+    if (strncmp(work, convert_to, strlen(convert_to)) == 0) return convert(type, path, work + strlen(convert_to), kib);
+    if (strcmp(work, "migrate") == 0) return migrate(type, path, kib);
     struct company c = open_type(path, type);
     if (strcmp(work, "fetch") == 0) {
         cst_fetch_request *request = NULL;
         cst_results *results = NULL;
         OK(cst_fetch_request_new(c.employee, &request, E));
         limit(kib);
-        return outcome(cst_context_fetch(c.context, request, &results, &error), error);
+        return outcome(cst_context_fetch(c.context, request, &results, &error), &error);
     }
     fill(&c, strcmp(type, "InMemory") == 0 ? OBJECTS : 100);
     limit(kib);
-    return outcome(cst_context_save(c.context, &error), error);
+    return outcome(cst_context_save(c.context, &error), &error);
 }
 
 static int run(const char *type, const char *path, const char *work, long kib) {
@@ -94,22 +151,37 @@ static int run(const char *type, const char *path, const char *work, long kib) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
+static int command(const char *format, const char *first, const char *second) {
+    char line[1300];
+    snprintf(line, sizeof line, format, first, second);
+    return system(line);
+}
+
+/* The number of files and folders in a folder. */
+static int entries(const char *folder) {
+    int count = 0;
+    DIR *names = opendir(folder);
+    while (names && readdir(names))
+        count++;
+    if (names) closedir(names);
+    return count - 2; /* "." and ".." */
+}
+
 static void sweep(const char *type, const char *work) {
     const char *given = getenv("CORESTONE_MEMORY_STEP");
-    long width = given ? atol(given) : 8192;
-    int done = 0, refused = 0, ended = 0, others = 0;
+    /* A migration has two stores of the type and one of SQLite at a time. */
+    long most = strcmp(work, "migrate") == 0 ? MOST * 3 / 2 : MOST, width = given ? atol(given) : most / 10;
+    int done = 0, refused = 0, ended = 0, others = 0, changed = 0, left = 0;
     char name[64];
     snprintf(name, sizeof name, "big.%s", type);
-    const char *path = check_path(name);
-    for (long kib = 512; kib <= MOST; kib += width) {
-        if (strcmp(work, "save") == 0 && strcmp(type, "InMemory") != 0) {
-            char command[1300];
-            snprintf(command, sizeof command, "cp '%s' '%s.copy'", path, path);
-            REQUIRE(system(command) == 0);
-        }
-        char copy[600];
-        snprintf(copy, sizeof copy, "%s%s", path, strcmp(work, "save") == 0 ? ".copy" : "");
-        int result = run(type, copy, work, kib);
+    const char *path = check_path(name), *folder = check_path("step");
+    /* Works that write have a copy of the file, in a folder of its own. */
+    bool is_copied = strcmp(work, "open") != 0 && strcmp(type, "InMemory") != 0;
+    char copy[600];
+    snprintf(copy, sizeof copy, "%s/store", folder);
+    for (long kib = 512; kib <= most; kib += width) {
+        if (is_copied) REQUIRE(command("rm -rf '%2$s' && mkdir '%2$s' && cp '%1$s' '%2$s/store'", path, folder) == 0);
+        int result = run(type, is_copied ? copy : path, work, kib);
         if (result == DONE)
             done++;
         else if (result == REFUSED)
@@ -119,6 +191,16 @@ static void sweep(const char *type, const char *work) {
         else
             others++;
         if (result < 0) printf("  %s, %s, %ld KiB: ended by signal %d\n", type, work, kib, -result);
+        if (result > REFUSED) printf("  %s, %s, %ld KiB: neither done nor refused\n", type, work, kib);
+        if (!is_copied || result == DONE) continue;
+        if (command("cmp -s '%s' '%s'", path, copy) != 0) {
+            changed++;
+            printf("  %s, %s, %ld KiB: not done, but changed the file\n", type, work, kib);
+        }
+        if (result == REFUSED && entries(folder) != 1) {
+            left++;
+            printf("  %s, %s, %ld KiB: refused, but left files\n", type, work, kib);
+        }
     }
     printf("memory_limit: %s, %s: %d done, %d refused, %d ended, %d others\n", type, work, done, refused, ended,
            others);
@@ -126,6 +208,8 @@ static void sweep(const char *type, const char *work) {
     CHECK(refused > 0);
     CHECK_INT(0, ended);
     CHECK_INT(0, others);
+    CHECK_INT(0, changed);
+    CHECK_INT(0, left);
 }
 
 static void make_big(const char *type) {
@@ -141,15 +225,25 @@ static void xml(void) {
     make_big("XML");
     sweep("XML", "open");
     sweep("XML", "save");
+    sweep("XML", "convert to Binary");
+    sweep("XML", "convert to SQLite");
+    sweep("XML", "migrate");
 }
 
 static void binary(void) {
     make_big("Binary");
     sweep("Binary", "open");
     sweep("Binary", "save");
+    sweep("Binary", "convert to XML");
+    sweep("Binary", "migrate");
 }
 
 static void in_memory(void) { sweep("InMemory", "save"); }
+
+static void sqlite(void) {
+    make_big("SQLite");
+    sweep("SQLite", "convert to XML");
+}
 
 int main(int argc, char **argv) {
     if (argc == 6 && strcmp(argv[1], "step") == 0) return step(argv[2], argv[3], argv[4], atol(argv[5]));
@@ -157,5 +251,6 @@ int main(int argc, char **argv) {
     RUN(xml);
     RUN(binary);
     RUN(in_memory);
+    RUN(sqlite);
     return check_end();
 }

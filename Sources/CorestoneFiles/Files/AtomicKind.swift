@@ -135,21 +135,20 @@ package struct AtomicKind: StoreKind {
     /// - Parameters:
     ///   - draft: the other store; a file of this type, written with `model`.
     ///   - sight: what `sight(of:)` returned when the store was read.
-    /// - Returns: false if another process wrote the store since; it is as that process left it then.
+    /// - Returns: the store, open; nil if another process wrote it since, and it is as that process left it.
     package func replace(
         _ place: StorePlace, byContentOf draft: String, model: Model, metadata: StoreMetadata, unless sight: String?,
         options: StoreOptions
-    ) throws -> Bool {
+    ) throws -> (any PersistentStore)? {
         let nodes = format.nodes(model)
         _ = try format.decode(
             ModelFile(draft, shownAs: place.given).bytes(limit: .max, holes: options.limits.valueBytes), into: nodes,
             path: place.given, leftOut: nil)
         let file = StoreFile(place, format, options)
-        defer { file.close() }
         return try file.alone {
-            guard self.sight(of: place) == sight else { return false }
+            guard self.sight(of: place) == sight else { return nil }
             try file.write(nodes, metadata)
-            return true
+            return AtomicStore(nodes, metadata, type: type, file: file, path: place.absolute, options)
         }
     }
 

@@ -129,6 +129,9 @@ final class Nodes {
         return bytes
     }
 
+    /// Bytes that the tables of the rows and the journal take when they double: the next row may make them.
+    var growth: Int { (trees.reduce(0) { $0 + $1.count } + (journal?.count ?? 0)) * 64 }
+
     /// Has all keys up to this one count as handed out.
     func reserveKeys(of root: Entity, upTo key: Int64) {
         if let last = sharedLastKey { return sharedLastKey = max(last, key) }

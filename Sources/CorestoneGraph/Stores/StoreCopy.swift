@@ -69,6 +69,8 @@ struct StoreCopy {
             }
         }
         try transaction.setApplicationMetadata(applicationMetadata)
+        // The list of old and new IDs, which is made when nothing can be taken back any more.
+        try requireMemory(keys.reduce(0) { $0 + $1.count } * 2 * MemoryLayout<ObjectID>.stride * 2)
         for (name, count) in dangling.sorted(by: { $0.key < $1.key }) {
             DebugLog.write(
                 "CoreData: warning: the copy of \(store.path) omits \(count) value\(count == 1 ? "" : "s") of \(name), whose target rows do not exist"
@@ -79,6 +81,10 @@ struct StoreCopy {
                 "CoreData: warning: the copy of \(store.path) has fewer digits in \(count) value\(count == 1 ? "" : "s") of \(name), "
                     + "because it stores decimals as doubles")
         }
+    }
+
+    private func requireMemory(_ bytes: Int) throws {
+        try MemoryRoom.require(bytes, to: "copy \(store.path)", file: store.path)
     }
 
     private mutating func report(_ rows: Int) throws {
@@ -163,7 +169,10 @@ struct StoreCopy {
     private mutating func copyRows(of root: Entity) throws {
         for entity in root.withDescendants {
             for batch in batches(of: keys[Int(entity.index)]) {
+                try requireMemory(2 << 20)
                 let found = try source.rows(of: root, primaryKeys: Array(batch))
+                // The copies, in pieces that grow.
+                try requireMemory(found.records.reduce(4 << 20) { $0 + 2 * Int($1.header.pointee.size) })
                 var writer = RecordWriter(expectedBytes: found.records.count * 128)
                 let copies = try withExtendedLifetime(found) {
                     try found.records.filter { $0.header.pointee.entity == entity.index }
@@ -248,6 +257,7 @@ struct StoreCopy {
     private func copyMembers(of relationship: Relationship) throws {
         guard relationship.tellsPairs || relationship.isOrdered else { return }
         // Damaged stores have pairs of rows that are gone. Other stores, read as a whole, are refused with such.
+        try requireMemory(relationship.destination.withDescendants.reduce(0) { $0 + keys[Int($1.index)].count } * 48)
         let rows = Set(relationship.destination.withDescendants.flatMap { keys[Int($0.index)] })
         var leftOut = 0
         for entity in relationship.entity.withDescendants {

@@ -49,7 +49,11 @@ extension Coordinator {
                 attempts += 1
                 let migration = FileMigration(
                     kind: atomic, path: path, model: model, options: options, migration: given)
-                if try !migration.run(), attempts == 5 { throw migration.busy }
+                switch try migration.run() {
+                case .migrated(let store): return store
+                case .migratedByOthers: break
+                case .changed: if attempts == 5 { throw migration.busy }
+                }
             }
         }
     }
@@ -93,13 +97,19 @@ extension Coordinator {
         options.keepsHistory = options.keepsHistory || store.backing.keepsHistory
         options.permissionsOfSource = try StoreTypes.place(of: store).flatMap { FilePermissions(of: $0.path) }
         let backing = try failingBeyondFileSize { try kind.open(path, model: model, options: options) }
+        // Told without reading the file, for which there may be no memory.
+        let made = backing.isNew ? backing.contentState : nil
         do {
             return try failingBeyondFileSize {
                 try migrate(store, to: backing, warnings: warnings, progress: progress)
             }
         } catch {
             // What was made for this, unless somebody else has found it meanwhile and saved into it.
-            if let place, backing.isNew { kind.unlink(place) { StoreTypes.isEmpty(kind, place.path, model) } }
+            if let place, backing.isNew {
+                kind.unlink(place) {
+                    made != nil && backing.contentState == made || StoreTypes.isEmpty(kind, place.path, model)
+                }
+            }
             throw error
         }
     }

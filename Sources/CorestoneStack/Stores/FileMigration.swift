@@ -16,13 +16,20 @@ struct FileMigration {
     let options: StoreOptions
     let migration: MigrationOptions
 
-    /// - Returns: false if another process wrote the store meanwhile; it is as that process left it then.
-    func run() throws -> Bool {
+    enum Outcome {
+        /// The open store. It is not read again: when memory is short that could fail, although the file is another one already.
+        case migrated(any PersistentStore)
+        /// Another process was faster.
+        case migratedByOthers
+        /// Another process wrote the store meanwhile; it is as that process left it.
+        case changed
+    }
+
+    func run() throws -> Outcome {
         let place = try StorePlace(path)
         let sight = kind.sight(of: place)
         var metadata = try kind.metadata(ofStoreAt: path)
-        // Another process was faster.
-        if metadata.entityVersionHashes == entityVersionHashes(of: model) { return true }
+        if metadata.entityVersionHashes == entityVersionHashes(of: model) { return .migratedByOthers }
         let source = try sourceModel(metadata)
         try migration.inferMapping(from: source, to: model, ofStoreAt: path)
             .requireForward(past: metadata.pastModelDigests, ofStoreAt: path, migration)
@@ -39,12 +46,14 @@ struct FileMigration {
         do {
             try requireExactValues(place, source)
             try convert(from: source, in: folder)
-            return try kind.replace(
+            let store = try kind.replace(
                 place, byContentOf: "\(folder)/result", model: model, metadata: metadata, unless: sight,
                 options: options)
+            guard let store else { return .changed }
+            return .migrated(store)
         } catch let error as CoreError {
             // Another process may have migrated the store while it was read.
-            guard kind.sight(of: place) == sight else { return false }
+            guard kind.sight(of: place) == sight else { return .changed }
             throw error.naming(path, insteadOf: folder)
         }
     }
