@@ -71,6 +71,7 @@ static pthread_t main_thread;
 
 const void *turn_take(void) { return atomic_exchange(&turn, &own_place); }
 void turn_give_back(const void *former) { atomic_store(&turn, former); }
+bool has_turn(void) { return atomic_load(&turn) == &own_place; }
 bool is_main_thread(void) { return pthread_equal(main_thread, pthread_self()); }
 
 /* ---- calls ---- */
@@ -84,6 +85,9 @@ static const struct act *choose(void) {
                   {host_acts, &host_act_count},
                   {story_acts, &story_act_count}};
     enum { GROUPS = sizeof groups / sizeof *groups };
+    static const struct act push = {"push_rows", 0, stores_push};
+    /* Sinks are open for a few calls only. */
+    if (stores_await_rows() && one_in(4)) return &push;
     size_t total = 0;
     for (size_t g = 0; g < GROUPS; g++) {
         for (size_t i = 0; i < *groups[g].count; i++)
@@ -126,7 +130,7 @@ static void act_once(void) {
 }
 
 bool within(enum kind kind) {
-    if (atomic_load(&turn) != &own_place) return false;
+    if (!has_turn()) return false;
     called[kind]++;
     if (depth >= DEEPEST || budget <= 0) return true;
     note(kind_names[kind]);

@@ -48,6 +48,7 @@
     X(fetch_done)                                                                                                      \
     X(undo_action)                                                                                                     \
     X(progress)                                                                                                        \
+    X(migration_progress)                                                                                              \
     X(call_site)                                                                                                       \
     X(inaccessible)                                                                                                    \
     X(batch_rows)                                                                                                      \
@@ -115,6 +116,8 @@ bool within(enum kind kind);
 const void *turn_take(void);
 void turn_give_back(const void *former);
 bool is_main_thread(void);
+/* Whether the calling thread has the turn. */
+bool has_turn(void);
 /* What a callback answers: mostly CST_OK, else a failure with or without an error, or a status that is none. */
 cst_status answer(cst_error **error);
 
@@ -167,7 +170,7 @@ enum slot {
     SLOT_MODEL,
     SLOT_COUNT
 };
-enum { PLACES = 40, CONFLICTS = 4, BORROWED = 8, STREAMS = 2, LOCKS = 4, UNATTACHED = 32 };
+enum { PLACES = 40, CONFLICTS = 4, BORROWED = 8, STREAMS = 2, LOCKS = 4, UNATTACHED = 32, OLDER = 8 };
 
 struct world {
     uint64_t seed;
@@ -184,7 +187,12 @@ struct world {
     struct ArrowArrayStream streams[STREAMS];
     bool stream_used[STREAMS];
     cst_context *locked[LOCKS];
-    bool is_timed; /* asynchronous fetches and interrupts, of which time decides when they come */
+    /* A former version of the model, and how many files were written with it. More are not in a seed. */
+    cst_model *older;
+    cst_entity *older_person;
+    size_t older_count;
+    cst_coordinator *closed; /* compared only: the one that was closed last */
+    bool is_timed;           /* asynchronous fetches and interrupts, of which time decides when they come */
     bool keeps_model;
 };
 extern struct world world;
@@ -203,6 +211,10 @@ void remove_store(const char *path);
 bool world_open(uint64_t seed, const char *folder);
 /* Makes anew what nothing could be done without: a coordinator with a store, a context, a request. */
 void world_refill(void);
+/* Puts an open context where one is that was closed. */
+void replace_context(cst_context *closed);
+/* Writes a store of the former version of the model. */
+void write_older(const char *type, const char *path);
 /* Gives up every handle. */
 void let_all_go(void);
 /* Ends everything, with callbacks that go on making calls at first. */
@@ -249,6 +261,7 @@ void on_fetch_done(void *userdata, cst_asynchronous_fetch *fetch);
 cst_status on_coordinator_perform(void *userdata, cst_error **error);
 cst_status on_undo_action(void *userdata, cst_error **error);
 bool on_progress(void *userdata, uint64_t done, uint64_t total);
+bool on_migration_progress(void *userdata, uint64_t done, uint64_t total);
 uint32_t on_call_site(void *userdata, cst_buffer *out_file);
 cst_status on_inaccessible(void *userdata, cst_object *fault, cst_object_id *id, cst_string property, bool *out_handled,
                            cst_error **error);
@@ -268,6 +281,9 @@ void stores_begin(void);
 void stores_know_keys(void);
 void stores_register(bool is_atomic, cst_error **error);
 bool stores_are_closed(void);
+/* Whether a callback of a store is going on that may push rows; and a push of rows, good or bad, then or too late. */
+bool stores_await_rows(void);
+void stores_push(cst_error **error);
 /* Frees the rows; complains of what was not closed or destroyed. */
 void stores_end(void);
 /* Whether host objects are held as often as they were let go, tickets destroyed, values freed; forgets them. */

@@ -297,6 +297,11 @@ bool on_progress(void *userdata, uint64_t done, uint64_t total) {
     return !within(KIND_progress) || !one_in(10);
 }
 
+bool on_migration_progress(void *userdata, uint64_t done, uint64_t total) {
+    (void)userdata, (void)done, (void)total;
+    return !within(KIND_migration_progress) || !one_in(10);
+}
+
 uint32_t on_call_site(void *userdata, cst_buffer *out_file) {
     ticket_use(userdata);
     if (!within(KIND_call_site)) return 1;

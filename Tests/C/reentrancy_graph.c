@@ -256,6 +256,12 @@ static void new_context(cst_error **error) {
     keep(SLOT_CONTEXT, made);
 }
 
+static void close_context(cst_error **error) {
+    cst_context *closed = cst_retain(context());
+    if (cst_context_close(closed, (uint32_t)below(3), error) == CST_OK && !one_in(4)) replace_context(closed);
+    cst_release(closed);
+}
+
 /* ---- undo ---- */
 
 static void undo_manager(cst_error **error) {
@@ -555,6 +561,7 @@ const struct act graph_acts[] = {
     {"resolve", 1, resolve},
     {"detect_conflicts", 1, detect_conflicts},
     {"new_context", 1, new_context},
+    {"close_context", 2, close_context},
     {"undo_manager", 2, undo_manager},
     {"begin_group", 1, begin_group},
     {"end_group", 1, end_group},

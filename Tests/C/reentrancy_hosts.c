@@ -45,9 +45,13 @@ static void lock(cst_error **error) {
     cst_context **place = &world.locked[below(LOCKS)], *locked = *place ? NULL : cst_retain(context());
     if (!locked) return;
     *place = locked;
-    cst_context_try_lock(locked, error);
+    /* The wait ends: another holder is a worker, which makes no calls, or waits for this thread: then it fails. */
+    if (one_in(2))
+        cst_context_lock(locked, error);
+    else
+        cst_context_try_lock(locked, error);
 }
-static void unlock(cst_error **error) { cst_context_unlock(context(), error); }
+static void unlock(cst_error **error) { cst_context_unlock(one_in(2) ? context() : world.locked[below(LOCKS)], error); }
 
 /* ---- stores ---- */
 
@@ -58,6 +62,64 @@ static void replace_coordinator(cst_error **error) {
     cst_coordinator_add_store(made, text(any_type()), text(path_of("store", 1)), NULL, &store, NULL);
     keep(SLOT_COORDINATOR, made);
     keep(SLOT_STORE, store);
+}
+
+static void close_coordinator(cst_error **error) {
+    cst_coordinator *closed = cst_retain(coordinator());
+    if (cst_coordinator_close(closed, (uint32_t)below(3), error) == CST_OK) world.closed = closed;
+    cst_release(closed);
+}
+
+/* Migrates a file of the former version of the model, or opens one that is migrated already or at the moment. */
+static void open_older(cst_error **error) {
+    static const char *const types[] = {"SQLite", "SQLite", "XML", "Binary"};
+    const cst_string none = {NULL, 0};
+    bool is_again = world.older_count > 0 && one_in(5);
+    if (!is_again && world.older_count == OLDER) return;
+    size_t number = is_again ? below(world.older_count) : world.older_count++;
+    if (!is_again) write_older(types[below(4)], path_of("older", number));
+    cst_store_options options = CST_STORE_OPTIONS_INIT;
+    options.flags = CST_STORE_NORMAL_SYNC | CST_STORE_MIGRATE | CST_STORE_INFER_MAPPING;
+    if (one_in(4)) options.flags |= CST_STORE_HISTORY;
+    options.busy_timeout_ms = 10; /* the migration that runs this callback may have the file */
+    options.migration_progress = on_migration_progress;
+    if (one_in(3)) {
+        options.source_models = &world.older;
+        options.source_model_count = 1;
+    }
+    cst_store *made = NULL;
+    cst_buffer plan = {0};
+    switch (below(8)) {
+    case 0: {
+        cst_coordinator *other = NULL;
+        options.flags |= CST_STORE_WRITABLE;
+        cst_coordinator_open_store(text(path_of("older", number)), some(SLOT_MODEL), &options, &other, &made, error);
+        keep(SLOT_STORE, made);
+        cst_release(other);
+        break;
+    }
+    case 1: {
+        cst_container *opened = NULL;
+        options.flags |= CST_STORE_WRITABLE;
+        cst_container_open(text(path_of("older", number)), some(SLOT_MODEL), &options, &opened, error);
+        keep(SLOT_CONTAINER, opened);
+        break;
+    }
+    case 2: {
+        cst_document *opened = NULL;
+        cst_document_open(text(path_of("older", number)), some(SLOT_MODEL), &options, CST_QUEUE_CALLER, &opened, error);
+        keep(SLOT_DOCUMENT, opened);
+        break;
+    }
+    case 3:
+        cst_store_copy_migration_plan(text(path_of("older", number)), some(SLOT_MODEL), &options, &plan, error);
+        cst_buffer_dispose(&plan);
+        break;
+    default:
+        cst_coordinator_add_store(coordinator(), none, text(path_of("older", number)), &options, &made, error);
+        keep(SLOT_STORE, made);
+        break;
+    }
 }
 
 static void add_store(cst_error **error) {
@@ -271,7 +333,10 @@ const struct act host_acts[] = {
     {"lock", 1, lock},
     {"unlock", 2, unlock},
     {"replace_coordinator", 1, replace_coordinator},
+    {"close_coordinator", 1, close_coordinator},
+    {"open_older", 2, open_older},
     {"add_store", 1, add_store},
+    {"push_rows", 1, stores_push},
     {"remove_store", 1, remove_it},
     {"backup", 1, backup},
     {"migrate", 1, migrate},

@@ -106,6 +106,22 @@ static void transform_again(cst_error **error) {
     cst_release(object);
 }
 
+/* Some calls under a lock. */
+static void lock_awhile(cst_error **error) {
+    cst_context *owner = cst_retain(context());
+    cst_object *made = NULL;
+    size_t times = 0, most = 1 + below(2);
+    while (times < most && cst_context_lock(owner, times == 0 ? error : NULL) == CST_OK)
+        times++;
+    if (cst_context_insert(owner, world.person, &made, NULL) == CST_OK) keep(SLOT_OBJECT, made);
+    cst_context_perform_and_wait(owner, on_perform, NULL, NULL);
+    if (one_in(3)) cst_context_save(owner, NULL);
+    if (one_in(6)) cst_context_close(owner, (uint32_t)below(3), NULL);
+    while (times-- > 0)
+        cst_context_unlock(owner, NULL);
+    cst_release(owner);
+}
+
 static void host_sets(cst_error **error) {
     const cst_value members[] = {host_value(), host_value(), host_value()};
     cst_value sets[2] = {{.type = CST_SET}, {.type = CST_SET}}, result = value_null();
@@ -152,6 +168,7 @@ const struct act story_acts[] = {
     {"family", 3, family},
     {"titles", 1, titles},
     {"host_sets", 1, host_sets},
+    {"lock_awhile", 1, lock_awhile},
     {"transform_again", 3, transform_again},
 };
 const size_t story_act_count = sizeof story_acts / sizeof *story_acts;

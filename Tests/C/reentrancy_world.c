@@ -90,6 +90,8 @@ static void remove_files(void) {
         for (size_t n = 0; n < 4; n++)
             remove_store(path_of(names[i], n));
     }
+    for (size_t n = 0; n < OLDER; n++)
+        remove_store(path_of("older", n));
 }
 
 /* ---- the model ---- */
@@ -155,6 +157,39 @@ static cst_model *make_model(void) {
     return model;
 }
 
+/* Without what came later: nothing that a mapping could not be inferred for, and no hooks. */
+static cst_model *make_older(void) {
+    cst_model *model = NULL;
+    cst_entity *employee = NULL;
+    if (cst_model_new(&model, NULL) != CST_OK) return NULL;
+    cst_model_add_entity(model, text("Person"), &world.older_person, NULL);
+    cst_model_add_entity(model, text("Employee"), &employee, NULL);
+    cst_entity_set_parent(employee, world.older_person, NULL);
+    cst_entity_add_attribute(world.older_person, text("name"), CST_ATTRIBUTE_STRING, CST_PROPERTY_OPTIONAL, NULL, NULL);
+    return model;
+}
+
+void write_older(const char *type, const char *path) {
+    cst_coordinator *coordinator = NULL;
+    cst_context *context = NULL;
+    cst_coordinator_new(world.older, &coordinator, NULL);
+    cst_coordinator_add_store(coordinator, text(type), text(path), NULL, NULL, NULL);
+    cst_context_new(coordinator, CST_QUEUE_CALLER, &context, NULL);
+    for (size_t i = 0; i < 3; i++) {
+        static const char *const names[] = {"n1", "n2", "older"};
+        const cst_value name = value_text(names[i]);
+        cst_object *made = NULL;
+        if (cst_context_insert(context, world.older_person, &made, NULL) != CST_OK) continue;
+        cst_key key = CST_NO_KEY;
+        if (cst_entity_key(world.older_person, text("name"), &key, NULL) == CST_OK)
+            cst_object_set(made, key, &name, NULL);
+        cst_release(made);
+    }
+    cst_context_save(context, NULL);
+    cst_release(context);
+    cst_release(coordinator);
+}
+
 static void find_keys(void) {
     cst_entity_key(world.person, text("name"), &world.name, NULL);
     cst_entity_key(world.person, text("age"), &world.age, NULL);
@@ -214,8 +249,41 @@ static bool is_live(enum slot slot) {
     return false;
 }
 
+void replace_context(cst_context *closed) {
+    static const cst_queue queues[] = {CST_QUEUE_CALLER, CST_QUEUE_CALLER, CST_QUEUE_PRIVATE, CST_QUEUE_MAIN};
+    for (size_t i = 0; i < places[SLOT_CONTEXT]; i++) {
+        cst_context *made = NULL;
+        if (!closed || world.held[SLOT_CONTEXT][i] != closed) continue;
+        cst_context_new(some(SLOT_COORDINATOR), queues[below(4)], &made, NULL);
+        if (world.held[SLOT_CONTEXT][i] == closed) {
+            world.held[SLOT_CONTEXT][i] = made;
+            let_go(SLOT_CONTEXT, closed);
+        } else {
+            keep(SLOT_CONTEXT, made); /* a callback was faster */
+        }
+    }
+}
+
+/* What was closed stays for a few calls. */
+static void replace_closed(void) {
+    for (size_t i = 0; i < places[SLOT_CONTEXT]; i++) {
+        bool changes = false;
+        cst_context *context = world.held[SLOT_CONTEXT][i];
+        if (context && cst_context_has_changes(context, &changes, NULL) == CST_E_INVALID_HANDLE && one_in(8))
+            replace_context(context);
+    }
+    cst_coordinator *coordinator = world.held[SLOT_COORDINATOR][0];
+    if (!coordinator || coordinator != world.closed || !one_in(8)) return;
+    world.held[SLOT_COORDINATOR][0] = NULL;
+    world.closed = NULL;
+    let_go(SLOT_COORDINATOR, coordinator);
+    for (size_t i = 0; i < 3; i++)
+        drop(SLOT_CONTEXT);
+}
+
 void world_refill(void) {
     static const char *const types[] = {"SQLite", "InMemory", "Shelf"};
+    replace_closed();
     if (!is_live(SLOT_COORDINATOR)) {
         cst_coordinator *made = NULL;
         cst_store *store = NULL;
@@ -247,6 +315,7 @@ bool world_open(uint64_t seed, const char *folder) {
     know();
     cst_model *model = make_model();
     world.held[SLOT_MODEL][0] = model;
+    world.older = make_older();
     cst_coordinator *coordinator = NULL;
     cst_coordinator_new(model, &coordinator, NULL);
     world.held[SLOT_COORDINATOR][0] = coordinator;
@@ -319,6 +388,7 @@ void world_close(bool with_calls) {
         cst_main_queue_drain(0, NULL, NULL);
         set_budget(0);
     }
+    cst_release(world.older);
     forget();
     remove_files();
 }

@@ -126,6 +126,36 @@ static void a_call_site_finder_may_not_use_the_context(void) {
     company_close(&c);
 }
 
+static cst_status from_the_finder;
+
+static uint32_t here_and_closes(void *userdata, cst_buffer *out_file) {
+    (void)out_file;
+    from_the_finder = cst_coordinator_close(userdata, CST_UNSAVED_REFUSE, NULL);
+    return 1;
+}
+
+static cst_status fires_in_a_queue(void *userdata, cst_context *context, cst_error **error) {
+    const struct company *c = userdata;
+    set_option(&(struct company){.context = context}, CST_OPTION_COUNTS_SINGLE_FAULTS, 1);
+    OK(cst_context_set_call_site_finder(context, here_and_closes, c->coordinator, NULL, E));
+    cst_results *employees = company_fetch(context, c->employee, NULL, NULL);
+    read_departments(employees);
+    OK(cst_context_set_call_site_finder(context, NULL, NULL, NULL, E));
+    cst_release(employees);
+    (void)error;
+    return CST_OK;
+}
+
+/* The coordinator would wait for the queue that its caller is in. */
+static void a_call_site_finder_may_not_close_the_coordinator(void) {
+    struct company c = begin();
+    cst_context *other = company_context(&c, CST_QUEUE_PRIVATE);
+    OK(cst_context_perform_and_wait(other, fires_in_a_queue, &c, E));
+    CHECK_INT(CST_E_INVALID_ARGUMENT, from_the_finder);
+    cst_release(other);
+    company_close(&c);
+}
+
 static void the_host_is_asked_where_it_is(void) {
     struct company c = begin();
     cst_results *employees = company_fetch(c.context, c.employee, NULL, NULL);
@@ -403,6 +433,7 @@ int main(int argc, char **argv) {
     RUN(single_faults_are_reported_with_their_place);
     RUN(the_host_is_asked_where_it_is);
     RUN(a_call_site_finder_may_not_use_the_context);
+    RUN(a_call_site_finder_may_not_close_the_coordinator);
     RUN(a_report_has_each_place_and_each_field);
     RUN(a_policy_forbids_what_a_prefetch_avoids);
     RUN(an_inaccessible_object_counts_as_deleted);

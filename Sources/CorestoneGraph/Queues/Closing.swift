@@ -134,6 +134,8 @@ extension Coordinator {
             for context in open {
                 context.queue?.close(but: closing.closer)
                 guard waits else { continue }
+                // It has the queue, and would wait for itself.
+                try context.refuseWaitInSave()
                 if context.isOwn, context.queue?.isAwaited == true {
                     throw CoreError(
                         .invalidArgument,
