@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
-#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/xattr.h>
 #include <time.h>
@@ -194,28 +193,6 @@ size_t platform_access_list(const char *path, void *out, size_t size) {
 
 bool platform_set_access_list(int descriptor, const void *list, size_t size) {
     return fsetxattr(descriptor, ACCESS_LIST, list, size, 0) == 0;
-}
-
-bool platform_file_facts(const char *path, uint64_t *number, int64_t *created, uint32_t *names) {
-    struct statx facts;
-    if (statx(AT_FDCWD, path, 0, STATX_INO | STATX_NLINK | STATX_BTIME, &facts) != 0) return false;
-    *number = facts.stx_ino;
-    *created = facts.stx_mask & STATX_BTIME ? facts.stx_btime.tv_sec * 1000000000 + facts.stx_btime.tv_nsec : 0;
-    *names = facts.stx_nlink;
-    return true;
-}
-
-size_t platform_attribute(const char *path, const char *name, void *out, size_t size) {
-    ssize_t count = getxattr(path, name, out, size);
-    return count < 0 ? 0 : (size_t)count;
-}
-
-bool platform_set_attribute(const char *path, const char *name, const void *text, size_t size) {
-    return setxattr(path, name, text, size, 0) == 0;
-}
-
-bool platform_rename_new(const char *path, const char *other) {
-    return renameat2(AT_FDCWD, path, AT_FDCWD, other, RENAME_NOREPLACE) == 0;
 }
 
 int platform_folder_watch(const char *folder) {

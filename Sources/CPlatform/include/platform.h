@@ -91,18 +91,6 @@ size_t platform_access_list(const char *path, void *out, size_t size);
 /* Gives a file such a list; false when that may not be. */
 bool platform_set_access_list(int descriptor, const void *list, size_t size);
 
-/* The number of a file, the time of its creation in nanoseconds since 1970 (0 where the file system does not keep it), and how many
- * names it has; false when the path leads to no file. */
-bool platform_file_facts(const char *path, uint64_t *number, int64_t *created, uint32_t *names);
-
-/* A text that the file system keeps beside the content of a file (an extended attribute): how many bytes of `out` it takes, or 0 for
- * a file without it. */
-size_t platform_attribute(const char *path, const char *name, void *out, size_t size);
-bool platform_set_attribute(const char *path, const char *name, const void *text, size_t size);
-
-/* Renames a file, unless another one has that name. */
-bool platform_rename_new(const char *path, const char *other);
-
 /* A descriptor that is readable while it is signalled; -1 when the system gives none. */
 int platform_event_new(void);
 void platform_event_signal(int descriptor);

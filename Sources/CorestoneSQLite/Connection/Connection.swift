@@ -29,8 +29,6 @@ final class Connection {
     var searchesInExpressions = false
     /// What replaces functions of SQLite's in a file with such expressions.
     var formats: FormatFunctions?
-    /// The mark on the file's write-ahead log; nil where there is no log.
-    var logMark: LogMark?
     /// Whether triggers may use virtual tables.
     var trustsSchema = false
     /// SQLite may be asked for at most that many statements to be kept between uses.

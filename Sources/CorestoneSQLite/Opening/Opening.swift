@@ -134,7 +134,6 @@ struct StoreOpening {
     }
 
     private func openWritable(_ place: StorePlace) throws -> OpenedStore {
-        LogMark.removeEmptyLogOfAnotherFile(beside: place)
         let connection = try Connection(
             place.path, path: place.given, flags: SQLITE_OPEN_READWRITE, limits: options.limits)
         try FileHeader(connection).requireDatabase(place, connection)
@@ -177,7 +176,6 @@ struct StoreOpening {
         try tidy(connection, place)
         try derive(schema, in: connection, place)
         let history = try beginHistory(in: connection, model: schema.model) ?? examination.history
-        if isWAL { connection.markLog() }
         return OpenedStore(
             connection: connection, schema: schema, document: examination.contents.document,
             source: examination.source, path: place.absolute, readOnlyReason: nil, mayHoldReads: isWAL, watch: nil,
@@ -205,7 +203,6 @@ struct StoreOpening {
             connection.limitExpressions()
             try configure(connection, place, isFirst: false)
             try derive(schema, in: connection, place)
-            connection.markLog()
             return connection
         }
     }

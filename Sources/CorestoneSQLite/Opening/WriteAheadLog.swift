@@ -47,9 +47,6 @@ struct WriteAheadLog {
         // The file first: what it says may be older than the log, never newer.
         let header = try FileHeader(connection)
         guard header.isDatabase, header.pageSize > 0 else { return (.settled, nil) }
-        if LogMark.isOfAnotherFile(beside: place.path) {
-            return (.stale("it belongs to another file, which was renamed, removed or replaced while it was open"), nil)
-        }
         let size = place.sizeNow
         let descriptor = open(place.path + "-wal", O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {

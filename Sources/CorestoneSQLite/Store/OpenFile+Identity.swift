@@ -69,19 +69,19 @@ extension OpenFile {
             file: connection.path)
     }
 
-    /// SQLite leaves the log of a file that was renamed beside the new owner of the name. It is moved to the renamed file, and removed
-    /// with a file that was removed. Where that cannot be, a warning remains.
-    func settleLogOfRenamedFile() {
+    /// SQLite leaves the log of a file that was renamed beside the new owner of the name, and would read it as that file's log. Only the
+    /// application can tell to which of them it belongs.
+    func warnOfLogOfRenamedFile() {
         // The private copy of a store has no name on purpose, and a log of its own.
         guard connection.hasLostName, sqlite3_db_readonly(connection.db, "main") == 0,
-            let name = sqlite3_db_filename(connection.db, "main").map({ String(cString: $0) })
+            let name = sqlite3_db_filename(connection.db, "main")
         else { return }
-        if let mark = connection.logMark, mark.follow(from: name) { return }
+        let log = String(cString: name) + "-wal"
         var facts = stat()
-        guard stat(name + "-wal", &facts) == 0, facts.st_size > 0 else { return }
+        guard stat(log, &facts) == 0, facts.st_size > 0 else { return }
         DebugLog.write(
-            "CoreData: warning: \(connection.path) was renamed, removed or replaced while it was open, and its log \(name)-wal was "
-                + "left; move the log to the renamed store, or remove it before another store is opened at this path")
+            "CoreData: warning: \(connection.path) was renamed, removed or replaced while it was open, and its log \(log) was left; "
+                + "move the log to the renamed store, or remove it before another store is opened at this path")
     }
 
     /// This connection has committed, which counts as one.
@@ -135,17 +135,8 @@ extension OpenFile {
 }
 
 extension Connection {
-    /// Marks the log beside the open file.
-    func markLog() {
-        guard let path = sqlite3_db_filename(db, "main").map({ String(cString: $0) }), let mark = LogMark(fileAt: path),
-            !hasLostName
-        else { return }
-        mark.write(besideFileAt: path)
-        logMark = mark
-    }
-
     /// Whether the file that is open is not the one of its path any more.
-    var hasLostName: Bool {
+    fileprivate var hasLostName: Bool {
         var hasMoved: Int32 = 0
         sqlite3_file_control(db, nil, SQLITE_FCNTL_HAS_MOVED, &hasMoved)
         return hasMoved != 0

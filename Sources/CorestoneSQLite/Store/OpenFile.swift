@@ -166,7 +166,7 @@ final class OpenFile: @unchecked Sendable {
         insertPlans.removeAll()
         singleRows = nil
         held = nil
-        settleLogOfRenamedFile()
+        warnOfLogOfRenamedFile()
         connection.close()
     }
 
