@@ -16,11 +16,12 @@ extension AtomicStore {
             // A row is of no use to who gets the error.
             throw (error as? CoreError)?.withoutObjects ?? error
         }
-        // For the objects that the context makes of the rows, and its tables. Few fit into what was asked for already.
-        let bytes = records.count * 128
-        if bytes > MemoryRoom.spare { try MemoryRoom.require(bytes, to: "fetch from \(path)", file: path) }
         switch query.remainder == nil ? fetch.result : .rows {
-        case .rows: outcome.batch = RowBatch(records)
+        case .rows:
+            // For the objects that the context makes of the rows, and its tables. Few fit into what was asked for already.
+            let bytes = records.count * 128
+            if bytes > MemoryRoom.spare { try MemoryRoom.require(bytes, to: "fetch from \(path)", file: path) }
+            outcome.batch = RowBatch(records)
         case .identifiers: outcome.identifiers = records.map { ($0.primaryKey, $0.header.pointee.entity) }
         case .count: outcome.count = records.count
         }

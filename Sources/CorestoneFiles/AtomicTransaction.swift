@@ -15,7 +15,7 @@ final class AtomicTransaction: SaveTransaction {
     }
 
     func insert(_ records: [Record], entity: Entity) throws {
-        try MemoryRoom.require((2 << 20) + nodes.growth, to: "save to \(store.path)", file: store.path)
+        try MemoryRoom.require((2 << 20) + nodes.growth(of: entity.root), to: "save to \(store.path)", file: store.path)
         for record in records {
             // Never in the place of somebody else's.
             guard nodes.node(entity.root, record.primaryKey) == nil else {
@@ -29,7 +29,7 @@ final class AtomicTransaction: SaveTransaction {
     }
 
     func update(_ rows: [UpdatedRow], slots: [Int], entity: Entity) throws -> [Int] {
-        try MemoryRoom.require((2 << 20) + nodes.growth, to: "save to \(store.path)", file: store.path)
+        try MemoryRoom.require((2 << 20) + nodes.growthOfJournal, to: "save to \(store.path)", file: store.path)
         var stale: [Int] = []
         for (place, row) in rows.enumerated() {
             if isCurrent(row.record.primaryKey, version: row.oldVersion, entity: entity) {

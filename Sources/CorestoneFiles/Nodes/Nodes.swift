@@ -129,8 +129,14 @@ final class Nodes {
         return bytes
     }
 
-    /// Bytes that the tables of the rows and the journal take when they double: the next row may make them.
-    var growth: Int { (trees.reduce(0) { $0 + $1.count } + (journal?.count ?? 0)) * 64 }
+    /// Bytes that the journal takes when it doubles, which the next change may make it do.
+    var growthOfJournal: Int { (journal?.count ?? 0) * 64 }
+
+    /// Bytes that the journal and the indexes of a tree's values take when they double, which the next new row may make them do.
+    func growth(of root: Entity) -> Int {
+        let tree = trees[Int(root.index)]
+        return growthOfJournal + (tree.uniques.count + tree.targets.count) * tree.count * 64
+    }
 
     /// Has all keys up to this one count as handed out.
     func reserveKeys(of root: Entity, upTo key: Int64) {
