@@ -111,7 +111,11 @@ extension HostStore {
         let sink = try read(missing, root)
         try complete(sink)
         keepMembers(sink)
-        for row in sink.rows { if let record = row.record { batch.records.append(record) } }
+        // A row that was pushed twice counts once.
+        var taken = known
+        for row in sink.rows {
+            if let record = row.record, taken.insert(row.key).inserted { batch.records.append(record) }
+        }
         batch.chunks += sink.writer.chunks
         return batch
     }

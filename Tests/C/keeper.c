@@ -184,6 +184,8 @@ static cst_status misbehave(struct keeper *keeper, cst_row_sink *sink, const str
             if (keeper->rows[i].used && named(keeper->rows[i].entity, "Department")) bad = view(&keeper->rows[i]);
         }
         return cst_row_sink_push(sink, 1, &bad, error);
+    case KEEPER_TWICE:
+        return row ? cst_row_sink_push(sink, 1, &bad, error) : CST_OK;
     case KEEPER_NULL_REFERENCE:
         bad.reference = value_null();
         return cst_row_sink_push(sink, 1, &bad, error);

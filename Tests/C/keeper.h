@@ -48,7 +48,8 @@ enum keeper_mischief {
     KEEPER_WINDOW_ONLY,     /* says that it cut the window, and nothing else */
     KEEPER_BAD_MEMBERS,     /* pushes two members of a to-one relationship */
     KEEPER_REPORTS,         /* reports a conflict of each row of a save */
-    KEEPER_BAD_SAVED        /* pushes rows that it did not save, and none, when it has saved */
+    KEEPER_BAD_SAVED,       /* pushes rows that it did not save, and none, when it has saved */
+    KEEPER_TWICE            /* pushes each row twice */
 };
 
 struct keeper {

@@ -689,6 +689,31 @@ static void saves_end_as_they_did(uint32_t kind) {
     end(&c);
 }
 
+static void a_row_that_is_pushed_twice_counts_once(void) {
+    struct company c = begin(CST_STORE_INCREMENTAL, 't');
+    cst_object *all[] = {company_employee(&c, c.context, "Ada", 1), company_employee(&c, c.context, "Grace", 2)};
+    cst_object_id *ids[2] = {NULL};
+    OK(cst_context_save(c.context, E));
+    for (size_t i = 0; i < 2; i++) {
+        OK(cst_object_copy_id(all[i], &ids[i], E));
+        cst_release(all[i]);
+    }
+    OK(cst_context_reset(c.context, E));
+    keeper.mischief = KEEPER_TWICE;
+    int values = keeper.values;
+    uint64_t count = 0;
+    cst_batch_request *batch = NULL;
+    OK(cst_batch_delete_new_with_ids(2, ids, &batch, E));
+    OK(cst_context_execute_batch(c.context, batch, &count, NULL, E));
+    CHECK(keeper.values > values);
+    CHECK_INT(2, (int64_t)count);
+    CHECK_INT(0, (int64_t)keeper_count(&keeper));
+    cst_release(batch);
+    cst_release(ids[0]);
+    cst_release(ids[1]);
+    end(&c);
+}
+
 static void incremental_stores_report_conflicts(void) {
     new_and_lost_rows_are_settled(CST_STORE_INCREMENTAL);
     saves_end_as_they_did(CST_STORE_INCREMENTAL);
@@ -1305,6 +1330,7 @@ int main(int argc, char **argv) {
     RUN(counts_have_no_order);
     RUN(atomic_stores_keep_what_is_saved);
     RUN(conflicts_of_atomic_stores);
+    RUN(a_row_that_is_pushed_twice_counts_once);
     RUN(incremental_stores_report_conflicts);
     RUN(atomic_stores_report_conflicts);
     RUN(atomic_stores_are_migrated);
