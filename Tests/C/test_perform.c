@@ -207,6 +207,46 @@ static void a_lock_takes_the_queue_for_its_thread(void) {
     company_close(&c);
 }
 
+/* Within a call that began under a lock: a balanced lock, one that is left, and no lock to end. */
+static cst_status lock_in_a_call(void *userdata, const cst_value *value, const cst_value *variables, bool *out_result,
+                                 cst_error **error) {
+    (void)value, (void)variables, (void)error;
+    CHECK_STATUS(CST_E_WRONG_THREAD, cst_context_unlock(userdata, E));
+    CHECK_STATUS(CST_OK, cst_context_lock(userdata, E));
+    CHECK_STATUS(CST_OK, cst_context_lock(userdata, E));
+    CHECK_STATUS(CST_OK, cst_context_unlock(userdata, E));
+    *out_result = true;
+    return CST_OK;
+}
+
+static void *try_once(void *context) {
+    cst_status status = cst_context_try_lock(context, E);
+    CHECK_INT(CST_OK, status);
+    if (status == CST_OK) CHECK_STATUS(CST_OK, cst_context_unlock(context, E));
+    check_slot();
+    return NULL;
+}
+
+static void a_lock_within_a_call_ends_with_it(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_context *worker = company_context(&c, CST_QUEUE_PRIVATE);
+    OK(cst_context_lock(worker, E));
+    cst_object *ada = company_employee(&c, worker, "Ada", 1);
+    cst_predicate *block = NULL;
+    OK(cst_predicate_new_block(lock_in_a_call, worker, NULL, &block, E));
+    bool result = false;
+    OK(cst_predicate_evaluate(block, ada, &result, E));
+    CHECK(result);
+    OK(cst_release(block));
+    OK(cst_context_rollback(worker, E));
+    OK(cst_release(ada));
+    OK(cst_context_unlock(worker, E));
+    CHECK_STATUS(CST_E_WRONG_THREAD, cst_context_unlock(worker, E));
+    on_thread(try_once, worker);
+    OK(cst_release(worker));
+    company_close(&c);
+}
+
 static void *lock_and_end(void *context) {
     CHECK_STATUS(CST_OK, cst_context_lock(context, E));
     check_slot();
@@ -622,6 +662,7 @@ int main(int argc, char **argv) {
     RUN(locks_of_a_thread_are_counted_there_alone);
     RUN(pending_changes_are_processed_by_the_outermost_end);
     RUN(what_waits_is_done_in_order_of_arrival);
+    RUN(a_lock_within_a_call_ends_with_it);
     RUN(a_thread_that_ends_gives_up_its_lock);
     RUN(a_callback_cannot_let_go_of_its_context);
     RUN(a_request_keeps_the_context_that_was_locked);

@@ -30,8 +30,13 @@ extension Context {
             holds = Holds()
             takeMail()
         }
-        if holds.locks == 0 { holds.callsAtLock = platform_call_depth() }
-        holds.locks += 1
+        let calls = platform_call_depth()
+        if holds.locks == 0 { holds.callsAtLock = calls }
+        if calls > holds.callsAtLock {
+            holds.locksInCalls += 1
+        } else {
+            (holds.locks, holds.locksInCalls) = (holds.locks + 1, 0)
+        }
         return true
     }
 
@@ -41,12 +46,14 @@ extension Context {
     @available(*, noasync, message: "a task can resume on another thread, which does not hold the lock; use perform")
     public func unlock() throws {
         try checkQueue()
+        if holds.locksInCalls > 0, platform_call_depth() > holds.callsAtLock { return holds.locksInCalls -= 1 }
         guard holds.locks > 0, platform_call_depth() <= holds.callsAtLock else {
             throw CoreError(
                 .wrongThread, code: .managedObjectContextLocking,
                 "\(nameOfThread(platform_thread_id())) unlocked \(label.text) without locking it"
                     + (holds.performs + holds.locks > 0 ? " in this perform or call" : "") + "; call lock first")
         }
+        holds.locksInCalls = 0
         guard holds.locks == 1, holds.performs == 0 else { return holds.locks -= 1 }
         try refuseInHook("unlock the context")
         guard observers?.isTelling != true else {

@@ -10,6 +10,8 @@ struct Holds {
     var locks = 0
     /// How many calls of the library ran on the thread at the first of these. Those that began since may not lose the context.
     var callsAtLock: UInt32 = 0
+    /// Calls to `lock` within calls that began since. The queue is the thread's anyway, so they end with those at the latest.
+    var locksInCalls = 0
 
     var isNone: Bool { performs == 0 && locks == 0 }
 }
