@@ -111,9 +111,10 @@ class Terminal:
         os.write(self.master, keys.encode())
 
     def type(self, line: str, answer: str) -> None:
-        """Types a line, and waits for what it leads to."""
+        """Types a line, and waits for what it leads to. What another process saves may take its place at once."""
+        before = len(self.shown)
         self.press(line + "\n")
-        self.wait_for(answer)
+        self.wait_for(answer, since=before)
 
     def leave(self) -> None:
         self.press(self.QUIT)
