@@ -46,10 +46,10 @@ bool stores_await_rows(void) {
     return false;
 }
 
-/* A row of any keeper, or an invented one if there is none. */
+/* A row of one of the keepers; if that keeper is empty, a row with an unknown reference. */
 static cst_row any_row(void) {
     const struct keeper *keeper = &keepers[below(TYPES)];
-    cst_row row = {world.person, value_text("nobody's"), 0, 0, NULL, NULL, NULL};
+    cst_row row = {world.person, value_text("unknown"), 0, 0, NULL, NULL, NULL};
     for (size_t i = 0, first = below(KEEPER_ROWS); i < KEEPER_ROWS; i++) {
         const struct keeper_row *known = &keeper->rows[(first + i) % KEEPER_ROWS];
         if (known->used)
@@ -59,7 +59,7 @@ static cst_row any_row(void) {
     return row;
 }
 
-/* What a pushed row says instead of the truth. */
+/* The invalid values of a pushed row. */
 struct lie {
     cst_key keys[2];
     cst_value values[2], members[2];
@@ -113,7 +113,7 @@ static void spoil_row(cst_row *row, struct lie *lie) {
         break;
     case 10:
         lie->members[0] = any_row().reference;
-        lie->members[1] = one_in(3) ? value_null() : value_text("nobody's");
+        lie->members[1] = one_in(3) ? value_null() : value_text("unknown");
         say(row, lie, one_in(2) ? world.kids : world.friends, (cst_value){.type = CST_ARRAY});
         lie->values[0].as.values = (cst_values){lie->members, 1 + below(2)};
         break;

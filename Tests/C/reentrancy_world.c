@@ -175,14 +175,14 @@ void write_older(const char *type, const char *path) {
     cst_coordinator_new(world.older, &coordinator, NULL);
     cst_coordinator_add_store(coordinator, text(type), text(path), NULL, NULL, NULL);
     cst_context_new(coordinator, CST_QUEUE_CALLER, &context, NULL);
+    cst_key key = CST_NO_KEY;
+    cst_entity_key(world.older_person, text("name"), &key, NULL);
     for (size_t i = 0; i < 3; i++) {
         static const char *const names[] = {"n1", "n2", "older"};
         const cst_value name = value_text(names[i]);
         cst_object *made = NULL;
         if (cst_context_insert(context, world.older_person, &made, NULL) != CST_OK) continue;
-        cst_key key = CST_NO_KEY;
-        if (cst_entity_key(world.older_person, text("name"), &key, NULL) == CST_OK)
-            cst_object_set(made, key, &name, NULL);
+        cst_object_set(made, key, &name, NULL);
         cst_release(made);
     }
     cst_context_save(context, NULL);

@@ -287,11 +287,10 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_store_type_set_metadata(cst_string type
                                                                  cst_error **error);
 
 /* Pushes rows, any number of times; many at a time are faster. A call takes all of its rows or, on failure, no row. A
- * row that is pushed twice counts once.
- * Fails with CST_E_INVALID_ARGUMENT for an entity that was not requested, for a value that is not a reference or is
- * known as the reference of a row of another entity, and for a row that was not requested; with CST_E_TYPE_MISMATCH
- * for a value that does not suit its attribute. The error names entity, key and value. In `save`, which may have kept
- * its changes by then, such rows are logged and ignored, with CST_OK. */
+ * row that is pushed twice counts once. Fails with CST_E_INVALID_ARGUMENT for an entity that was not requested, for a
+ * value that is not a reference or is known as the reference of a row of another entity, and for a row that was not
+ * requested; with CST_E_TYPE_MISMATCH for a value that does not suit its attribute. The error names entity, key and
+ * value. In `save`, which may have kept its changes by then, such rows are logged and ignored, with CST_OK. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_row_sink_push(cst_row_sink *sink, size_t count, const cst_row *rows,
                                                        cst_error **error);
 

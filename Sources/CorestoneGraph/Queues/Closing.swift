@@ -134,7 +134,7 @@ extension Coordinator {
             for context in open {
                 context.queue?.close(but: closing.closer)
                 guard waits else { continue }
-                // It has the queue, and would wait for itself.
+                // The calling thread may have the queue already, and would wait for itself.
                 try context.refuseWaitInSave()
                 if context.isOwn, context.queue?.isAwaited == true {
                     throw CoreError(

@@ -69,8 +69,8 @@ struct StoreCopy {
             }
         }
         try transaction.setApplicationMetadata(applicationMetadata)
-        // The list of old and new IDs, which is made when nothing can be taken back any more.
-        try requireMemory(keys.reduce(0) { $0 + $1.count } * 2 * MemoryLayout<ObjectID>.stride * 2)
+        // For the list of old and new IDs, which is created after the commit.
+        try requireMemory(rowCount * 2 * MemoryLayout<ObjectID>.stride * 2)
         for (name, count) in dangling.sorted(by: { $0.key < $1.key }) {
             DebugLog.write(
                 "CoreData: warning: the copy of \(store.path) omits \(count) value\(count == 1 ? "" : "s") of \(name), whose target rows do not exist"
@@ -83,13 +83,15 @@ struct StoreCopy {
         }
     }
 
+    private var rowCount: Int { keys.reduce(0) { $0 + $1.count } }
+
     private func requireMemory(_ bytes: Int) throws {
         try MemoryRoom.require(bytes, to: "copy \(store.path)", file: store.path)
     }
 
     private mutating func report(_ rows: Int) throws {
         done += rows
-        guard progress(done, keys.reduce(0) { $0 + $1.count }) else {
+        guard progress(done, rowCount) else {
             throw CoreError(
                 .cancelled, code: .persistentStoreOperation,
                 "the progress function cancelled the copy of \(store.path); no copy was created", file: store.path)
@@ -256,8 +258,8 @@ struct StoreCopy {
     /// Pairs that no row tells, and places.
     private func copyMembers(of relationship: Relationship) throws {
         guard relationship.tellsPairs || relationship.isOrdered else { return }
-        // Damaged stores have pairs of rows that are gone. Other stores, read as a whole, are refused with such.
         try requireMemory(relationship.destination.withDescendants.reduce(0) { $0 + keys[Int($1.index)].count } * 48)
+        // Damaged stores have pairs of rows that are gone. Other stores, read as a whole, are refused with such.
         let rows = Set(relationship.destination.withDescendants.flatMap { keys[Int($0.index)] })
         var leftOut = 0
         for entity in relationship.entity.withDescendants {
