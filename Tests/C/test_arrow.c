@@ -144,6 +144,21 @@ static void what_was_exported_outlives_everything(void) {
     CHECK(moved.release == NULL);
 }
 
+/* Objects are batches already, so that nothing else of the stream has the model. */
+static void a_stream_of_objects_outlives_their_model(void) {
+    struct company c = people(3);
+    cst_results *results = company_fetch(c.context, c.employee, NULL, "number");
+    struct ArrowArrayStream stream;
+    struct ArrowSchema schema;
+    OK(cst_results_export_arrow_stream(results, 0, 0, 0, NULL, &stream, E));
+    OK(cst_release(results));
+    company_close(&c);
+    CHECK_INT(0, stream.get_schema(&stream, &schema));
+    CHECK(schema.n_children > 2 && schema.metadata && strcmp(schema.children[0]->name, "name") == 0);
+    schema.release(&schema);
+    stream.release(&stream);
+}
+
 static void a_stream_keeps_to_its_state(void) {
     struct company c = people(PEOPLE);
     struct ArrowArrayStream stream = stream_of(&c, 100, 2, name_and_number);
@@ -323,6 +338,7 @@ int main(int argc, char **argv) {
     RUN(the_schema_says_names_and_types);
     RUN(batches_hold_the_rows_in_order);
     RUN(what_was_exported_outlives_everything);
+    RUN(a_stream_of_objects_outlives_their_model);
     RUN(a_stream_keeps_to_its_state);
     RUN(unsaved_values_count);
     RUN(rows_of_dictionaries);

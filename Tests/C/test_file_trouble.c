@@ -357,6 +357,79 @@ static void put_back(void) {
     }
 }
 
+/* In a process of its own: saves, renames the store, reports it, waits, puts the store back and closes it. */
+static int hold_renamed(const char *path, const char *moved, int ready, int done) {
+    char byte = 0;
+    struct company c = company_open(path);
+    fill(&c, ROWS);
+    save(c.context);
+    if (rename(path, moved) != 0 || write(ready, "x", 1) != 1 || read(done, &byte, 1) != 1) return 1;
+    if (rename(moved, path) != 0) return 1;
+    company_close(&c);
+    return 0;
+}
+
+static const char *number_text(int number) {
+    static char texts[2][16];
+    static int next;
+    char *text = texts[next++ % 2];
+    snprintf(text, sizeof texts[0], "%d", number);
+    return text;
+}
+
+static void refuse_to_create(const char *path, int process) {
+    cst_store_options options = CST_STORE_OPTIONS_INIT;
+    cst_model *model = company_model();
+    cst_coordinator *coordinator = NULL;
+    cst_store *store = NULL;
+    cst_error *error = NULL;
+    char user[40];
+    snprintf(user, sizeof user, "process %d ", process);
+    OK(cst_coordinator_new(model, &coordinator, E));
+    CHECK_STATUS(CST_E_STORE_BUSY,
+                 cst_coordinator_add_store(coordinator, text("SQLite"), text(path), &options, &store, &error));
+    CHECK(strstr(cst_error_message(error).data, path) && strstr(cst_error_message(error).data, user));
+    CHECK(access(path, F_OK) != 0);
+    cst_release(error);
+    cst_release(coordinator);
+    cst_release(model);
+}
+
+/* A store that is renamed while it is open leaves its log at the former path, where a new store would drop it. */
+static void created_beside_a_log_in_use(void) {
+    const char *path = check_path("moving.sqlite"), *moved = check_path("moved.sqlite");
+    struct company c = company_open(path);
+    fill(&c, ROWS);
+    save(c.context);
+    CHECK_INT(0, rename(path, moved));
+    refuse_to_create(path, getpid());
+    CHECK_INT(0, rename(moved, path));
+    save(c.context);
+    company_close(&c);
+    CHECK_INT(ROWS, count_reopened(kinds, path));
+
+    int ready[2], done[2];
+    char byte = 0;
+    CHECK(pipe(ready) == 0 && pipe(done) == 0);
+    pid_t child = fork();
+    if (child == 0) {
+        execl("/proc/self/exe", "test_file_trouble", "hold", path, moved, number_text(ready[1]), number_text(done[0]),
+              NULL);
+        _exit(127);
+    }
+    close(ready[1]);
+    close(done[0]);
+    CHECK_INT(1, read(ready[0], &byte, 1));
+    refuse_to_create(path, child);
+    CHECK_INT(1, write(done[1], "x", 1));
+    int status = -1;
+    waitpid(child, &status, 0);
+    CHECK_INT(0, status);
+    close(ready[0]);
+    close(done[1]);
+    CHECK_INT(2 * ROWS, count_reopened(kinds, path));
+}
+
 /* Another program empties the store and lets its keys begin again, as does one that puts a new file there: a new object then gets the
  * key of one that the context still knows. That one leaves, and the context ends with both. */
 static void keys_begin_again(void) {
@@ -392,6 +465,7 @@ static void keys_begin_again(void) {
 int main(int argc, char **argv) {
     if (argc == 5 && strcmp(argv[1], "size") == 0) return save_beyond_file_size(argv[2], argv[3], atol(argv[4]));
     if (argc == 4 && strcmp(argv[1], "end") == 0) return end_within_commit(argv[2], atol(argv[3]));
+    if (argc == 6 && strcmp(argv[1], "hold") == 0) return hold_renamed(argv[2], argv[3], atoi(argv[4]), atoi(argv[5]));
     check_begin(argc, argv);
     RUN(removed);
     RUN(replaced);
@@ -401,6 +475,7 @@ int main(int argc, char **argv) {
     RUN(ended_within_a_commit);
     RUN(signals_meanwhile);
     RUN(put_back);
+    RUN(created_beside_a_log_in_use);
     RUN(keys_begin_again);
     return check_end();
 }

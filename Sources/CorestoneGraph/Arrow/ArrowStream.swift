@@ -18,6 +18,8 @@ public final class ArrowStream: @unchecked Sendable {
 
     private let row: ArrowField
     private let entity: Entity?
+    /// On which the entity and the properties of the columns depend.
+    private let model: Model?
     private let batchSize: Int
     private var source: Source
     private var wasRead = false
@@ -25,6 +27,7 @@ public final class ArrowStream: @unchecked Sendable {
 
     init(_ row: ArrowField, of entity: Entity?, _ source: Source, batchSize: Int) {
         (self.row, self.entity, self.source, self.batchSize) = (row, entity, source, batchSize)
+        model = entity?.model
     }
 
     /// Writes the schema, which the caller owns and releases.

@@ -57,8 +57,14 @@ struct StoreCreation {
     }
 
     /// The log of a store that was deleted would be taken for the new one's. SQLite drops it when it fills an empty
-    /// file.
+    /// file. That of a store that was renamed or deleted while a process has it open holds what this process saved.
     private func fillBesideRemains() throws -> Bool {
+        if let process = place.processUsingLog {
+            throw CoreError(
+                .storeBusy, code: .persistentStoreOpen,
+                "cannot create \(place.given): process \(process) still uses the log \(place.given)-wal of a store that was "
+                    + "renamed or deleted; close that store first, or choose another path", file: place.given)
+        }
         guard try make(place.path, options.permissionsOfNewFile(inPlaceOf: nil)) else { return false }
         do { try fill(place.path) } catch {
             unlink(place.path)

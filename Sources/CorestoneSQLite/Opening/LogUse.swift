@@ -1,0 +1,34 @@
+import CorestoneGraph
+import Glibc
+
+extension StorePlace {
+    /// The process that has the write-ahead log at this path open; nil without one.
+    ///
+    /// Everyone who reads or writes a log locks byte 128 of its index, the `-shm` file (`UNIX_SHM_DMS` of SQLite's `os_unix.c`).
+    /// The kernel's list of locks is asked instead of the file: closing a descriptor of it would end the locks that this process
+    /// has on it. nil where there is no such list.
+    var processUsingLog: Int32? {
+        var facts = stat()
+        guard stat(path + "-shm", &facts) == 0 else { return nil }
+        let index = ":\(facts.st_ino)"
+        // 1: POSIX  ADVISORY  READ 4711 08:01:1234 128 128
+        for line in Self.locks().split(separator: UInt8(ascii: "\n")) {
+            let words = line.split(separator: UInt8(ascii: " ")).map { String(decoding: $0, as: UTF8.self) }
+            guard words.count == 8, words[1] == "POSIX", words[5].hasSuffix(index), let process = Int32(words[4]),
+                let first = Int(words[6]), let last = Int(words[7]), first...max(first, last) ~= 128
+            else { continue }
+            return process
+        }
+        return nil
+    }
+
+    private static func locks() -> [UInt8] {
+        let descriptor = open("/proc/locks", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return [] }
+        defer { close(descriptor) }
+        var list: [UInt8] = []
+        var part = [UInt8](repeating: 0, count: 65536)
+        while case let count = read(descriptor, &part, part.count), count > 0 { list += part[..<count] }
+        return list
+    }
+}
