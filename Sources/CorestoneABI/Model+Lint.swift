@@ -8,14 +8,30 @@ public func cst_model_copy_lint(
 ) -> cst_status {
     boundary(error) {
         let out = try required(out, "out_json")
-        let name = try profile.optionalString("profile") ?? LintProfile.standard.rawValue
-        guard let profile = LintProfile(rawValue: name) else {
-            let known = LintProfile.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: " or ")
-            throw CoreError(.invalidArgument, "\"\(name)\" is not a lint profile; use \(known)")
-        }
-        try out.fill(JSONText(.array(try model(pointer).lint(profile).map(\.fields))).text)
+        try out.fill(json(try model(pointer).lint(try lintProfile(profile))))
     }
 }
+
+@_cdecl("cst_model_copy_version_lint") @implementation
+public func cst_model_copy_version_lint(
+    _ pointer: OpaquePointer?, _ profile: cst_string, _ count: Int, _ former: UnsafePointer<OpaquePointer?>?,
+    _ out: UnsafeMutablePointer<cst_buffer>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_json")
+        let former = try array(former, count, "former").map { try model($0) }
+        try out.fill(json(try model(pointer).lint(try lintProfile(profile), formerVersions: former)))
+    }
+}
+
+private func lintProfile(_ text: cst_string) throws -> LintProfile {
+    let name = try text.optionalString("profile") ?? LintProfile.standard.rawValue
+    if let profile = LintProfile(rawValue: name) { return profile }
+    let known = LintProfile.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: " or ")
+    throw CoreError(.invalidArgument, "\"\(name)\" is not a lint profile; use \(known)")
+}
+
+private func json(_ findings: [LintFinding]) throws -> String { try JSONText(.array(findings.map(\.fields))).text }
 
 @_cdecl("cst_model_copy_diff") @implementation
 public func cst_model_copy_diff(

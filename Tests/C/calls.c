@@ -507,7 +507,7 @@ static cst_string string_for(struct world *world, const struct call *call, const
     if (is(call, "cst_entity_set_fetched_request") && strcmp(name, "property") == 0) return text("found");
     if (is(call, "cst_object_copy_fetched") && strcmp(name, "property") == 0) return text("namesakes");
     if (is(call, "cst_model_copy_bound_template")) return text("everybody");
-    if (is(call, "cst_model_copy_configuration") || is(call, "cst_model_copy_lint")) return (cst_string){NULL, 0};
+    if (is(call, "cst_model_copy_configuration") || strcmp(name, "profile") == 0) return (cst_string){NULL, 0};
     if (strcmp(name, "path") == 0 || strcmp(name, "property") == 0 || strcmp(name, "key_path") == 0 ||
         is(call, "cst_context_aggregate"))
         return text("name");

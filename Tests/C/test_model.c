@@ -696,10 +696,18 @@ static void a_model_is_looked_at_and_compared(void) {
     OK(cst_model_copy_lint(model, text("cloudkit"), &json, E));
     CHECK_CONTAINS("\"rule\": \"cloudkit-ordered\"", text_of_size(json.data, json.size));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_copy_lint(model, text("moon"), &json, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_copy_version_lint(model, text("moon"), 0, NULL, &json, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_copy_version_lint(model, text("cloudkit"), 1, NULL, &json, E));
     OK(cst_model_copy(model, &copy, E));
     OK(cst_model_copy_diff(model, copy, &json, E));
     CHECK_TEXT("[]", text_of_size(json.data, json.size));
     OK(cst_model_entity(copy, text("Employee"), &employee, E));
+    OK(cst_model_copy_version_lint(model, current, 1, &copy, &json, E));
+    CHECK(strstr(json.data, "chained-renaming") == NULL);
+    OK(cst_entity_set_property_renaming_identifier(employee, text("badge"), text("token"), E));
+    OK(cst_model_copy_version_lint(model, current, 1, &copy, &json, E));
+    CHECK_CONTAINS("\"rule\": \"chained-renaming\"", text_of_size(json.data, json.size));
+    CHECK_CONTAINS("to \\\"token\\\"", text_of_size(json.data, json.size));
     OK(cst_entity_remove_property(employee, text("badge"), E));
     OK(cst_model_copy_diff(model, copy, &json, E));
     CHECK_CONTAINS("\"changesHash\": true", text_of_size(json.data, json.size));

@@ -31,6 +31,42 @@ final class LintTests: XCTestCase {
         XCTAssertEqual(model.lint(.cloudKit), [])
     }
 
+    /// Identifiers of the previous version, and identifiers that were dropped; the version before the previous one has them right.
+    func testIdentifiersThatNameThePreviousVersion() throws {
+        func version(_ entity: (String, String?), _ property: (String, String?)) throws -> Model {
+            let model = Model()
+            let made = try model.addEntity(named: entity.0)
+            try made.setRenamingIdentifier(entity.1)
+            try made.addAttribute(named: property.0, type: .string).setRenamingIdentifier(property.1)
+            return model
+        }
+        func places(_ model: Model, after former: Model...) -> [String] {
+            model.lint(formerVersions: former).map {
+                XCTAssertEqual($0.rule, .chainedRenaming)
+                return [$0.entity, $0.key].compactMap { $0 }.joined(separator: ".") + ": " + $0.remedy
+            }
+        }
+        let first = try version(("Note", nil), ("text", nil))
+        let second = try version(("Note", nil), ("body", "text"))
+        let renamed = try version(("Memo", "Note"), ("body", "text"))
+        let set = "set the renaming identifier of "
+        XCTAssertEqual(places(second, after: first), [])
+        XCTAssertEqual(places(try version(("Note", nil), ("content", "text")), after: first, second), [])
+        XCTAssertEqual(
+            places(try version(("Note", nil), ("content", "body")), after: first, second),
+            ["Note.content: \(set)Note.content to \"text\""])
+        XCTAssertEqual(
+            places(try version(("Note", nil), ("body", nil)), after: first, second),
+            ["Note.body: \(set)Note.body to \"text\""])
+        XCTAssertEqual(
+            places(try version(("Page", "Memo"), ("body", "text")), after: first, second, renamed),
+            ["Page: \(set)Page to \"Note\""])
+        XCTAssertEqual(
+            places(try version(("Memo", nil), ("body", "text")), after: first, renamed),
+            ["Memo: \(set)Memo to \"Note\""])
+        XCTAssertEqual(places(try version(("Page", nil), ("body", nil)), after: first, second, renamed), [])
+    }
+
     func testNames() throws {
         let (model, a, b) = try sound()
         try a.addAttribute(named: "description", type: .string)
@@ -172,7 +208,7 @@ final class LintTests: XCTestCase {
     func testHowBadEachRuleIs() {
         let warnings: Set<LintRule> = [
             .reservedName, .nameCollision, .noInverse, .cascadeBothWays, .noAction, .repeatedIndex, .unservedRTree,
-            .transientInPredicate, .abstractWithoutChildren,
+            .transientInPredicate, .abstractWithoutChildren, .chainedRenaming,
         ]
         let notes: Set<LintRule> = [.sharedColumnName, .requiredWithoutDefault]
         for rule in LintRule.allCases {
@@ -180,7 +216,7 @@ final class LintTests: XCTestCase {
                 warnings.contains(rule) ? .warning : notes.contains(rule) ? .note : .error
             XCTAssertEqual(rule.severity, expected, rule.rawValue)
         }
-        XCTAssertEqual(LintRule.allCases.count, 27)
+        XCTAssertEqual(LintRule.allCases.count, 28)
     }
 
     func testAFindingNamesWhatIsThereAndWhatToDo() throws {

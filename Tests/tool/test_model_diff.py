@@ -74,6 +74,26 @@ def test_lint(tmp_path: Path) -> None:
     assert "[cloudkit-required]" in cloud.stdout
 
 
+def test_lint_compares_identifiers_with_former_versions(tmp_path: Path) -> None:
+    bundle = tmp_path / "Notes.xcdatamodeld"
+    for name, attribute in (
+        ("Notes", "name='text'"),
+        ("Notes 2", "name='body' elementID='text'"),
+        ("Notes 10", "name='content' elementID='body'"),
+    ):
+        version = bundle / f"{name}.xcdatamodel"
+        version.mkdir(parents=True)
+        (version / "contents").write_text(
+            f"<model><entity name='Note'><attribute {attribute} attributeType='String' optional='YES'/>"
+            "</entity></model>"
+        )
+    found = run("model", "lint", bundle, "--version", "Notes 10")
+    assert found.returncode == 0
+    assert "Note.content" in found.stdout and 'to "text" [chained-renaming]' in found.stdout
+    for former in ("Notes", "Notes 2"):
+        assert "chained-renaming" not in run("model", "lint", bundle, "--version", former).stdout
+
+
 def test_lint_of_a_model_that_no_store_would_take(tmp_path: Path) -> None:
     model = tmp_path / "Bad.xcdatamodel"
     model.mkdir()

@@ -191,6 +191,13 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_names(const cst_model *model
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_lint(const cst_model *model, cst_string profile,
                                                          cst_buffer *out_json, cst_error **error);
 
+/* As cst_model_copy_lint, and compares the renaming identifiers with those of `count` earlier versions of the model, the
+ * oldest first. An identifier that is the previous name instead of the first one is a finding, because a migration would
+ * remove the values. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_version_lint(const cst_model *model, cst_string profile,
+                                                                 size_t count, cst_model *const *former,
+                                                                 cst_buffer *out_json, cst_error **error);
+
 /* Fills a buffer with the differences of `newer` from `model`, as a JSON array of objects with `action` (added,
  * removed, changed, renamed), `part`, `entity`, `name`, `field`, `old`, `new`, `changesHash` (stores need a migration)
  * and `text`. The array is empty for equal models. */

@@ -49,6 +49,7 @@ public enum LintRule: String, Sendable, CaseIterable {
     case unknownKey = "unknown-key"
     case transientInPredicate = "transient-in-predicate"
     case unknownVariable = "unknown-variable"
+    case chainedRenaming = "chained-renaming"
     case cloudKitRequired = "cloudkit-required"
     case cloudKitRelationship = "cloudkit-relationship"
     case cloudKitOrdered = "cloudkit-ordered"
@@ -60,7 +61,7 @@ public enum LintRule: String, Sendable, CaseIterable {
         switch self {
         case .reservedName, .nameCollision, .noInverse, .cascadeBothWays, .noAction, .repeatedIndex,
             .unservedRTree, .transientInPredicate,
-            .abstractWithoutChildren:
+            .abstractWithoutChildren, .chainedRenaming:
             .warning
         case .sharedColumnName, .requiredWithoutDefault: .note
         default: .error

@@ -3,8 +3,9 @@ import CorestoneValues
 
 extension Model {
     /// What is wrong or doubtful in the model, frozen or not: entity by entity, then the requests and configurations of the
-    /// model. The same model gives the same findings in the same order.
-    public func lint(_ profile: LintProfile = .standard) -> [LintFinding] {
+    /// model, then renaming identifiers. The same model gives the same findings in the same order.
+    /// - Parameter formerVersions: earlier versions of the model, the oldest first, with which renaming identifiers are compared.
+    public func lint(_ profile: LintProfile = .standard, formerVersions: [Model] = []) -> [LintFinding] {
         var linter = Linter()
         for entity in entities { linter.look(at: entity) }
         for root in roots { linter.lookAtTable(of: root) }
@@ -19,6 +20,7 @@ extension Model {
                     "remove it from the configuration, or add the entity")
             }
         }
+        linter.lookForChains(in: self, after: formerVersions)
         if profile == .cloudKit { for entity in entities { linter.lookForCloudKit(at: entity) } }
         return linter.findings
     }

@@ -216,8 +216,8 @@ extension MappingInference {
         }
         guard typeChanges == .exact else {
             return refuse(
-                "\(change); set CST_STORE_ALLOW_TYPE_CHANGES (allow_type_changes), or migrate with a mapping model",
-                entity.name, to.path)
+                "\(change); set CST_STORE_ALLOW_TYPE_CHANGES (allow_type_changes, corestone migrate --allow-casts), or migrate with a "
+                    + "mapping model", entity.name, to.path)
         }
     }
 
@@ -266,7 +266,7 @@ extension MappingInference {
 
 extension Entity {
     /// Attributes and relationships that stores have, inherited ones first; composite attributes as wholes.
-    fileprivate var storedTopProperties: [Property] {
+    var storedTopProperties: [Property] {
         allProperties.filter { !$0.isTransient && !($0 is FetchedProperty) && ($0 as? Attribute)?.composite == nil }
     }
     /// Those of which a store has a column or pairs.

@@ -32,10 +32,19 @@ struct NamedModel {
             guard version == nil else {
                 throw UsageError(
                     OutputFile(path: path).exists
-                        ? "\(path) is not a bundle of model versions; omit the version" : "\(path) does not exist")
+                        ? "\(path) is not a bundle of model versions; omit the version \"\(version ?? "")\""
+                        : "\(path) does not exist")
             }
             model = try Coordinator.open(path, options: .readOnly).model
         }
+    }
+
+    /// The versions before this one in its bundle, in the order of their names; empty for a model without versions and for a store.
+    func formerVersions() throws -> [Model] {
+        guard OutputFile.isFolder(path) else { return [] }
+        let versions = try Model.versions(of: path)
+        let own = versions.firstIndex { $0.name == model.versionName } ?? 0
+        return try versions[..<own].map { try Model(contentsOf: path, version: $0.name) }
     }
 
     /// What the first operand and `--version` say.

@@ -1410,6 +1410,7 @@ cst_model_remove_configuration int32 pointer InputString pointer*
 cst_model_copy_configuration int32 pointer InputString Buffer* size_t* pointer*
 cst_model_copy_names int32 pointer uint32 Buffer* size_t* pointer*
 cst_model_copy_lint int32 pointer InputString Buffer* pointer*
+cst_model_copy_version_lint int32 pointer InputString size_t pointer* Buffer* pointer*
 cst_model_copy_diff int32 pointer pointer Buffer* pointer*
 cst_model_set_localization int32 pointer InputString InputString pointer*
 cst_model_localization int32 pointer InputString String* pointer*

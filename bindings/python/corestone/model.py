@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from ctypes import byref
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
@@ -331,13 +331,16 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
             self[name]._bind(own)
         return self
 
-    def lint(self, profile: str = "standard") -> list[LintFinding]:
-        """What is wrong or doubtful in the model; docs/reference/lint.md explains each rule.
+    def lint(self, profile: str = "standard", *, former: Iterable[Model] = ()) -> list[LintFinding]:
+        """The mistakes and doubtful parts of the model; docs/reference/lint.md explains each rule.
 
-        The profile "cloudkit" asks besides what CloudKit asks of the models that it mirrors.
+        The profile "cloudkit" adds the restrictions that CloudKit puts on the models that it mirrors. `former` are
+        earlier versions of the model, the oldest first: renaming identifiers are compared with them.
         """
+        versions = list(former)
+        array = (ctypes.c_void_p * len(versions))(*[version._handle for version in versions])
         buffer = _abi.Buffer()
-        call(lib.cst_model_copy_lint, self._handle, text(profile), byref(buffer))
+        call(lib.cst_model_copy_version_lint, self._handle, text(profile), len(versions), array, byref(buffer))
         return [LintFinding(**finding) for finding in read_json(buffer)]
 
     def diff(self, newer: Model) -> list[ModelChange]:

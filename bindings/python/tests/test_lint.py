@@ -32,6 +32,17 @@ def test_lint(shop: Model) -> None:
         shop.lint("icloud")
 
 
+def test_lint_compares_identifiers_with_former_versions() -> None:
+    first, second, third = (
+        Model({"Note": {name: {"type": "string", "optional": True, "renaming_identifier": identifier}}})
+        for name, identifier in (("text", "text"), ("body", "text"), ("content", "body"))
+    )
+    assert second.lint(former=[first]) == []
+    (found,) = third.lint(former=[first, second])
+    assert (found.rule, found.entity, found.key) == ("chained-renaming", "Note", "content")
+    assert '"text"' in found.remedy
+
+
 def test_diff(shop: Model) -> None:
     new = shop.copy()
     assert shop.diff(new) == []

@@ -14,6 +14,8 @@ struct LintCommand: Command {
         details: [
             "Prints one line per finding, with severity, message, remedy and rule; docs/reference/lint.md explains "
                 + "each rule. The exit code is 1 if there are errors; warnings and notes do not change it.",
+            "In a bundle of versions, renaming identifiers are compared with those of the versions before it, in the order of "
+                + "their names.",
             "json is a list of objects with rule, severity (error, warning, note), entity, key, message and remedy.",
         ],
         examples: [
@@ -35,7 +37,7 @@ struct LintCommand: Command {
 
     func run(to output: Output) throws -> ExitCode {
         let named = try NamedModel(options.operand(0) ?? "", version: options["version"], isChecked: false)
-        let findings = named.model.lint(profile)
+        let findings = named.model.lint(profile, formerVersions: try named.formerVersions())
         if isJSON {
             try output.json(JSON.array(findings.map(LintCommand.json)))
         } else {

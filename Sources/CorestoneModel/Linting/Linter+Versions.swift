@@ -1,0 +1,53 @@
+// Renaming identifiers across the versions of a model.
+
+extension Linter {
+    /// An identifier that names the previous version instead of the first one matches nothing in the next migration: the values
+    /// of the element are removed, and a new one is added.
+    /// - Parameter former: earlier versions of the model, the oldest first.
+    mutating func lookForChains(in model: Model, after former: [Model]) {
+        for entity in model.entities {
+            for version in former.reversed() {
+                guard let own = version.entities.first(where: { $0.canonicalName == entity.canonicalName }) else {
+                    guard let named = version.entity(named: entity.canonicalName) ?? version.entity(named: entity.name)
+                    else { continue }
+                    add(chainOf: entity.name, entity.canonicalName, after: named.name, named.canonicalName, entity, nil)
+                    break
+                }
+                lookForChains(in: entity, after: own)
+            }
+        }
+    }
+
+    private mutating func lookForChains(in entity: Entity, after former: Entity) {
+        let formerProperties = former.storedTopProperties
+        let formerNames = Set(formerProperties.map(\.canonicalName))
+        for property in entity.ownProperties
+        where !property.isTransient && !formerNames.contains(property.canonicalName) {
+            guard
+                let named = formerProperties.first(where: { $0.name == property.canonicalName })
+                    ?? formerProperties.first(where: { $0.name == property.name }),
+                !findings.contains(where: {
+                    $0.rule == .chainedRenaming && $0.entity == entity.name && $0.key == property.name
+                })
+            else { continue }
+            add(
+                chainOf: "\(entity.name).\(property.name)", property.canonicalName, after: named.name,
+                named.canonicalName, entity,
+                property.name)
+        }
+    }
+
+    /// - Parameters:
+    ///   - identifier: of the element, that is, its renaming identifier, or else its name.
+    ///   - formerName: of the element in the earlier version, whose identifier was `formerIdentifier`.
+    private mutating func add(
+        chainOf element: String, _ identifier: String, after formerName: String, _ formerIdentifier: String,
+        _ entity: Entity, _ key: String?
+    ) {
+        add(
+            .chainedRenaming, entity, key,
+            "\(element) has the identifier \"\(identifier)\", but \"\(formerName)\" of an earlier version has the identifier "
+                + "\"\(formerIdentifier)\", so a migration loses its data",
+            "set the renaming identifier of \(element) to \"\(formerIdentifier)\"")
+    }
+}
