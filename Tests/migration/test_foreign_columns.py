@@ -1,4 +1,4 @@
-"""Columns that another program added to the tables of a store."""
+"""Columns and indexes that another program added to the tables of a store."""
 
 from __future__ import annotations
 
@@ -34,6 +34,36 @@ def test_columns_stay(path: Path) -> None:
     with Container(REMOVED, path, allow_removals=True) as container:
         assert [note.title for note in container.view_context.fetch("Note")] == ["a"]
     assert execute(path, "SELECT ZTITLE, color FROM ZNOTE") == [("a", "red")]
+
+
+def indexes(path: Path) -> list[object]:
+    words = "SELECT name FROM sqlite_master WHERE type = 'index' AND name LIKE 'by%' ORDER BY name"
+    return [name for (name,) in execute(path, words)]
+
+
+def test_indexes_stay(path: Path) -> None:
+    """The table is made again, because an attribute is removed."""
+    execute(
+        path,
+        "ALTER TABLE ZNOTE ADD COLUMN color TEXT",
+        'CREATE INDEX "by color" ON "ZNOTE" (color, ZTITLE)',
+        "CREATE UNIQUE INDEX byTitle ON ZNOTE (lower(ZTITLE)) WHERE Z_PK > 0",
+        "CREATE INDEX byRank ON ZNOTE (ZRANK)",
+    )
+    with Container(REMOVED, path, allow_removals=True) as container:
+        container.view_context.insert("Note", title="b")
+        container.view_context.save()
+    assert indexes(path) == ["by color", "byTitle"]
+    assert execute(path, "PRAGMA integrity_check") == [("ok",)]
+
+
+def test_indexes_stay_when_a_type_changes(path: Path) -> None:
+    execute(path, "CREATE UNIQUE INDEX byRank ON ZNOTE (ifnull(ZRANK, 0))", "CREATE INDEX byTitle ON ZNOTE (ZTITLE)")
+    execute(path, "INSERT INTO ZNOTE (Z_PK, Z_ENT, Z_OPT, ZTITLE, ZRANK) VALUES (7, 1, 1, 'b', 7)")
+    wanted = Model({"Note": {"title": "string?", "rank": "string?"}})
+    with Container(wanted, path, allow_type_changes=True) as container:
+        assert [note.rank for note in container.view_context.fetch("Note", sort=["title"])] == ["1", "7"]
+    assert indexes(path) == ["byRank", "byTitle"]
 
 
 @pytest.mark.parametrize(

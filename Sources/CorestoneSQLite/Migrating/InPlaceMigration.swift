@@ -35,7 +35,7 @@ struct InPlaceMigration {
             try change(MigrationProgress(connection, plan, progress))
         } catch {
             // A statement that was cancelled has SQLite's code.
-            if (error as? CoreError)?.status == .cancelled { throw MigrationProgress.cancelled }
+            if (error as? CoreError)?.status == .cancelled { throw MigrationProgress.cancelled(place.given) }
             throw functions.takeFailure() ?? error
         }
         return before.subtracting(try connection.namesOfExternalFiles(in: plan.wanted.tables.map(\.name)))
@@ -46,6 +46,7 @@ struct InPlaceMigration {
         try progress.begin()
         let former = SchemaUpkeep(schema: plan.former, connection: connection)
         let wanted = SchemaUpkeep(schema: plan.wanted, connection: connection)
+        let foreignIndexes = try former.foreignIndexes()
         try former.dropTriggers()
         try execute(plan.linkCopyStatements + plan.removalStatements + plan.structureStatements, progress)
         try wanted.dropIndexes(of: former)
@@ -56,6 +57,7 @@ struct InPlaceMigration {
         try writeNumbers()
         try writeModel()
         try wanted.makeIndexes(checks)
+        try wanted.restore(foreignIndexes)
         try wanted.makeTriggers(computing: isComputed)
         try progress.finish()
         try verify()
@@ -182,6 +184,7 @@ struct InPlaceMigration {
 /// Reports how many rows were written, and stops a statement that was cancelled.
 private final class MigrationProgress {
     private static let mostRows = 1 << 40
+    private let path: String
     private let report: (Int, Int) -> Bool
     private let check: ProgressCheck
     private let rows: Int
@@ -190,6 +193,7 @@ private final class MigrationProgress {
     private var isCancelled = false
 
     init(_ connection: Connection, _ plan: MigrationPlan, _ report: @escaping (Int, Int) -> Bool) throws {
+        path = connection.path
         self.report = report
         var rows = 0
         for table in plan.former.tables {
@@ -223,16 +227,19 @@ private final class MigrationProgress {
 
     private func step(by count: Int) throws {
         done = min(done + count, steps)
-        guard tell() else { throw MigrationProgress.cancelled }
+        guard tell() else { throw MigrationProgress.cancelled(path) }
     }
 
     /// Everything is done but the commit.
     func finish() throws {
         done = steps
-        guard tell(isFinished: true) else { throw MigrationProgress.cancelled }
+        guard tell(isFinished: true) else { throw MigrationProgress.cancelled(path) }
     }
 
     func end() { check.end() }
 
-    static var cancelled: CoreError { CoreError(.cancelled, code: .migrationCancelled, "the migration was cancelled") }
+    static func cancelled(_ path: String) -> CoreError {
+        CoreError(
+            .cancelled, code: .migrationCancelled, "cannot migrate \(path): cancelled by the application", file: path)
+    }
 }

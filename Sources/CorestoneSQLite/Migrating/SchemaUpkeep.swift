@@ -1,3 +1,4 @@
+import CSQLite
 import CorestoneModel
 import CorestoneValues
 
@@ -41,8 +42,15 @@ struct SchemaUpkeep {
     private struct FileIndex {
         let name: String
         let table: String
-        /// Without quotes, which a rename by SQLite adds.
-        let text: String
+        let statement: String
+        /// The statement without quotes, which a rename by SQLite adds.
+        var text: String { statement.filter { $0 != "\"" } }
+    }
+
+    /// An index that another program added.
+    struct ForeignIndex {
+        let name: String
+        let statement: String
     }
 
     private func fileIndexes() throws -> [FileIndex] {
@@ -53,7 +61,7 @@ struct SchemaUpkeep {
             guard let name = statement.text(0), let table = statement.text(1), let text = statement.text(2) else {
                 continue
             }
-            found.append(FileIndex(name: name, table: table, text: text.filter { $0 != "\"" }))
+            found.append(FileIndex(name: name, table: table, statement: text))
         }
         return found
     }
@@ -102,6 +110,33 @@ struct SchemaUpkeep {
         for index in indexes where !present.contains(index.name) {
             try checks.requireUnique(index)
             try execute(index.creationStatement)
+        }
+    }
+
+    // MARK: - Indexes of other programs
+
+    /// The indexes that another program added. The names of those that a model asks for, and of the stale ones that earlier
+    /// migrations left behind, begin with Z.
+    func foreignIndexes() throws -> [ForeignIndex] {
+        let tables = Set(schema.tables.map(\.name) + schema.joins.map(\.name))
+        return try fileIndexes().filter { index in
+            !index.name.hasPrefix("Z") && tables.contains(index.table)
+                && ["CREATE INDEX ", "CREATE UNIQUE INDEX "].contains(where: index.statement.hasPrefix)
+        }.map { ForeignIndex(name: $0.name, statement: $0.statement) }
+    }
+
+    /// Makes those again that were dropped with their tables, where the columns are still there.
+    func restore(_ foreign: [ForeignIndex]) throws {
+        let present = Set(try fileIndexes().map(\.name))
+        for index in foreign where !present.contains(index.name) {
+            do {
+                // One statement only, whatever the text of the file holds.
+                try connection.prepare(index.statement, purpose).run(purpose)
+            } catch let error as CoreError where [SQLITE_ERROR, SQLITE_CONSTRAINT].contains(error.sqliteCode & 0xff) {
+                DebugLog.write(
+                    "CoreData: warning: the index \(index.name) of \(connection.path) was dropped by the migration: \(error.message)"
+                )
+            }
         }
     }
 
