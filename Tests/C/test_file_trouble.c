@@ -408,6 +408,19 @@ static void created_beside_a_log_in_use(void) {
     company_close(&c);
     CHECK_INT(ROWS, count_reopened(kinds, path));
 
+    /* The log of a deleted store has no other use. */
+    c = company_open(path);
+    fill(&c, 1);
+    save(c.context);
+    CHECK_INT(0, unlink(path));
+    struct company next = company_open(path);
+    CHECK_INT(0, company_count(next.context, next.employee, NULL));
+    fill(&next, ROWS);
+    save(next.context);
+    company_close(&c);
+    company_close(&next);
+    CHECK_INT(ROWS, count_reopened(kinds, path));
+
     int ready[2], done[2];
     char byte = 0;
     CHECK(pipe(ready) == 0 && pipe(done) == 0);

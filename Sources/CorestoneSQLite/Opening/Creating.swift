@@ -26,8 +26,9 @@ struct StoreCreation {
             throw CoreError(
                 .unsupported, code: .persistentStoreOpen,
                 "\(entity).\(attribute.name) (\(attribute.type.displayName)) is derived by \(derivation.expression.text)\(filter), "
-                    + "which stores cannot compute for this type; use a key path, to-many.@count, to-many.attribute.@sum, "
-                    + "canonical:(), uppercase:(), lowercase:() or now(), without a filter", entity: entity,
+                    + "which stores cannot compute; use a key path, to-many.@count, to-many.attribute.@sum, "
+                    + "canonical:(), uppercase:(), lowercase:() or now(), without a filter and with the type of its result",
+                entity: entity,
                 key: attribute.name)
         }
     }
@@ -57,13 +58,13 @@ struct StoreCreation {
     }
 
     /// The log of a store that was deleted would be taken for the new one's. SQLite drops it when it fills an empty
-    /// file. That of a store that was renamed or deleted while a process has it open holds what this process saved.
+    /// file. That of a store that was renamed while a process has it open holds what this process saved.
     private func fillBesideRemains() throws -> Bool {
         if let process = place.processUsingLog {
             throw CoreError(
                 .storeBusy, code: .persistentStoreOpen,
                 "cannot create \(place.given): process \(process) still uses the log \(place.given)-wal of a store that was "
-                    + "renamed or deleted; close that store first, or choose another path", file: place.given)
+                    + "renamed; close that store first, or choose another path", file: place.given)
         }
         guard try make(place.path, options.permissionsOfNewFile(inPlaceOf: nil)) else { return false }
         do { try fill(place.path) } catch {

@@ -2,7 +2,7 @@ import CorestoneGraph
 import Glibc
 
 extension StorePlace {
-    /// The process that has the write-ahead log at this path open; nil without one.
+    /// The process that has the write-ahead log at this path open for a store that lies elsewhere by now; nil without one.
     ///
     /// Everyone who reads or writes a log locks byte 128 of its index, the `-shm` file (`UNIX_SHM_DMS` of SQLite's `os_unix.c`).
     /// The kernel's list of locks is asked instead of the file: closing a descriptor of it would end the locks that this process
@@ -17,7 +17,7 @@ extension StorePlace {
             guard words.count == 8, words[1] == "POSIX", words[5].hasSuffix(index), let process = Int32(words[4]),
                 let first = Int(words[6]), let last = Int(words[7]), first...max(first, last) ~= 128
             else { continue }
-            return process
+            if !hasDeletedFile(process) { return process }
         }
         return nil
     }
@@ -30,5 +30,24 @@ extension StorePlace {
         var part = [UInt8](repeating: 0, count: 65536)
         while case let count = read(descriptor, &part, part.count), count > 0 { list += part[..<count] }
         return list
+    }
+
+    /// Whether a process has the file of this path open that was deleted: its log has no other use.
+    private func hasDeletedFile(_ process: Int32) -> Bool {
+        let folder = "/proc/\(process)/fd"
+        guard let entries = opendir(folder) else { return false }
+        defer { closedir(entries) }
+        let wanted = Array("\(path) (deleted)".utf8)
+        var goal = [CChar](repeating: 0, count: Int(PATH_MAX) + 16)
+        while let entry = readdir(entries) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            let count = readlink("\(folder)/\(name)", &goal, goal.count)
+            if count == wanted.count, goal[..<count].elementsEqual(wanted, by: { UInt8(bitPattern: $0) == $1 }) {
+                return true
+            }
+        }
+        return false
     }
 }
