@@ -18,7 +18,9 @@ public func cst_archive_from_json(
 ) -> cst_status {
     boundary(error) {
         let out = try required(out, "out_archive")
-        guard let text = try json.utf8("json") else { throw CoreError(.invalidArgument, "json is a null string") }
+        guard let text = try json.utf8("json") else {
+            throw CoreError(.invalidArgument, "json is NULL; pass a JSON text")
+        }
         try encodeArchive(try decodeTaggedJSON(Array(text))).withUnsafeBytes { try out.fill($0) }
     }
 }
@@ -68,7 +70,10 @@ final class HostClass: HostValueMaker, ArchivableClass, @unchecked Sendable {
 
     func fields(of object: Any) throws -> [String: PropertyValue] {
         guard let object = object as? HostValue, let toFields = callbacks.to_fields else {
-            throw CoreError(.typeMismatch, "the class \"\(className)\" takes only values that the host created")
+            throw CoreError(
+                .typeMismatch,
+                "the class \"\(className)\" takes only values that the host created; set the value with "
+                    + "cst_object_set_transformed")
         }
         let plain = try filled("to_fields") {
             toFields(userdata.pointer, object.pointer, $0, $1)

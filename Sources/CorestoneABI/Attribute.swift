@@ -4,7 +4,7 @@ import CorestoneValues
 
 private func attribute(_ pointer: OpaquePointer?) throws -> Attribute {
     let attribute: Attribute = try resolve(pointer, .attribute)
-    if attribute.isRemoved { throw removed(.attribute, attribute.name) }
+    if attribute.isRemoved { throw removed(.attribute, "\(attribute.entity.name).\(attribute.path)") }
     return attribute
 }
 
@@ -43,7 +43,11 @@ public func cst_attribute_set_default(
     building(error, { try attribute(pointer).entity.model }) {
         let attribute = try attribute(pointer)
         guard let value else {
-            throw CoreError(.invalidArgument, "value is NULL; pass a value of type CST_NULL to remove the default")
+            let (entity, key) = (attribute.entity.name, attribute.path)
+            throw CoreError(
+                .invalidArgument,
+                "the default of \(entity).\(key) is NULL; pass a value of type CST_NULL to remove the default",
+                entity: entity, key: key)
         }
         try attribute.setDefaultValue(try propertyValue(value.pointee))
     }

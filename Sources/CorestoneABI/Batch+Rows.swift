@@ -142,7 +142,7 @@ final class BatchBlock {
         values.initialize(repeating: empty, count: columns * BatchBlock.capacity)
         (next, count) = (0, 0)
         var filled = 0
-        try callHost("the batch request's handler") {
+        try callHost("the batch request's handler", isPlain: true) {
             handler.function(handler.userdata, BatchBlock.capacity, values, &filled, $0)
         }
         guard 0...BatchBlock.capacity ~= filled else {

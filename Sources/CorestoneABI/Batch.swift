@@ -194,7 +194,7 @@ public func cst_batch_insert_set_object_handler(
             BatchInsertRequest(entity: request.entity()) { (object: ManagedObject) in
                 var isDone = false
                 try lend(object) { borrowed in
-                    try callHost("the batch request's handler") {
+                    try callHost("the batch request's handler", isPlain: true) {
                         handler.function(handler.userdata, borrowed, &isDone, $0)
                     }
                 }

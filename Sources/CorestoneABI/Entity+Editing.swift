@@ -140,7 +140,13 @@ public func cst_entity_set_property_flags(
     editing(pointer, property, error) { property in
         let shown = "\(property.entity.name).\(property.name)"
         let mask = try PropertyFlags(checking: mask, allowed: .allowed(for: property), shown)
-        try PropertyFlags(checking: flags, allowed: mask, shown).apply(to: property, mask)
+        guard PropertyFlags(rawValue: flags).isSubset(of: mask) else {
+            throw CoreError(
+                .invalidArgument,
+                "\(shown): flags is 0x\(String(flags, radix: 16)), but mask is 0x\(String(mask.rawValue, radix: 16)); "
+                    + "include every flag in mask", entity: property.entity.name, key: property.name)
+        }
+        try PropertyFlags(rawValue: flags).apply(to: property, mask)
     }
 }
 

@@ -98,5 +98,6 @@ func ask(_ object: ManagedObject, _ what: StaticString, _ call: (OpaquePointer?,
     defer { HandleTable.releaseForHost(token(failure)) }
     guard status < 0 else { return }
     throw (try? resolve(failure, .error, as: ErrorBox.self).error)
-        ?? CoreError(.callback, "the host's \(what) failed with status \(status)")
+        ?? CoreError(
+            .callback, "the host's \(what) failed with status \(status) for an object of \(object.entity.name)")
 }

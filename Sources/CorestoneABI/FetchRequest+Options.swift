@@ -94,7 +94,9 @@ private func resultType(_ value: Int64) throws -> FetchRequest.ResultType {
 
 func nullMeaning(_ value: some BinaryInteger) throws -> FetchRequest.NullMeaning {
     if let meaning = UInt32(exactly: value).flatMap({ FetchRequest.NullMeaning(rawValue: $0) }) { return meaning }
-    throw CoreError(.invalidArgument, "\(value) is not a meaning of nil; use a CST_NULLS_ constant")
+    throw CoreError(
+        .invalidArgument,
+        "\(value) is not a meaning of comparisons with nil; use CST_NULLS_MEMORY or CST_NULLS_DATABASE")
 }
 
 @_cdecl("cst_fetch_request_set_affected_stores") @implementation

@@ -287,7 +287,9 @@ public func cst_object_get_committed(
         putNull(out)
         let object = try object(pointer)
         if let view = try object.committedView(key: key) { return put(view, out) }
-        try KeptValues.of(object).put(try object.committedValue(key: key), "the committed value of key \(key)", out)
+        let name = object.propertyName(key: key) ?? "\(key)"
+        try KeptValues.of(object).put(
+            try object.committedValue(key: key), "the committed value of \(object.objectID.entity.name).\(name)", out)
     }
 }
 

@@ -34,7 +34,9 @@ struct PropertyFlags: OptionSet {
         let unknown = flags & ~allowed.rawValue
         guard unknown == 0 else {
             throw CoreError(
-                .invalidArgument, "\(property) does not support the flags 0x\(String(unknown, radix: 16))")
+                .invalidArgument,
+                "\(property) does not support the flags 0x\(String(unknown, radix: 16)); use "
+                    + "CST_PROPERTY_ constants that apply to it")
         }
         self.init(rawValue: flags)
     }

@@ -4,7 +4,7 @@ import CorestoneValues
 
 private func relationship(_ pointer: OpaquePointer?) throws -> Relationship {
     let relationship: Relationship = try resolve(pointer, .relationship)
-    if relationship.isRemoved { throw removed(.relationship, relationship.name) }
+    if relationship.isRemoved { throw removed(.relationship, "\(relationship.entity.name).\(relationship.name)") }
     return relationship
 }
 

@@ -106,7 +106,10 @@ private final class HostTransformer: HostValueMaker, ValueTransformer, @unchecke
 
     func bytes(for value: Any) throws -> Bytes {
         guard let value = value as? HostValue, let transform = callbacks.transform else {
-            throw CoreError(.typeMismatch, "a transformer of the host takes only values that the host created")
+            throw CoreError(
+                .typeMismatch,
+                "a transformer of the host takes only values that the host created; set the value with "
+                    + "cst_object_set_transformed")
         }
         return try filled("transform") {
             transform(userdata.pointer, value.pointer, $0, $1)
@@ -151,7 +154,10 @@ private final class NamedTransformer: HostValueMaker, ValueTransformer, @uncheck
 
     func bytes(for value: Any) throws -> Bytes {
         guard let value = value as? HostValue else {
-            throw CoreError(.typeMismatch, "a transformer of the host takes only values that the host created")
+            throw CoreError(
+                .typeMismatch,
+                "a transformer of the host takes only values that the host created; set the value with "
+                    + "cst_object_set_transformed")
         }
         let answer = try callFunction(transform, try hostValue(value.pointer.load(as: cst_value.self)))
         switch answer {

@@ -28,7 +28,7 @@ final class HostCalls: @unchecked Sendable {
         guard enter() else {
             throw CoreError(
                 .objectGone, code: .managedObjectReferentialIntegrity,
-                "\(place.path) was removed from its coordinator, so its objects can no longer be read or saved",
+                "\(place.path) was removed from its coordinator; add it again to read or save its objects",
                 file: place.path)
         }
         defer { leave() }
@@ -80,7 +80,7 @@ final class HostCalls: @unchecked Sendable {
         let details = known.status == .callback && known.children.count == 1 ? known.children : [known]
         return CoreError(
             .callback, code: code,
-            "the \(place.type.rawValue) store \(place.path) could not \(doing): \(known.message)",
+            "the \(place.type.rawValue) store \(place.path) could not \(doing): \(details[0].message)",
             entity: entity?.name ?? known.entity, key: known.key, value: known.value, objectURI: known.objectURI,
             children: details, file: place.path
         ).withoutObjects

@@ -330,8 +330,9 @@ package final class RowSink {
                 throw CoreError(
                     .invalidArgument, code: .managedObjectExternalRelationship,
                     "\(relationship.entity.name).\(relationship.name) cannot refer to \(object.id.uri), which is not a saved object of "
-                        + "\(place.path)", entity: relationship.entity.name, key: relationship.name,
-                    objectURI: object.id.uri, file: place.path)
+                        + "\(place.path); set a reference or a permanent ID of this store",
+                    entity: relationship.entity.name,
+                    key: relationship.name, objectURI: object.id.uri, file: place.path)
             }
             entity = own
             key = names.table.key(of: found, own.root)

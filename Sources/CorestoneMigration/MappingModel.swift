@@ -34,7 +34,7 @@ public final class MappingModel: @unchecked Sendable {
         var file = ModelFile(path)
         if file.isFolder { file = file.child("xcmapping.xml") }
         let bytes = try file.bytes()
-        let parts = try file.reading { try MappingModel.read(bytes) }
+        let parts = try file.reading(as: "a mapping model") { try MappingModel.read(bytes) }
         self.init(parts)
     }
 

@@ -63,7 +63,9 @@ struct XcodeMappingBuilder {
     private func expression(_ record: Record, _ name: String) throws -> (found: Expression?, isThere: Bool) {
         guard let text = text(record, name) else { return (nil, false) }
         guard let bytes = decodeBase64(Array(text.utf8)) else {
-            throw archiveError("the attribute \"\(name)\" of the mapping model is not valid base64")
+            throw archiveError(
+                "the attribute \"\(name)\" of the mapping \"\(self.name(of: record))\" is not valid base64; set its expression again "
+                    + "in Xcode")
         }
         let archive = try KeyedArchiveReader(bytes)
         return (try ArchivedPredicates.readableExpression(archive.root, in: archive), true)

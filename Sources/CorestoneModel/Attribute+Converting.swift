@@ -1,3 +1,4 @@
+import CorestonePredicate
 import CorestoneValues
 
 extension Attribute {
@@ -45,7 +46,7 @@ extension Attribute {
     private func unreadable(_ value: PropertyValue) -> CoreError {
         CoreError(
             .typeMismatch,
-            "\(entity.name).\(path) takes \(type.displayName), but the text cannot be converted to this type",
+            "\(entity.name).\(path) takes \(type.displayName), but \(value.excerpt) cannot be converted to this type",
             entity: entity.name, key: path, value: value)
     }
 }

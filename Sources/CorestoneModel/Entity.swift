@@ -148,7 +148,8 @@ extension Entity {
                 throw modelError(
                     newParent.isRemoved
                         ? "\(newParent.name) was removed from its model and cannot be the parent of \(name)"
-                        : "\(newParent.name) does not belong to the model of \(name)", entity: name)
+                        : "\(newParent.name) belongs to another model and cannot be the parent of \(name)", entity: name
+                )
             }
             guard newParent.lineageCount < Entity.maximumInheritance else { throw tooDeep() }
             guard !newParent.isKind(of: self) else {

@@ -7,7 +7,9 @@ extension Model {
     public func remove(_ entity: Entity) throws {
         try entity.edit {
             guard entity.model === self else {
-                throw modelError("\(entity.name) belongs to another model", entity: entity.name)
+                throw modelError(
+                    "cannot remove \(entity.name): it belongs to another model; pass an entity of this model",
+                    entity: entity.name)
             }
             for other in entities where other !== entity {
                 for relationship in other.ownRelationships where relationship.destination === entity {

@@ -86,7 +86,9 @@ extension Model {
     }
 
     private static func noModel(_ folder: ModelFile) -> CoreError {
-        folder.failure("does not contain a model: it has neither a contents file nor versions", .model)
+        folder.failure(
+            "does not contain a model: it has neither a contents file nor versions; pass a .xcdatamodel, .xcdatamodeld or "
+                + ".momd folder", .model)
     }
 
     private static func refuse(_ version: String?, of file: ModelFile) throws {
@@ -139,8 +141,8 @@ extension Model {
             where error.status == .storeCorrupt && error.value == nil  // not one beyond the limit
         {
             throw archiveError(
-                "the data is not XML, a property list or the intact cached model of a store; pass a .xcdatamodel, .xcdatamodeld, "
-                    + ".mom or .momd file")
+                "the data is not XML, a property list or the intact cached model of a store; pass a .mom or contents file, "
+                    + "or the path of a .xcdatamodel, .xcdatamodeld or .momd folder")
         }
         try read(archive: try KeyedArchiveReader(expanded))
     }

@@ -101,7 +101,8 @@ extension Entity {
             let (one, two) = (mine[key] ?? .null, theirs[key] ?? .null)
             if one == two { continue }
             return
-                "two models to merge have different entities \(name): \(key) is \(one.phrase) or \(two.phrase); rename one"
+                "two models to merge have different entities named \"\(name)\": \(key) is \(one.phrase) in one and \(two.phrase) "
+                + "in the other; make them equal, or rename one of the entities"
         }
         return nil
     }

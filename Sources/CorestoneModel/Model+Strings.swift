@@ -6,7 +6,7 @@ extension Model {
     /// - Throws: `.storeIO` when it cannot be read; `.model` when it is damaged.
     public func loadStrings(_ path: String) throws {
         let file = ModelFile(path)
-        for (key, text) in try file.reading({ try decodeStringsFile(try file.bytes()) }) {
+        for (key, text) in try file.reading(as: "a strings file", { try decodeStringsFile(try file.bytes()) }) {
             try setLocalization(text, forKey: key)
         }
     }

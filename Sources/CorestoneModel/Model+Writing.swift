@@ -92,7 +92,8 @@ extension Model {
         let versions = try Model.versions(of: path)
         guard let current = versions.first(where: \.isCurrent) else {
             throw ModelFile(path).failure(
-                "does not have a current version; set one first, as with corestone model set", .invalidArgument)
+                "does not have a current version; set one with corestone model set \(path) . currentVersion=NAME --version NAME",
+                .invalidArgument)
         }
         guard kind.isBundle else {
             return try current.naming { try read(current).write(to: target, isLossy: isLossy) }
@@ -140,7 +141,7 @@ enum ModelKind: String {
 
     init(_ file: ModelFile) throws {
         guard !file.path.utf8.contains(0) else {
-            throw CoreError(.invalidArgument, "a path must not contain a NUL byte")
+            throw CoreError(.invalidArgument, "the path of a model must not contain a NUL byte")
         }
         let kind = file.name.lastIndex(of: ".").flatMap { ModelKind(rawValue: String(file.name[$0...].dropFirst())) }
         guard let kind else {

@@ -65,7 +65,8 @@ public final class Model: @unchecked Sendable {
         try change {
             guard entities.count < Model.maximumEntities else {
                 throw modelError(
-                    "the model has \(Model.maximumEntities) entities, which is the limit", entity: name)
+                    "cannot add the entity \"\(name)\": the model has \(Model.maximumEntities) entities, which is the limit; split the "
+                        + "model", entity: name)
             }
             try checkFreeName(name)
             let entity = Entity(name: name, model: self)
@@ -206,8 +207,8 @@ public final class Model: @unchecked Sendable {
         propertyCount += 1
         guard propertyCount <= Model.maximumProperties else {
             throw modelError(
-                "the model has more than \(Model.maximumProperties) properties, which is the limit", entity: entity.name
-            )
+                "cannot add a property to \(entity.name): the model has \(Model.maximumProperties) properties, which is the limit; "
+                    + "split the model", entity: entity.name)
         }
     }
 
@@ -235,7 +236,8 @@ public final class Model: @unchecked Sendable {
         guard slots <= Model.maximumSlots else {
             throw modelError(
                 "the entities have \(slots) properties in total, including inherited ones, "
-                    + "but the limit is \(Model.maximumSlots)")
+                    + "but the limit is \(Model.maximumSlots); move inherited properties to the subentities that use them"
+            )
         }
     }
 
@@ -324,7 +326,7 @@ package func isIdentifier(_ name: String) -> Bool {
 
 func checkName(_ name: String, of what: String, in entity: String?) throws {
     guard isIdentifier(name) else {
-        throw modelError(nameFault(name, of: what), entity: entity, key: name)
+        throw modelError(nameFault(name, of: entity.map { "\(what) of \($0)" } ?? what), entity: entity, key: name)
     }
 }
 

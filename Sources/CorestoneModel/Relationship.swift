@@ -37,7 +37,7 @@ public final class Relationship: Property, @unchecked Sendable {
             guard let other else { return letGoOfInverse() }
             guard other.entity.model === entity.model else {
                 throw modelError(
-                    "\(other.entity.name).\(other.name) does not belong to the model of \(entity.name).\(name)",
+                    "\(other.entity.name).\(other.name) belongs to another model and cannot be the inverse of \(entity.name).\(name)",
                     entity: entity.name, key: name)
             }
             guard !other.isRemoved else {
@@ -89,8 +89,8 @@ public final class Relationship: Property, @unchecked Sendable {
             }
             guard maximum != 1 || !isOrdered else {
                 throw modelError(
-                    "\(entity.name).\(name) is ordered and cannot be limited to one member", entity: entity.name,
-                    key: name)
+                    "\(entity.name).\(name) is ordered and cannot be limited to one member; make it unordered first",
+                    entity: entity.name, key: name)
             }
             minimumCount = minimum
             maximumCount = maximum
@@ -123,9 +123,8 @@ public final class Relationship: Property, @unchecked Sendable {
     func requireDestination() throws {
         guard let missing = missingDestination else { return }
         throw modelError(
-            "\(entity.name).\(name) has the destination \"\(missing)\", which is not an entity of the model",
-            entity: entity.name,
-            key: name)
+            "\(entity.name).\(name) has the destination \"\(missing)\", which is not an entity of the model; add the entity, "
+                + "or set another destination", entity: entity.name, key: name)
     }
 
     func check() throws {
@@ -134,13 +133,14 @@ public final class Relationship: Property, @unchecked Sendable {
         guard inverse.destination.isKind(of: entity) || entity.isKind(of: inverse.destination) else {
             throw modelError(
                 "\(entity.name).\(name) has the inverse \(inverse.entity.name).\(inverse.name), but the destination of the "
-                    + "inverse is \(inverse.destination.name) instead of \(entity.name)", entity: entity.name, key: name
-            )
+                    + "inverse is \(inverse.destination.name) instead of \(entity.name); set the destination of the inverse to "
+                    + "\(entity.name), or set another inverse", entity: entity.name, key: name)
         }
         guard leads(to: inverse.entity) else {
             throw modelError(
                 "\(entity.name).\(name) has the destination \(destination.name), but its inverse \"\(inverse.name)\" "
-                    + "belongs to \(inverse.entity.name)", entity: entity.name, key: name)
+                    + "belongs to \(inverse.entity.name); set the destination to \(inverse.entity.name), or set another inverse",
+                entity: entity.name, key: name)
         }
     }
 }

@@ -90,7 +90,11 @@ struct JSONTransformer: PlainDataTransformer {
         case .double(let number) where number.isFinite: break
         case .array(let values): try values.forEach(requireJSON)
         case .dictionary(let entries): try entries.values.forEach(requireJSON)
-        default: throw CoreError(.typeMismatch, "JSON cannot represent \(value.kindPhrase)")
+        default:
+            throw CoreError(
+                .typeMismatch,
+                "JSON cannot represent \(value.kindPhrase); convert it to a string or a number, or use another transformer"
+            )
         }
     }
 }

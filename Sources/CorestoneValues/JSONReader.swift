@@ -153,7 +153,7 @@ struct JSONReader {
     // MARK: Strings
 
     private mutating func string() throws -> String {
-        guard next == UInt8(ascii: "\"") else { throw error("is missing a string") }
+        guard next == UInt8(ascii: "\"") else { throw error("has a member without a name in double quotes") }
         place += 1
         var text: [UInt8] = []
         while let byte = next {

@@ -34,7 +34,8 @@ public enum LaunchArguments {
             let name = String(argument.dropFirst(prefix.count))
             guard let largest = known.first(where: { $0.name == name })?.largest else {
                 let near =
-                    nearestName(to: name, among: known.map(\.name)).map { "; did you mean \(prefix)\($0)?" } ?? ""
+                    nearestName(to: name, among: known.map(\.name)).map { "; did you mean \(prefix)\($0)?" }
+                    ?? "; use one of \(known.map { prefix + $0.name }.joined(separator: ", "))"
                 throw CoreError(
                     .invalidArgument, "\(argument) is not a launch argument of Core Data\(near)", key: argument)
             }

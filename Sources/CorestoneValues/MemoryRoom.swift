@@ -26,6 +26,7 @@ package enum MemoryRoom {
         throw CoreError(
             .noMemory,
             "out of memory: cannot \(doing()) without another \(wanted >> 20) MiB; raise the limit of the process "
-                + "(ulimit -v), or use an SQLite store", file: file)
+                + "(ulimit -v), or free some memory. An SQLite store needs less memory than an XML or binary one",
+            file: file)
     }
 }

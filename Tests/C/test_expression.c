@@ -166,7 +166,7 @@ static void hosts_objects_are_asked_by_key(void) {
     CHECK_CONTAINS("Person is not key value coding-compliant for the key \"nme\"", cst_error_message(check_error()));
     CHECK_TEXT("nme", cst_error_key(check_error()));
     CHECK_STATUS(CST_E_CALLBACK, cst_value_copy_at_key_path(&people[0], text("fail"), &out, E));
-    CHECK_TEXT("no luck", cst_error_message(check_error()));
+    CHECK_TEXT("reading the key \"fail\" of Person failed: no luck", cst_error_message(check_error()));
     CHECK_INT(7, cst_error_code(cst_error_detail_at(check_error(), 0)));
 
     /* Kept as a constant, found again as a result. */
@@ -459,7 +459,7 @@ static void a_block_gets_value_arguments_and_variables(void) {
     CHECK_INT(42, out.as.integer);
     OK(cst_expression_new_block(difference, &type, NULL, 2, arguments, &fails, E));
     CHECK_STATUS(CST_E_CALLBACK, cst_expression_value(fails, &hundred, &variables, &out, E));
-    CHECK_TEXT("no difference", cst_error_message(check_error()));
+    CHECK_TEXT("the host's expression block failed: no difference", cst_error_message(check_error()));
     CHECK_INT(9, cst_error_code(cst_error_detail_at(check_error(), 0)));
     CHECK_INT(CST_NULL, out.type);
     cst_release(operand), cst_release(fails), cst_release(block), cst_release(x), cst_release(two);
@@ -540,7 +540,7 @@ static void a_hosts_list_has_its_elements(void) {
     cst_value_dispose(&out);
     list.as.host.object = &eight;
     CHECK_STATUS(CST_E_CALLBACK, cst_value_copy_at_key_path(&list, text("@count"), &out, E));
-    CHECK_TEXT("no seventh", cst_error_message(check_error()));
+    CHECK_TEXT("reading element 7 of a host object failed: no seventh", cst_error_message(check_error()));
     /* Without elements a count says nothing, and an object without keys has no name. */
     list.as.host = (cst_host){&half, &three};
     CHECK_STATUS(CST_E_PREDICATE, cst_value_copy_at_key_path(&list, text("name"), &out, E));

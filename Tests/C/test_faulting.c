@@ -350,7 +350,7 @@ static void a_handler_decides(void) {
     CHECK_STATUS(CST_E_OBJECT_GONE, cst_object_get(fault, c.name, &value, E));
     asked.answer = FAIL;
     CHECK_STATUS(CST_E_CALLBACK, cst_object_get(fault, c.name, &value, E));
-    CHECK_TEXT("no idea", cst_error_message(check_error()));
+    CHECK_TEXT("the handler for inaccessible faults failed: no idea", cst_error_message(check_error()));
     asked.answer = TAKE;
     OK(cst_object_get(fault, c.name, &value, E));
     CHECK_INT(CST_NULL, value.type);

@@ -150,7 +150,7 @@ static void callbacks_are_called_and_destroyed_once(void) {
     OK(evaluate("FUNCTION(nil, 'join', '!')", value_text("Ada"), &out));
     CHECK_INT(CST_NULL, out.type);
     CHECK_STATUS(CST_E_CALLBACK, evaluate("FUNCTION(SELF, 'join', 1)", value_text("Ada"), &out));
-    CHECK_TEXT("join takes a string", cst_error_message(check_error()));
+    CHECK_TEXT("the host's function \"join\" failed: join takes a string", cst_error_message(check_error()));
     CHECK_INT(0, destroyed);
     OK(cst_function_register(text("join"), join, NULL, note_destroy, E));
     CHECK_INT(1, destroyed);

@@ -281,7 +281,7 @@ static void text_is_checked_byte_by_byte(void) {
         CHECK_TEXT(expected, cst_error_message(check_error()));
     }
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_entity(model, (cst_string){NULL, 0}, &entity, E));
-    CHECK_TEXT("name is a null string", cst_error_message(check_error()));
+    CHECK_TEXT("name is NULL; pass a string", cst_error_message(check_error()));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_entity(model, (cst_string){NULL, CST_NUL}, &entity, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_entity(model, (cst_string){NULL, 1}, &entity, E));
     CHECK_TEXT("name is NULL but has a size", cst_error_message(check_error()));

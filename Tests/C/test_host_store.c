@@ -1172,7 +1172,7 @@ static void what_a_fetch_says_it_has_done_is_checked(void) {
     OK(cst_fetch_request_set_predicate(request, NULL, E));
     seen.done = 16;
     CHECK_STATUS(CST_E_CALLBACK, cst_context_count(c.context, request, &count, E));
-    CHECK_CONTAINS("fetch set out_done to 0x10; use CST_FETCHED_ constants", cst_error_message(check_error()));
+    CHECK_CONTAINS("set out_done to 0x10; use CST_FETCHED_ constants", cst_error_message(check_error()));
     CHECK_INT(0, count);
     seen.done = 0;
     OK(cst_release(request));

@@ -221,7 +221,7 @@ static void a_comparator_may_be_the_second_key(void) {
     CHECK_INT(0, asked.sort);
     asked.fails = true;
     CHECK_STATUS(CST_E_CALLBACK, cst_sort_values(4, values, 2, sort, backwards, &asked, order, E));
-    CHECK_TEXT("cannot tell", cst_error_message(check_error()));
+    CHECK_TEXT("the host's comparator failed: cannot tell", cst_error_message(check_error()));
     CHECK_INT(5, cst_error_code(cst_error_detail_at(check_error(), 0)));
 }
 

@@ -278,7 +278,7 @@ static void a_coordinator_performs(void) {
     CHECK(!has_changes);
     cst_error *error = NULL;
     CHECK(cst_coordinator_perform_and_wait(c.coordinator, wait_for_a_queue, &alone, &error) == CST_E_CALLBACK);
-    CHECK(error != NULL && strstr(cst_error_message(error).data, "wait for a context's queue") != NULL);
+    CHECK(error != NULL && strstr(cst_error_message(error).data, "wait for the queue of a context") != NULL);
     OK(cst_release(error));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_perform_and_wait(c.coordinator, NULL, NULL, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_perform(c.coordinator, NULL, &alone, ended_alone, E));

@@ -488,7 +488,8 @@ static void a_document_refuses_by_default(void) {
     OK(cst_document_save_as(document, none, text(check_path("a.store")), false, E));
     insert_department(context);
     CHECK_STATUS(CST_E_UNSAVED_CHANGES, cst_document_close(document, 0, E));
-    CHECK_CONTAINS("call save() to keep them or revert() to discard them", cst_error_message(check_error()));
+    CHECK_CONTAINS("call cst_document_save (save) to keep them or cst_document_revert (revert) to discard them",
+                   cst_error_message(check_error()));
     CHECK_STATUS(CST_UNCHANGED, cst_context_close(context, CST_UNSAVED_SAVE, E));
     OK(cst_document_close(document, CST_UNSAVED_REFUSE, E));
     OK(cst_release(document));

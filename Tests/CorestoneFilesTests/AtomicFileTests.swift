@@ -752,7 +752,7 @@ final class AtomicFileTests: XCTestCase {
                 XCTAssertEqual(error?.code, CocoaCode.persistentStoreTimeout.rawValue)
                 XCTAssertEqual(error?.file, path(name))
                 XCTAssertTrue(
-                    error?.message.contains("another process has locked \(path(name)) for 4 ms") == true,
+                    error?.message.contains("another process or coordinator has locked \(path(name)) for 4 ms") == true,
                     error?.message ?? "")
                 if !coordinator.stores.isEmpty { XCTAssertTrue(context.hasChanges) }
             }

@@ -371,9 +371,11 @@ final class NodesTests: XCTestCase {
         leftOut.add("Book", "title")
         XCTAssertEqual(leftOut.readOnlyReason, "the file has values of Book.title" + end)
         leftOut.add("Novel")
-        XCTAssertEqual(leftOut.readOnlyReason, "the file has values of Book.title and 1 more" + end)
+        XCTAssertEqual(
+            leftOut.readOnlyReason, "the file has values of Book.title and of 1 more entity or property" + end)
         leftOut.add("Book", "pages")
-        XCTAssertEqual(leftOut.readOnlyReason, "the file has values of Book.title and 2 more" + end)
+        XCTAssertEqual(
+            leftOut.readOnlyReason, "the file has values of Book.title and of 2 more entities or properties" + end)
         let objects = LeftOut()
         objects.add("Novel")
         XCTAssertEqual(objects.readOnlyReason, "the file has objects of Novel" + end)

@@ -236,7 +236,10 @@ final class ArchivableClassTests: XCTestCase {
             for value in [wrong, .array([wrong]), .dictionary(["k": .array([wrong])])] {
                 let error = failure { _ = try transformer.bytes(for: value) }
                 XCTAssertEqual(error?.status, .typeMismatch)
-                XCTAssertEqual(error?.message, "JSON cannot represent \(wrong.kindPhrase)")
+                XCTAssertEqual(
+                    error?.message,
+                    "JSON cannot represent \(wrong.kindPhrase); convert it to a string or a number, or use another transformer"
+                )
             }
         }
         XCTAssertEqual(

@@ -266,7 +266,7 @@ final class AttributeValueTests: XCTestCase {
             XCTAssertEqual([error?.entity, error?.key], ["E", "a"])
             XCTAssertEqual(error?.value, .string(text))
             XCTAssertEqual(
-                error?.message, "E.a takes \(type.displayName), but the text cannot be converted to this type")
+                error?.message, "E.a takes \(type.displayName), but \"\(text)\" cannot be converted to this type")
             withExtendedLifetime(model) {}
         }
         let (model, small) = try attribute(.integer16)

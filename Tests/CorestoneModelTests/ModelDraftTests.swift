@@ -35,7 +35,7 @@ final class ModelDraftTests: FolderTestCase {
                 "the fetched property A.empty does not have a fetch request",
                 "\"1\" is not a valid name for an entity; use letters, digits and underscores, without a leading digit",
                 "A inherits from \"Gone\", which is not an entity of the model; add the entity, or set another parent",
-                "A.lost has the destination \"Gone\", which is not an entity of the model",
+                "A.lost has the destination \"Gone\", which is not an entity of the model; add the entity, or set another destination",
                 "A.open does not have a destination",
                 "A.place has the composite type \"Nowhere\", which is not defined in the model",
                 "B.fine has the name of an inherited property; rename or remove it",

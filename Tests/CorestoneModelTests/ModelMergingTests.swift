@@ -71,10 +71,11 @@ final class ModelMergingTests: XCTestCase {
         XCTAssertEqual(type?.entity, "Person")
         XCTAssertEqual(
             type?.message,
-            "two models to merge have different entities Person: age.type is \"Integer 16\" or \"Integer 32\"; rename one"
+            "two models to merge have different entities named \"Person\": age.type is \"Integer 16\" in one and "
+                + "\"Integer 32\" in the other; make them equal, or rename one of the entities"
         )
         let optional = failure { _ = try Model.merging([half("Book"), half("Song", isAgeOptional: false)]) }
-        XCTAssertTrue(optional?.message.contains("age.optional is 1 or 0") == true)
+        XCTAssertTrue(optional?.message.contains("age.optional is 1 in one and 0") == true)
         let (one, two) = (try half("Book"), try half("Song"))
         try one.setFetchRequestTemplate(FetchRequestTemplate(entityName: "Book"), forName: "all")
         try two.setFetchRequestTemplate(FetchRequestTemplate(entityName: "Song"), forName: "all")
@@ -123,15 +124,15 @@ final class ModelMergingTests: XCTestCase {
             return model
         }
         let changes: [(String, (Entity) throws -> Void)] = [
-            ("abstract is 0 or 1", { try $0.setAbstract(true) }),
-            ("className is missing or \"C\"", { try $0.setClassName("C") }),
-            ("userInfo.k is missing or \"v\"", { try $0.setUserInfo("v", forKey: "k") }),
+            ("abstract is 0 in one and 1", { try $0.setAbstract(true) }),
+            ("className is missing in one and \"C\"", { try $0.setClassName("C") }),
+            ("userInfo.k is missing in one and \"v\"", { try $0.setUserInfo("v", forKey: "k") }),
             ("uniqueConstraints is ", { try $0.addUniqueConstraint(["a"]) }),
-            ("a.default is missing or \"x\"", { try $0.ownAttributes[0].setDefaultValue(.string("x")) }),
-            ("b.kind is missing or \"attributes\"", { try $0.addAttribute(named: "b", type: .date) }),
-            ("r.deleteRule is \"Nullify\" or \"Deny\"", { try $0.ownRelationships[0].setDeleteRule(.deny) }),
+            ("a.default is missing in one and \"x\"", { try $0.ownAttributes[0].setDefaultValue(.string("x")) }),
+            ("b.kind is missing in one and \"attributes\"", { try $0.addAttribute(named: "b", type: .date) }),
+            ("r.deleteRule is \"Nullify\" in one and \"Deny\"", { try $0.ownRelationships[0].setDeleteRule(.deny) }),
             (
-                "f.fetchRequest.limit is missing or 3",
+                "f.fetchRequest.limit is missing in one and 3",
                 {
                     var request = FetchRequestTemplate(entityName: "E")
                     request.limit = 3
@@ -150,7 +151,7 @@ final class ModelMergingTests: XCTestCase {
             let error = failure { _ = try Model.merging([try model { _ in }, try model(change)]) }
             XCTAssertEqual(error?.status, .model)
             XCTAssertTrue(
-                error?.message.hasPrefix("two models to merge have different entities E: \(words)") == true,
+                error?.message.hasPrefix("two models to merge have different entities named \"E\": \(words)") == true,
                 error?.message ?? words)
         }
         var extras = SourceExtras()

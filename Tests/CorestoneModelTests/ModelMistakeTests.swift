@@ -42,7 +42,7 @@ final class ModelMistakeTests: XCTestCase {
             XCTAssertFalse(isIdentifier(name), name)
         }
         check(
-            "\"1a\" is not a valid name for a property; use letters, digits and underscores, without a leading digit",
+            "\"1a\" is not a valid name for a property of E; use letters, digits and underscores, without a leading digit",
             key: "1a"
         ) { try $1.addAttribute(named: "1a", type: .string) }
         check(
@@ -65,7 +65,7 @@ final class ModelMistakeTests: XCTestCase {
         check("E.r cannot require at least 3 members and allow at most 2", key: "r") {
             try $1.addRelationship(named: "r", destination: $1, isToMany: true).setCounts(minimum: 3, maximum: 2)
         }
-        check("E.r is ordered and cannot be limited to one member", key: "r") {
+        check("E.r is ordered and cannot be limited to one member; make it unordered first", key: "r") {
             try $1.addRelationship(named: "r", destination: $1, isToMany: true, isOrdered: true)
                 .setCounts(minimum: 0, maximum: 1)
         }
@@ -73,21 +73,27 @@ final class ModelMistakeTests: XCTestCase {
         check("F, the destination of E.r, does not belong to the model of E", key: "r") {
             try $1.addRelationship(named: "r", destination: try other.addEntity(named: "F"))
         }
-        check("F.s does not belong to the model of E.r", key: "r") {
+        check("F.s belongs to another model and cannot be the inverse of E.r", key: "r") {
             let foreign = try other.requireEntity(named: "F")
             let stranger = try foreign.addRelationship(named: "s", destination: foreign)
             try $1.addRelationship(named: "r", destination: $1).setInverse(stranger)
         }
-        check("F does not belong to the model of E") { try $1.setParent(try other.requireEntity(named: "F")) }
+        check("F belongs to another model and cannot be the parent of E") {
+            try $1.setParent(try other.requireEntity(named: "F"))
+        }
         check("E cannot inherit from E: the inheritance would be circular") { try $1.setParent($1) }
         check(
-            "E.r has the inverse F.s, but the destination of the inverse is F instead of E", key: "r"
+            "E.r has the inverse F.s, but the destination of the inverse is F instead of E; set the destination of the inverse to E, "
+                + "or set another inverse", key: "r"
         ) { model, entity in
             let f = try model.addEntity(named: "F")
             let back = try f.addRelationship(named: "s", destination: f)
             try entity.addRelationship(named: "r", destination: f).setInverse(back)
         }
-        check("E.r has the destination E, but its inverse \"s\" belongs to F", key: "r") { model, entity in
+        check(
+            "E.r has the destination E, but its inverse \"s\" belongs to F; set the destination to F, or set another inverse",
+            key: "r"
+        ) { model, entity in
             let f = try model.addEntity(named: "F")
             let back = try f.addRelationship(named: "s", destination: entity)
             try entity.addRelationship(named: "r", destination: entity).setInverse(back)
@@ -152,7 +158,7 @@ final class ModelMistakeTests: XCTestCase {
             for _ in 0..<2 { try $1.addIndex(FetchIndex(name: "i", elements: [.init(property: "a")])) }
         }
         check(
-            "\"a b\" is not a valid name for an R-tree index; use letters, digits and underscores, without a leading digit",
+            "\"a b\" is not a valid name for an R-tree index of E; use letters, digits and underscores, without a leading digit",
             key: "a b", add([.init(property: "a", collation: .rTree)], "a b"))
         check(
             "the R-tree index \"i\" of E contains E.a (String), but takes numbers, Booleans and dates only; use a binary "
@@ -303,7 +309,8 @@ final class ModelMistakeTests: XCTestCase {
             "E.a is not declared by F; remove it from E")
         let stranger = try Model().copy()
         XCTAssertEqual(
-            failure { try stranger.remove(entity) }?.message, "E belongs to another model")
+            failure { try stranger.remove(entity) }?.message,
+            "cannot remove E: it belongs to another model; pass an entity of this model")
         XCTAssertEqual([entity.name, attribute.name], ["E", "a"])
         XCTAssertFalse(try entity.removeIndex(named: "none"))
         XCTAssertFalse(try entity.removeUniqueConstraint(["a"]))

@@ -134,7 +134,8 @@ final class ModelNounTests: XCTestCase {
         XCTAssertThrowsError(try model.freeze()) {
             XCTAssertEqual(
                 ($0 as? CoreError)?.message,
-                "the entities have 4004000 properties in total, including inherited ones, but the limit is 4000000")
+                "the entities have 4004000 properties in total, including inherited ones, but the limit is 4000000; move "
+                    + "inherited properties to the subentities that use them")
         }
     }
 

@@ -50,7 +50,7 @@ final class ModelPlaceTests: FolderTestCase {
         }
         XCTAssertEqual(
             message(.invalidArgument) { _ = try ModelKind(ModelFile("a\0.mom")) },
-            "a path must not contain a NUL byte")
+            "the path of a model must not contain a NUL byte")
     }
 
     // MARK: - Versions
@@ -120,7 +120,8 @@ final class ModelPlaceTests: FolderTestCase {
             message(.storeIO) { _ = try Model.versions(of: path("none")) }, "\(path("none")) does not exist")
         XCTAssertEqual(
             message(.model) { _ = try Model.versions(of: folder.path + "/") },
-            "\(folder.path) does not contain a model: it has neither a contents file nor versions")
+            "\(folder.path) does not contain a model: it has neither a contents file nor versions; pass a "
+                + ".xcdatamodel, .xcdatamodeld or .momd folder")
     }
 
     func testTheArchiveOfOlderEditorsLiesInElements() throws {
@@ -233,8 +234,8 @@ final class ModelPlaceTests: FolderTestCase {
         try source("E", "D.xcdatamodeld/Two.xcdatamodel")
         XCTAssertEqual(
             message(.invalidArgument) { try Model.convert(path("D.xcdatamodeld"), to: path("D.momd")) },
-            "\(path("D.xcdatamodeld")) does not have a current version; set one first, as with corestone "
-                + "model set")
+            "\(path("D.xcdatamodeld")) does not have a current version; set one with corestone "
+                + "model set \(path("D.xcdatamodeld")) . currentVersion=NAME --version NAME")
         try current("Two", "D.xcdatamodeld")
         try put("<model><entity name='1'/></model>", "D.xcdatamodeld/Two.xcdatamodel/contents")
         for target in ["D.momd", "D.mom"] {

@@ -44,7 +44,7 @@ final class ModelTextMistakeTests: XCTestCase {
             ("{\"A\": {}}\n\nx", "has text after its end, at line 3, column 1", 11),
             ("{\"A\": {\"x\": \"int", "ends inside a string, at line 1, column 17", 16),
             ("{\"A\": {\"x\": nul}}", "has an unknown literal, at line 1, column 13", 12),
-            ("{\"A\": {},}", "is missing a string, at line 1, column 10", 9),
+            ("{\"A\": {},}", "has a member without a name in double quotes, at line 1, column 10", 9),
         ]
         for (text, complaint, offset) in table {
             check(text, "the model text \(complaint)")
@@ -100,7 +100,7 @@ final class ModelTextMistakeTests: XCTestCase {
             key: "1st")
         check(
             "{\"E\": {\"a b\": \"int\"}}",
-            "\"a b\" is not a valid name for a property; use letters, digits and underscores, without a leading digit",
+            "\"a b\" is not a valid name for a property of E; use letters, digits and underscores, without a leading digit",
             entity: "E",
             key: "a b")
     }
@@ -289,7 +289,11 @@ final class ModelTextMistakeTests: XCTestCase {
     }
 
     func testElements() {
-        check(options: "{\"b\": \"to-one E\"}", says: "E.p.b is an element and cannot be a relationship", key: "p.b")
+        check(
+            options: "{\"b\": \"to-one E\"}",
+            says:
+                "E.p.b is an element of a composite attribute and cannot be a relationship; add the relationship to the entity",
+            key: "p.b")
         check(
             options: "{\"b\": \"string indexed\"}",
             says: "E.p.b is an element and cannot have the option \"indexed\"; name it in \"@indexes\"", key: "p.b")

@@ -128,7 +128,8 @@ final class ModelTextTests: XCTestCase {
         XCTAssertEqual(missing.map(\.relationship.name), ["b", "c"])
         XCTAssertEqual(missing.map(\.destination), ["B", "A"])
         XCTAssertEqual(missing.map(\.inverse), ["a", "d"])
-        let message = "A.b has the destination \"B\", which is not an entity of the model"
+        let message =
+            "A.b has the destination \"B\", which is not an entity of the model; add the entity, or set another destination"
         for use in [{ try model.freeze() }, { _ = try model.source() }, { try model.copy().freeze() }] {
             XCTAssertThrowsError(try use()) {
                 XCTAssertEqual(($0 as? CoreError)?.message, message)

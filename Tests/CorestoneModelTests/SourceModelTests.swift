@@ -179,7 +179,8 @@ final class SourceModelTests: XCTestCase {
             "A inherits from \"B\", which is not an entity of the model; add the entity, or set another parent")
         XCTAssertEqual(
             message("<entity name='A'><relationship name='r' destinationEntity='B'/></entity>"),
-            "A.r has the destination \"B\", which is not an entity of the model")
+            "A.r has the destination \"B\", which is not an entity of the model; add the entity, or set another destination"
+        )
         XCTAssertEqual(
             message("<entity name='A'><attribute name='a' attributeType='Tensor'/></entity>"),
             "A.a has the unknown attribute type \"Tensor\"")

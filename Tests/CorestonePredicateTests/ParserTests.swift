@@ -452,7 +452,7 @@ final class ParserTests: XCTestCase {
             ("abs: == 1", 5, "expected ( and the arguments of the function abs:, found =="),
             ("a NOT b", 6, "expected IN after NOT, found b"),
             ("a NOT LIKE 'x'", 6, "expected IN after NOT, found LIKE"),
-            ("a ==[] 'b'", 5, "expected options: letters of c, d, n, l, w, found ]"),
+            ("a ==[] 'b'", 5, "expected options of the letters c, d, n, l or w, found ]"),
             ("a ==[c 'b'", 7, "expected ] after the options, found 'b'"),
             ("a == 1 b", 7, "expected AND, OR or the end of the text, found b"),
             ("a == 1 AND", 10, "expected a value or a key, found the end of the text"),

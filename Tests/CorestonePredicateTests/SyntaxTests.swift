@@ -209,7 +209,11 @@ final class SyntaxTests: XCTestCase {
     func testCallsTellWhatTheyTake() throws {
         for (name, count, message) in [
             ("sum:", 0, "sum: takes 1 or more arguments, not 0"), ("abs:", 2, "abs: takes 1 argument, not 2"),
-            ("now", 1, "now takes 0 arguments, not 1"), ("zzzzzz:", 1, "the function \"zzzzzz:\" is not defined"),
+            ("now", 1, "now takes 0 arguments, not 1"),
+            (
+                "zzzzzz:", 1,
+                "the function \"zzzzzz:\" is not defined; use a built-in function, or FUNCTION(receiver, \"name\") for a registered one"
+            ),
             ("raise:toPower:", 1, "raise:toPower: takes 2 arguments, not 1"),
         ] {
             XCTAssertThrowsError(try Expression.calling(name, Array(repeating: .key("a"), count: count)), name) {

@@ -230,7 +230,7 @@ final class ComparisonTests: CompilerTestCase {
             ),
             (
                 "Employee", "department < manager", nil, nil,
-                "department < manager cannot be evaluated: an object and an object cannot be ordered"
+                "department < manager cannot be evaluated: an object and an object cannot be ordered; compare them only by == or IN"
             ),
             (
                 "Employee", "hired > 3", "Employee", "hired",
@@ -249,7 +249,7 @@ final class ComparisonTests: CompilerTestCase {
             ),
             (
                 "Employee", "name CONTAINS 3", nil, nil,
-                "cannot search Employee.name for a number; pass a string instead"
+                "cannot search Employee.name for a number (3); pass a string instead"
             ),
             (
                 "Employee", "age CONTAINS 'x'", nil, nil,
@@ -261,11 +261,11 @@ final class ComparisonTests: CompilerTestCase {
             ),
             (
                 "Employee", "age BETWEEN 5", nil, nil,
-                "BETWEEN takes a list of two bounds, not a number"
+                "BETWEEN takes a list of two bounds, {low, high}, not 5"
             ),
             (
                 "Employee", "age BETWEEN {1, 2, 3}", nil, nil,
-                "BETWEEN takes a list of two bounds, not of 3"
+                "BETWEEN takes a list of two bounds, {low, high}, not a list of 3"
             ),
             (
                 "Employee", "age BETWEEN {'a', 'b'}", "Employee", "age",

@@ -375,12 +375,13 @@ final class FetchCompilerTests: CompilerTestCase {
                 "Employee", "name MATCHES '('",
                 #""(" is not a regular expression: missing closing parenthesis at byte 1"#
             ),
-            ("Employee", "age BETWEEN {1}", "BETWEEN takes a list of two bounds, not of 1"),
+            ("Employee", "age BETWEEN {1}", "BETWEEN takes a list of two bounds, {low, high}, not a list of 1"),
             ("Employee", "age == $x", "$x does not have a value; pass one in the variables of the evaluation"),
             ("Employee", "department.nme == 'x'", #"Department has no property "nme"; did you mean "name"?"#),
             (
                 "Employee", "name BEGINSWITH 3",
-                "name BEGINSWITH 3 cannot be evaluated: BEGINSWITH compares strings, not a string with a number"
+                "name BEGINSWITH 3 cannot be evaluated: BEGINSWITH compares strings, not a string with a number; compare two "
+                    + "strings, or convert with CAST(…, \"NSString\")"
             ),
             ("Employee", "name.foo == 3", #"Employee.name is String and has no key "foo""#),
         ]

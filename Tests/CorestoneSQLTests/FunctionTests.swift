@@ -133,11 +133,11 @@ final class FunctionTests: CompilerTestCase {
             ("Employee", "reports.@avg.rate > 3", "@avg of decimals is exact only in memory"),
             ("Employee", "reports.@unionOfObjects.name == 'x'", "@unionOfObjects is computed in memory"),
             ("Employee", "name[SIZE] > 2", "name[SIZE] is computed in memory"),
-            ("Employee", "thing == 'x'", "thing is transformable and is compared in memory"),
-            ("Employee", "projects == 3", "projects is a collection, which is compared in memory"),
+            ("Employee", "thing == 'x'", "Employee.thing is transformable and is compared in memory"),
+            ("Employee", "projects == 3", "Employee.projects is a collection, which is compared in memory"),
             (
                 "Employee", "projects == projects",
-                "projects is a collection, which is compared in memory"
+                "Employee.projects is a collection, which is compared in memory"
             ),
             ("Employee", "random() > age", "random is computed in memory"),
             ("Employee", "entity == 'x'", "the entity of Employee objects is evaluated in memory"),

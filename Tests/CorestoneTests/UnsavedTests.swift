@@ -90,7 +90,8 @@ final class UnsavedTests: XCTestCase {
         try document.saveAs(folder + "/a.store")
         try document.context.insert("Employee", ["name": "Bob"])
         XCTAssert(
-            failure { try document.close() }.message.contains("call save() to keep them or revert() to discard them"))
+            failure { try document.close() }.message.contains(
+                "call cst_document_save (save) to keep them or cst_document_revert (revert) to discard them"))
         try document.context.close(.save)
         XCTAssertFalse(document.context.isClosed, "it is closed with the document")
         try document.close()

@@ -464,7 +464,7 @@ def test_what_an_explanation_says_of_indexes_and_memory(zoo: Path) -> None:
 def test_a_key_that_no_store_can_sort_by_is_refused(zoo: Path) -> None:
     refused = run("fetch", zoo, "Keeper", "--sort", "animals.name")
     assert (refused.returncode, refused.stdout) == (2, "")
-    assert 'cannot sort by "animals.name": animals is to-many' in refused.stderr
+    assert 'cannot sort Keeper by "animals.name": animals is to-many' in refused.stderr
 
 
 @pytest.fixture

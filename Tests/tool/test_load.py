@@ -526,7 +526,7 @@ def taken(kinds: Path, folder: Path, text: str, key: str, *words: str) -> tuple[
     return (row[key] if key != "w" else (row["w.lat"], row["w.town"])), done.stderr
 
 
-NO_TEXT_FOR = "but the text cannot be converted to this type"
+NO_TEXT_FOR = "cannot be converted to this type"
 NO_NUMBER = "which not every store can keep"
 ID = "12345678-1234-5678-1234-567812345678"
 CELLS: list[tuple[str, str, Any]] = [
@@ -544,7 +544,7 @@ CELLS: list[tuple[str, str, Any]] = [
     ("w.lat", "1.5", Decimal("1.5")), ("w.town", "x", "x"),
 ]  # fmt: skip
 REFUSED_CELLS = [
-    ("b", "maybe", f'A.b takes Boolean, {NO_TEXT_FOR} (the value is "maybe")'), ("b", '""', NO_TEXT_FOR),
+    ("b", "maybe", f'A.b takes Boolean, but "maybe" {NO_TEXT_FOR}'), ("b", '""', NO_TEXT_FOR),
     ("b", "2", NO_TEXT_FOR), ("i", "32768", "32768 is too large"), ("i", "1.0", NO_TEXT_FOR),
     ("i", " 5", NO_TEXT_FOR), ("l", "9223372036854775808", NO_TEXT_FOR), ("d", "abc", NO_TEXT_FOR),
     ("f", "1e40", NO_NUMBER), ("f", "NaN", NO_NUMBER), ("r", "NaN", NO_NUMBER), ("r", "Infinity", NO_NUMBER),

@@ -643,9 +643,9 @@ def test_renaming_with_and_without_the_former_name(notes: Path) -> None:
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
-        (["template:none"], 'the model does not have a fetch request "none"'),
+        (["template:none"], 'does not have a fetch request "none"'),
         (["template:rankd"], 'did you mean "ranked"'),
-        (["configuration:none"], 'the model does not have a configuration "none"'),
+        (["configuration:none"], 'does not have a configuration "none"'),
         (["constraint:Note.rank"], 'Note does not have a unique constraint "rank"'),
         (["index:Note"], 'Note does not have an index ""'),
         (["."], "model remove cannot remove the whole model"),

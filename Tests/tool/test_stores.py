@@ -97,7 +97,7 @@ def test_metadata_is_set_and_removed(store: Path) -> None:
     [
         (["--set", "NSStoreUUID=x"], 3, "NSStoreUUID"),
         (["--set", "NSStoreType=XML"], 3, "identifies the type of the store"),
-        (["--remove", "NSStoreModelVersionHashes"], 2, "identifies the store"),
+        (["--remove", "NSStoreModelVersionHashes"], 2, "maintained by the store"),
         (["--remove", "ownr"], 2, 'does not have an entry "ownr"'),
         (["--set", "owner"], 2, "KEY=VALUE"),
         (["--set", "owner:text=x"], 2, '"text" is not a type'),

@@ -135,5 +135,5 @@ func withdrawTokens(of model: Model) {
 
 /// The handle of a part that was taken out of its model serves no more.
 func removed(_ type: HandleType, _ name: String) -> CoreError {
-    CoreError(.invalidHandle, "the \(type.name) \"\(name)\" was removed from its model")
+    CoreError(.invalidHandle, "the \(type.name) \(name) was removed from its model; stop using its handle")
 }

@@ -35,7 +35,7 @@ extension cst_string {
     }
 
     func string(_ name: StaticString) throws -> String {
-        guard let bytes = try utf8(name) else { throw CoreError(.invalidArgument, "\(name) is a null string") }
+        guard let bytes = try utf8(name) else { throw CoreError(.invalidArgument, "\(name) is NULL; pass a string") }
         return String(decoding: bytes, as: UTF8.self)
     }
 

@@ -1,19 +1,27 @@
 import CCorestone
 import CorestoneValues
 
-/// Calls the host back; a negative answer is its failure, in its own words.
+/// Calls the host back; a negative answer is its failure.
 ///
-/// - Parameter what: which callback, for a failure without words.
+/// - Parameters:
+///   - what: which callback, for the message.
+///   - isPlain: whether the host's message stands alone, because it names the place better: a row of a batch.
 /// - Returns: the answer when it is none: `CST_OK`, `CST_NOT_FOUND`, …
 @discardableResult
-func callHost(_ what: @autoclosure () -> String, _ body: (ErrorOut) -> cst_status) throws -> cst_status {
+func callHost(
+    _ what: @autoclosure () -> String, isPlain: Bool = false, _ body: (ErrorOut) -> cst_status
+) throws -> cst_status {
     var failure: OpaquePointer?
     let status = body(&failure)
     defer { HandleTable.releaseForHost(token(failure)) }
     guard status < 0 else { return status }
-    let detail = try? resolve(failure, .error, as: ErrorBox.self).error
+    guard let detail = try? resolve(failure, .error, as: ErrorBox.self).error else {
+        throw CoreError(.callback, "\(what()) failed with status \(status)")
+    }
     throw CoreError(
-        .callback, detail?.message ?? "\(what()) failed with status \(status)", children: detail.map { [$0] } ?? [])
+        .callback, isPlain ? detail.message : "\(what()) failed: \(detail.message)", entity: detail.entity,
+        key: detail.key, value: detail.value,
+        objectURI: detail.objectURI, children: [detail])
 }
 
 /// The boundary of an export that owns a table of callbacks: a call that is refused frees its userdata, too.

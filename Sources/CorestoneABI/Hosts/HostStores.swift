@@ -49,7 +49,9 @@ final class SaveBox {
         if let known { return known }
         guard let found = try changes?.wholeKeys() else {
             throw CoreError(
-                .unsupported, "an incremental store does not receive all rows; read the changes of the save instead")
+                .unsupported,
+                "cst_save_request_next (cache_nodes) works only in the save of an atomic store; read the inserted, updated "
+                    + "and deleted rows of the save instead")
         }
         known = found
         return found
@@ -284,7 +286,9 @@ private final class HostedCallbacks: HostedStore {
         }
         withExtendedLifetime(arena) {}
         guard done < 16 else {
-            throw CoreError(.callback, "fetch set out_done to 0x\(String(done, radix: 16)); use CST_FETCHED_ constants")
+            throw CoreError(
+                .callback,
+                "\(type.described("fetch")) set out_done to 0x\(String(done, radix: 16)); use CST_FETCHED_ constants")
         }
         // What a host counts as below zero is above the highest number here.
         return (FetchWork(rawValue: done), Int(truncatingIfNeeded: count))

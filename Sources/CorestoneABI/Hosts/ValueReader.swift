@@ -85,7 +85,9 @@ struct ValueReader {
         members.reserveCapacity(cells.count / 2)
         for place in stride(from: 0, to: cells.count, by: 2) {
             guard cells[place].type == CST_STRING else {
-                throw CoreError(.invalidArgument, "a key of a CST_DICTIONARY is not a CST_STRING")
+                throw CoreError(
+                    .invalidArgument,
+                    "key \(place / 2 + 1) of a CST_DICTIONARY is of type \(cells[place].type), not CST_STRING")
             }
             members[try cells[place].as.string.string("the key")] = try element(cells[place + 1], nesting)
         }
@@ -95,10 +97,16 @@ struct ValueReader {
     /// One that was never saved keeps its temporary ID, by which its context finds it.
     private mutating func identified(_ value: cst_value) throws -> ObjectIDReference {
         let scalar = try propertyValue(value)
-        guard case .object(let object) = scalar else { throw CoreError(.invalidHandle, "the object is NULL") }
+        guard case .object(let object) = scalar else {
+            throw CoreError(
+                .invalidHandle,
+                "a value of type CST_OBJECT or CST_OBJECT_ID is NULL; pass a handle, or a value of type CST_NULL")
+        }
         if let object = object as? ManagedObject { try object.checkQueue() }
         guard let id = (object as? ManagedObject)?.objectID ?? (object as? ObjectIDReference)?.id else {
-            throw CoreError(.invalidHandle, "the object does not have an ID")
+            throw CoreError(
+                .invalidHandle,
+                "\(object.valueDescription) does not have an object ID; pass a managed object or an object ID")
         }
         keep([id.entity.model])
         return ObjectIDReference(id)

@@ -137,7 +137,8 @@ struct BinaryFormat: AtomicFormat {
             if case .dictionary(let entries) = try decodePropertyList(bytes, limits: limits) { return entries }
         } catch let error as CoreError {
             throw CoreError(
-                .storeCorrupt, code: .persistentStoreOpen, "\(path) cannot be read as a binary store: \(error.message)",
+                .storeCorrupt, code: .persistentStoreOpen,
+                "\(path) cannot be read as a binary store: \(error.message); restore it from a backup",
                 file: path, offset: error.offset)
         }
         throw BinaryFormat.damaged(path, "its root is not a dictionary")

@@ -16,7 +16,8 @@ final class LeftOut {
     /// As the end of a sentence; nil when the model has a place for everything.
     var readOnlyReason: String? {
         guard let first else { return nil }
-        let more = names.count > 1 ? " and \(names.count - 1) more" : ""
+        let noun = names.count == 2 ? "entity or property" : "entities or properties"
+        let more = names.count > 1 ? " and of \(names.count - 1) more \(noun)" : ""
         return
             "the file has \(first)\(more) that the model does not have and a save would lose; migrate the store, or add "
             + "them to the model"

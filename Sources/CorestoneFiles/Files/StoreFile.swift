@@ -200,7 +200,14 @@ final class StoreFile: @unchecked Sendable {
     func write(_ nodes: Nodes, _ metadata: StoreMetadata) throws {
         // What was written last is as good a guess as any.
         try MemoryRoom.require((known?.state?.size ?? 0) * 2, to: "save \(place.given)", file: place.given)
-        let bytes = try format.encode(nodes, metadata)
+        let bytes: [UInt8]
+        do { bytes = try format.encode(nodes, metadata) } catch let error as CoreError where error.file == nil {
+            throw CoreError(
+                error.status, "cannot save \(place.given): \(error.message)", domain: error.domain,
+                customCode: error.code,
+                entity: error.entity, key: error.key, value: error.value, objectURI: error.objectURI,
+                children: error.children, file: place.given)
+        }
         do {
             // Who waits for the old file goes on to wait for the new one until all of this save is done.
             try file.write(bytes, permissions: permissionsOfNewFile) { draft in
@@ -302,13 +309,15 @@ final class StoreFile: @unchecked Sendable {
     private func changedMeanwhile() -> CoreError {
         CoreError(
             .storeBusy, code: .persistentStoreTimeout,
-            "another process saved to \(place.given) while it was opened; open it again", file: place.given)
+            "another process or coordinator saved to \(place.given) while it was being opened; open it again",
+            file: place.given)
     }
 
     private func busy() -> CoreError {
         CoreError(
             .storeBusy, code: .persistentStoreTimeout,
-            "another process has locked \(place.given) for \(options.busyTimeoutMilliseconds) ms; try again, or raise the busy timeout",
+            "another process or coordinator has locked \(place.given) for \(options.busyTimeoutMilliseconds) ms; try again, or "
+                + "raise busy_timeout_ms (busy_timeout)",
             file: place.given)
     }
 }

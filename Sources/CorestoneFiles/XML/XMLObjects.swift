@@ -99,7 +99,7 @@ final class XMLObjects {
         if text.isEmpty { throw reader.damaged("the object id \"\" is not valid, because it is empty") }
         if isNumber {
             throw reader.damaged(
-                "the object id \"\(reader.short(text))\" is not valid; the number after z must be 1 to \(XMLFormat.maximumKey), "
+                "the object id \"\(reader.short(text))\" is not valid: the number after z must be 1 to \(XMLFormat.maximumKey), "
                     + "without leading zeros")
         }
         return strangers[text] ?? addStranger(text)
@@ -129,8 +129,8 @@ final class XMLObjects {
 
     private func stranger(_ name: UnsafePointer<CChar>, _ element: String) -> CoreError {
         reader.damaged(
-            "<\(element)> has the unknown attribute \"\(reader.short(String(cString: name)))\", which a save would lose; remove "
-                + "the attribute")
+            "<\(element)> has the unknown attribute \"\(reader.short(String(cString: name)))\", which a save would lose",
+            remedy: "remove the attribute")
     }
 
     // MARK: Members

@@ -63,7 +63,9 @@ final class XMLStoreReader {
             throw damaged(
                 fields[.version] == nil
                     ? "its <version> is missing"
-                    : "its version is \"\(short(version))\", but only version \(XMLFormat.version) can be read")
+                    : "its version is \"\(short(version))\", but only version \(XMLFormat.version) can be read",
+                remedy: fields[.version] == nil
+                    ? "correct the file or restore it from a backup" : "open it with the program that wrote it")
         }
         guard let text = fields[.uuid] else { throw damaged("its <UUID> is missing") }
         guard let uuid = UUIDValue(text) else {
@@ -93,7 +95,7 @@ final class XMLStoreReader {
     // MARK: Parsing
 
     private func parse() throws {
-        let prolog = try XMLProlog(bytes) { self.damaged($0, at: $1) }.bytes
+        let prolog = try XMLProlog(bytes) { self.damaged($0, at: $1, remedy: nil) }.bytes
         guard let parser = XML_ParserCreate(nil) else {
             throw CoreError(.noMemory, "out of memory: cannot read \(path)", file: path)
         }
@@ -263,11 +265,15 @@ final class XMLStoreReader {
     /// The byte where the parser is.
     var position: Int { parser.map { Int(XML_GetCurrentByteIndex($0)) } ?? 0 }
 
-    /// - Parameter offset: nil for where the parser is, if it is anywhere.
+    /// - Parameters:
+    ///   - offset: nil for where the parser is, if it is anywhere.
+    ///   - remedy: nil if `what` implies or contains it.
     func damaged(
-        _ what: String, at offset: Int? = nil, entity: String? = nil, key: String? = nil, value: PropertyValue? = nil
+        _ what: String, at offset: Int? = nil, entity: String? = nil, key: String? = nil, value: PropertyValue? = nil,
+        remedy: String? = "correct the file or restore it from a backup"
     ) -> CoreError {
-        error(.storeCorrupt, .persistentStoreOpen, what, offset, entity, key, value)
+        let text = remedy.map { "\(what); \($0)" } ?? what
+        return error(.storeCorrupt, .persistentStoreOpen, text, offset, entity, key, value)
     }
 
     /// For what the model has no place for, or another.
@@ -276,7 +282,7 @@ final class XMLStoreReader {
     }
 
     private func stranger(_ what: String) -> CoreError {
-        damaged("\(what) is not allowed here and would be lost in a save; remove it")
+        damaged("\(what) is not allowed here and would be lost in a save", remedy: "remove it")
     }
 
     private func error(

@@ -14,8 +14,8 @@ struct XMLStoreWriter {
         guard nodes.lastSharedKey <= XMLFormat.maximumKey else {
             throw CoreError(
                 .unsupported, code: .persistentStoreSave,
-                "the object numbers of an XML store are 1 to \(XMLFormat.maximumKey), but the last one is "
-                    + "\(nodes.lastSharedKey); migrate the store to another type")
+                "the last object has the number \(nodes.lastSharedKey), but the numbers of an XML store are 1 to "
+                    + "\(XMLFormat.maximumKey); migrate the store to another type")
         }
         file.append(
             """

@@ -20,7 +20,9 @@ struct ArrowMemory {
         var place: UnsafeMutableRawPointer?
         guard posix_memalign(&place, alignment, wanted) == 0, let place else {
             throw CoreError(
-                .noMemory, "out of memory: cannot allocate a column of \(wanted) bytes; reduce the batch size")
+                .noMemory,
+                "out of memory: cannot allocate \(wanted) bytes for a column of an Arrow export; pass a smaller batch_size (batchSize)"
+            )
         }
         if let start {
             memcpy(place, start, used)

@@ -84,21 +84,23 @@ final class BatchDeletion {
     }
 
     private func isRequired(_ inverse: Relationship, _ key: Int64) -> CoreError {
-        CoreError(
+        let uri = ObjectID(store: run.store, entity: inverse.entity, reference: key).uri
+        return CoreError(
             .validation, code: .validationMissingMandatoryProperty,
-            "cannot delete rows to which the required \(inverse.entity.name).\(inverse.name) refers; delete or reassign the "
-                + "\(inverse.entity.name) rows first, or use the delete rule cascade", entity: inverse.entity.name,
-            key: inverse.name,
-            objectURI: ObjectID(store: run.store, entity: inverse.entity, reference: key).uri, file: run.store.path)
+            "cannot delete rows to which the required \(inverse.entity.name).\(inverse.name) of \(uri) refers; delete or "
+                + "reassign the \(inverse.entity.name) rows first, or use the delete rule cascade",
+            entity: inverse.entity.name,
+            key: inverse.name, objectURI: uri, file: run.store.path)
     }
 
     private func deny(_ relationship: Relationship, _ keys: [Int64]) throws {
         guard keys.contains(where: { !isDoomed($0, relationship.destination.root) }) else { return }
         throw CoreError(
             .validation, code: .validationRelationshipDeniedDelete,
-            "cannot delete \(relationship.entity.name) rows whose \(relationship.name) refers to other rows; delete or "
-                + "reassign those first", entity: relationship.entity.name, key: relationship.name, file: run.store.path
-        )
+            "cannot delete \(relationship.entity.name) rows: \(relationship.entity.name).\(relationship.name) has the delete "
+                + "rule deny and refers to other rows; delete or reassign those first",
+            entity: relationship.entity.name,
+            key: relationship.name, file: run.store.path)
     }
 
     /// Sets to nothing what led to rows that went.

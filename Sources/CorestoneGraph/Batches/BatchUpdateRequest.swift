@@ -63,8 +63,9 @@ public final class BatchUpdateRequest: BatchRequest, @unchecked Sendable {
         for setting in found where found.count(where: { $0.slot == setting.slot }) > 1 {
             let path = entity.properties[setting.slot].path
             throw CoreError(
-                .invalidArgument, "the batch update of \(entity.name) sets \(path) twice", entity: entity.name,
-                key: path)
+                .invalidArgument,
+                "the batch update of \(entity.name) sets \(path) twice; set the composite attribute or its elements, not both",
+                entity: entity.name, key: path)
         }
         return found
     }

@@ -154,10 +154,11 @@ extension Context {
         throw CoreError(
             .invalidArgument, code: .managedObjectReferentialIntegrity,
             self.store(like: store) == nil
-                ? "\(id.uri) belongs to a store that this context's coordinator does not have; add it first"
-                : "\(id.uri) has the entity \(id.entity.name), which the model of this context's coordinator does not have",
+                ? "\(id.uri) belongs to \(store.path), which this context's coordinator does not have open; add it first"
+                : "\(id.uri) has the entity \(id.entity.name), which the model of this context's coordinator does not have; use a "
+                    + "context of the coordinator that the ID comes from",
             entity: id.entity.name,
-            objectURI: id.uri)
+            objectURI: id.uri, file: store.path)
     }
 
     private func unknownTemporary(_ id: ObjectID) -> CoreError {

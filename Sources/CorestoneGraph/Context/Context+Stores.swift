@@ -40,13 +40,14 @@ extension Context {
         }
         guard object.context === self else {
             throw refused(
-                object.context == nil ? "it is not in a context; insert it first" : "it belongs to another context")
+                object.context == nil
+                    ? "it is not in a context; insert it first" : "it belongs to another context; assign it there")
         }
         guard object.isInserted, object.hasTemporaryID else {
             throw refused("it has a permanent ID and cannot change its store; insert a new object")
         }
         guard coordinator.stores.contains(where: { $0 === store }) else {
-            throw refused("the store is not open in this context's coordinator")
+            throw refused("the store is not open in this context's coordinator; add it first")
         }
         guard store.mayHold(object.entity) else {
             throw refused(

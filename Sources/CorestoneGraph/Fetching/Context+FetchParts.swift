@@ -17,7 +17,7 @@ extension FetchRequest {
                 throw unfit(name, "is a key path; use a property of the entity")
             }
             let property = try entity.requireProperty(named: name)
-            if property.isTransient || property is FetchedProperty { throw unfit(name, "is not stored") }
+            if property.isTransient || property is FetchedProperty { throw unfit(name, "is not stored; leave it out") }
             if let relationship = property as? Relationship, relationship.isToMany {
                 throw unfit(name, "is a to-many relationship; prefetch it instead")
             }

@@ -53,7 +53,9 @@ extension DictionaryFetch {
             return .constant(.null)
         }
         if let variable = others.freeVariables.first {
-            let near = nearestName(to: variable, among: names.sorted()).map { "; did you mean $\($0)?" } ?? ""
+            let near =
+                nearestName(to: variable, among: names.sorted()).map { "; did you mean $\($0)?" }
+                ?? "; add a column of that name"
             throw invalid(
                 "the having predicate uses $\(variable), which is neither a column nor a property to group by\(near)",
                 variable)
@@ -75,7 +77,8 @@ extension DictionaryFetch {
             }
             if property.isTransient || property is FetchedProperty {
                 throw invalid(
-                    "\(property.entity.name).\(property.name) is not stored and cannot be a column", keyPath)
+                    "\(property.entity.name).\(property.name) is not stored and cannot be a column; leave it out",
+                    keyPath)
             }
         }
     }

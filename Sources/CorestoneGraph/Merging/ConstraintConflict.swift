@@ -65,7 +65,8 @@ public final class ConstraintConflict: SaveConflict, @unchecked Sendable {
                 : constraint.map {
                     CoreError(
                         .conflict, code: .managedObjectConstraintMerge,
-                        "\(entityName).\($0) is one of the attributes whose combined values another object already has",
+                        "\(entityName).\($0) is in the unique constraint \(constraint.joined(separator: ", ")), but another object has "
+                            + "the same values; change one of them",
                         entity: entityName, key: $0, value: constraintValues[$0]?.asURI)
                 }, file: path, payload: ConflictList([self]))
     }

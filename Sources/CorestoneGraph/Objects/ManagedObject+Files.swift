@@ -176,7 +176,7 @@ extension ManagedObject {
     func deleted(from store: Store) -> CoreError {
         CoreError(
             .objectGone, code: .managedObjectReferentialIntegrity,
-            "\(entity.name) \(objectID.uri) is no longer in the store: its row was deleted", entity: entity.name,
-            objectURI: objectID.uri, file: store.path)
+            "\(entity.name) \(objectID.uri) is no longer in the store: its row was deleted; fetch the objects again",
+            entity: entity.name, objectURI: objectID.uri, file: store.path)
     }
 }

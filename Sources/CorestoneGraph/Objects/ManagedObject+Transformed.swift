@@ -62,7 +62,7 @@ extension ManagedObject {
         }
         let name = entity.properties[slot].path
         throw CoreError(
-            .typeMismatch, "\(entity.name).\(name) is not a transformable attribute",
+            .typeMismatch, "\(entity.name).\(name) is not a transformable attribute; get or set its value instead",
             entity: entity.name, key: name, objectURI: objectID.uri)
     }
 

@@ -48,8 +48,8 @@ extension ManagedObject {
             separator: " and ")
         return CoreError(
             .validation, code: .managedObjectConstraintValidation,
-            "\(pairs) here and in \(owner.objectID.uri), but must be unique; change one of them", entity: entity.name,
-            key: keys[0], value: values[0], objectURI: objectID.uri)
+            "\(pairs) in \(objectID.uri) and in \(owner.objectID.uri), but must be unique; change one of them",
+            entity: entity.name, key: keys[0], value: values[0], objectURI: objectID.uri)
     }
 
     func notFinite(_ number: Double, _ attribute: Attribute) -> CoreError {

@@ -92,7 +92,7 @@ extension Context {
         if isOwn { return try performHere(body) }
         if isClosed { throw isClosedForGood() }
         try refuseWaitInSave()
-        try Coordinator.requireNoStoreInUse("wait for a context's queue")
+        try Coordinator.requireNoStoreInUse("wait for the queue of \(label.text)")
         switch queueType {
         case .caller: try checkQueue()
         case .privateQueue: try queue?.run(isGuest: true) { try performHere(body) }

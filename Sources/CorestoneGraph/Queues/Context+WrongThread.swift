@@ -54,7 +54,8 @@ extension Context {
         case .callSite:
             CoreError(
                 .invalidArgument,
-                "a call site finder must not use \(label.text), which is firing a fault")
+                "the callback of cst_context_set_call_site_finder must not use \(label.text), which is firing a fault; return the "
+                    + "file and line without calling the context")
         }
     }
 

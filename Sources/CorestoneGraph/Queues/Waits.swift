@@ -37,7 +37,7 @@ enum Waits {
     static func whileWaiting(
         for awaited: Awaited, _ whose: ContextLabel, serves: Bool = false, _ wait: () throws -> Void
     ) throws {
-        try Coordinator.requireNoStoreInUse("wait for a context's queue")
+        try Coordinator.requireNoStoreInUse("wait for the queue of \(whose.text)")
         let thread = platform_thread_id()
         defer { if serves { waiting.withLock { _ in MainQueue.setServed(false) } } }
         let holder = waiting.withLock { all -> UInt64? in

@@ -65,7 +65,9 @@ final class Workers: @unchecked Sendable {
         guard code != 0 else { return }
         pending.subtract(1, ordering: .sequentiallyConsistent)
         throw CoreError(
-            .noMemory, "cannot create a thread for the queue of \(whose.text): \(StorePlace.text(of: code))")
+            .noMemory,
+            "cannot create a thread for the queue of \(whose.text): \(StorePlace.text(of: code)); end other threads or raise the "
+                + "thread limit")
     }
 
     /// A piece of work has ended.

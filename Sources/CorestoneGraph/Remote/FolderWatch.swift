@@ -19,6 +19,8 @@ package final class FolderWatch: @unchecked Sendable {
     private let name: String
     /// Readable when the thread is to end.
     private let stopping: Int32
+    /// Why there is no such descriptor.
+    private let failure: Int32
     /// Readable when something happened in the folder; -1 where the system gives no such descriptor.
     private let folder: Int32
     /// Milliseconds.
@@ -39,6 +41,7 @@ package final class FolderWatch: @unchecked Sendable {
         let joined = parts.dropLast().joined(separator: "/")
         let place = joined.isEmpty ? "/" : joined
         stopping = platform_event_new()
+        failure = stopping < 0 ? errno : 0
         folder = listens ? platform_folder_watch(place) : -1
         let isTold = folder >= 0 && platform_folder_tells(place)
         longest = interval > 0 ? interval : isTold ? 30_000 : 500
@@ -69,7 +72,7 @@ package final class FolderWatch: @unchecked Sendable {
         let work = Unmanaged.passRetained(Work(self, look, tell))
         let code =
             stopping < 0
-            ? EMFILE
+            ? failure
             : platform_start_thread(
                 { work in
                     if let work {
@@ -83,7 +86,8 @@ package final class FolderWatch: @unchecked Sendable {
             throw CoreError(
                 .noMemory, code: .persistentStoreOperation,
                 "cannot create \(stopping < 0 ? "an event descriptor to watch" : "a watcher thread for") \(path), so remote "
-                    + "changes are not reported: \(StorePlace.text(of: code))",
+                    + "changes are not reported: \(StorePlace.text(of: code))"
+                    + (stopping < 0 ? "" : "; end other threads or raise the thread limit"),
                 file: path)
         }
     }

@@ -71,7 +71,7 @@ public final class FetchedResultsController {
         guard fetchRequest.isOrderGiven, naming == nil || !fetchRequest.sortDescriptors.isEmpty else {
             throw CoreError(
                 .invalidArgument,
-                "a results controller needs an order; set sort descriptors"
+                "a results controller\(fetchRequest.entityName.map { " of \($0)" } ?? "") needs an order; set sort descriptors"
                     + (naming == nil ? "" : ", the first of which sorts by section"),
                 entity: fetchRequest.entityName)
         }
@@ -117,13 +117,16 @@ public final class FetchedResultsController {
         let noun = isRow ? "object" : "section"
         return CoreError(
             .invalidArgument,
-            "the results have no object at \(path): \(place) \(count) \(noun)\(count == 1 ? "" : "s")",
+            "the results\(fetchRequest.entityName.map { " of \($0)" } ?? "") have no object at \(path): \(place) \(count) "
+                + "\(noun)\(count == 1 ? "" : "s")",
             entity: fetchRequest.entityName)
     }
 
     private var noResults: CoreError {
         CoreError(
-            .invalidArgument, "the controller has no results; call performFetch first", entity: fetchRequest.entityName)
+            .invalidArgument,
+            "the controller\(fetchRequest.entityName.map { " of \($0)" } ?? "") has no results; call "
+                + "cst_controller_perform_fetch (perform_fetch, performFetch) first", entity: fetchRequest.entityName)
     }
 
     /// nil for an object that is not among the results.

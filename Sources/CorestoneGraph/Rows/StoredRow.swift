@@ -132,7 +132,8 @@ package final class StoredRow: KeyValueCoding {
         case .bytes(let bytes): return .bytes(bytes)
         case .missing(let file):
             throw unreadable(slot, file, "does not exist; restore the folder of backing files next to the store")
-        case .unreadable(let file, let reason): throw unreadable(slot, file, "cannot be read: \(reason); restore it")
+        case .unreadable(let file, let reason):
+            throw unreadable(slot, file, "cannot be read: \(reason); make it readable or restore it")
         }
     }
 

@@ -29,8 +29,8 @@ extension Coordinator {
     }
 
     /// Who holds a lock of a store and waits for another one of those, or for a context's queue, might wait for ever.
-    static func requireNoStoreInUse(_ purpose: String) throws {
-        if platform_holds_store() { throw storeInUse(purpose) }
+    static func requireNoStoreInUse(_ purpose: @autoclosure () -> String) throws {
+        if platform_holds_store() { throw storeInUse(purpose()) }
     }
 
     static func storeInUse(_ purpose: String) -> CoreError {

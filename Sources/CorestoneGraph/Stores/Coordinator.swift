@@ -130,7 +130,7 @@ public final class Coordinator: @unchecked Sendable {
     /// `invalidated`, with their unsaved changes; see `Context.takeRemovedStores`.
     public func remove(_ store: Store) throws {
         if platform_holds_connection() || platform_holds_store() && !store.writing.isMine {
-            throw Coordinator.storeInUse("remove a store")
+            throw Coordinator.storeInUse("remove \(store.path)")
         }
         try requireOwn(store)
         post(.willRemoveStore, StoreChanges(removed: [store]))
@@ -206,6 +206,6 @@ public final class Coordinator: @unchecked Sendable {
         if let store = stores.first { throw store.isReadOnlyError() }
         throw CoreError(
             .invalidArgument, code: .persistentStoreSave,
-            "the coordinator has no store; add one before saving or fetching")
+            "the coordinator has no store to save \(entity.name) objects to; add one first", entity: entity.name)
     }
 }

@@ -43,6 +43,6 @@ extension ModelMapping {
         throw CoreError(
             .migration, code: .stagedMigrationBackwardMigration,
             "the model may be older than the model of \(path), because it differs only by removals (\(lost)); use the newer model, "
-                + "or allow removals with CST_STORE_ALLOW_REMOVALS (allow_removals)", file: path)
+                + "or set CST_STORE_ALLOW_REMOVALS (allow_removals, corestone migrate --allow-removal)", file: path)
     }
 }

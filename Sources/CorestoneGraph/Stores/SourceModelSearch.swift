@@ -75,8 +75,9 @@ package struct SourceModelSearch {
         guard hashes != nil else {
             return CoreError(
                 .migration, code: .migrationMissingSourceModel,
-                "cannot migrate \(path): its metadata has no version hashes, by which source models are found, and its own "
-                    + "model cannot be used: \(reason)", file: path)
+                "cannot migrate \(path): its metadata has no version hashes to find the source model with, and its own model cannot "
+                    + "be used (\(reason)); open it with the model that it was written with, and copy its objects into a new store",
+                file: path)
         }
         let count = options.sourceModels.count
         let given = count == 0 ? [] : ["\(count) source model\(count == 1 ? "" : "s")"]

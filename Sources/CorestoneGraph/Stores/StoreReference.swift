@@ -233,7 +233,8 @@ extension Store {
         guard mayHold(entity) else {
             throw CoreError(
                 .invalidArgument,
-                "\(path) cannot hold \(entity.name) objects, because its configuration does not contain \(entity.name)",
+                "\(path) cannot hold \(entity.name) objects, because its configuration \"\(configuration ?? "")\" does not contain "
+                    + "\(entity.name); pass another store",
                 entity: entity.name, file: path)
         }
         if let references {
@@ -243,7 +244,7 @@ extension Store {
         guard case .integer(let number) = reference, number > 0 else {
             throw CoreError(
                 .invalidArgument,
-                "\(reference) is not a primary key of a store of type \(type.rawValue); pass a number above zero",
+                "\(reference) is not a primary key of \(entity.name) in \(path); pass an integer above zero",
                 entity: entity.name, value: reference.value, file: path)
         }
         return ObjectID(store: self, entity: entity, reference: number)

@@ -13,7 +13,7 @@ extension CoreError {
         let names = properties.map(\.path).joined(separator: ", ")
         return CoreError(
             .conflict, code: .managedObjectConstraintMerge,
-            "another \(entity.root.name) in the store already has \(pairs), but "
+            "another \(entity.root.name) in \(path) already has \(pairs), but "
                 + (properties.count == 1
                     ? "\(names) must be unique; change the value"
                     : "the combination of \(names) must be unique; change one of the values")
@@ -24,7 +24,8 @@ extension CoreError {
                 : zip(properties, values).map {
                     CoreError(
                         .conflict, code: .managedObjectConstraintMerge,
-                        "\(entity.name).\($0.path) is one of the attributes whose combined values another \(entity.root.name) already has",
+                        "\(entity.name).\($0.path): another \(entity.root.name) already has this combination of \(names); "
+                            + "change one of the values",
                         entity: entity.name, key: $0.path,
                         value: $1)
                 }, sqliteCode: sqliteCode, file: path)

@@ -27,7 +27,10 @@ extension KeyedArchiver {
                 try sortedByBytes(entries.keys).map { ($0, try plainData(entries[$0] ?? .null, depth: depth + 1)) })
         case .object(let object as ArchivedObject): return try fields(of: object, depth: depth)
         case .object(let object):
-            throw CoreError(.unsupported, "\(object.valueDescription) is not plain data and cannot be archived")
+            throw CoreError(
+                .unsupported,
+                "\(object.valueDescription) is not plain data and cannot be archived; use numbers, strings, dates, binary data or "
+                    + "collections of these")
         default: return self.value(value)
         }
     }

@@ -43,7 +43,8 @@ extension CompiledModelReader {
     private func derivation(_ reference: PropertyListValue, _ attribute: Attribute) throws -> ExpressionText {
         if let expression = try archive.expressionText(reference) { return expression }
         throw modelError(
-            "the derivation of \(attribute.entity.name).\(attribute.path) is not a valid expression",
+            "the derivation of \(attribute.entity.name).\(attribute.path) has no expression in the compiled model; compile the model "
+                + "again",
             entity: attribute.entity.name, key: attribute.name)
     }
 

@@ -47,7 +47,8 @@ extension KeyedArchiver {
                 name.string, of: self.expression(receiver), arguments.map { try self.expression($0) },
                 className: ["NSFunctionExpression"])
         case .block:
-            throw CoreError(.unsupported, "\(expression) cannot be archived: it is application code")
+            throw CoreError(
+                .unsupported, "\(expression) cannot be archived: it is application code; write it as a format string")
         case .subquery, .ternary, .setOperation, .assignment, .anyKey, .fetch: return try composed(expression)
         }
     }

@@ -25,7 +25,8 @@ extension KeyedArchiver {
                     "NSPredicateOperator": self.operator(of: comparison),
                 ])
         case .block:
-            throw CoreError(.unsupported, "\(predicate) cannot be archived: it is application code")
+            throw CoreError(
+                .unsupported, "\(predicate) cannot be archived: it is application code; write it as a format string")
         }
     }
 

@@ -72,7 +72,7 @@ struct ModelBundle {
     }
 
     private static func propertyList(_ file: ModelFile) throws -> [String: PropertyListValue] {
-        try file.reading {
+        try file.reading(as: "a property list") {
             var limits = PropertyListLimits()
             limits.size = 16 << 20
             return try decodeAnyPropertyList(try file.bytes(limit: limits.size), limits: limits).dictionary ?? [:]

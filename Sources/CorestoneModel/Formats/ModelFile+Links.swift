@@ -24,7 +24,9 @@ extension ModelFile {
             guard let goal = file.linkGoal else { return file }
             file = ModelFile(goal.hasPrefix("/") ? goal : file.folder.child(goal).path, shownAs: shown)
         }
-        throw failure("follows a chain of more than \(ModelFile.maximumLinks) symbolic links, which is the limit")
+        throw failure(
+            "is a chain of more than \(ModelFile.maximumLinks) symbolic links, which is the limit; check the links for a cycle"
+        )
     }
 
     /// As many as Linux follows.

@@ -106,11 +106,11 @@ package struct ModelFile {
     }
 
     /// Runs a reader; its errors name the file.
-    package func reading<Result>(_ body: () throws -> Result) throws -> Result {
+    package func reading<Result>(as noun: String = "a model", _ body: () throws -> Result) throws -> Result {
         do { return try body() } catch let error as CoreError where error.file == nil {
             throw CoreError(
                 error.status == .storeCorrupt ? .model : error.status, code: .coreData,
-                "\(shown) cannot be read as a model: \(error.message)", entity: error.entity, key: error.key,
+                "\(shown) cannot be read as \(noun): \(error.message)", entity: error.entity, key: error.key,
                 value: error.value, file: shown, offset: error.offset)
         }
     }

@@ -120,7 +120,9 @@ extension SourceModelBuilder {
         let found = target.flatMap { model.entity(named: $0) }
         if found == nil {
             let what =
-                target.map { "has the destination \"\($0)\", which is not an entity of the model" }
+                target.map {
+                    "has the destination \"\($0)\", which is not an entity of the model; add the entity, or set another destination"
+                }
                 ?? "does not have a destination"
             try note(modelError("\(entity.name).\(name) \(what)", entity: entity.name, key: name))
         }

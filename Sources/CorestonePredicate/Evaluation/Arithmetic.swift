@@ -20,7 +20,7 @@ enum Arithmetic {
         case .subtract: return .double(a - b)
         case .multiply: return .double(a * b)
         case .divide: return .double(a / b)
-        default: return try integers(function, try whole(left), try whole(right))
+        default: return try integers(function, try whole(left, for: function), try whole(right, for: function))
         }
     }
 
@@ -56,14 +56,16 @@ enum Arithmetic {
     }
 
     /// A number cut off to an integer, for bits and remainders.
-    static func whole(_ value: PropertyValue) throws -> Int64 {
+    static func whole(_ value: PropertyValue, for function: Function) throws -> Int64 {
         if let integer = value.integer { return integer }
         guard let number = value.number else {
-            throw predicateError("\(value.excerpt) is \(value.kind), not an integer", value: value)
+            let fault = value.isNull ? "not nil" : "but \(value.excerpt) is \(value.kind)"
+            throw predicateError("\(function.rawValue) takes a number, \(fault)", value: value)
         }
         guard let integer = Int64(exactly: number.rounded(.towardZero)) else {
             throw predicateError(
-                "\(value.excerpt) is not a 64-bit integer: the range is \(Int64.min) to \(Int64.max)", value: value)
+                "\(function.rawValue) takes numbers from \(Int64.min) to \(Int64.max), not \(value.excerpt)",
+                value: value)
         }
         return integer
     }
@@ -93,7 +95,7 @@ enum Arithmetic {
         case .log10: return .double(Glibc.log10(number))
         case .naturalLog: return .double(Glibc.log(number))
         case .exp: return .double(Glibc.exp(number))
-        case .onesComplement: return .int(~(try whole(value)))
+        case .onesComplement: return .int(~(try whole(value, for: function)))
         default: throw predicateError("\(function.rawValue) is not a unary operation on numbers")
         }
     }

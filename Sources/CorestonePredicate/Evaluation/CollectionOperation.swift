@@ -9,7 +9,8 @@ enum CollectionOperation {
         guard let operation = key.collectionOperator else {
             let near = nearestName(to: key.text, among: CollectionOperator.allCases.map(\.rawValue))
             throw predicateError(
-                "\"\(key.text)\" is not a collection operator" + (near.map { "; did you mean \"\($0)\"?" } ?? ""),
+                "\"\(key.text)\" is not a collection operator"
+                    + (near.map { "; did you mean \"\($0)\"?" } ?? "; use @count, @sum, @avg, @min or @max"),
                 key: key.text)
         }
         if operation == .count { return .int(Int64(elements.count)) }
@@ -46,7 +47,8 @@ enum CollectionOperation {
         try leaves.flatMap { leaf in
             guard let elements = leaf.elements else {
                 throw predicateError(
-                    "\(key.text) joins collections, but one of its values is \(leaf.kind)", key: key.text)
+                    "\(key.text) joins collections, but one of its values is \(leaf.excerpt)", key: key.text,
+                    value: leaf)
             }
             return elements
         }

@@ -42,7 +42,7 @@ extension Evaluator {
             return .date(Double(time.tv_sec) - 978_307_200 + Double(time.tv_nsec) / 1e9)
         case .random: return .double(Double.random(in: 0..<1))
         case .randomBelow, .randomBelowN:
-            let bound = try Arithmetic.whole(arguments[0])
+            let bound = try Arithmetic.whole(arguments[0], for: function)
             guard bound > 0 else {
                 throw predicateError(
                     "\(function.rawValue) takes a number of at least 1, not \(arguments[0].excerpt)",

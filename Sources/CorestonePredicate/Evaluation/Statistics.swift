@@ -28,7 +28,9 @@ enum Statistics {
             } else if let order = try value.order(against: best) {
                 if order * sign > 0 { best = value }
             } else {
-                throw predicateError(value.unordered(against: best), value: value)
+                throw predicateError(
+                    "cannot compute the \(sign > 0 ? "maximum" : "minimum"): \(value.unordered(against: best))",
+                    value: value)
             }
         }
         return best

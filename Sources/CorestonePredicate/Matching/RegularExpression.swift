@@ -6,6 +6,8 @@ import CorestoneValues
 /// Any thread may match with it at any time.
 package final class RegularExpression: @unchecked Sendable {
     private let code: OpaquePointer
+    /// For messages.
+    private let pattern: Text
     /// Match data that no thread is using; each match takes one and puts it back.
     private let spare = Locked<[Spare]>([])
 
@@ -39,6 +41,7 @@ package final class RegularExpression: @unchecked Sendable {
                 value: .text(pattern))
         }
         code = compiled
+        self.pattern = pattern
         _ = pcre2_jit_compile_8(compiled, UInt32(PCRE2_JIT_COMPLETE))
     }
 
@@ -65,14 +68,15 @@ package final class RegularExpression: @unchecked Sendable {
         case PCRE2_ERROR_HEAPLIMIT:
             throw CoreError(
                 .predicate,
-                "the regular expression exceeds the limit of \(RegularExpression.heapLimit >> 10) MB of memory on a text of "
-                    + "\(text.count) bytes; shorten the text, or write repeated alternatives as a set: [ab]* instead of (a|b)*"
-            )
+                "the regular expression \(PropertyValue.text(pattern).excerpt) exceeds the limit of "
+                    + "\(RegularExpression.heapLimit >> 10) MB of memory on a text of \(text.count) bytes; shorten the text, "
+                    + "or write repeated alternatives as a set: [ab]* instead of (a|b)*", value: .text(pattern))
         case PCRE2_ERROR_MATCHLIMIT:
             throw CoreError(
                 .predicate,
-                "the regular expression exceeds the limit of \(RegularExpression.matchLimit) steps on a text of \(text.count) "
-                    + "bytes; avoid nested repetitions such as (a+)+")
+                "the regular expression \(PropertyValue.text(pattern).excerpt) exceeds the limit of "
+                    + "\(RegularExpression.matchLimit) steps on a text of \(text.count) bytes; avoid nested repetitions such "
+                    + "as (a+)+", value: .text(pattern))
         default: return false
         }
     }

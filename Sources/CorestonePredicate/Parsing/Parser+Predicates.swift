@@ -183,7 +183,7 @@ extension Parser {
         guard token.symbol == .leftBracket else { return [] }
         advance()
         guard case .identifier(let letters, escaped: false) = token.kind else {
-            throw expected("options: letters of c, d, n, l, w")
+            throw expected("options of the letters c, d, n, l or w")
         }
         var options: Comparison.Options = []
         for letter in letters.lowercased() {

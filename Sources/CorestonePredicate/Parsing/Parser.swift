@@ -95,7 +95,8 @@ struct Parser {
         nesting += 1
         guard nesting <= PredicateLimits.maximumNesting else {
             throw errors.make(
-                "the nesting exceeds the limit of \(PredicateLimits.maximumNesting) levels",
+                "the nesting exceeds the limit of \(PredicateLimits.maximumNesting) levels; leave out unnecessary parentheses, or "
+                    + "pass inner expressions as arguments (%@)",
                 at: token.range.lowerBound)
         }
     }
@@ -106,7 +107,8 @@ struct Parser {
     func checked(_ depth: Int) throws -> Int {
         guard depth <= PredicateLimits.maximumDepth else {
             throw errors.make(
-                "nested operations exceed the limit of \(PredicateLimits.maximumDepth)",
+                "nested operations exceed the limit of \(PredicateLimits.maximumDepth); combine many conditions in one AND or OR, "
+                    + "and many values in one list",
                 at: token.range.lowerBound)
         }
         return depth

@@ -20,7 +20,10 @@ extension Expression {
 
     static func unknownFunction(_ name: String) -> String {
         let near = nearestName(to: name, among: Function.allCases.map(\.rawValue))
-        return "the function \"\(name)\" is not defined\(near.map { "; did you mean \"\($0)\"?" } ?? "")"
+        let remedy =
+            near.map { "; did you mean \"\($0)\"?" }
+            ?? "; use a built-in function, or FUNCTION(receiver, \"name\") for a registered one"
+        return "the function \"\(name)\" is not defined\(remedy)"
     }
 }
 

@@ -1,4 +1,5 @@
 import CorestoneModel
+import CorestonePredicate
 import CorestoneValues
 
 /// One side of a comparison in SQL.
@@ -51,7 +52,10 @@ extension Operand {
     var attributeName: String? { attribute.map { "\($0.entity.name).\($0.path)" } }
 
     /// The kind of an operand that is refused, behind "takes numbers".
-    var mismatch: String { attributeName.map { ", but \($0) is \(kind.name)" } ?? ", not \(kind.name)" }
+    var mismatch: String {
+        if let attributeName { return ", but \(attributeName) is \(kind.name)" }
+        return ", not \(kind.name)" + (constant.map { " (\($0.excerpt))" } ?? "")
+    }
 
     /// The form of what is either of two values.
     func form(beside other: Operand) -> Form {

@@ -72,14 +72,16 @@ extension PredicateCompiler {
         } else {
             let list = try operand(comparison.right, environment)
             guard case .array(let members)? = list.constant else {
-                let found = list.kind == .list ? "a set" : list.kind.name
+                let found =
+                    list.kind == .list ? "a set" : list.attributeName ?? list.constant?.excerpt ?? list.kind.name
                 throw CoreError(
-                    .predicate, "BETWEEN takes a list of two bounds, not \(found)", value: list.constant)
+                    .predicate, "BETWEEN takes a list of two bounds, {low, high}, not \(found)", value: list.constant)
             }
             bounds = try members.map { try operand($0) }
         }
         guard bounds.count == 2 else {
-            throw CoreError(.predicate, "BETWEEN takes a list of two bounds, not of \(bounds.count)")
+            throw CoreError(
+                .predicate, "BETWEEN takes a list of two bounds, {low, high}, not a list of \(bounds.count)")
         }
         if value.kind == .null || bounds.contains(where: { $0.kind == .null }) { return .constant(false) }
         let lower = try compare(value, .greaterOrEqual, bounds[0].withoutNull, comparison)

@@ -76,10 +76,12 @@ extension PredicateCompiler {
     func column(_ value: AttributeValue) throws -> Operand {
         let attribute = value.attribute
         if attribute.allowsExternalStorage {
-            throw NotExpressible("\(attribute.name) may be stored in files and is compared in memory")
+            throw NotExpressible(
+                "\(attribute.entity.name).\(attribute.path) may be stored in files and is compared in memory")
         }
         if attribute.type == .transformable {
-            throw NotExpressible("\(attribute.name) is transformable and is compared in memory")
+            throw NotExpressible(
+                "\(attribute.entity.name).\(attribute.path) is transformable and is compared in memory")
         }
         let whole = Operand(
             sql: value.sql, kind: Operand.Kind(attribute.type), form: Operand.Form(attribute.type),
@@ -97,7 +99,7 @@ extension PredicateCompiler {
                 sql: sql, kind: .object(root: entity.entity.root.name), isNullable: isNullable, entity: entity)
         case .toMany(let members):
             throw NotExpressible(
-                "\(members.relationship.name) is a collection, which is compared in memory",
+                "\(members.relationship.entity.name).\(members.relationship.name) is a collection, which is compared in memory",
                 isCollection: true)
         }
     }

@@ -20,7 +20,9 @@ extension PredicateCompiler {
 
     private mutating func term(_ descriptor: SortDescriptor, _ environment: Environment) throws -> SQLFragment {
         let key = try sortKey(descriptor, environment)
-        if descriptor.comparator != nil { throw NotExpressible("a custom comparator sorts in memory") }
+        if descriptor.comparator != nil {
+            throw NotExpressible("the custom comparator of \(descriptor.keyPath) sorts in memory")
+        }
         let collation = key.kind.isTextual ? dialect.collation(for: descriptor.selector) : ""
         return "\(key.sql)\(collation)\(descriptor.ascending ? "" : " DESC")"
     }
@@ -33,10 +35,11 @@ extension PredicateCompiler {
                 let collection = KeyPath(keys: Array(keys.dropLast(members.rest.count))).text
                 throw CoreError(
                     .predicate,
-                    "cannot sort by \"\(descriptor.keyPath)\": \(collection) is to-many, and a collection cannot be ordered; sort "
-                        + "by a single value, such as \(collection).@count",
+                    "cannot sort \(environment.root.mapping.entity.name) by \"\(descriptor.keyPath)\": \(collection) is to-many, and a "
+                        + "collection cannot be ordered; sort by a single value, such as \(collection).@count",
                     entity: environment.root.mapping.entity.name, key: descriptor.keyPath)
-            case .object: throw NotExpressible("objects are ordered in memory")
+            case .object:
+                throw NotExpressible("\(descriptor.keyPath) is an object, and objects are ordered in memory")
             case .attribute(let value): return try column(value)
             }
         }

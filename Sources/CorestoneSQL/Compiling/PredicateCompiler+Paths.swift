@@ -79,7 +79,9 @@ extension PredicateCompiler {
                 (alias, mapping) = (joined.alias, joined.mapping)
             }
         }
-        if let composite { throw NotExpressible("\(composite.path) is composite and is compared in memory") }
+        if let composite {
+            throw NotExpressible("\(composite.entity.name).\(composite.path) is composite and is compared in memory")
+        }
         return .object(owner, ObjectEntity(entity: mapping.entity, number: number), isNullable: isNullable)
     }
 
@@ -117,7 +119,8 @@ extension PredicateCompiler {
         let near = nearestName(to: key.text, among: CollectionOperator.allCases.map(\.rawValue))
         let text =
             key.collectionOperator == nil
-            ? "\"\(key.text)\" is not a collection operator" + (near.map { "; did you mean \"\($0)\"?" } ?? "")
+            ? "\"\(key.text)\" is not a collection operator"
+                + (near.map { "; did you mean \"\($0)\"?" } ?? "; use @count, @sum, @avg, @min or @max")
             : "\(key.text) applies to a to-many relationship, but \(entity.name) is a single object"
         return CoreError(.predicate, text, entity: entity.name, key: key.text)
     }
@@ -132,7 +135,10 @@ extension PredicateCompiler {
             guard let other = heir.property(named: attribute.path) else { continue }
             guard let same = other as? Attribute, same.type == attribute.type,
                 case .attribute(let column) = try schema.mapping(of: heir)[same]
-            else { throw NotExpressible("\(attribute.path) is defined differently in \(heir.name)") }
+            else {
+                throw NotExpressible(
+                    "\(attribute.entity.name).\(attribute.path) is defined differently in \(heir.name)")
+            }
             if !columns.contains(column) { columns.append(column) }
         }
         if columns.count == 1 { return "\(alias, column)" }
@@ -143,7 +149,9 @@ extension PredicateCompiler {
     private func heir(of mapping: EntityMapping, with property: Property) throws -> EntityMapping {
         let heirs = mapping.entity.withDescendants.filter { $0.property(named: property.path) != nil }
         if property is Relationship, heirs.contains(where: { $0.property(named: property.path) !== property }) {
-            throw NotExpressible("\(property.path) is a relationship of several entities")
+            throw NotExpressible(
+                "several subentities of \(mapping.entity.name) have a relationship \"\(property.path)\", which is evaluated in memory"
+            )
         }
         return try schema.mapping(of: heirs[0])
     }
@@ -163,7 +171,9 @@ extension PredicateCompiler {
         throw CoreError(
             .predicate,
             "\(attribute.entity.name).\(attribute.path) is \(attribute.type.displayName) and has no key "
-                + "\"\(key.text)\"", entity: attribute.entity.name, key: key.text)
+                + "\"\(key.text)\""
+                + (nearestName(to: key.text, among: known).map { "; did you mean \"\($0)\"?" } ?? ""),
+            entity: attribute.entity.name, key: key.text)
     }
 
     /// The scope and the keys of a path expression; nil for other expressions.

@@ -42,9 +42,10 @@ extension PredicateCompiler {
                 value: text.constant)
         }
         guard part.kind.isTextual else {
+            let found = (part.attributeName ?? part.constant?.excerpt).map { " (\($0))" } ?? ""
             throw CoreError(
                 .predicate,
-                "cannot search \(text.attributeName ?? "a string") for \(part.kind.name); pass a string instead",
+                "cannot search \(text.attributeName ?? "a string") for \(part.kind.name)\(found); pass a string instead",
                 value: part.constant)
         }
         if let constant = part.constant?.textual {
@@ -119,7 +120,7 @@ extension PredicateCompiler {
             throw CoreError(
                 .predicate,
                 "\(Predicate.comparison(comparison).format) cannot be evaluated: \(comparison.operator.symbol) compares strings, "
-                    + "not \(left.kind.name) with \(right.kind.name)",
+                    + "not \(left.kind.name) with \(right.kind.name); compare two strings, or convert with CAST(…, \"NSString\")",
                 value: operand.constant)
         }
     }

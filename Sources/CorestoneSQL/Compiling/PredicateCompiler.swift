@@ -255,7 +255,10 @@ extension PredicateCompiler {
         let (own, other) = left.attribute == nil ? (right, left) : (left, right)
         guard let attribute = own.attribute, let name = own.attributeName else {
             let format = Predicate.comparison(comparison).format
-            return CoreError(.predicate, "\(format) cannot be evaluated: \(plain)", value: right.constant)
+            let advice =
+                left.kind.isOrdered && right.kind.isOrdered
+                ? "compare values of the same kind" : "compare them only by == or IN"
+            return CoreError(.predicate, "\(format) cannot be evaluated: \(plain); \(advice)", value: right.constant)
         }
         let remedy =
             own.kind.isOrdered ? "compare \(name) with \(own.kind.name)" : "compare \(name) only by == or IN"

@@ -44,7 +44,8 @@ public struct StoreLeftovers: Sendable {
         if let damage = report.problems.first(where: \.kind.hidesRows) {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreOperation,
-                "cannot identify the orphaned files of \(path), whose rows may be incomplete: \(damage.message)",
+                "cannot identify the orphaned files of \(path) until it is repaired or restored from a backup, since rows may "
+                    + "be missing: \(damage.message)",
                 file: path)
         }
         return try LeftoverRemoval(StorePlace(path)).run()
@@ -110,7 +111,7 @@ private struct LeftoverRemoval {
         guard sqlite3_db_readonly(connection.db, "main") == 0 else {
             throw CoreError(
                 .storeReadOnly, code: .persistentStoreOperation,
-                "\(place.given) is not writable, so it cannot be locked during the removal; make it writable",
+                "cannot \(purpose): \(place.given) is not writable, so it cannot be locked; make the file writable",
                 sqliteCode: SQLITE_READONLY, file: place.given)
         }
         try connection.execute("BEGIN IMMEDIATE", purpose)
@@ -118,7 +119,9 @@ private struct LeftoverRemoval {
         let leftovers = try StoreLeftovers(place, connection)
         // After a loss of power no row of a state that returns may miss its file.
         guard leftovers.names.isEmpty || connection.bringCommitsToDisk() else {
-            throw failure("cannot flush the last saves of the store to disk", leftovers.folder)
+            throw failure(
+                "cannot flush the last saves of the store to disk; check the disk and the file system", leftovers.folder
+            )
         }
         for name in leftovers.names {
             let path = "\(leftovers.folder)/\(name)"

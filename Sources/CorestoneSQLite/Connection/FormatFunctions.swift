@@ -16,7 +16,7 @@ final class FormatFunctions {
         let code = sqlite3_open_v2(
             ":memory:", &helper, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nil)
         guard code == SQLITE_OK, let helper else {
-            throw connection.error(code, "prepare the SQL functions printf and format")
+            throw connection.error(code, "prepare the SQL functions printf and format for \(connection.path)")
         }
         sqlite3_limit(helper, SQLITE_LIMIT_LENGTH, Int32(clamping: most))
         let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS
@@ -28,7 +28,7 @@ final class FormatFunctions {
                     Unmanaged<FormatFunctions>.fromOpaque(place).takeUnretainedValue().call(context, count, arguments)
                 }, nil, nil, nil)
             guard code == SQLITE_OK else {
-                let error = connection.error(code, "register the SQL function \(name)")
+                let error = connection.error(code, "register the SQL function \(name) for \(connection.path)")
                 // The one that is registered would call what ends here.
                 sqlite3_create_function_v2(connection.db, "printf", -1, SQLITE_UTF8, nil, nil, nil, nil, nil)
                 throw error

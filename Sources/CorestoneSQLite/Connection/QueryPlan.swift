@@ -10,7 +10,7 @@ enum QueryPlan {
         let code = sqlite3_prepare_v2(connection.db, "EXPLAIN QUERY PLAN " + sql, -1, &handle, nil)
         defer { sqlite3_finalize(handle) }
         guard code == SQLITE_OK, let handle else {
-            throw connection.error(code, "explain a fetch")
+            throw connection.error(code, "explain a fetch in \(connection.path)")
         }
         var depths: [Int32: Int] = [:]
         var steps: [FetchExplanation.Step] = []

@@ -21,7 +21,9 @@ final class ValueEntry {
             let code = sqlite3_create_function_v2(
                 connection.db, function.name, Int32(function.argumentCount), flags,
                 Unmanaged.passUnretained(entry).toOpaque(), { ValueEntry.call($0, $1, $2) }, nil, nil, nil)
-            guard code == SQLITE_OK else { throw connection.error(code, "register the SQL function \(function.name)") }
+            guard code == SQLITE_OK else {
+                throw connection.error(code, "register the SQL function \(function.name) for \(connection.path)")
+            }
             return entry
         }
         var code = sqlite3_create_function_v2(
@@ -31,7 +33,11 @@ final class ValueEntry {
                 connection.db, ExactSum.function, 1, flags, nil, nil,
                 { ExactSum.step($0, $2) }, { ExactSum.finish($0) }, nil)
         }
-        guard code == SQLITE_OK else { throw connection.error(code, "register the SQL functions") }
+        guard code == SQLITE_OK else {
+            throw connection.error(
+                code,
+                "register the SQL functions \(PackedValue.function) and \(ExactSum.function) for \(connection.path)")
+        }
         return entries
     }
 

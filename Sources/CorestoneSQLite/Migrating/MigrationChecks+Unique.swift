@@ -9,9 +9,10 @@ extension MigrationChecks {
         let groups = try equalObjects(index, index.columns, table: index.table, condition: nil)
         guard !groups.isEmpty else { return }
         let names = index.keys.joined(separator: ", ")
+        let least = groups.count == MigrationChecks.mostDetails ? "at least " : ""
         throw CoreError(
             .migration, code: .migrationConstraintViolation,
-            "cannot migrate \(path): \(index.entity.name).\(names) must be unique, and \(groups.count) "
+            "cannot migrate \(path): \(index.entity.name).\(names) must be unique, and \(least)\(groups.count) "
                 + "\(groups.count == 1 ? "group of objects has" : "groups of objects have") equal values; change or delete all but one of "
                 + "each group first", entity: index.entity.name, key: index.keys.first, children: groups, file: path)
     }
@@ -51,7 +52,8 @@ extension MigrationChecks {
             groups.append(
                 CoreError(
                     .conflict, code: .managedObjectConstraintMerge,
-                    "\(statement.integer(0)) objects of \(index.entity.name) have \(shown): \(objects)",
+                    "\(statement.integer(0)) objects of \(index.entity.name) have \(shown), which must be unique: \(objects); "
+                        + "change or delete all but one",
                     entity: index.entity.name, key: index.keys.first, value: values.first.map { .string($0) },
                     objectURI: keys.first.map { uri(index.entity, $0) }, file: path))
         }

@@ -104,11 +104,13 @@ final class MigrationFunctions {
         let fault: String
         if name.isEmpty {
             fault =
-                "a backing file in \(externalFolder) cannot be read: its name in the row is damaged; set the value to null"
+                "a backing file in \(externalFolder) cannot be read: its name in the row is damaged; run corestone check to find the "
+                + "object, and set its value to null"
         } else if case .unreadable(_, let reason) = external {
             fault = "the backing file \(file) cannot be read: \(reason)"
         } else {
-            fault = "the backing file \(file) is missing; restore it, or set the value to null"
+            fault =
+                "the backing file \(file) is missing; restore it, or set the value to null (corestone check names the object)"
         }
         return CoreError(.storeIO, code: .migration, fault, file: file)
     }

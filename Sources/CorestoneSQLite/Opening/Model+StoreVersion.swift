@@ -83,7 +83,8 @@ private struct VersionChoice {
         let known = versions.filter { distances[$0.name] != nil }
         guard let nearest = known.min(by: { distances[$0.name] ?? 0 < distances[$1.name] ?? 0 }) else {
             if let firstFailure { throw firstFailure }
-            throw CoreError(.internal, "\(bundle) has several versions, but none was compared")
+            throw CoreError(
+                .internal, "cannot find the version of \(bundle) nearest to the store: no version was compared")
         }
         return try read(nearest)
     }

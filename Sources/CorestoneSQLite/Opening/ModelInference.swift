@@ -48,7 +48,9 @@ struct ModelInference {
             if stored.parent == 0 && contents.tables["Z" + stored.name.uppercased()] == nil { continue }
             let entity = try model.addEntity(named: stored.name)
             guard entities.updateValue(entity, forKey: stored.number) == nil else {
-                throw CoreError(.storeCorrupt, "two entities have the number \(stored.number)", entity: stored.name)
+                throw CoreError(
+                    .storeCorrupt, "\(stored.name) and another entity have the number \(stored.number) in Z_PRIMARYKEY",
+                    entity: stored.name)
             }
             // Parents are numbered before their children, so no circle passes.
             if stored.parent == 0 { continue }

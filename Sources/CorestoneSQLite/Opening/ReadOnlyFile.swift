@@ -46,7 +46,7 @@ extension StorePlace {
             if errno == ENOENT { return false }
             throw CoreError(
                 .storeIO, code: .persistentStoreOpen,
-                "cannot read the journal of \(given): \(StorePlace.text(of: errno))", file: given)
+                "cannot read the rollback journal \(given)-journal: \(StorePlace.text(of: errno))", file: given)
         }
         defer { close(descriptor) }
         var first: UInt8 = 0

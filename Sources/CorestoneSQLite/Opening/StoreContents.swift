@@ -126,7 +126,8 @@ extension StoreContents {
         guard try statement.step(purpose), let identifier = statement.text(0), !identifier.isEmpty else {
             throw CoreError(
                 .notAStore, code: .persistentStoreOpen,
-                "\(place.given) is not a complete Core Data store: its table Z_METADATA has no row with an identifier",
+                "\(place.given) is not a complete Core Data store: its table Z_METADATA has no row with an identifier; restore it "
+                    + "from a backup",
                 file: place.given)
         }
         guard identifier.utf8.count <= longestIdentifier else {
@@ -180,7 +181,7 @@ extension StoreContents {
             throw CoreError(
                 .notAStore, code: .persistentStoreOpen,
                 "\(place.given) is an SQLite database but not a Core Data store: "
-                    + "it has no table \(missing.joined(separator: " and no table "))",
+                    + "it has no table \(missing.joined(separator: " and no table ")); pass the path of a store",
                 file: place.given)
         }
     }
@@ -211,7 +212,8 @@ extension StoreContents {
             message = "\(place.given) is damaged or truncated to \(place.size) bytes; restore it from a backup"
         case SQLITE_ERROR:
             status = .notAStore
-            message = "\(place.given) is not a Core Data store: \(error.message)"
+            message =
+                "\(place.given) is not a Core Data store: its tables are not those of one; pass the path of a store"
         default:
             message = error.file == nil ? "\(place.given) is damaged: \(error.message)" : error.message
         }

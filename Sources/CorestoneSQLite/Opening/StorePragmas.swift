@@ -56,7 +56,8 @@ struct StorePragmas {
             }
             guard values[key] == nil else {
                 throw StorePragmas.refusal(
-                    "the pragma \(key) is set twice for \(path); set it once", name, value, path)
+                    "the pragma \(key) is set twice for \(path), as \"\(given[key]?.name ?? key)\" and \"\(name)\"; leave out one of "
+                        + "them", name, value, path)
             }
             guard let word = rule.word(for: value) else {
                 throw StorePragmas.refusal(

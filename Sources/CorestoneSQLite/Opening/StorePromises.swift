@@ -15,8 +15,10 @@ struct StorePromises {
         if let reason = try unknownNeed() { return reason }
         if let reason = try misnumberedTable(schema) { return reason }
         if let reason = try named(ForeignTrigger.all(in: connection, schema).map(\.text)) { return reason }
-        return try named(LostPromises(schema, connection).all.map { "it \($0.text)" })
-            .map { "\($0) (corestone check prints the statements that recreate it)" }
+        let lost = try LostPromises(schema, connection).all
+        let remedy =
+            lost.contains { !$0.statements.isEmpty } ? " (corestone check prints the statements that recreate it)" : ""
+        return named(lost.map { "it \($0.text)" }).map { $0 + remedy }
     }
 
     private func named(_ reasons: [String]) -> String? {

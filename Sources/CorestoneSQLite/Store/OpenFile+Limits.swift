@@ -26,7 +26,7 @@ extension OpenFile {
             case .steps:
                 (
                     "step_limit", limits.steps,
-                    "\(limits.steps), plus \(StoreLimits.stepsPerByte) for each byte of the file"
+                    "\(limits.steps) SQLite instructions, plus \(StoreLimits.stepsPerByte) for each byte of the file"
                 )
             case .memory:
                 (

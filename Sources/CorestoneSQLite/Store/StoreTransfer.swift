@@ -281,7 +281,10 @@ struct StoreTransfer {
         guard fstat(input, &facts) == 0 else { throw failure("read", path, errno) }
         let size = Int(facts.st_size)
         let isFile = facts.st_mode & S_IFMT == S_IFREG
-        guard let reason = isFile ? ExternalFile.excess(size, options.limits) : "is not a regular file" else {
+        guard
+            let reason = isFile
+                ? ExternalFile.excess(size, options.limits) : "is not a regular file; restore it from a backup"
+        else {
             return size
         }
         throw CoreError(
@@ -299,7 +302,10 @@ struct StoreTransfer {
     private func failure(_ action: String, _ path: String, _ code: Int32) -> CoreError {
         CoreError(
             .storeIO, code: .persistentStoreOperation,
-            "cannot \(action) \(path) while copying \(origin.given) to \(place.given): \(StorePlace.text(of: code))",
+            "cannot \(action) \(path) while copying \(origin.given) to \(place.given): \(StorePlace.text(of: code)); "
+                + (action == "read"
+                    ? "make the file readable, or restore it from a backup"
+                    : "free some space, make its folder writable, or choose another path"),
             file: path)
     }
 }

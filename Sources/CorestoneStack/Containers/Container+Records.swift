@@ -172,7 +172,8 @@ private struct RecordWork {
         guard depth < RecordWork.maximumDepth else {
             throw CoreError(
                 .invalidArgument,
-                "a record of \(entity.name) is nested more than \(RecordWork.maximumDepth) levels deep",
+                "a record of \(entity.name) is nested more than \(RecordWork.maximumDepth) levels deep; "
+                    + "save the inner records first, and refer to them by their @id",
                 entity: entity.name)
         }
         for (key, value) in record.sorted(by: { $0.key < $1.key }) {

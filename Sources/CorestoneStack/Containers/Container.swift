@@ -86,7 +86,7 @@ public final class Container: Sendable {
     ) throws -> Container {
         let coordinator = try Coordinator.open(path, model: model, options: options)
         guard let store = coordinator.stores.first else {
-            throw CoreError(.internal, "the coordinator does not have the store that it opened")
+            throw CoreError(.internal, "the coordinator does not have the store \(path) that it opened", file: path)
         }
         return Container(coordinator, store, options: options)
     }
@@ -168,7 +168,7 @@ public final class Container: Sendable {
         if let first = failures.first {
             throw CoreError(
                 first.status, code: .persistentStoreOpen,
-                "\(failures.count) of \(wanted.count) stores could not be opened",
+                "\(failures.count) of \(wanted.count) stores could not be opened; the details list each error",
                 children: failures, file: first.file)
         }
     }

@@ -60,7 +60,8 @@ enum DataFolder {
             if access(folder, F_OK) == 0 { continue }
             throw CoreError(
                 .storeIO, code: .persistentStoreOpen,
-                "cannot create the folder \(folder) for \(path): \(String(cString: strerror(reason)))", file: path)
+                "cannot create the folder \(folder) for \(path): \(String(cString: strerror(reason))); make its parent "
+                    + "folder writable, or pass another path for the store", file: path)
         }
     }
 

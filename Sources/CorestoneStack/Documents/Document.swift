@@ -103,7 +103,7 @@ public final class Document: @unchecked Sendable {
         options.mustExist = true
         let coordinator = try Coordinator.open(path, model: model, options: options)
         guard let store = coordinator.stores.first else {
-            throw CoreError(.internal, "the coordinator does not have the store that it opened")
+            throw CoreError(.internal, "the coordinator does not have the store \(path) that it opened", file: path)
         }
         return try Document(coordinator, store, options, refuge: nil, queue)
     }
@@ -247,7 +247,8 @@ public final class Document: @unchecked Sendable {
         guard context.queueType != .caller || changes == 0 && idleSeconds == 0 else {
             throw CoreError(
                 .invalidArgument,
-                "cannot autosave a document whose context is confined to a thread; create it with a private or the main queue"
+                "cannot autosave \(path.map { "the document \($0)" } ?? "the untitled document"), whose context is confined to a "
+                    + "thread; create the document with a private queue or the main queue", file: path
             )
         }
         values.withLock { ($0.autosaveChanges, $0.autosaveIdle) = (max(changes, 0), max(idleSeconds, 0)) }
@@ -379,7 +380,8 @@ public final class Document: @unchecked Sendable {
         if !unreachable.isEmpty {
             throw CoreError(
                 .unsavedChanges, code: .persistentStoreOperation,
-                "cannot revert the document, because child contexts have changes that only their own threads can discard; roll "
+                "cannot revert \(path.map { "the document \($0)" } ?? "the untitled document"), because child contexts have changes "
+                    + "that only their own threads can discard; roll "
                     + "them back there first", children: unreachable.map(\.error), file: path)
         }
         try context.use { context in
@@ -445,7 +447,9 @@ public final class Document: @unchecked Sendable {
 
     func requireOpen() throws {
         if values.withLock({ $0.flags.contains(.closed) }) {
-            throw CoreError(.invalidHandle, "the document is closed; open it again")
+            throw CoreError(
+                .invalidHandle, "the document \(store.path) is closed; open it again, or create another one",
+                file: store.path)
         }
     }
 
@@ -490,7 +494,7 @@ public final class Document: @unchecked Sendable {
                 + (held.isEmpty ? "it was never saved" : held.map(\.error.message).joined(separator: ", and "))
                 + (path == nil
                     ? "; call cst_document_save_as (save_as, saveAs)"
-                    : "; call save() to keep them or revert() to discard them")
+                    : "; call cst_document_save (save) to keep them or cst_document_revert (revert) to discard them")
                 + ", or close with CST_UNSAVED_DISCARD (.discard)",
             children: held.map(\.error) + (lastError.map { [$0] } ?? []), file: path)
     }

@@ -253,9 +253,7 @@ extension StoreTypes {
     /// The model that an XML or binary store carries; nil if it carries none.
     fileprivate static func carriedModel(_ type: StoreType, at path: String) throws -> Model? {
         guard let kind = try kind(of: type, at: path) as? AtomicKind else { return nil }
-        // A file without readable metadata carries none either.
-        guard let metadata = try? kind.metadata(ofStoreAt: path) else { return nil }
-        return try metadata.carriedModel()
+        return try kind.metadata(ofStoreAt: path).carriedModel()
     }
 
     /// Where a store lies; nil for one that lies nowhere.

@@ -45,9 +45,10 @@ extension Coordinator {
             throw CoreError(
                 .unsupported, code: .persistentStoreOperation,
                 store.type == .inMemory
-                    ? "\(store.path) is an in-memory store without a file to copy to \(path); migrate it to another store"
+                    ? "\(store.path) is an in-memory store without a file to copy to \(path); migrate it with "
+                        + "cst_coordinator_migrate_store (migrate_store)"
                     : "\(store.path) is a custom store of type \(store.type.rawValue), which the library cannot copy; "
-                        + "migrate it to another store",
+                        + "migrate it with cst_coordinator_migrate_store (migrate_store)",
                 file: store.path)
         }
         if let there = try? StoreMetadata(ofStoreAt: path), there.uuid.description != store.identifier {

@@ -28,11 +28,7 @@ struct FileMigration {
     func run() throws -> Outcome {
         let place = try StorePlace(path)
         let sight = kind.sight(of: place)
-        var metadata = try kind.metadata(ofStoreAt: path)
-        if metadata.entityVersionHashes == entityVersionHashes(of: model) { return .migratedByOthers }
-        let source = try sourceModel(metadata)
-        try migration.inferMapping(from: source, to: model, ofStoreAt: path)
-            .requireForward(past: metadata.pastModelDigests, ofStoreAt: path, migration)
+        guard case (var metadata, let source)? = try begin() else { return .migratedByOthers }
         metadata.rememberModel()
         metadata.setModel(model)
         guard let workFolder = ModelFile(place.path, shownAs: path).workFolder() else {
@@ -58,17 +54,24 @@ struct FileMigration {
         }
     }
 
-    private func sourceModel(_ metadata: StoreMetadata) throws -> Model {
-        try SourceModelSearch(migration, hashes: metadata.entityVersionHashes, ofStoreAt: path) {
+    /// The store's metadata and former model, from which the options allow this migration; nil when the store is of the new model.
+    private func begin() throws -> (metadata: StoreMetadata, source: Model)? {
+        let metadata = try kind.metadata(ofStoreAt: path)
+        if metadata.entityVersionHashes == entityVersionHashes(of: model) { return nil }
+        let search = SourceModelSearch(migration, hashes: metadata.entityVersionHashes, ofStoreAt: path) {
             try metadata.carriedModel()
-        }.run()
+        }
+        let source = try search.run()
+        try migration.inferMapping(from: source, to: model, ofStoreAt: path)
+            .requireForward(past: metadata.pastModelDigests, ofStoreAt: path, migration)
+        return (metadata, source)
     }
 
     /// Other processes wrote the store during each attempt.
     var busy: CoreError {
         CoreError(
             .storeBusy, code: .migration,
-            "other processes save to \(path) again and again while it is migrated; end them and migrate it again",
+            "cannot migrate \(path): other processes kept saving to it; stop them, and migrate it again",
             file: path)
     }
 
@@ -85,17 +88,13 @@ struct FileMigration {
 
     /// What it would do. The store is only read, and its folder does not change.
     func plan() throws -> MigrationReport {
-        let metadata = try kind.metadata(ofStoreAt: path)
-        if metadata.entityVersionHashes == entityVersionHashes(of: model) { return .unneeded }
-        let source = try sourceModel(metadata)
-        try migration.inferMapping(from: source, to: model, ofStoreAt: path)
-            .requireForward(past: metadata.pastModelDigests, ofStoreAt: path, migration)
+        guard let source = try begin()?.source else { return .unneeded }
         try requireExactValues(StorePlace(path), source)
         guard let workFolder = WorkFolder.temporary("corestone-plan-") else {
             throw CoreError(
                 .storeIO, code: .migration,
                 "cannot plan the migration of \(path): cannot create a folder in \(temporaryFolder): "
-                    + "\(StorePlace.text(of: errno)); set TMPDIR to a folder that you can write", file: path)
+                    + "\(StorePlace.text(of: errno)); set TMPDIR to a writable folder", file: path)
         }
         defer { withExtendedLifetime(workFolder) {} }
         do {

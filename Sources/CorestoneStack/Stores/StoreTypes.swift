@@ -44,7 +44,7 @@ public enum StoreTypes {
             if let taken {
                 throw CoreError(
                     .invalidArgument, code: .persistentStoreInvalidType,
-                    "the store type \"\(taken.type.rawValue)\" already exists; choose another name than \"\(name)\""
+                    "the store type \"\(taken.type.rawValue)\" already exists; choose a name other than \"\(name)\""
                         + (taken.isHosted
                             ? ", or unregister the existing type with cst_store_type_unregister (unregister_store_type)"
                             : ""),

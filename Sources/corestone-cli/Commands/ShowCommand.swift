@@ -69,7 +69,7 @@ struct ShowCommand: Command {
         }
         let coordinator = try openStore(path, options)
         guard let store = coordinator.stores.first else {
-            throw CoreError(.internal, "the coordinator does not have the store that was opened")
+            throw CoreError(.internal, "the coordinator does not have the store \(path) that was opened", file: path)
         }
         let metadata = try StoreMetadata(ofStoreAt: path)
         let context = Context(coordinator: coordinator)

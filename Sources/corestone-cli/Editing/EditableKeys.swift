@@ -186,7 +186,11 @@ extension Relationship {
             let inverse = try assignment.text.map { name in
                 guard
                     let found = try relationship.destination.requireOwnProperty(named: name) as? Relationship
-                else { throw UsageError("\(relationship.destination.name).\(name) is not a relationship") }
+                else {
+                    throw UsageError(
+                        "\(relationship.destination.name).\(name) is not a relationship and cannot be the inverse of "
+                            + "\(relationship.entity.name).\(relationship.name)")
+                }
                 return found
             }
             try relationship.setInverse(inverse)

@@ -13,9 +13,9 @@ struct EditedModel {
             throw UsageError(
                 OutputFile(path: path).exists
                     ? "\(path) is not a source model, which is an .xcdatamodeld or .xcdatamodel folder; convert a compiled "
-                        + "model with model decompile"
+                        + "model with \(Tool.name) model decompile"
                     : "\(path) does not exist; create a source model with \"\(Tool.name) model new \(path)\", or convert a "
-                        + "compiled model with model decompile")
+                        + "compiled model with \"\(Tool.name) model decompile\"")
         }
         model = try Model(contentsOf: path, version: options["version"])
     }
@@ -54,7 +54,8 @@ struct EditedModel {
         }
         guard !version.isCurrent else {
             throw UsageError(
-                "\"\(name)\" is the current version; make another one current first: model set \(path) . currentVersion=NAME"
+                "\"\(name)\" is the current version; make another one current first: "
+                    + "\(Tool.name) model set \(path) . currentVersion=NAME"
             )
         }
         try OutputFile(path: version.path).removeFolder()
@@ -125,10 +126,10 @@ struct EditedModel {
     }
 
     private func nothing(
-        _ what: String, _ name: String, among names: [String], owner: String = "the model"
+        _ what: String, _ name: String, among names: [String], owner: String? = nil
     ) -> UsageError {
         let hint = nearestName(to: name, among: names).map { "; did you mean \"\($0)\"?" } ?? ""
-        return UsageError("\(owner) does not have \(what) \"\(name)\"\(hint)")
+        return UsageError("\(owner ?? "the model \(path)") does not have \(what) \"\(name)\"\(hint)")
     }
 
     func entity(_ name: String) throws -> Entity { try model.requireEntity(named: name) }

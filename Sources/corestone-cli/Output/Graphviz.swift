@@ -9,7 +9,9 @@ enum Graphviz {
     /// Draws DOT text into a file whose kind is one of these.
     static func draw(_ text: String, into file: OutputFile) throws {
         var ends: [Int32] = [0, 0]
-        guard pipe(&ends) == 0 else { throw failure("cannot create a pipe: \(String(cString: strerror(errno)))") }
+        guard pipe(&ends) == 0 else {
+            throw failure("cannot create a pipe to draw \(file.path): \(String(cString: strerror(errno)))")
+        }
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
@@ -28,7 +30,8 @@ enum Graphviz {
                 error == ENOENT
                     ? "Graphviz is not installed; install it (Debian: apt-get install graphviz), or write its text format "
                         + "with -o FILE.dot"
-                    : "cannot start dot, a program of Graphviz: \(String(cString: strerror(error)))")
+                    : "cannot start dot, a program of Graphviz, to draw \(file.path): \(String(cString: strerror(error)))"
+            )
         }
         feed(text, to: ends[1])
         var status: Int32 = 0

@@ -72,7 +72,8 @@ final class ByteSource {
             done += end - place
             place = end
             if bytes.count > ByteSource.longest {
-                throw LoadFailure(line: start, message: "the line exceeds the limit of 1 GB")
+                throw LoadFailure(
+                    line: start, message: "the line exceeds the limit of 1 GB; put each object on its own line")
             }
             guard end < count else { continue }
             if try next() == 0x0D, try peek() == 0x0A { _ = try next() }

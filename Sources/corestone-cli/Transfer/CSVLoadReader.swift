@@ -136,7 +136,9 @@ final class CSVLoadReader: LoadReader {
             if byte != UInt8(ascii: "\"") {
                 bytes.append(byte)
                 if bytes.count > ByteSource.longest {
-                    throw LoadFailure(line: line, message: "the line has a field that exceeds the limit of 1 GB")
+                    throw LoadFailure(
+                        line: line,
+                        message: "the line has a field that exceeds the limit of 1 GB; check that its quote is closed")
                 }
             } else if try source.peek() == UInt8(ascii: "\"") {
                 _ = try source.next()

@@ -123,7 +123,11 @@ final class JSONLoadReader: LoadReader {
                 if depth <= 0 { break }
             }
             if bytes.count > ByteSource.longest {
-                throw LoadFailure(line: place, message: "the line has an object that exceeds the limit of 1 GB")
+                throw LoadFailure(
+                    line: place,
+                    message:
+                        "the line has an object that exceeds the limit of 1 GB; check that its braces and quotes are closed"
+                )
             }
         }
         return try record(

@@ -138,7 +138,11 @@ extension Loader {
             throw CoreError(
                 .invalidArgument,
                 "\(relationship.entity.name).\(relationship.name): \(found.isEmpty ? "no" : "more than one") \(relationship.destination.name) "
-                    + "has the \(attribute.name) \"\(value.plainText ?? "")\"", entity: relationship.entity.name,
+                    + "has the \(attribute.name) \"\(value.plainText ?? "")\"; "
+                    + (found.isEmpty
+                        ? "load the object first, or correct the value"
+                        : "name the object in the field \"\(relationship.name)\" by its @id or URI"),
+                entity: relationship.entity.name,
                 key: relationship.name)
         }
         return found[0]

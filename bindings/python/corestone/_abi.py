@@ -56,8 +56,8 @@ def _declare(library: ctypes.CDLL) -> ctypes.CDLL:
             function = getattr(library, name)
         except AttributeError:
             raise LibraryNotFoundError(
-                f"the library {find_library()} does not have the function {name}, so it is older than this package "
-                "or another library; build or install the Corestone library of the same version"
+                f"the library {find_library()} does not have the function {name}, so it is not Corestone or is "
+                "older than this package; build or install the Corestone library of the same version"
             ) from None
         function.restype = result
         function.argtypes = parameters

@@ -128,7 +128,11 @@ class EntityEditing:
         for which `where` holds are in the index. The kind "rtree" is for ranges of numbers.
         """
         if kind not in ("binary", "rtree"):
-            raise ModelError(f'kind must be "binary" or "rtree", not {shown(kind)}', entity=self.name)
+            raise ModelError(
+                f'the index "{name}" of {self.name}: kind must be "binary" or "rtree", not {shown(kind)}',
+                entity=self.name,
+                key=name,
+            )
         condition = Predicate(where) if isinstance(where, str) else where
         listed = [self._element(element, _abi.INDEX_RTREE if kind == "rtree" else 0) for element in elements]
         array = (_abi.IndexElement * len(listed))(*listed)

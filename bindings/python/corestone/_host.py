@@ -134,9 +134,7 @@ class _Encoder:
             level = self._next
             if not level:
                 return
-        raise InvalidArgumentError(
-            f"collections are nested more than {_NESTING} levels deep; make sure that none contains itself"
-        )
+        raise InvalidArgumentError(f"collections are nested more than {_NESTING} levels deep; pass a flatter value")
 
     def _add_level(self, level: list[tuple[int, Sequence[Any]]], known: dict[str, tuple[int, int, int]]) -> None:
         words, member_words, note_text, wait = self.words, self.member_words, self.text_words.append, self._next.append

@@ -115,9 +115,7 @@ def _run_open(
 def _begin(store: Any, kind: str, out_metadata: Any) -> None:
     """Has a new instance open its store, and say what that says about itself."""
     if not isinstance(store, HostStore) or getattr(store, "opening", None) is None:
-        raise TypeMismatchError(
-            f"{kind}.__init__ did not initialise the store; call HostStore.__init__ with the opening"
-        )
+        raise TypeMismatchError(f"{kind}.__init__ did not initialise the store; call super().__init__(opening) in it")
     metadata = store.load_metadata()
     if metadata is not None:
         plist = _plist(metadata, f"{kind}.load_metadata")
@@ -298,8 +296,8 @@ def _run_relationship(store: HostStore, entity: int, key: int, count: int, owner
     given = list(store.new_values_for_relationship(description.name, ids))
     if len(given) != count:
         raise TypeMismatchError(
-            f"{type(store).__name__}.new_values_for_relationship returned {plural(len(given), 'value')} for "
-            f"{plural(count, 'object')}; return one per object, in the same order"
+            f"{type(store).__name__}.new_values_for_relationship returned {plural(len(given), 'value')} of "
+            f'"{description.name}" for {plural(count, "object")}; return one per object, in the same order'
         )
     destination = reading_of(description.destination, store).entity
     for place, value in enumerate(given):
@@ -307,8 +305,8 @@ def _run_relationship(store: HostStore, entity: int, key: int, count: int, owner
             value = [] if value is None else [value]
         elif value is None or isinstance(value, (str, bytes, RowID, Mapping)) or not isinstance(value, Iterable):
             raise TypeMismatchError(
-                f"{type(store).__name__}.new_value_for_relationship returned {shown(value)} for {ids[place]!r}; return "
-                f'a list, because "{description.name}" is a to-many relationship',
+                f'{type(store).__name__} returned {shown(value)} for "{description.name}" of {ids[place]!r}; return a '
+                "list, because it is a to-many relationship",
                 key=description.name,
             )
         members = Rows(list(value), store, destination)

@@ -323,7 +323,7 @@ class Records:
         except CorestoneError as raised:
             raise located(raised, entity, _name_of(values, last) or None, last) from None
         except (ValueError, TypeError, RecursionError) as raised:
-            raise TypeMismatchError(f"cannot write the record as JSON: {raised}") from raised
+            raise TypeMismatchError(f"cannot write the record of {entity} as JSON: {raised}", entity=entity) from raised
 
     def _asked(
         self,

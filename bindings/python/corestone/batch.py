@@ -219,8 +219,9 @@ class _RowSource:
             for place, row in enumerate(rows):
                 if len(row) != len(self._columns):
                     raise InvalidArgumentError(
-                        f"row {self._done + place + 1} has {plural(len(row), 'value')} for "
-                        f"{plural(len(self._columns), 'column')}"
+                        f"row {self._done + place + 1} of the batch insert of {self._entity.name} has "
+                        f"{plural(len(row), 'value')} for {plural(len(self._columns), 'column')}",
+                        entity=self._entity.name,
                     )
             yield from zip(self._columns, zip(*rows))
             return
@@ -228,8 +229,9 @@ class _RowSource:
         for place, row in enumerate(rows):
             if not isinstance(row, Mapping):
                 raise InvalidArgumentError(
-                    f"row {self._done + place + 1} is not a dictionary; pass dictionaries, or pass tuples "
-                    "and columns=[...]"
+                    f"row {self._done + place + 1} of the batch insert of {self._entity.name} is not a dictionary; "
+                    "pass dictionaries, or pass tuples and columns=[...]",
+                    entity=self._entity.name,
                 )
             if row.keys() != names.keys():
                 names.update(dict.fromkeys(row))

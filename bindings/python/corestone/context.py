@@ -149,7 +149,9 @@ class Context:
     @property
     def _open(self) -> int:
         if self._handle is None:
-            raise InvalidHandleError("the context is closed; create another one with container.context()")
+            raise InvalidHandleError(
+                "the context is closed; create another one with context() of its container or coordinator"
+            )
         return self._handle
 
     def _require_open(self) -> None:
@@ -774,7 +776,9 @@ class Context:
         found = self._id(which)
         if found is None:
             raise InvalidArgumentError(
-                f'"{which}" is not the URI of an object in a store of this coordinator', object_uri=str(which)
+                f'"{which}" is not the URI of an object in a store of this coordinator; check the URI, or add its '
+                "store",
+                object_uri=str(which),
             )
         context = self._argument or self._open
         return self._adopt(held(_with_id, context, found._argument), None)

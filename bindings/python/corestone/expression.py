@@ -76,7 +76,9 @@ class Tree:
             return self._recipe
         again = type(self)(str(self))  # type: ignore[call-arg]
         if again != self:
-            raise TypeError(f"cannot pickle {self!r}: parsing its format does not restore it")
+            raise TypeError(
+                f"cannot pickle {self!r}: its format does not restore it; pickle a format and its arguments instead"
+            )
         return type(self), (str(self),)
 
 

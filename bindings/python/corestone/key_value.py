@@ -53,8 +53,8 @@ def set_value_for_key_path(item: Any, path: str, value: Any) -> None:
         own = getattr(owner, "set_nil_value_for_key", None)
         if own is None:
             raise InvalidArgumentError(
-                f"[<{type(owner).__name__}> setNilValueForKey]: could not set nil as the value for the key {key}, "
-                "which is a number; define set_nil_value_for_key(key) to set a value for nil",
+                f"{type(owner).__name__}.{key} is a number and cannot be None; define set_nil_value_for_key(key) in "
+                "the class to set another value",
                 key=key,
             )
         own(key)

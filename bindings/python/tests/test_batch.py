@@ -457,9 +457,9 @@ def test_requests_that_say_too_much_or_too_little(kinds: Context) -> None:
     with pytest.raises(InvalidArgumentError, match="arguments were passed without a predicate format"):
         BatchUpdateRequest("Base", {"rank": 1}, None, 5)
     mixed: list[Any] = [{"name": "a"}, ("b",)]
-    with pytest.raises(CorestoneError, match="row 2 is not a dictionary"):
+    with pytest.raises(CorestoneError, match="row 2 of the batch insert of Base is not a dictionary"):
         kinds.batch_insert("Base", mixed)
-    with pytest.raises(CorestoneError, match="row 2 has 1 value for 2 columns"):
+    with pytest.raises(CorestoneError, match="row 2 of the batch insert of Base has 1 value for 2 columns"):
         kinds.batch_insert("Base", [("a", 1), ("b",)], columns=("name", "rank"))
     assert kinds.count("Base") == 4
 

@@ -210,7 +210,7 @@ def test_coordinator_performs(model: Model, path: Path) -> None:
         with pytest.raises(ZeroDivisionError):
             container.coordinator.perform_and_wait(lambda: 1 // 0)
         queued = container.background_context()
-        with pytest.raises(InvalidArgumentError, match="wait for a context's queue"):
+        with pytest.raises(InvalidArgumentError, match="wait for the queue of a context"):
             container.coordinator.perform_and_wait(lambda: queued.perform_and_wait(lambda: None))
 
 

@@ -176,7 +176,9 @@ def test_what_is_no_property() -> None:
     assert (caught.value.entity, caught.value.key) == ("Item", "data")
     with pytest.raises(ModelError, match=r'^Item\.others has no option "indexed"; use .*inverse, '):
         Model({"Item": {"others": {"to_many": "Item", "indexed": True}}})
-    with pytest.raises(ModelError, match=r"^Item\.name is <object .*>, which cannot be in the definition of a model$"):
+    with pytest.raises(
+        ModelError, match=r"^Item\.name is <object .*>, which cannot be in the definition of a model; use None"
+    ):
         Model({"Item": {"name": object()}})
     with pytest.raises(ModelError, match=r"^Item has the key 7, but keys must be strings$"):
         Model({"Item": {7: "string"}})  # type: ignore[dict-item]
@@ -264,7 +266,9 @@ def test_what_lines_make_of_a_model() -> None:
 
 
 def test_elements_that_cannot_be() -> None:
-    with pytest.raises(ModelError, match=r"A\.place\.b is an element and cannot be a relationship") as caught:
+    with pytest.raises(
+        ModelError, match=r"A\.place\.b is an element of a composite attribute and cannot be a relationship"
+    ) as caught:
         Model({"A": {"place": {"b": "to-one A"}}})
     assert (caught.value.entity, caught.value.key) == ("A", "place.b")
     with pytest.raises(ModelError, match=r"A\.place\.b .*indexed") as caught:

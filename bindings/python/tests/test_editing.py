@@ -46,7 +46,7 @@ def test_removing(shop: Model) -> None:
     assert not item.remove_unique("label")
     shop["Order"].remove_index("number")
     shop.remove("Item")
-    with pytest.raises(InvalidHandleError, match='"Item" was removed'):
+    with pytest.raises(InvalidHandleError, match="the entity Item was removed"):
         item.is_abstract = True
     assert shop["Gift"].parent is None
     assert list(shop["Gift"].properties) == ["wrapped"]

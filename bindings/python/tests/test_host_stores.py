@@ -726,7 +726,7 @@ def test_a_constructor_has_to_pass_the_opening_on() -> None:
             pass
 
     corestone.register_store_type("Forgetful", Forgetful)
-    with pytest.raises(CorestoneError, match=r"HostStore\.__init__"):
+    with pytest.raises(CorestoneError, match=r"super\(\)\.__init__"):
         Container(Model(PEOPLE), "x", type="Forgetful")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import sqlite3
 from pathlib import Path
 from typing import Any, Callable
@@ -18,6 +19,7 @@ from corestone import (
     InvalidUTF8Error,
     Model,
     ModelMismatchError,
+    StoreCorruptError,
     StoreError,
     StoreReadOnlyError,
 )
@@ -147,6 +149,13 @@ def test_what_cannot_be_opened(tmp_path: Path) -> None:
     with pytest.raises(StoreError):
         corestone.open(tmp_path / "missing.sqlite")
     (tmp_path / "store.xml").write_text('<?xml version="1.0"?><database></database>')
+    with pytest.raises(StoreCorruptError, match="its <version> is missing"):
+        corestone.open(tmp_path / "store.xml")
+    (tmp_path / "store.xml").unlink()
+    with Container(Model({"A": {"n": "int?"}}), tmp_path / "store.xml", type="XML") as container:
+        container.view_context.save()
+    text = (tmp_path / "store.xml").read_text()
+    (tmp_path / "store.xml").write_text(re.sub("<key>CST_Model</key>.*?</data>", "", text, flags=re.DOTALL))
     with pytest.raises(InvalidArgumentError, match="type XML and does not contain its model"):
         corestone.open(tmp_path / "store.xml")
     assert [file.name for file in tmp_path.iterdir()] == ["store.xml"]

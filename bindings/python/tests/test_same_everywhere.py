@@ -121,7 +121,9 @@ def test_a_mistake_in_a_predicate_is_found_without_a_row(ctx: Context) -> None:
                 call("Book", text)
     with pytest.raises(PredicateError, match=r"books.rank > 5 cannot be evaluated: .* write ANY books.rank > 5"):
         ctx.fetch("Author", "books.rank > 5")
-    with pytest.raises(PredicateError, match=r'cannot sort by "author.books.title": .* such as author.books.@count$'):
+    with pytest.raises(
+        PredicateError, match=r'cannot sort Book by "author.books.title": .* such as author.books.@count$'
+    ):
         ctx.fetch("Book", sort="author.books.title")
 
 

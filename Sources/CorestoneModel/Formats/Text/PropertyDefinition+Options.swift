@@ -95,7 +95,9 @@ extension PropertyDefinition {
             let place = place.element(member.name)
             let element = try PropertyDefinition(member.value, place)
             guard case .attribute = element.kind else {
-                throw place.error(" is an element and cannot be a relationship")
+                throw place.error(
+                    " is an element of a composite attribute and cannot be a relationship; add the relationship to the entity"
+                )
             }
             for (isSet, word, remedy) in [
                 (element.isIndexed, "indexed", "name it in \"@indexes\""),

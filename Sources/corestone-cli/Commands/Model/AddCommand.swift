@@ -89,7 +89,7 @@ struct AddCommand: Command {
         guard let kind = AddCommand.kinds.first(where: { $0.name == given }) else {
             let hint = nearestName(to: given, among: names).map { "; did you mean \"\($0)\"?" }
             throw UsageError(
-                "\"\(given)\" is not a kind of part\(hint ?? "; use one of \(names.joined(separator: ", "))")")
+                "\"\(given)\" is not a kind of model element\(hint ?? "; use one of \(names.joined(separator: ", "))")")
         }
         self.kind = kind
         name = options.operand(2) ?? ""
@@ -168,7 +168,9 @@ struct AddCommand: Command {
         let destination = relationship.destination
         if let known = destination.ownProperty(named: name) {
             guard let known = known as? Relationship else {
-                throw UsageError("\(destination.name).\(name) is not a relationship and cannot be an inverse")
+                throw UsageError(
+                    "\(destination.name).\(name) is not a relationship and cannot be an inverse; pass a relationship or an "
+                        + "unused name with --inverse")
             }
             return known
         }
@@ -250,7 +252,9 @@ struct AddCommand: Command {
     private func addVersion(to edited: EditedModel) throws {
         _ = try rest(0, 0)
         guard OutputFile(path: edited.path).kind == "xcdatamodeld" else {
-            throw UsageError("\(edited.path) is a single model; only an .xcdatamodeld has versions")
+            throw UsageError(
+                "\(edited.path) is a single model; only an .xcdatamodeld has versions. Create one with corestone model merge "
+                    + "\(edited.path) -o NEW.xcdatamodeld")
         }
         let names = try Model.versions(of: edited.path).map(\.name)
         guard !names.contains(name) else {

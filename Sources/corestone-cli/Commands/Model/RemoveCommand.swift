@@ -46,7 +46,9 @@ struct RemoveCommand: Command {
     private func remove(_ part: EditedModel.Part, from edited: EditedModel) throws {
         let model = edited.model
         switch part {
-        case .model, .version: throw UsageError("model remove cannot remove the whole model; delete its file instead")
+        case .model, .version:
+            throw UsageError(
+                "model remove cannot remove the whole model; delete \(options.operand(0) ?? "its file") instead")
         case .named(let name):
             let entity = try edited.entity(name.entity)
             if let property = name.property {

@@ -34,7 +34,8 @@ struct BackupCommand: Command {
     func run(to output: Output) throws -> ExitCode {
         let coordinator = try openSharedStore(source, options)
         guard let store = coordinator.stores.first else {
-            throw CoreError(.internal, "the coordinator does not have the store that was opened")
+            throw CoreError(
+                .internal, "the coordinator does not have the store \(source) that was opened", file: source)
         }
         let bar = ProgressBar("backing up", .bytes)
         var bytes = 0

@@ -64,7 +64,8 @@ struct ConvertCommand: Command {
         if type != .inMemory { try requireFree(path, "choose another path, or destroy the store there") }
         let coordinator = try openStore(source, options)
         guard let first = coordinator.stores.first else {
-            throw CoreError(.internal, "the coordinator does not have the store that was opened")
+            throw CoreError(
+                .internal, "the coordinator does not have the store \(source) that was opened", file: source)
         }
         if first.modelSource == .inferred {
             Tool.note(

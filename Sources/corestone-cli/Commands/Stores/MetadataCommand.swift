@@ -55,7 +55,8 @@ struct MetadataCommand: Command {
                 throw UsageError("the metadata of \(path) does not have an entry \"\(key)\"\(hint)")
             }
             guard !StoreMetadata.isGuaranteed(key) else {
-                throw UsageError("the entry \"\(key)\" of \(path) identifies the store and cannot be removed")
+                throw UsageError(
+                    "the entry \"\(key)\" of \(path) is maintained by the store itself and cannot be removed")
             }
             values[key] = nil
         }

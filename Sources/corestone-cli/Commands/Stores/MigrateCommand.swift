@@ -52,7 +52,7 @@ struct MigrateCommand: Command {
         isJSON = try Format.isJSON(options)
         guard options["to"] != nil else { throw UsageError("--to is missing; pass the new model with --to MODEL") }
         if options.has("sql"), !options.has("plan") {
-            throw UsageError("--sql prints the statements of --plan; add --plan")
+            throw UsageError("--sql only applies to --plan; add --plan")
         }
     }
 
