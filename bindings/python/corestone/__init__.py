@@ -1,6 +1,6 @@
 """Corestone: Core Data for every language, here for Python.
 
-The whole way, from a model to objects that were saved:
+A complete example, from a model to saved objects:
 
     from corestone import Container, Model
 
@@ -150,16 +150,16 @@ __version__ = "0.1.0"
 
 
 def library_version() -> str:
-    """The version of the library that is loaded."""
+    """Returns the version of the loaded library."""
     return _abi.decode(_abi.lib.cst_version_string()) or ""
 
 
-# Not among the names of `import *`, where it would hide Python's own.
+# Not exported by `import *`, because it would hide Python's own `open`.
 open = open_container
 
 
 def handle_count() -> int:
-    """How many handles of the library are alive in this process: for leak checks."""
+    """Returns the number of live handles of the library in this process, for leak checks."""
     return int(_abi.lib.cst_handle_count())
 
 

@@ -27,7 +27,7 @@ from .errors import InvalidUTF8Error, TypeMismatchError
 
 VERSION = (VERSION_MAJOR, VERSION_MINOR)
 
-# Words of the Python package for constants, by value.
+# The names of constants in the Python package, by value.
 UNSAVED = ("refuse", "save", "discard")
 FAULT_POLICIES = ("batch", "warn", "error")
 NULLS = {"memory": 0, "database": 1}
@@ -41,7 +41,7 @@ SIZE_OFFSET = PAYLOAD_OFFSET + String.size.offset
 
 
 def signatures() -> dict[str, tuple[Any, list[Any]]]:
-    """The table: name to (result type, argument types)."""
+    """Returns the result type and the argument types of each function, by name."""
     table = {}
     for line in FUNCTIONS.split("\n"):
         if line:
@@ -78,14 +78,14 @@ def _checked_version(library: ctypes.CDLL) -> ctypes.CDLL:
 lib = _checked_version(_declare(load_library()))
 
 
-# A handle or an address as ctypes passes it on, with nothing left to convert at a call.
+# Converts a handle or an address for ctypes, which then has nothing to convert at a call.
 argument: Any = ctypes.c_void_p.from_param
 
 
 def raw(name: str, result: Any = ctypes.c_int32) -> Any:
-    """A function without argument types, for the few calls that count nanoseconds.
+    """Returns a function without argument types, for the few calls in which nanoseconds matter.
 
-    Pointers must then be ctypes objects or None: a plain int is passed as 32 bits, which suits a key and nothing else.
+    Pointers must then be ctypes objects or None: a plain int is passed as 32 bits, which is correct only for a key.
     """
     function = lib[name]
     function.restype = result
@@ -93,7 +93,7 @@ def raw(name: str, result: Any = ctypes.c_int32) -> Any:
 
 
 def utf8(value: str) -> bytes:
-    """The bytes of a text, or an error that says what is wrong with it."""
+    """Returns the bytes of a text, or raises an error that names the problem."""
     try:
         return value.encode()
     except UnicodeEncodeError as failure:
@@ -105,13 +105,13 @@ def utf8(value: str) -> bytes:
 
 
 def text(value: str) -> InputString:
-    """A str as a cst_string that lives as long as the structure does."""
+    """Returns a str as a cst_string, which lives as long as the structure."""
     data = utf8(value)
     return InputString(data, len(data))
 
 
 def path_argument(path: str | os.PathLike[str]) -> InputString:
-    """A path as the library takes it: UTF-8, or it says so."""
+    """Returns a path as a cst_string; the library rejects one that is not UTF-8."""
     data = os.fsencode(os.fspath(path))
     return InputString(data, len(data))
 
@@ -121,29 +121,29 @@ def null_text() -> InputString:
 
 
 def optional_text(value: str | None) -> InputString:
-    """A null string for None."""
+    """Returns a str as a cst_string, None as a null string."""
     return null_text() if value is None else text(value)
 
 
 def texts(values: list[str]) -> Any:
-    """Strings as an array of cst_string."""
+    """Returns strings as an array of cst_string."""
     return (InputString * len(values))(*[text(value) for value in values])
 
 
 def decode(value: Any) -> str | None:
-    """A cst_string view as a str, at once; None for a null string."""
+    """Returns a copy of a cst_string view as a str; None for a null string."""
     if value.data is None:
         return None
     return ctypes.string_at(value.data, value.size).decode()
 
 
 def take_text(buffer: Buffer) -> str:
-    """The text of a buffer, which is disposed."""
+    """Returns the text of a buffer, and disposes of the buffer."""
     return take_bytes(buffer).decode()
 
 
 def take_bytes(buffer: Buffer) -> bytes:
-    """The bytes of a buffer, which is disposed."""
+    """Returns the bytes of a buffer, and disposes of the buffer."""
     try:
         return ctypes.string_at(buffer.data, buffer.size) if buffer.data else b""
     finally:

@@ -1,4 +1,4 @@
-"""Requests for rows, and sums, averages and the like over them."""
+"""Requests for rows, and aggregates of them, such as sums and averages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def set_rows(
     distinct: bool = False,
     in_memory: bool = False,
 ) -> None:
-    """Sets what of a fetch request is about rows."""
+    """Sets the row options of a fetch request."""
     set_columns(request, columns)
     set_groups(request, group_by, Predicate(having) if isinstance(having, str) else having, distinct)
     if in_memory:
@@ -37,7 +37,7 @@ def set_rows(
 def aggregate(
     context: Context, which: Aggregate, request: int, key: Any, by: KeyPath | Sequence[KeyPath] | None
 ) -> Any:
-    """The value of a key over what a request finds; with `by` a dictionary of the values of groups."""
+    """Returns the aggregate of a key over the results of a request; with `by`, a dictionary of those by group."""
     if key is not None and not isinstance(key, str):
         key = key.format if isinstance(key, Expression) else expression(key).format
     is_one = by is None or isinstance(by, str) or not isinstance(by, Sequence)

@@ -1,9 +1,9 @@
-"""Reading ahead: who reads an attribute of two objects of the same block of results will read it of the others.
+"""Read-ahead: a program that reads an attribute of two objects of a block of results is likely to read it of all.
 
-A call of the library for each value costs more than the value. The second time an attribute is read in a block, the
-attributes read so far are fetched for the whole block in one call, and the objects then read them from lists. The lists
-serve until anything happens in the context that may change a value (it has another stamp then), and only on the thread
-that fetched them, so that use on a wrong thread still is an error.
+A library call for each value costs more than the value. The second time an attribute is read in a block, the attributes
+read so far are fetched for the whole block in one call. The objects then read them from lists. The lists are valid
+until an event in the context may change a value, which changes its stamp. They are valid only on the thread that
+fetched them, so use on a wrong thread is still an error.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ ONE_BY_ONE = frozenset(
         AttributeType.COMPOSITE,
     )
 )
-LIMIT = 1 << 20  # characters of text in a block, from which on an attribute is read one by one too
+LIMIT = 1 << 20  # characters of text in a block; attributes with more are read one by one too
 
 
 class Stamp:
-    """Stands for the state of a context: another stamp, another state."""
+    """The state of a context: another stamp means another state."""
 
     __slots__ = ()
 
 
 class Ahead:
-    """What was read ahead for a block of results."""
+    """The values that were read ahead for a block of results."""
 
     __slots__ = ("_count", "_first", "_results", "_seen", "columns", "stamp", "thread")
 
     def __init__(self, results: Results, first: int, count: int) -> None:
-        # Weak: one object that is kept must not keep all that the fetch found.
+        # Weak: one retained object must not retain all results of the fetch.
         self._results = weakref.ref(results)
         self._first = first
         self._count = count
@@ -57,7 +57,7 @@ class Ahead:
         self.thread = 0
 
     def note(self, context: Context, description: PropertyDescription) -> None:
-        """An attribute of an object of the block was read by a call of its own."""
+        """Records that an attribute of an object of the block was read by a separate call."""
         if self.stamp is not context._stamp or self.thread != get_ident():
             self.stamp, self.thread = context._stamp, get_ident()
             self.columns = {}
@@ -75,13 +75,13 @@ class Ahead:
         if not wanted:
             return
         known = results._entity.properties if results._entity is not None else {}
-        if any(each.name not in known for each in wanted):  # of an entity that inherits from the one that was fetched
+        if any(each.name not in known for each in wanted):  # of a subentity of the fetched entity
             results._large.update(each.key for each in wanted if each.name not in known)
             return
         try:
             columns = read_columns(results, wanted, self._first, self._count, is_strict=True)
         except CorestoneError:
-            # One of the objects is gone, say. Reading one by one tells which.
+            # An object was deleted, for example. Reading one by one finds it.
             results._large.update(each.key for each in wanted)
             return
         for description, column in zip(wanted, columns):
@@ -91,7 +91,7 @@ class Ahead:
                 self.columns[description.key] = column
 
 
-# All contexts, for a forked child: there every call fails, and so must reading what was read ahead.
+# All contexts, for a forked child: every call fails there, and so must reading from the lists.
 contexts: weakref.WeakSet[Context] = weakref.WeakSet()
 
 

@@ -1,5 +1,7 @@
-"""What callers give, looked at before the library sees it: ctypes cuts numbers without a word, and says of the rest
-only which parameter of a C function it was."""
+"""Checks of arguments before they reach the library.
+
+ctypes truncates numbers silently, and for the rest names only the parameter of the C function.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +18,17 @@ MOST_SMALL = 2**31 - 1
 
 
 def shown(value: Any) -> str:
-    """A value in a message: text in double quotes, all else as Python writes it, cut where it is long."""
+    """Returns a value for a message: text in double quotes, the rest as its repr, both truncated."""
     return f'"{value:.60}"' if type(value) is str else f"{value!r:.60}"
 
 
 def plural(count: int, noun: str) -> str:
-    """1 row, 2 rows"""
+    """Returns a count with its noun: 1 row, 2 rows."""
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def whole(value: Any, name: str, least: int = 0, most: int = MOST) -> int:
-    """A number of things, or the place of one."""
+    """Returns a valid count or index as an int."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -39,7 +41,7 @@ def whole(value: Any, name: str, least: int = 0, most: int = MOST) -> int:
 
 
 def milliseconds(seconds: Any, name: str) -> int:
-    """A while that was given in seconds."""
+    """Returns the milliseconds of a duration in seconds."""
     if not isinstance(seconds, (int, float)) or math.isnan(seconds):
         raise TypeMismatchError(f"{name} must be a number of seconds, not {shown(seconds)}", key=name)
     if seconds < 0:
@@ -51,14 +53,14 @@ def milliseconds(seconds: Any, name: str) -> int:
 
 
 def flag(value: Any, name: str) -> bool:
-    """True or False, or a number that stands for it."""
+    """Returns True or False, also for a number that stands for it."""
     if isinstance(value, int):
         return bool(value)
     raise TypeMismatchError(f"{name} must be True or False, not {shown(value)}", key=name)
 
 
 def one_of(kind: Any, value: Any, name: str) -> Any:
-    """An object of one of the package's classes."""
+    """Returns the object if it is of one of the package's classes."""
     if isinstance(value, kind):
         return value
     raise TypeMismatchError(f"{name} must be of type {kind.__name__}, not {shown(value)}", key=name)
@@ -67,7 +69,7 @@ def one_of(kind: Any, value: Any, name: str) -> Any:
 def choice(
     value: Any, name: str, choices: Iterable[str], kind: type[InvalidArgumentError] = InvalidArgumentError
 ) -> str:
-    """One of some words."""
+    """Returns the value if it is one of the choices."""
     words = tuple(choices)
     if isinstance(value, str) and value in words:
         return value
@@ -75,13 +77,13 @@ def choice(
 
 
 def quoted(words: Iterable[str]) -> str:
-    """The words in double quotes, the last one after "or"."""
+    """Returns the words in double quotes, the last one after "or"."""
     *former, last = (f'"{each}"' for each in words)
     return f"{', '.join(former)} or {last}" if former else last
 
 
 def elements(value: Any, name: str, what: str) -> Iterator[Any]:
-    """What can be gone through."""
+    """Returns an iterator over an iterable."""
     try:
         return iter(value)
     except TypeError:
@@ -89,14 +91,14 @@ def elements(value: Any, name: str, what: str) -> Iterator[Any]:
 
 
 def function(value: Any, name: str) -> Callable[..., Any]:
-    """What can be called."""
+    """Returns the value if it is callable."""
     if callable(value):
         return value  # type: ignore[no-any-return]
     raise TypeMismatchError(f"{name} must be a function, not {shown(value)}", key=name)
 
 
 def handles(values: Sequence[Any], kind: type[Any], name: str) -> tuple[int, Any]:
-    """How many objects of a class there are, and their handles as the library takes them."""
+    """Returns the number of objects of a class, and the array of their handles."""
     found = list(elements(values, name, f"a list of {kind.__name__}"))
     array = [one_of(kind, each, f"{name}[{place}]")._handle for place, each in enumerate(found)]
     return len(array), (ctypes.c_void_p * max(len(array), 1))(*array)

@@ -1,6 +1,6 @@
-"""The end of the interpreter: a warning for each context whose changes were not saved, and are lost.
+"""Interpreter exit: a warning for each context whose unsaved changes are lost.
 
-What a program registered with atexit after it imported this package runs before, and may save them.
+Functions that the program registers with atexit after it imported this package run earlier, and may save the changes.
 """
 
 from __future__ import annotations
@@ -40,23 +40,26 @@ def _tell() -> None:
     for handle, coordinator in coordinators.items():
         if handle in homeless:
             continue
-        with contextlib.suppress(CorestoneError):  # in a forked child, say, which has no part in it
+        with contextlib.suppress(CorestoneError):  # for example in a forked child, whose calls fail
             for held in _held(coordinator):
                 whose = "a context" if held.name is None else f'context "{held.name}"'
                 _warn(f"{whose} lost unsaved changes at interpreter exit: {held.text}; {_REMEDY}", held)
 
 
 def _held(coordinator: Coordinator) -> list[UnsavedChanges]:
-    """Waits for no queue, since a thread that goes on may have it. The library does not log them once more."""
+    """Returns unsaved changes, without waiting for a queue: a running thread may have it.
+
+    The library does not log them again.
+    """
     return unsaved_changes(coordinator, _abi.CHANGES_NO_WAIT | _abi.CHANGES_TOLD)
 
 
 def _warn(message: str, held: UnsavedChanges | None) -> None:
     file, line = (held.file, held.line) if held is not None else (None, None)
-    program = sys.argv[0] if getattr(sys, "argv", None) else ""  # a host that embeds Python may set none
+    program = sys.argv[0] if getattr(sys, "argv", None) else ""  # not set by all applications that embed Python
     try:
         warnings.warn_explicit(message, UnsavedChangesWarning, file or program or "python", line or 1)
-    except UnsavedChangesWarning as warning:  # where warnings are errors, the next one is told too
+    except UnsavedChangesWarning as warning:  # if warnings are errors, the next one is reported too
         print(f"UnsavedChangesWarning: {warning}", file=sys.stderr)
 
 

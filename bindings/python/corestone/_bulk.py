@@ -1,7 +1,7 @@
-"""Rows of Python values as one block of cst_value, column by column: what insert_many hands to the library.
+"""Converts rows of Python values to one block of cst_value, column by column, for insert_many.
 
-Each cst_value is three 64-bit words: type and aux, then two of payload. A column of one type is turned into words by
-`array` and `map`, without a step of Python for each word.
+Each cst_value is three 64-bit words: type and aux, then two of payload. A column of one type is converted to words by
+`array` and `map`, without Python code for each word.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _as_words(column: array[Any]) -> array[int]:
 
 
 class Block:
-    """Values row by row. `address` is good as long as the block lives. Errors call the first row `first`."""
+    """Values row by row. `address` is valid while the block exists. Errors count rows from `first`."""
 
     def __init__(self, rows: int, columns: int, default: int = _abi.NULL, first: int = 0) -> None:
         cells = max(rows * columns, 1)
@@ -53,7 +53,7 @@ class Block:
         return self.words.buffer_info()[0]
 
     def fill(self, index: int, column: Sequence[Any], description: PropertyDescription, entity: str) -> None:
-        """Puts a column of Python values into place."""
+        """Writes a column of Python values to the block."""
         kinds = set(map(type, column))
         has_none = _NONE in kinds
         kinds.discard(_NONE)
@@ -76,14 +76,14 @@ class Block:
                 tokens = array("Q", [0 if value is None else value._cst_token for value in column])
                 word, low, high = _abi.OBJECT, tokens, None
             elif kind is None and has_none and not kinds:
-                # Nothing but None.
+                # All values are None.
                 self.words[3 * index :: self._stride] = array("Q", bytes(8 * self._rows))
                 return
             else:
                 self._one_by_one(index, column, description, entity)
                 return
         except (CorestoneError, OverflowError, UnicodeEncodeError):
-            # One of them is bad: this finds it, and says which.
+            # One value is invalid: this finds it, and names its row.
             self._one_by_one(index, column, description, entity)
             return
         at, stride = 3 * index, self._stride
@@ -97,7 +97,7 @@ class Block:
             self.words[at + 2 :: stride] = high
 
     def leave(self, index: int, rows: Iterable[int]) -> None:
-        """Gives some cells of a column back to what the block is made of."""
+        """Resets some cells of a column to the default of the block."""
         for row in rows:
             self.words[row * self._stride + 3 * index] = kind_word(self._default)
 
@@ -133,8 +133,10 @@ class Block:
 def plain_columns(
     description: PropertyDescription, column: Sequence[Any], entity: str
 ) -> list[tuple[PropertyDescription, Sequence[Any]]]:
-    """A column as the library takes it: dictionaries of a composite attribute as a column for each element, values of a
-    transformable one as bytes."""
+    """Returns a column as the library takes it.
+
+    Dictionaries of a composite attribute become a column for each element; values of a transformable one become bytes.
+    """
     if description.elements:
         rows = [list(decompose(description, value, entity)) for value in column]
         return [
@@ -149,7 +151,7 @@ def plain_columns(
 
 
 def columns_of(rows: Iterable[Any], names: Sequence[str] | None) -> tuple[list[str], list[tuple[Any, ...]], int]:
-    """Rows (mappings, or sequences in the order of `names`) as names, columns and the number of rows."""
+    """Returns rows (mappings, or sequences in the order of `names`) as names, columns and the number of rows."""
     given = list(rows)
     if not given:
         return list(names or ()), [], 0

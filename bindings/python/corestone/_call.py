@@ -17,7 +17,7 @@ from .errors import BY_STATUS, CorestoneError
 
 
 def _shown_value(cell: values.Cell) -> Any:
-    """The value of an error. A date that no datetime can hold is its number of seconds: it is what was wrong."""
+    """Returns the value of an error; an invalid date, which datetime cannot hold, as a number of seconds."""
     is_collection = cell.value.type in (_abi.ARRAY, _abi.SET, _abi.DICTIONARY)
     try:
         if is_collection:
@@ -32,12 +32,12 @@ def _shown_value(cell: values.Cell) -> Any:
 _THREAD = re.compile(r"\bthread (\d+) \([^)]*\)")
 
 
-# How the library and this package say that unsaved changes may be lost.
+# The remedy that discards unsaved changes, as the library and this package name it.
 _POLICY = ("close with CST_UNSAVED_DISCARD (.discard)", 'close with unsaved="discard"')
 
 
 def _with_names(message: str) -> str:
-    """A message about threads with the names that Python knows them by; the system has others, or none of its own."""
+    """Returns a message about threads with their names in Python; the system has other names, or lacks them."""
     names = {thread.native_id: thread.name for thread in threading.enumerate()}
 
     def named(found: re.Match[str]) -> str:
@@ -48,7 +48,7 @@ def _with_names(message: str) -> str:
 
 
 def read_error(handle: int, status: int | None = None) -> CorestoneError:
-    """The exception for an error handle, which stays the caller's."""
+    """Returns the exception for an error handle, which the caller still owns."""
     if status is None:
         status = int(lib.cst_error_status(handle))
     value = None
@@ -80,7 +80,7 @@ def read_error(handle: int, status: int | None = None) -> CorestoneError:
     )
     raised = kept(handle)
     if isinstance(raised, CorestoneError) and found.key is None:
-        # An error that a callback raised: the library was told its words alone.
+        # An error that a callback raised: the library received only its message.
         found.entity, found.key, found.value = found.entity or raised.entity, raised.key, raised.value
     found.__cause__ = raised or next((each.__cause__ for each in details if each.__cause__), None)
     return found
@@ -96,7 +96,7 @@ def _conflicts(handle: int) -> list[Any]:
 
 
 def failure(status: int, error: Handle) -> CorestoneError:
-    """The exception for a failed call."""
+    """Returns the exception for a failed call."""
     if not error:
         kind = BY_STATUS.get(status, CorestoneError)
         return kind(f"the library returned status {status} ({kind.__name__}) without a message", status=status)
@@ -104,8 +104,10 @@ def failure(status: int, error: Handle) -> CorestoneError:
 
 
 def raisable(failed: CorestoneError) -> BaseException:
-    """What to raise for the failure of a call: with the exception of a callback as its cause; or that itself where it
-    is no mistake but the wish to end, as by Ctrl-C."""
+    """Returns the exception to raise for a failed call, with the exception of a callback as its cause.
+
+    An exception that is to end the program, as by Ctrl-C, is returned itself.
+    """
     reason = cause(failed) if failed.status == _abi.E_CALLBACK else failed.__cause__
     if reason is not None:
         if not isinstance(reason, Exception):
@@ -115,7 +117,7 @@ def raisable(failed: CorestoneError) -> BaseException:
 
 
 def call(function: Any, *arguments: Any) -> int:
-    """Calls a function whose last parameter is the error, and raises what it reports. Returns the status."""
+    """Calls a function whose last parameter is the error; returns the status, or raises the error."""
     try:
         error = take_error()
     except IndexError:
@@ -123,20 +125,23 @@ def call(function: Any, *arguments: Any) -> int:
     status: int = function(*arguments, byref(error))
     if status < 0:
         failed = raisable(failure(status, error))
-        del error  # the traceback keeps what is here
+        del error  # the traceback keeps local variables
         raise failed
     put_error(error)
     return status
 
 
 def quick_failure(place: values.Cell | values.Row, status: int) -> BaseException:
-    """The exception for a call that left its error in a cell or row, which has none afterwards and cannot be reused."""
+    """Returns the exception for a call that left its error in a cell or row, and removes it there.
+
+    The cell or row cannot be reused.
+    """
     error, place.error = place.error, None
     return raisable(failure(status, error or Handle()))
 
 
 def made_quickly(raw: Any, *arguments: Any) -> int:
-    """`made` for the calls that count nanoseconds. Arguments are as _abi.argument makes them."""
+    """Does the work of `made` where nanoseconds matter; arguments are results of _abi.argument."""
     try:
         cell = values.take_cell()
     except IndexError:
@@ -150,21 +155,21 @@ def made_quickly(raw: Any, *arguments: Any) -> int:
 
 
 def held(function: Any, *arguments: Any) -> Handle:
-    """Calls a function whose last parameters are a place for a handle that the caller owns, and the error."""
+    """Calls a function whose last parameters are an output handle that the caller owns, and the error."""
     hold = Handle()
     call(function, *arguments, byref(hold))
     return hold
 
 
 def owned(function: Any, *arguments: Any) -> Token:
-    """The same, for the handle as a number that owns it; 0 when there is none."""
+    """Does the same as `held`, for the handle as a number that owns it; 0 without a handle."""
     hold = Handle()
     call(function, *arguments, byref(hold))
     return hold.token
 
 
 def made(function: Any, *arguments: Any) -> int:
-    """Calls a function whose last parameters are a place for a handle that it lends, and the error. 0 for none."""
+    """Calls a function whose last parameters are a borrowed output handle and the error; 0 means no handle."""
     out = ctypes.c_void_p()
     call(function, *arguments, byref(out))
     return out.value or 0

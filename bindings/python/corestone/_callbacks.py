@@ -1,4 +1,4 @@
-"""What Python raises while the library calls it back."""
+"""Exceptions that Python raises in callbacks of the library."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from .context import Context
 
 _raised = threading.local()
-# By the number that an error of the library carries as its userdata, as long as the error is there. Userdata of other
-# hosts in the process are addresses, which are no such small numbers.
+# By the number that an error of the library has as its userdata, as long as the error exists. The userdata of other
+# hosts in the process are addresses, which are not such small numbers.
 _kept: dict[int, BaseException] = {}
 _numbers = itertools.count(1)
 
 
-# No function of Python's, in which a signal handler could raise something.
+# Not a Python function, in which a signal handler could raise an exception.
 _forget_callback = immortal(_abi.DESTROY_FN(_kept.__delitem__))
 
 
 def reported(exception: BaseException, error: Any, words: str | None = None) -> int:
-    """Tells the library of an exception, and keeps it for `cause`. The status for the callback to return."""
+    """Reports an exception to the library, keeps it for `cause`, and returns the status for the callback."""
     known = exception if isinstance(exception, CorestoneError) else None
     words = words or (known.message if known else str(exception) or type(exception).__name__)
     number = next(_numbers)
@@ -43,15 +43,15 @@ def reported(exception: BaseException, error: Any, words: str | None = None) -> 
 
 @contextlib.contextmanager
 def telling(what: str, whom: Any, context: Context) -> Generator[None]:
-    """Runs code that is told of what has happened already, so that no call may fail by it.
+    """Runs code that is notified of a completed change, so that no call may fail because of it.
 
-    What it raises gets a note of who raised it, and goes on to ctypes, which hands it to sys.unraisablehook. Ctrl-C and
-    what ends the program is raised by the call that has it told, when that is done, or by the context's next one.
+    An exception gets a note that names its source, and goes to ctypes, which passes it to sys.unraisablehook. Ctrl-C
+    and others that end the program are raised at the end of the notifying call, or by the context's next call.
     """
     try:
         yield
     except Exception as raised:
-        note = getattr(raised, "add_note", None)  # of Python 3.11
+        note = getattr(raised, "add_note", None)  # since Python 3.11
         if note is not None:
             note(f"raised by {what} of {whom!r}")
         raise
@@ -62,12 +62,12 @@ def telling(what: str, whom: Any, context: Context) -> Generator[None]:
 
 
 def kept(handle: int) -> BaseException | None:
-    """The exception that an error of the library was made for."""
+    """Returns the exception for which an error of the library was created."""
     return _kept.get(lib.cst_error_userdata(handle) or 0)
 
 
 def cause(failure: CorestoneError) -> BaseException | None:
-    """The exception of this thread's callback that made a call fail."""
+    """Returns the exception of this thread's callback that made a call fail."""
     exception, words = getattr(_raised, "last", (None, ""))
     _raised.last = None, ""
     if failure.__cause__ is not None:

@@ -1,7 +1,7 @@
-"""Structs of the Arrow C data interface in PyCapsules, as the Arrow PyCapsule protocol wants them.
+"""Structs of the Arrow C data interface in PyCapsules, as the Arrow PyCapsule protocol requires.
 
-A capsule owns its struct until a consumer has moved it out. The last reference to it may go on any thread that has the
-interpreter; the struct's own `release` runs without the interpreter.
+A capsule owns its struct until a consumer has moved it out. Its last reference may be released on any thread that holds
+the interpreter lock; the struct's own `release` runs without the lock.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Callable
 
 _python = ctypes.pythonapi
 _capsule = PYFUNCTYPE(py_object, c_void_p, c_char_p, c_void_p)(("PyCapsule_New", _python))
-# By address: a capsule that is ending must not be referred to again.
+# By address: a capsule that is being destroyed must not get a new reference.
 _pointer = PYFUNCTYPE(c_void_p, c_void_p, c_char_p)(("PyCapsule_GetPointer", _python))
 _calloc = PYFUNCTYPE(c_void_p, c_size_t, c_size_t)(("PyMem_RawCalloc", _python))
 _free = PYFUNCTYPE(None, c_void_p)(("PyMem_RawFree", _python))
@@ -21,7 +21,7 @@ _RELEASE = CFUNCTYPE(None, c_void_p)
 
 
 class Kind:
-    """A struct of the interface: its name as a capsule, its size, and where its release callback lies."""
+    """A struct of the interface: its name as a capsule, its size, and the offset of its release callback."""
 
     __slots__ = ("_destructor", "name", "release_offset", "size")
 
@@ -34,18 +34,18 @@ class Kind:
         _python.Py_IncRef(py_object(self._destructor))
 
     def make(self) -> int:
-        """Memory for an empty struct."""
+        """Returns the address of memory for an empty struct."""
         address: int | None = _calloc(1, self.size)
         if address is None:
             raise MemoryError
         return address
 
     def wrap(self, address: int) -> Any:
-        """A capsule that owns the struct and its memory."""
+        """Returns a capsule that owns the struct and its memory."""
         return _capsule(address, self.name, ctypes.cast(self._destructor, c_void_p))
 
     def drop(self, address: int, load: Any = c_void_p.from_address, release: Any = _RELEASE, free: Any = _free) -> None:
-        """Releases the struct, unless somebody has moved it out, and its memory."""
+        """Releases the struct, unless a consumer has moved it out, and its memory."""
         callback = load(address + self.release_offset).value
         if callback:
             release(callback)(address)
@@ -61,7 +61,7 @@ STREAM = Kind(b"arrow_array_stream", 40, 24)
 
 
 def capsules(kinds: tuple[Kind, ...], export: Callable[..., object]) -> tuple[Any, ...]:
-    """Has `export` fill a struct of each kind, given by its address, and puts them into capsules."""
+    """Returns capsules with a struct of each kind, which `export` fills by its address."""
     places = [kind.make() for kind in kinds]
     try:
         export(*places)
@@ -77,7 +77,7 @@ _GET_LAST_ERROR = CFUNCTYPE(c_char_p, c_void_p)
 
 
 class Stream:
-    """A stream that stays here: for its schema, and for copies of it."""
+    """A stream that is not exported: for its schema, and for copies of it."""
 
     __slots__ = ("address",)
 
@@ -91,7 +91,7 @@ class Stream:
             raise
 
     def schema(self) -> Any:
-        """Its schema, in a capsule."""
+        """Returns the schema, in a capsule."""
 
         def ask(schema: int) -> None:
             if _GET_SCHEMA(c_void_p.from_address(self.address).value or 0)(self.address, schema):

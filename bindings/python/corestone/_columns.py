@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .results import Results
 
 INTEGERS, DOUBLES, TEXT, BYTES, UUIDS, KEYS = 1, 2, 3, 4, 5, 6
-_DELETED = 2  # in the place of a row's null flag
+_DELETED = 2  # replaces a row's null flag
 CHUNK = 8192  # rows that are packed at a time
 
 _CONVERT: dict[AttributeType, Callable[[Any], Any]] = {
@@ -41,8 +41,10 @@ def _words(view: memoryview, at: int, count: int, form: Literal["Q", "q", "d"] =
 
 
 def unpack(data: memoryview, is_strict: bool = False, first: int = 0) -> list[tuple[int, list[bool] | None, list[Any]]]:
-    """The columns of a packed buffer: form, which rows are null (None when no row is), values. Strictly, rows whose
-    objects were deleted since are an error, else they are null."""
+    """Returns the columns of a packed buffer: form, null flags (None if no row is null) and values.
+
+    Rows whose objects were deleted since are an error if `is_strict`, otherwise null.
+    """
     rows, columns = _words(data, 0, 2)
     at = 16
     found = []
@@ -78,7 +80,7 @@ def unpack(data: memoryview, is_strict: bool = False, first: int = 0) -> list[tu
 
 
 def _finish(description: PropertyDescription, form: int, nulls: list[bool] | None, column: list[Any]) -> list[Any]:
-    """The column as Python values of the attribute's type."""
+    """Returns the column as Python values of the attribute's type."""
     convert: Callable[[Any], Any] | None
     convert = _uuid if form == UUIDS else None if form == KEYS else _CONVERT.get(description.attribute_type)
     if convert is date_from_seconds:
@@ -87,7 +89,7 @@ def _finish(description: PropertyDescription, form: int, nulls: list[bool] | Non
                 return [EPOCH + timedelta(0, seconds) for seconds in column]
             return [None if null else EPOCH + timedelta(0, seconds) for null, seconds in zip(nulls, column)]
         except (OverflowError, ValueError):
-            pass  # below, with the reason
+            pass  # raised below, with the reason
     if nulls is None:
         return column if convert is None else [convert(value) for value in column]
     if convert is None:
@@ -102,7 +104,7 @@ def _uuid(value: bytes) -> UUID:
 def read_columns(
     results: Results, descriptions: Sequence[PropertyDescription], first: int, count: int, is_strict: bool = False
 ) -> list[list[Any]]:
-    """The values of several attributes of `count` rows from `first`, a list for each attribute."""
+    """Returns the values of several attributes of `count` rows from `first`, a list for each attribute."""
     whole: list[list[Any]] = [[] for _ in descriptions]
     keys = (ctypes.c_uint32 * len(descriptions))(*[description.key for description in descriptions])
     buffer = _abi.Buffer()

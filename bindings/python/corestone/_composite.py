@@ -18,7 +18,7 @@ from .transformer import from_bytes, to_bytes
 
 
 def leaves(description: PropertyDescription) -> Iterator[PropertyDescription]:
-    """The elements that are not composite themselves, in order; the attribute itself when it is not composite."""
+    """Yields the elements that are not composite, in order; the attribute itself if it is not composite."""
     if description.attribute_type != AttributeType.COMPOSITE:
         yield description
         return
@@ -27,7 +27,7 @@ def leaves(description: PropertyDescription) -> Iterator[PropertyDescription]:
 
 
 def compose(description: PropertyDescription, given: Iterator[Any]) -> Any:
-    """The dictionary of those elements that have a value, from the values of all leaves in order; None without any."""
+    """Returns a dictionary of the elements with a value, from the values of all leaves in order; None without any."""
     if description.attribute_type != AttributeType.COMPOSITE:
         return next(given)
     parts = {element.name: compose(element, given) for element in description.elements}
@@ -35,7 +35,7 @@ def compose(description: PropertyDescription, given: Iterator[Any]) -> Any:
 
 
 def decompose(description: PropertyDescription, value: Any, entity: str) -> Iterator[tuple[PropertyDescription, Any]]:
-    """Each leaf with its part of a dictionary; what the dictionary lacks is None."""
+    """Yields each leaf with its value in a dictionary; None for a missing value."""
     if description.attribute_type != AttributeType.COMPOSITE:
         yield description, value
         return
@@ -59,7 +59,7 @@ def decompose(description: PropertyDescription, value: Any, entity: str) -> Iter
 
 
 def composite_property(description: PropertyDescription, entity: str, documentation: str) -> property:
-    """The attribute of a class of objects: reading gives a new dictionary, setting replaces every element."""
+    """Returns the property for a composite attribute: reading creates a dictionary, setting replaces every element."""
     kinds = list(leaves(description))
     keys = (ctypes.c_uint32 * len(kinds))(*[each.key for each in kinds])
 
@@ -90,5 +90,5 @@ def composite_property(description: PropertyDescription, entity: str, documentat
 
 
 def committed(description: PropertyDescription, read: Callable[[PropertyDescription], Any]) -> Any:
-    """What `read` gives for each leaf, as a dictionary."""
+    """Returns the results of `read` for each leaf as a dictionary."""
     return compose(description, (read(leaf) for leaf in leaves(description)))

@@ -1,4 +1,4 @@
-"""What containers, documents and coordinators have in common: the contexts that they make and close."""
+"""The common part of containers, documents and coordinators: the contexts that they create and close."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from .coordinator import Coordinator
     from .model import Model
 
-#: What becomes of changes that were not saved when something is closed: it stays open, with an UnsavedChangesError;
-#: they are saved first; they are lost.
+#: The policy for unsaved changes at closing: "refuse" raises UnsavedChangesError and closes nothing, "save" saves them
+#: first, "discard" loses them.
 Policy = Literal["refuse", "save", "discard"]
 
 QUEUES = {"caller": _abi.QUEUE_CALLER, "private": _abi.QUEUE_PRIVATE, "main": _abi.QUEUE_MAIN}
 
 
 class UnsavedCounts(NamedTuple):
-    """How many objects of an entity were changed and not saved."""
+    """The numbers of objects of an entity with unsaved changes."""
 
     inserted: int
     updated: int
@@ -35,25 +35,26 @@ class UnsavedCounts(NamedTuple):
 
 
 class UnsavedChanges(NamedTuple):
-    """What a context holds that is in no store yet. The counts are None for a context that another thread uses, which
-    alone can count."""
+    """The unsaved changes of a context.
 
-    #: What messages call it: its name, and where it was made.
+    The counts are None for a context that another thread uses, because only that thread can count."""
+
+    #: The context in messages: its name, and where it was created.
     context: str
-    #: The name that it was given, if any.
+    #: The name of the context, if it has one.
     name: str | None
     inserted: int | None
     updated: int | None
     deleted: int | None
-    #: The same by the name of the entity.
+    #: The counts by entity name.
     entities: dict[str, UnsavedCounts] | None = None
-    #: Where it was made.
+    #: Where it was created.
     file: str | None = None
     line: int | None = None
 
     @property
     def text(self) -> str:
-        """1 Department updated, 2 Person inserted"""
+        """The counts as text: "1 Department updated, 2 Person inserted"."""
         if self.entities is None:
             return "an unknown number, because another thread uses the context"
         return ", ".join(
@@ -65,7 +66,7 @@ class UnsavedChanges(NamedTuple):
 
 
 def unsaved_changes(coordinator: Coordinator, flags: int = 0) -> list[UnsavedChanges]:
-    """What the contexts of a coordinator have not saved."""
+    """Returns the unsaved changes of the contexts of a coordinator."""
     buffer = _abi.Buffer()
     call(lib.cst_coordinator_copy_unsaved_changes, coordinator._handle, flags, byref(buffer))
     found = []
@@ -77,28 +78,29 @@ def unsaved_changes(coordinator: Coordinator, flags: int = 0) -> list[UnsavedCha
 
 
 def policy_of(unsaved: Policy | None, usual: Policy = "refuse") -> Policy:
-    """A policy that the host gave, or the usual one."""
+    """Returns the policy of the application, by default the usual one."""
     return cast("Policy", choice(usual if unsaved is None else unsaved, "unsaved", _abi.UNSAVED))
 
 
 def leave_block(what: Context | ContextOwner, raised: BaseException | None) -> None:
-    """The end of a `with` block, which may have raised."""
+    """Closes an object at the end of its `with` block, which may have raised."""
     if raised is None:
         what.close()
         return
-    with contextlib.suppress(CorestoneError):  # what the block raised says more
+    with contextlib.suppress(CorestoneError):  # the exception of the block is more informative
         if isinstance(raised, UnsavedChangesError):
-            what.close("refuse")  # of something within, say: whatever has changes stays open
+            what.close("refuse")  # of a nested block, for example: everything with changes stays open
             return
         if not isinstance(raised, Exception):
-            with contextlib.suppress(CorestoneError):  # in a forked child, say
+            with contextlib.suppress(CorestoneError):  # in a forked child, for example
                 _tell_loss(what, raised)
         what.close("discard")
 
 
 def _tell_loss(what: Context | ContextOwner, raised: BaseException) -> None:
-    """Logs what is rolled back by an exception that the interpreter may not print: sys.exit(), the end of a generator,
-    or of a task."""
+    """Logs the changes that are rolled back by an exception that the interpreter may not print.
+
+    Such exceptions come from sys.exit(), from the end of a generator, and from that of a task."""
     if isinstance(what, ContextOwner):
         held = unsaved_changes(what._beneath, _abi.CHANGES_NO_WAIT)
         lost = [f"{each.context} has unsaved changes: {each.text}" for each in held]
@@ -112,25 +114,25 @@ def _tell_loss(what: Context | ContextOwner, raised: BaseException) -> None:
 
 
 class ContextOwner:
-    """Makes contexts, which keep it, and closes them when it is closed; it does not keep them."""
+    """Creates contexts, which keep it alive, and closes them when it is closed; it does not keep them alive."""
 
     model: Model
     _contexts: weakref.WeakSet[Context]
-    #: What `close` does about changes that were not saved, here and in the contexts that it makes.
+    #: The policy of `close` for unsaved changes, here and in the contexts that it creates.
     _unsaved: Policy
 
     @property
     def _beneath(self) -> Coordinator:
-        """The coordinator on which the contexts stand."""
+        """The coordinator beneath the contexts."""
         raise NotImplementedError
 
     @property
     def _title(self) -> str:
-        """What its contexts are shown as contexts of."""
+        """The title of the owner in the repr of its contexts."""
         return ", ".join(store.path for store in self._beneath.stores) or "no open store"
 
     def _require_open(self) -> None:
-        """Raises InvalidHandleError when it is closed."""
+        """Raises InvalidHandleError if it is closed."""
         raise NotImplementedError
 
     def close(self, unsaved: Policy | None = None) -> None:
@@ -139,7 +141,7 @@ class ContextOwner:
 
     @property
     def unsaved_changes(self) -> list[UnsavedChanges]:
-        """What contexts hold that is in no store yet. Waits for their queues."""
+        """The unsaved changes of the contexts. Waits for their queues."""
         return unsaved_changes(self._beneath)
 
     def _context(self, queue: int, parent: Context | None = None, unsaved: Policy | None = None) -> Context:
@@ -151,7 +153,7 @@ class ContextOwner:
         return context
 
     def _child(self, parent: Context, queue: str, unsaved: Policy | None) -> Context:
-        """What contexts ask of the one who made them."""
+        """Creates a child of one of the contexts, for Context.child."""
         if queue not in QUEUES:
             raise InvalidArgumentError(f'queue must be "caller", "private" or "main", not {shown(queue)}')
         return self._context(QUEUES[queue], parent, unsaved)
@@ -162,20 +164,20 @@ class ContextOwner:
 
 
 class Contexts(ContextOwner):
-    """The calls for contexts of containers and coordinators.
+    """The methods of containers and coordinators that create contexts.
 
-    unsaved  what `close` and the `with` block of the context do about changes that were not saved, see Context.close;
-             None: what those of the one who makes it do
+    unsaved  the policy of `close` and of the `with` block of the context for unsaved changes, see Context.close; None:
+             that of the creator
     """
 
     def context(self, *, unsaved: Policy | None = None) -> Context:
-        """A context for the calling thread, which alone may use it."""
+        """Creates a context that is confined to the calling thread."""
         return self._context(_abi.QUEUE_CALLER, unsaved=unsaved)
 
     def background_context(self, *, unsaved: Policy | None = None) -> Context:
-        """A context with a queue of its own; any thread gives it work by perform and perform_and_wait."""
+        """Creates a context with a private queue; any thread may call its perform and perform_and_wait."""
         return self._context(_abi.QUEUE_PRIVATE, unsaved=unsaved)
 
     def main_context(self, *, unsaved: Policy | None = None) -> Context:
-        """A context of the main queue: see corestone.main_queue."""
+        """Creates a context of the main queue: see corestone.main_queue."""
         return self._context(_abi.QUEUE_MAIN, unsaved=unsaved)

@@ -48,7 +48,7 @@ def _folded(word: str) -> str:
 
 
 def attribute_type(name: str | int) -> AttributeType:
-    """The type that a name such as "string", "int32" or "Integer 32" stands for."""
+    """Returns the attribute type of a name such as "string", "int32" or "Integer 32"."""
     if isinstance(name, int):
         try:
             return AttributeType(name)
@@ -61,7 +61,7 @@ def attribute_type(name: str | int) -> AttributeType:
 
 
 def delete_rule(name: str | int) -> DeleteRule:
-    """The delete rule that a name such as "cascade" stands for."""
+    """Returns the delete rule of a name such as "cascade"."""
     if isinstance(name, int):
         try:
             return DeleteRule(name)

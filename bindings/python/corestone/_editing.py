@@ -1,4 +1,4 @@
-"""Changes of what an entity of a model that is not frozen has already."""
+"""Editing of existing entities and properties in a model that is not frozen."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Unset:
-    """The default of arguments for which None says something."""
+    """The default of arguments for which None has a meaning."""
 
     def __repr__(self) -> str:
         return "<unset>"
@@ -41,7 +41,7 @@ def add_validation(function: Any, handle: int, validation: Mapping[str | Predica
 
 
 class EntityEditing:
-    """The part of Entity that changes what is there. The changing methods return the entity."""
+    """The editing methods of Entity. Methods that change it return the entity."""
 
     _handle: int
     _model: Model
@@ -53,7 +53,7 @@ class EntityEditing:
     # The entity
 
     def rename(self, name: str) -> Entity:
-        """Gives the entity another name. Configurations, fetch requests and the localisation follow."""
+        """Renames the entity, also in configurations, fetch requests and the localisation."""
         call(lib.cst_entity_rename, self._handle, text(name))
         self._model._renamed(self.name, name)
         self.name = name
@@ -61,7 +61,7 @@ class EntityEditing:
 
     @property
     def class_name(self) -> str:
-        """The class of an Apple host; "NSManagedObject" unless set."""
+        """The class of its objects in an Apple host; "NSManagedObject" by default."""
         return str(self.describe().get("className", "NSManagedObject"))
 
     @class_name.setter
@@ -70,7 +70,7 @@ class EntityEditing:
 
     @property
     def renaming_identifier(self) -> str | None:
-        """The name in models of older versions, when it was another one."""
+        """The name of the entity in models of older versions, if it differs."""
         return self.describe().get("renamingIdentifier")
 
     @renaming_identifier.setter
@@ -79,7 +79,7 @@ class EntityEditing:
 
     @property
     def version_hash_modifier(self) -> str | None:
-        """What changes the version hash on purpose."""
+        """A text that changes the version hash deliberately."""
         return self.describe().get("versionHashModifier")
 
     @version_hash_modifier.setter
@@ -87,9 +87,9 @@ class EntityEditing:
         call(lib.cst_entity_set_version_hash_modifier, self._handle, optional_text(modifier))
 
     def set_user_info(self, key: str, value: str | None, *, of: str | None = None) -> Entity:
-        """Sets a value of the entity's user info, or with `of` of a property's; None removes it.
+        """Sets a value of the user info of the entity, or of the property `of`. None removes the value.
 
-        That of a fetched property may be set while the model is in use: lists that were fetched are fetched again.
+        The user info of a fetched property can be set while the model is in use; its lists are fetched again.
         """
         if of is None:
             call(lib.cst_entity_set_user_info, self._handle, text(key), optional_text(value))
@@ -98,12 +98,12 @@ class EntityEditing:
         return self._itself()
 
     def all_user_info(self, of: str | None = None) -> dict[str, str]:
-        """The whole user info of the entity, or with `of` of a property."""
+        """Returns the whole user info of the entity, or of the property `of`."""
         found: dict[str, str] = self._json(lib.cst_entity_copy_user_info, of)
         return found
 
     def describe(self, of: str | None = None) -> dict[str, Any]:
-        """All that the model says of the entity itself, or with `of` of a property, which may be inherited."""
+        """Returns the whole description of the entity itself, or of the property `of`, which can be inherited."""
         found: dict[str, Any] = self._json(lib.cst_entity_copy_json, of)
         return found
 
@@ -123,9 +123,9 @@ class EntityEditing:
     ) -> Entity:
         """Adds a fetch index.
 
-        An element is the name of an attribute or of a to-one relationship, with "-" before it for descending; or else
-        an expression and the type of its values: ("price * count", "decimal"), ("entity", "undefined"). Only objects
-        for which `where` holds are in the index. The kind "rtree" is for ranges of numbers.
+        An element is the name of an attribute or of a to-one relationship, with "-" before it for descending
+        order, or an expression and the type of its values: ("price * count", "decimal"), ("entity", "undefined"). The
+        index has only objects for which `where` holds. The kind "rtree" is for ranges of numbers.
         """
         if kind not in ("binary", "rtree"):
             raise ModelError(
@@ -151,12 +151,12 @@ class EntityEditing:
     def fetched(
         self, name: str, entity: Entity | str, predicate: str | Predicate | None = None, **options: Any
     ) -> Entity:
-        """Adds a property whose value is the tuple of objects that a fetch finds, or changes what it fetches.
+        """Adds a fetched property, whose value is a tuple of the fetched objects, or replaces its request.
 
-        In the predicate, $FETCH_SOURCE is the object that is asked and $FETCHED_PROPERTY this property
-        ($FETCHED_PROPERTY.userInfo.key). `options` are `sort`, `limit`, `offset` and `include_subentities`, as
-        Context.fetch takes them. The fetch runs when the value is first asked for, and again once the object was
-        refreshed, or the user info of the property changed.
+        In the predicate, $FETCH_SOURCE is the object whose property is read, and $FETCHED_PROPERTY is this property
+        ($FETCHED_PROPERTY.userInfo.key). `options` are `sort`, `limit`, `offset` and `include_subentities`, as in
+        Context.fetch. The fetch runs at the first read of the value, and again after the object was refreshed or the
+        user info of the property changed.
         """
         request = self._model._request(entity, predicate, options)
         known = read_properties(self._handle).get(name)
@@ -168,18 +168,18 @@ class EntityEditing:
     def validator(
         self, which: str | Callable[[Any, str], None], function: Callable[[Any, Any], Any] | str | None = None
     ) -> Entity:
-        """Lets a function check values or objects before each save, Context.validate and the checks of one object.
+        """Adds a function that checks values or objects before each save, in Context.validate and in object checks.
 
-        `validator("name", function)` checks the values of a property: function(object, value) returns None when the
-        value is fine, another value to be saved instead, or raises what is wrong; of a to-many relationship or a
-        composite attribute the value is None, since the object has the members or elements. A str is the name of a
-        function that register_function made known, which answers whether a value is fine, or says in words why not.
-        `validator(function)` checks whole objects of which nothing else is wrong: function(object, purpose) with
-        "insert", "update" or "delete" raises what is wrong.
+        `validator("name", function)` checks the values of a property: function(object, value) returns None if the value
+        is valid, or another value to be saved instead, or raises an exception. For a to-many relationship or a
+        composite attribute the value is None, because the object has the members or elements. A str is the name of a
+        function registered with register_function, which returns whether a value is valid, or text with the reason why
+        it is not. `validator(function)` checks whole objects whose values are valid: function(object, purpose) raises
+        an exception for an invalid object; the purpose is "insert", "update" or "delete".
 
-        The functions run on the queue of the context, and must not save. What they raise becomes a ValidationError with
-        entity, key, value and object; the code of a CorestoneError stays, else it is 1550. Entities that inherit have
-        them too.
+        The functions run on the queue of the context and must not save. Their exceptions become ValidationErrors with
+        entity, key, value and object. The code is that of a CorestoneError, otherwise 1550. Subentities have the same
+        validators.
         """
         from ._validators import add_validator
 
@@ -196,11 +196,11 @@ class EntityEditing:
         return self._itself()
 
     def remove_index(self, name: str) -> bool:
-        """Removes a fetch index; False when there is none of that name."""
+        """Removes a fetch index. Returns False if there is no index of that name."""
         return call(lib.cst_entity_remove_index, self._handle, text(name)) == _abi.OK
 
     def remove_unique(self, *attributes: str) -> bool:
-        """Removes the unique constraint of these attributes; False when there is none."""
+        """Removes the unique constraint of these attributes. Returns False if there is no such constraint."""
         names = texts(list(attributes))
         return call(lib.cst_entity_remove_unique_constraint, self._handle, len(attributes), names) == _abi.OK
 
@@ -213,8 +213,10 @@ class EntityEditing:
         return self._itself()
 
     def rename_property(self, name: str, new_name: str) -> Entity:
-        """Gives a property another name. Indexes, constraints, the localisation, and the key paths of predicates,
-        derivations and sort descriptors follow."""
+        """Renames a property, also in indexes, constraints and the localisation.
+
+        Key paths in predicates, derivations and sort descriptors change too.
+        """
         call(lib.cst_entity_rename_property, self._handle, text(name), text(new_name))
         self._model._rename_waiting(self.name, name, new_name)
         return self._itself()
@@ -252,12 +254,12 @@ class EntityEditing:
         version_hash_modifier: Any = UNSET,
         user_info: Mapping[str, str | None] | None = None,
     ) -> Entity:
-        """Changes a property of the entity itself; what is not given stays. None takes away a default, a pattern, a
-        derivation, an inverse, an identifier or a modifier.
+        """Changes a property that the entity itself declares; omitted arguments change nothing.
 
-        Another type takes with it what it has no use for. `validation` replaces all conditions, bounds and pattern too;
-        `minimum` and `maximum` replace both bounds (of a relationship: how many members). `inverse` names a
-        relationship of the destination. In `user_info`, None removes a key.
+        None removes a default, a pattern, a derivation, an inverse, an identifier or a modifier. Another type removes
+        settings that do not suit it. `validation` replaces all conditions, also bounds and pattern. `minimum` and
+        `maximum` replace both bounds (of a relationship: on the number of members). `inverse` names a relationship of
+        the destination. In `user_info`, None removes a key.
         """
         flags = {
             _abi.PROPERTY_OPTIONAL: optional,
@@ -328,7 +330,7 @@ class EntityEditing:
         derived_filter: str | None = None,
         user_info: Mapping[str, str] | None = None,
     ) -> None:
-        """What a new attribute has besides its flags."""
+        """Sets the options of a new attribute, except its flags."""
         if transformer is not None:
             call(lib.cst_attribute_set_transformer_name, handle, text(transformer))
         if derived is not None:
@@ -392,7 +394,7 @@ class EntityEditing:
         call(lib.cst_attribute_set_bounds, self._attribute(name), *bounds)
 
     def _bounds(self, kind: AttributeType, minimum: Any, maximum: Any, name: str) -> list[Any]:
-        # Those of a string are lengths.
+        # The bounds of a string are lengths.
         kind = AttributeType.INTEGER_64 if kind == AttributeType.STRING else kind
         cells = [None if bound is None else self._value(kind, bound, name) for bound in (minimum, maximum)]
         return [cell.ref if cell else None for cell in cells]

@@ -1,8 +1,8 @@
 """One Python class for each entity, with a descriptor for each property.
 
-A getter is one call of the library and as few steps of Python as possible: the function, the key and the reserve of
-cells are bound when the class is made, and each object keeps its handle in the form in which ctypes passes it on.
-Failures, which are rare, are asked again with an error object.
+A getter makes one library call and executes as few steps of Python as possible. The function, the key and the pool of
+cells are bound when the class is created, and each object keeps its handle in the form that ctypes passes. Rare results
+are read again by `_slow_get`, with an error object.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Setter = Callable[[ManagedObject, Any], None]
 
 
 def _slow_get(item: ManagedObject, description: PropertyDescription) -> Any:
-    """The value of any property, with errors."""
+    """Returns the value of any property, or raises an error."""
     cell = values.Cell()
     call(lib.cst_object_get, item._cst_handle, description.key, cell.ref)
     return values.decode_cell(cell, item._cst_context)
@@ -69,7 +69,7 @@ def _text_getter(description: PropertyDescription) -> Getter:
 
 
 def _number_getter(description: PropertyDescription, kind: int) -> Getter:
-    """Integers, booleans and doubles, which lie in the cell as they are."""
+    """Returns a getter of integers, booleans and doubles, which a cell stores directly."""
     key, get, take, put, new = description.key, _get, values.take_cell, values.put_cell, values.Cell
 
     def getter(self: ManagedObject) -> Any:
@@ -173,7 +173,7 @@ def _reading_ahead(description: PropertyDescription, direct: Getter) -> Getter:
 
 
 def _file_getter(description: PropertyDescription) -> Getter:
-    """Values that may lie in files come as copies: of a view the object would keep what it points at."""
+    """Returns a getter that copies values that may be in files: for a view, the object would keep the bytes."""
 
     def getter(self: ManagedObject) -> Any:
         buffer = _abi.Buffer()
@@ -268,7 +268,7 @@ def _documentation(description: PropertyDescription, target: Entity | None) -> s
 
 
 def make_class(entity: Entity) -> type[ManagedObject]:
-    """The class of an entity's objects; a subclass of the one that was bound to it, and of its parent entity's."""
+    """Returns the class of an entity's objects, a subclass of the class bound to it and of its parent entity's."""
     parent = entity.parent
     base = parent.object_class if parent is not None else ManagedObject
     own = entity._bound_class
@@ -309,5 +309,5 @@ def make_class(entity: Entity) -> type[ManagedObject]:
 
 
 def _defines(own: type[ManagedObject], name: str) -> bool:
-    """Whether a class of one's own says what a property is, by primitive_value if it likes."""
+    """Returns whether a bound class defines a property itself, which can use primitive_value."""
     return any(name in vars(kind) for kind in own.__mro__[: own.__mro__.index(ManagedObject)])

@@ -1,6 +1,6 @@
-"""The type of classes of objects: on a class, a property's name is a key for queries.
+"""The metaclass of object classes: on a class, a property's name is a key for queries.
 
-Objects do not come here. A key is made for each access of a class, so it costs a getter of an object nothing.
+Access to objects does not use it. A key is created at each access through a class, at no cost for getters of objects.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 class EntityType(ABCMeta):
-    """`Employee.age` on a class is a `Key`, where the entity has that property. Classes may have abstract bases too."""
+    """`Employee.age` on a class is a `Key` if the entity has that property. Classes can have abstract bases too."""
 
-    # Those of ABCMeta are slower, and serve classes that others register at.
+    # Those of ABCMeta are slower; they are for classes with registered subclasses.
     __instancecheck__ = type.__instancecheck__
     __subclasscheck__ = type.__subclasscheck__
 
-    # The class was bound to that entity last; see Model.bind.
+    # The entity to which the class was bound last; see Model.bind.
     _cst_bound: weakref.ref[Entity] | None = None
 
     def __getattribute__(cls, name: str) -> Any:
@@ -31,14 +31,14 @@ class EntityType(ABCMeta):
             entity = _entity(cls)
             if entity is not None:
                 known = entity.properties
-                # Generated classes write class_ for a property whose name Python needs itself.
+                # Generated classes use class_ for a property whose name is reserved in Python.
                 own = name if name in known else name.removesuffix("_")
                 if own in known:
                     return _key(entity, own)
         return found
 
     def __getattr__(cls, name: str) -> Any:
-        """For a class of one's own, whose properties are the model's business."""
+        """Returns a key for a custom class, whose properties only the model defines."""
         entity = _entity(cls)
         if name.startswith("_") or (entity is None and cls._cst_entity_name is None):
             raise AttributeError(f'the class {cls.__name__} does not have an attribute "{name}"')
@@ -46,7 +46,7 @@ class EntityType(ABCMeta):
 
 
 def _entity(cls: EntityType) -> Entity | None:
-    """The entity whose objects the class is for, as far as it is known."""
+    """Returns the entity of the objects of a class, or None if it is unknown."""
     for kind in cls.__mro__:
         own = kind.__dict__.get("_cst_entity")
         if own is not None:
@@ -64,8 +64,10 @@ def _key(entity: Entity | None, name: str) -> Any:
 
 
 def destination(entity: Entity | None, name: str) -> Entity | None:
-    """Where the keys behind a property begin; None where nothing is known. Raises AttributeError for what no object of
-    the entity can have."""
+    """Returns the entity where key paths through a property continue, or None if it is unknown.
+
+    AttributeError for a property that no object of the entity can have.
+    """
     if entity is None or name.startswith("@") or name == "self":
         return None
     description = next((each.properties[name] for each in _family(entity) if name in each.properties), None)
@@ -75,5 +77,5 @@ def destination(entity: Entity | None, name: str) -> Entity | None:
 
 
 def _family(entity: Entity) -> list[Entity]:
-    """The entity and those that inherit from it."""
+    """Returns the entity and its subentities."""
     return [entity, *(each for child in entity.children for each in _family(child))]

@@ -1,7 +1,7 @@
-"""Values of Python as predicates, expressions and sort descriptors see them.
+"""Python values as predicates, expressions and sort descriptors see them.
 
-dict · list, tuple and other collections · set and frozenset · what values.py knows (numbers, text, dates …) · managed
-objects · any other object, by its attributes. What a call is given becomes one block of cst_value cells, so that a
+dict · list, tuple and other collections · set and frozenset · the types of values.py (numbers, text, dates …) · managed
+objects · any other object, by its attributes. The arguments of a call become one block of cst_value cells, so that a
 whole list costs one call.
 """
 
@@ -31,9 +31,9 @@ from ._interrupt import immortal
 from ._validators import wrapper
 from .errors import InvalidArgumentError, TypeMismatchError
 
-_SUSPICIOUS = 12  # levels after which it is worth looking for a collection that holds itself
-_NESTING = 64  # collections in each other, as in the library
-_CELLS = 1 << 24  # of one value
+_SUSPICIOUS = 12  # levels after which a collection that contains itself is searched for
+_NESTING = 64  # the deepest nesting of collections, as in the library
+_CELLS = 1 << 24  # the most cells of one value
 _CELL = ctypes.sizeof(_abi.Value)
 _words = struct.Struct("=qqq")
 _KIND = [struct.unpack("=q", struct.pack("=II", kind, 0))[0] for kind in range(17)]
@@ -45,8 +45,8 @@ _ARRAY, _SET, _DICTIONARY = _KIND[_abi.ARRAY], _KIND[_abi.SET], _KIND[_abi.DICTI
 
 # -------- objects that the library holds -------------------------------------------------------------------
 
-_held: dict[int, list[Any]] = {}  # by id: the object, and how often it is held
-_holding = threading.RLock()  # the library may let go while Python frees something
+_held: dict[int, list[Any]] = {}  # by id: the object, and its retain count
+_holding = threading.RLock()  # the library may release an object while Python frees one
 
 
 def _hold(item: Any) -> int:
@@ -58,7 +58,7 @@ def _hold(item: Any) -> int:
 
 
 def _let_go(token: int, held: dict[int, list[Any]] = _held, holding: Any = _holding) -> None:
-    with holding:  # both bound here, since a module has no names left when Python ends
+    with holding:  # both are bound as defaults: at exit a module has no names left
         entry = held.get(token)
         if entry is not None:
             entry[1] -= 1
@@ -75,13 +75,13 @@ def _retain(token: int) -> None:
 
 
 class Encoded:
-    """An array of cst_value at `address`; alive as long as this."""
+    """An array of cst_value at `address`, which lives as long as this object."""
 
     __slots__ = ("_cells", "_given", "_held", "_texts", "address", "count")
 
     def __init__(self, items: Sequence[Any]) -> None:
         self._held: list[int] = []
-        self._given: list[Any] = []  # what handles belong to
+        self._given: list[Any] = []  # the owners of handles
         self.count = len(items)
         encoder = _Encoder(self._held, self._given)
         encoder.run(items)
@@ -104,24 +104,24 @@ class Encoded:
 
 
 class Entries(list[Any]):
-    """Keys and values in turn, to be encoded as a dictionary."""
+    """Alternating keys and values, to be encoded as a dictionary."""
 
     __slots__ = ()
 
 
 class _Encoder:
-    """Lays out values level by level, so that the members of each collection are neighbours."""
+    """Lays out values level by level, so that the members of each collection are adjacent."""
 
     def __init__(self, held: list[int], given: list[Any]) -> None:
         self.words: list[int] = []
         self.texts: list[bytes] = []
-        self.text_words: list[int] = []  # words that are places in the texts
-        self.member_words: list[int] = []  # words that are numbers of cells
+        self.text_words: list[int] = []  # words that are offsets into the texts
+        self.member_words: list[int] = []  # words that are indexes of cells
         self.reals: list[tuple[int, float]] = []
         self._end = 0
         self._held = held
         self._given = given
-        self._next: list[tuple[int, Sequence[Any]]] = []  # collections of the next level, by the word for their place
+        self._next: list[tuple[int, Sequence[Any]]] = []  # collections of the next level, by the word for their index
 
     def run(self, items: Sequence[Any]) -> None:
         level: list[tuple[int, Sequence[Any]]] = [(-1, items)]
@@ -184,7 +184,7 @@ class _Encoder:
         self.words += (kind, 0, len(members))
 
     def _add_as(self, value: Any) -> None:
-        """What is nearly of a plain type, as that type."""
+        """Adds a value that the caller converted to a plain type."""
         self._add_level([(-1, (value,))], {})
 
     def _add_other(self, value: Any) -> None:
@@ -228,7 +228,7 @@ class _Encoder:
 
 
 def _holds_itself(items: Sequence[Any]) -> bool:
-    """Whether a collection among them leads to itself."""
+    """Returns whether a collection among them contains itself, directly or not."""
     done, way, waiting = set[int](), set[int](), [(items, False)]
     while waiting:
         members, is_left = waiting.pop()
@@ -247,13 +247,13 @@ def _holds_itself(items: Sequence[Any]) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    """Numbers of other libraries, such as numpy's."""
+    """Returns whether a value is a number, also of another library such as numpy."""
     kind = type(value)
     return not isinstance(value, enum.Enum) and (hasattr(kind, "__index__") or hasattr(kind, "__float__"))
 
 
 def _flat(members: Mapping[Any, Any]) -> list[Any]:
-    """Keys, which are strings to predicates, and values in turn."""
+    """Returns alternating keys and values; predicates need keys that are strings."""
     if set(map(type, members)) <= _TEXT_ONLY:
         return list(chain.from_iterable(members.items()))
     return list(chain.from_iterable((str(key), value) for key, value in members.items()))
@@ -267,7 +267,7 @@ _NO_VARIABLES = Encoded(({},))
 
 
 def encode_variables(variables: Mapping[str, Any] | None) -> Encoded:
-    """What $names stand for: at least an empty dictionary, so that `$name := …` has a place to go to."""
+    """Returns the values of $names: at least an empty dictionary, to which `$name := …` can add one."""
     return Encoded((dict(variables),)) if variables else _NO_VARIABLES
 
 
@@ -275,7 +275,7 @@ def encode_variables(variables: Mapping[str, Any] | None) -> Encoded:
 
 
 def decode(cell: Any) -> Any:
-    """The Python value of a cst_value, members included. Text is copied, handles retained."""
+    """Returns the Python value of a cst_value and its members; text is copied, handles are retained."""
     kind = cell.type
     if kind in (_abi.ARRAY, _abi.SET, _abi.DICTIONARY):
         count = cell.payload.values.size
@@ -288,7 +288,7 @@ def decode(cell: Any) -> Any:
             return dict(zip(members[::2], members[1::2]))
         try:
             return set(members)
-        except TypeError:  # dictionaries and lists have no hash in Python
+        except TypeError:  # dictionaries and lists are not hashable in Python
             return members
     if kind == _abi.HOST:
         return _held[cell.payload.host.object][0]
@@ -303,31 +303,34 @@ def decode(cell: Any) -> Any:
 
 
 def take(cell: _abi.Value) -> Any:
-    """The Python value of a cst_value that a call gave, which is disposed."""
+    """Returns the Python value of a cst_value that a call returned, and disposes of the latter."""
     try:
         return decode(cell)
     finally:
         lib.cst_value_dispose(ctypes.byref(cell))
 
 
-# -------- what the library asks ----------------------------------------------------------------------------
+# -------- callbacks of the library -------------------------------------------------------------------------
 
-_answers = threading.local()  # the last answer of each thread, whose cells the library reads after the callback
+_answers = threading.local()  # the last result of each thread, whose cells the library reads after the callback
 
 
 def answer(value: Any, out: Any) -> None:
-    """Puts a value into the place that a callback was given."""
+    """Stores a value in the output parameter of a callback."""
     encoded = _answers.last = encode_one(value)
     ctypes.memmove(out, encoded.address, _CELL)
 
 
 class NoSuchKey(Exception):
-    """An object has no attribute of that name, or none that a predicate may see."""
+    """An object does not have an attribute of that name, or predicates must not see it."""
 
 
 def attribute(item: Any, key: str) -> Any:
-    """The value for a key, in the order of key-value coding: the method `getKey`, the attribute or method `key`, the
-    method `isKey`. Methods are called; one that needs arguments is no key."""
+    """Returns the value for a key, in the order of key-value coding.
+
+    The order is: the method `getKey`, the attribute or method `key`, the method `isKey`. Methods are called; one that
+    needs arguments is not a key.
+    """
     kind, (getter, asker) = type(item), _accessors(key)
     if getter and callable(getattr(kind, getter, None)):
         method = getattr(item, getter)
@@ -348,7 +351,7 @@ def attribute(item: Any, key: str) -> Any:
 
 @lru_cache(1024)
 def _accessors(key: str) -> tuple[str, str]:
-    """The names `getKey` and `isKey`, the same objects each time, which is what makes Python find them fast."""
+    """Returns the names `getKey` and `isKey`, always the same objects, which Python finds fast."""
     if key.startswith("_"):
         return "", ""
     tail = key[:1].upper() + key[1:]
@@ -356,7 +359,7 @@ def _accessors(key: str) -> tuple[str, str]:
 
 
 def is_own_method(found: Any, item: Any) -> bool:
-    """Whether what an attribute gave is a method of the object, not a function that it has as a value."""
+    """Returns whether the value of an attribute is a method of the object, not a function stored in it."""
     return isinstance(found, (MethodType, BuiltinMethodType)) and (
         found.__self__ is item or found.__self__ is type(item)
     )
@@ -382,8 +385,11 @@ def _takes_only_itself(function: Any) -> bool:
 
 
 def plain_attribute(item: Any, key: str) -> Any:
-    """An attribute as it is. What begins with an underscore is no business of a text that somebody typed, unless it is
-    a value of the object itself; two underscores are Python's own."""
+    """Returns an attribute without calling it.
+
+    Text that a user typed must not reach names that begin with an underscore, except values of the object itself.
+    Names with two underscores are Python's own.
+    """
     kind = type(item)
     if key.startswith("_"):
         is_value = key in getattr(item, "__dict__", ()) or isinstance(getattr(kind, key, None), MemberDescriptorType)
@@ -393,7 +399,7 @@ def plain_attribute(item: Any, key: str) -> Any:
         return getattr(item, key)
     except AttributeError:
         if hasattr(kind, key):
-            raise  # a property that failed itself
+            raise  # the property itself raised the error
         raise NoSuchKey(key) from None
 
 
@@ -457,14 +463,14 @@ _callbacks = immortal(
 _CALLBACKS = ctypes.addressof(_callbacks)
 
 
-# -------- functions of Python that the library keeps -------------------------------------------------------
+# -------- Python functions that the library keeps ----------------------------------------------------------
 
 _functions: dict[int, Any] = {}
 _numbers = count(1)
 
 
 def keep(function: Any) -> int:
-    """A number for a function, for the library to hand back."""
+    """Returns a number for a function, which the library passes back."""
     with _holding:
         number = next(_numbers)
         _functions[number] = function

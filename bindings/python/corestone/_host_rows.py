@@ -1,4 +1,4 @@
-"""Rows of stores that are written in Python: nodes and IDs as cst_row, and back."""
+"""Conversion of the rows of Python stores: nodes and IDs to cst_row, and back."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .object_id import ObjectID
 from .property import PropertyDescription
 
 _PUSHED = 500  # rows in one call
-_PLAIN = {type(None), str, bool, float, bytes, UUID}  # which are encoded without any doubt
+_PLAIN = {type(None), str, bool, float, bytes, UUID}  # types that are encoded without a check
 CELL = ctypes.sizeof(_abi.Value)
 
 
@@ -30,14 +30,14 @@ CELL = ctypes.sizeof(_abi.Value)
 
 
 class _Target(NamedTuple):
-    """A value that leads to a row of an entity."""
+    """The reference of a relationship's target, and the target's entity."""
 
     reference: Any
     entity: int | None
 
 
 class Rows:
-    """Nodes, IDs and references as an array of cst_row; alive as long as this."""
+    """Nodes, IDs and references as an array of cst_row, which lives as long as this object."""
 
     def __init__(self, items: Sequence[Any], store: HostStore, entity: Entity | None = None) -> None:
         count = len(items)
@@ -99,7 +99,7 @@ class Rows:
 def _fields(
     description: PropertyDescription, value: Any, entity: Entity, store: HostStore
 ) -> Iterator[tuple[int, Any, int | None]]:
-    """The keys, values and targets of a property's value."""
+    """Yields the keys, values and targets of a property's value."""
     if description.is_relationship:
         if not description.is_to_many:
             target = _target(value, store, entity, description.name)
@@ -114,7 +114,7 @@ def _fields(
             )
         targets = [_target(each, store, entity, description.name) for each in value]
         entities = {target.entity for target in targets}
-        # The library asks for the rows of members of several entities to find out of which each one is.
+        # If members are of several entities, the library requests their rows to find the entity of each.
         own = entities.pop() if len(entities) == 1 else None
         yield description.key, [target.reference for target in targets], own
     elif description.elements:
@@ -131,7 +131,7 @@ def _fields(
         checked = values.suited(description.attribute_type, value)
         if type(checked) is not int or not values.INT_MIN <= checked <= values.INT_MAX:
             with _located(entity, description.path, value):
-                values.encode(_abi.Value(), checked)  # refuses what is no value at all, with a name
+                values.encode(_abi.Value(), checked)  # rejects an invalid value, by name
         yield description.key, checked, None
 
 
@@ -156,7 +156,7 @@ def _target(item: Any, store: HostStore, entity: Entity, key: str) -> _Target:
 
 
 def identity(item: Any, store: HostStore) -> tuple[Entity | None, int | None, Any]:
-    """The entity, its handle, and the reference of a RowID, an ObjectID or a reference."""
+    """Returns the entity, its handle, and the reference of a RowID, an ObjectID or a reference."""
     if isinstance(item, RowID):
         entity = item.entity
         if not isinstance(entity, Entity):
@@ -198,13 +198,13 @@ def push(items: Iterable[Any], sink: int, store: HostStore, entity: Entity | Non
 
 
 class Reading:
-    """How rows of an entity are read and written."""
+    """The properties by which rows of an entity are read and written."""
 
     def __init__(self, entity: Entity) -> None:
         self.entity = entity
         self.paths: dict[int, tuple[PropertyDescription, tuple[str, ...]]] = {}
         self._add(entity.properties.values(), ())
-        # The attributes whose values need no more than their key.
+        # The attributes whose values are passed on with their key alone.
         self.plain = {
             name: each.key
             for name, each in entity.properties.items()
@@ -237,7 +237,7 @@ def row_ids(count: int, rows: Any, store: HostStore) -> list[RowID]:
 
 
 def node(row: Any, store: HostStore, kind: type[Any] = IncrementalStoreNode) -> Any:
-    """The node for a cst_row."""
+    """Returns the node for a cst_row."""
     reading = reading_of(row.entity, store)
     found: dict[str, Any] = {}
     if row.count:

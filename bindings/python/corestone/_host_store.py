@@ -1,4 +1,4 @@
-"""Between the library and stores that are written in Python: the table of callbacks."""
+"""The callbacks by which the library uses stores that are written in Python."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from .predicate import Predicate
 from .request import FetchRequest, result_type_name
 from .sort import SortDescriptor, selector_of
 
-_types: dict[int, type[HostStore]] = {}  # registered, and those with open stores
+_types: dict[int, type[HostStore]] = {}  # registered types, and those with open stores
 _numbers = itertools.count(1)
 
 
@@ -46,7 +46,7 @@ _numbers = itertools.count(1)
 
 
 def _failed(raised: BaseException, error: Any) -> int:
-    """Reports an exception with its traceback; errors of the library keep their own words."""
+    """Reports an exception with its traceback; errors of the library keep their own message."""
     if isinstance(raised, CorestoneError):
         return reported(raised, error)
     words = "".join(traceback.format_exception(type(raised), raised, raised.__traceback__)).rstrip()
@@ -54,7 +54,7 @@ def _failed(raised: BaseException, error: Any) -> int:
 
 
 def _guarded(body: Callable[..., int | None]) -> Callable[..., int]:
-    """A callback whose first argument is the number of a store, and whose last one is the error."""
+    """Returns a callback whose first argument is the number of a store, and whose last one is the error."""
 
     def run(number: int, *arguments: Any, stores: dict[int, HostStore] = opened) -> int:
         try:
@@ -70,7 +70,7 @@ def _guarded(body: Callable[..., int | None]) -> Callable[..., int]:
 
 
 def _of_class(body: Callable[..., None]) -> Callable[..., int]:
-    """A callback for stores that are not open, whose first argument is the number of the type."""
+    """Returns a callback for stores that are not open, whose first argument is the number of the type."""
 
     def run(number: int, *arguments: Any, types: dict[int, type[HostStore]] = _types) -> int:
         try:
@@ -95,7 +95,7 @@ def _run_open(
         try:
             _begin(store, types[number].__name__, out_metadata)
         except BaseException:
-            # It may have opened files or connections, and nobody else knows of it. What went wrong first is told.
+            # It may have opened files or connections, and has no other owner. The first failure is reported.
             with contextlib.suppress(Exception):
                 store.close()
             raise
@@ -113,7 +113,7 @@ def _run_open(
 
 
 def _begin(store: Any, kind: str, out_metadata: Any) -> None:
-    """Has a new instance open its store, and say what that says about itself."""
+    """Opens the store of a new instance, and passes its metadata to the library."""
     if not isinstance(store, HostStore) or getattr(store, "opening", None) is None:
         raise TypeMismatchError(f"{kind}.__init__ did not initialise the store; call super().__init__(opening) in it")
     metadata = store.load_metadata()
@@ -180,7 +180,7 @@ def _run_save(store: HostStore, changes: Any, sink: int) -> None:
     try:
         became: Any = store.save(request)
         if isinstance(became, Iterator):
-            # A save that yields runs only now, and may fail.
+            # If `save` is a generator, it runs only now, and may fail.
             became = list(became)
     finally:
         request._handle, request._store = 0, None
@@ -191,12 +191,15 @@ def _run_save(store: HostStore, changes: Any, sink: int) -> None:
 
 
 def _give_back(became: Any, sink: int, store: HostStore) -> None:
-    """Tells the library what became of rows. The store has kept the save, so that nothing here may look like its
-    failure: what cannot be taken is a warning, and the rows are read again."""
+    """Passes saved rows that differ from the request to the library.
+
+    The store has kept the save, so nothing here may fail it: an invalid result is a warning, and the rows are read
+    again.
+    """
     try:
         push(became, sink, store)
     except Exception as refused:
-        lib.cst_row_sink_push(sink, 1, None, None)  # what it refuses has the library read the rows again
+        lib.cst_row_sink_push(sink, 1, None, None)  # after an invalid push the library reads the rows again
         what = (
             f"{type(store).__name__}.save saved the changes but returned invalid rows, which are read again: {refused}"
         )
@@ -320,8 +323,11 @@ def _run_load(store: HostStore, sink: int) -> None:
 
 
 def _notice(body: Callable[[IncrementalStore, Any], None]) -> Callable[..., None]:
-    """A callback that cannot fail. Mistakes go to sys.unraisablehook; Ctrl-C, and what else ends the program, is raised
-    by the next call that needs the store."""
+    """Returns a callback that cannot fail.
+
+    Errors go to sys.unraisablehook. Ctrl-C, and others that end the program, are raised by the next call that needs the
+    store.
+    """
 
     def run(number: int, count: int, rows: Any, stores: dict[int, HostStore] = opened) -> None:
         store = stores.get(number)
@@ -369,7 +375,7 @@ _ALWAYS = {
     "open": immortal(_TABLE.OPEN(_run_open)),
     "close": immortal(_TABLE.CLOSE(_run_close)),
 }
-# By callback the method that a class has to have of its own for it, and what it runs.
+# By field of the table: the method that a class must override for it, and the callback.
 _OPTIONAL = {
     "save": ("save", immortal(_TABLE.SAVE(_guarded(_run_save)))),
     "obtain_ids": ("obtain_permanent_ids", immortal(_TABLE.OBTAIN_IDS(_guarded(_run_obtain)))),
@@ -395,7 +401,7 @@ _forget_callback = immortal(_abi.DESTROY_FN(_forget))
 
 
 def register(name: str, kind: Any) -> None:
-    """Makes a class known as a type of stores."""
+    """Registers a class as a type of stores."""
     if not isinstance(kind, type) or not issubclass(kind, (IncrementalStore, AtomicStore)):
         raise TypeMismatchError(f"{shown(kind)} is not a subclass of IncrementalStore or AtomicStore")
     table = _TABLE()

@@ -1,4 +1,4 @@
-"""Ctrl-C while the library works: its check between steps lets Python's signal handlers run."""
+"""Ctrl-C while the library works: its check between steps makes Python run signal handlers."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from . import _abi
 
 
 def immortal(callback: Any) -> Any:
-    """Keeps a callback for ever: the library may still call it while the interpreter ends."""
+    """Keeps a callback forever, because the library may call it at interpreter exit, and returns it."""
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(callback))
     return callback
 
 
 class Watch:
-    """A check that stops a fetch, a count or a save when a signal handler raised an exception, and keeps that."""
+    """A check that stops a fetch, a count or a save after a signal handler raised an exception, which it keeps."""
 
     def __init__(self) -> None:
         self.exception: BaseException | None = None
         steps = self._steps()
         next(steps)
-        # The library calls `send` of a generator that waits inside its `try`. A function would do the same but for the
-        # moment of its entry, where Python runs signal handlers too, and an exception would be lost.
+        # The library calls `send` of a generator that waits inside its `try`. Python also runs signal handlers at the
+        # entry of a function, where an exception would be lost.
         self.callback = _abi.CONTEXT_INTERRUPT_FN(steps.send)
 
     def _steps(self) -> Generator[bool, Any, None]:
         stop = False
-        # The outer one is for a signal that comes while the exception of another one is being kept.
+        # The outer loop is for a signal that arrives while the exception of another one is being kept.
         while True:
             try:
                 while True:
@@ -49,7 +49,7 @@ class Watch:
                 stop = True
 
     def take(self) -> BaseException | None:
-        """The exception that a handler raised, once."""
+        """Returns the exception that a handler raised, once."""
         raised, self.exception = self.exception, None
         return raised
 
@@ -62,12 +62,12 @@ forget = immortal(_abi.DESTROY_FN(_live.__delitem__))
 
 
 def new_watch() -> tuple[int, Watch]:
-    """A watch, kept until the library calls `forget` with its number."""
+    """Returns a watch, kept until the library calls `forget`, and its number."""
     number = next(_numbers)
     watch = _live[number] = Watch()
     return number, watch
 
 
 def is_main_thread() -> bool:
-    """Whether signal handlers run on this thread."""
+    """Returns whether signal handlers run on this thread."""
     return threading.get_ident() == threading.main_thread().ident

@@ -27,7 +27,7 @@ def _file_names() -> tuple[str, ...]:
 
 
 def _from_environment() -> Optional[str]:
-    """What CORESTONE_LIBRARY names: the file itself, or the folder that holds it."""
+    """Returns the library that CORESTONE_LIBRARY names, by its path or its folder."""
     named = os.environ.get(VARIABLE)
     if not named:
         return None
@@ -48,8 +48,11 @@ def _from_environment() -> Optional[str]:
 
 
 def candidates() -> Iterator[Path]:
-    """Files that may be the library, best first: beside this package, then the build folder of a source tree, then the
-    folder of libraries into which the package was installed."""
+    """Yields the paths at which the library may be, best first.
+
+    The order is: beside this package, the build folder of a source tree, the library folder into which the package was
+    installed.
+    """
     package = Path(__file__).resolve().parent
     folders = [package]
     folders += [parent / "build" / "lib" for parent in package.parents if (parent / "include/corestone.h").exists()]
@@ -60,9 +63,9 @@ def candidates() -> Iterator[Path]:
 
 
 def find_library() -> str:
-    """The path (or, for the system's library, the name) of the library that `import corestone` loads.
+    """Returns the path (or, for the system's library, the name) of the library that `import corestone` loads.
 
-    Raises LibraryNotFoundError, which names every place that was looked at and what to do.
+    Raises LibraryNotFoundError, which names every place that was searched, and the remedy.
     """
     named = _from_environment()
     if named is not None:
@@ -83,7 +86,7 @@ def find_library() -> str:
 
 
 def _is_known_to_the_system(name: str) -> bool:
-    """Whether the dynamic linker finds a library. If it cannot be loaded, load_library reports why."""
+    """Returns whether the dynamic linker finds a library; load_library reports why one cannot be loaded."""
     try:
         ctypes.CDLL(name)
     except OSError as failure:
@@ -92,11 +95,11 @@ def _is_known_to_the_system(name: str) -> bool:
 
 
 def _refuse_subinterpreter() -> None:
-    """ctypes runs what the library calls in the main interpreter, with another one's objects."""
+    """Raises ImportError in a subinterpreter: callbacks would use its objects in the main interpreter."""
     try:
         own, main = ctypes.pythonapi.PyInterpreterState_Get, ctypes.pythonapi.PyInterpreterState_Main
     except AttributeError:
-        return  # another implementation of Python, which has none
+        return  # another implementation of Python, without subinterpreters
     own.restype = main.restype = ctypes.c_void_p
     if own() != main():
         raise ImportError(
@@ -107,7 +110,7 @@ def _refuse_subinterpreter() -> None:
 
 
 def load_library() -> ctypes.CDLL:
-    """Loads the library. CDLL, so that other Python threads run while a call does."""
+    """Loads the library, as a CDLL, so that other Python threads run during a call."""
     _refuse_subinterpreter()
     _sqlite.import_first()
     path = find_library()

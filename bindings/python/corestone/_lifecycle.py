@@ -1,4 +1,4 @@
-"""Hooks that are written in Python: methods of the classes that are bound to entities."""
+"""Lifecycle hooks in Python: methods of the classes that are bound to entities."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .object import ManagedObject
 if TYPE_CHECKING:
     from .entity import Entity
 
-# Those that take nothing but the object, which are called as the fields of cst_lifecycle_hooks are.
+# Hooks whose only argument is the object, with the names of the fields of cst_lifecycle_hooks.
 PLAIN = (
     "awake_from_insert", "awake_from_fetch", "will_save", "did_save", "prepare_for_deletion", "will_turn_into_fault",
     "did_turn_into_fault",
@@ -33,7 +33,7 @@ def _guarded(token: int, error: Any, body: Callable[[Any], None]) -> int:
         if item is not None:
             body(item)
         return _abi.OK
-    except BaseException as raised:  # whatever it is, the hook has failed
+    except BaseException as raised:  # any exception is a failure of the hook
         return reported(raised, error)
 
 
@@ -60,7 +60,7 @@ def _validate_value(_userdata: int, token: int, name: _abi.String, _purpose: int
     key = _abi.decode(name) or ""
 
     def check(item: Any) -> None:
-        method = getattr(item, "validate_" + key, None)  # a copy of a model has hooks, but no classes
+        method = getattr(item, "validate_" + key, None)  # a copy of a model has hooks, but not classes
         if method is None:
             return
         if not value:  # members of a relationship are read from the object
@@ -80,12 +80,12 @@ _validate_value_callback = immortal(_abi.LifecycleHooks.VALIDATE_VALUE(_validate
 
 
 def own_methods(own: type[ManagedObject]) -> set[str]:
-    """The names that a class, or one between it and ManagedObject, defines itself."""
+    """Returns the names that a class, or a class between it and ManagedObject, defines itself."""
     return {name for kind in own.__mro__[: own.__mro__.index(ManagedObject)] for name in vars(kind)}
 
 
 def set_lifecycle(entity: Entity, own: type[ManagedObject]) -> None:
-    """Lets the methods of a class be the hooks of an entity."""
+    """Sets the methods of a class as the hooks of an entity."""
     names = own_methods(own)
     keys = sorted(name[len("validate_") :] for name in names if name.startswith("validate_") and name not in _NO_KEYS)
     hooks = _abi.LifecycleHooks(struct_size=ctypes.sizeof(_abi.LifecycleHooks))

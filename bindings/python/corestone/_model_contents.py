@@ -1,4 +1,4 @@
-"""What a model holds beside its entities: fetch requests, configurations, labels of the version, words for people."""
+"""Parts of a model other than entities: fetch requests, configurations, labels of the version, localisation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ M = TypeVar("M", bound="ModelContents")
 
 
 class ModelContents:
-    """The part of Model that is no entity."""
+    """The methods of Model for parts other than entities."""
 
     _handle: int
     _fetched_by: dict[str, Entity] | None
@@ -38,7 +38,7 @@ class ModelContents:
         return self
 
     def remove_version_identifier(self, identifier: str) -> bool:
-        """Removes a label of the version; False when there is none."""
+        """Removes a label of the version. Returns False if there is no such label."""
         return call(lib.cst_model_remove_version_identifier, self._handle, text(identifier)) == _abi.OK
 
     @property
@@ -49,19 +49,20 @@ class ModelContents:
     def template(
         self: M, name: str, entity: Entity | str, predicate: str | Predicate | None = None, **options: Any
     ) -> M:
-        """Adds a fetch request that belongs to the model, or changes it. Returns the model.
+        """Adds a fetch request template to the model, or replaces the one of that name. Returns the model.
 
-        `$names` in the predicate are variables, to which Context.fetch_template gives values. `options` are `sort`,
-        `limit`, `offset`, `prefetch`, `include_subentities` and `as_faults`, as Context.fetch takes them.
+        `$names` in the predicate are variables; Context.fetch_template sets their values. `options` are `sort`,
+        `limit`, `offset`, `prefetch`, `include_subentities` and `as_faults`, as in Context.fetch.
         """
         request = self._request(entity, predicate, options)
         call(lib.cst_model_set_template, self._handle, text(name), request.handle)
         return self
 
     def fetch_request(self, name: str, /, **variables: Any) -> FetchRequest:
-        """A request made of a template, with values for its variables; None is nil. The template does not change.
+        """Returns a request from a template, with values for its variables; None means nil.
 
-        InvalidArgumentError: the model has no template of that name; PredicateError names a variable without a value.
+        The template does not change. InvalidArgumentError if there is no template of that name. PredicateError names a
+        variable without a value.
         """
         from ._host import Encoded
         from .request import FetchRequest
@@ -72,23 +73,23 @@ class ModelContents:
         return FetchRequest._of(handle)
 
     def remove_template(self: M, name: str) -> M:
-        """Removes a fetch request of the model. Returns the model."""
+        """Removes a fetch request template. Returns the model."""
         call(lib.cst_model_set_template, self._handle, text(name), None)
         return self
 
     @property
     def templates(self) -> list[str]:
-        """The names of the model's fetch requests, sorted; `describe` tells what they fetch."""
+        """The names of the fetch request templates, sorted; `describe` returns their content."""
         return self._names(_abi.NAMES_TEMPLATES)
 
     def configuration(self: M, name: str, *entities: Entity | str) -> M:
-        """Makes these entities a configuration: what one store of several holds. Returns the model."""
+        """Makes these entities a configuration, a subset for one of several stores. Returns the model."""
         names = [entity if isinstance(entity, str) else entity.name for entity in entities]
         call(lib.cst_model_set_configuration, self._handle, text(name), len(names), texts(names))
         return self
 
     def remove_configuration(self, name: str) -> bool:
-        """Removes a configuration; False when there is none of that name."""
+        """Removes a configuration. Returns False if there is no configuration of that name."""
         return call(lib.cst_model_remove_configuration, self._handle, text(name)) == _abi.OK
 
     @property
@@ -97,7 +98,7 @@ class ModelContents:
         return self._names(_abi.NAMES_CONFIGURATIONS)
 
     def entities_of(self, configuration: str | None = None) -> list[Entity]:
-        """The entities of a configuration; of the whole model for None."""
+        """Returns the entities of a configuration, or of the whole model for None."""
         buffer, count = _abi.Buffer(), ctypes.c_size_t()
         name = _abi.optional_text(configuration)
         call(lib.cst_model_copy_configuration, self._handle, name, byref(buffer), byref(count))
@@ -109,7 +110,7 @@ class ModelContents:
         return _abi.take_text(buffer).split("\0")[: count.value]
 
     def _request(self, entity: Entity | str, predicate: str | Predicate | None, options: dict[str, Any]) -> Request:
-        """What the model shall keep of a fetch."""
+        """Returns a fetch request for the model to keep."""
         from ._request import Request, fill_request
 
         request = Request(self[entity] if isinstance(entity, str) else entity)
@@ -117,14 +118,14 @@ class ModelContents:
         return request
 
     def _template_entity(self, name: str) -> Entity:
-        """The entity that a fetch request of a model in use fetches."""
+        """Returns the entity of a fetch request template of a frozen model."""
         if self._fetched_by is None:
             requests = self.describe()["fetchRequests"]
             self._fetched_by = {key: self[said["entity"]] for key, said in requests.items()}
         return self._fetched_by[name]
 
     def localize(self: M, entries: Mapping[str, str | None]) -> M:
-        """Sets what parts of the model are called for people, and what its conditions say. Returns the model.
+        """Sets localised names of parts of the model and messages of its conditions. Returns the model.
 
         The keys are Core Data's: "Entity/E", "Property/P/Entity/E", "Property/P", and "ErrorString/W" for the warning W
         of a condition. None removes an entry.
@@ -139,7 +140,7 @@ class ModelContents:
         return self
 
     def localization(self, key: str) -> str | None:
-        """The words of one entry of the localisation, or None."""
+        """Returns the text of one entry of the localisation, or None."""
         out = _abi.String()
         call(lib.cst_model_localization, self._handle, text(key), byref(out))
         return _abi.decode(out)

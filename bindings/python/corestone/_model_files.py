@@ -1,4 +1,4 @@
-"""Models in files: read, written, converted, and compared with what stores say."""
+"""Model files: reading, writing, converting, and comparing models with stores."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ M = TypeVar("M", bound="ModelFiles")
 
 
 class DraftProblem(NamedTuple):
-    """Something that keeps a model from being used."""
+    """A problem that makes a model unusable."""
 
     entity: str | None
     key: str | None
@@ -30,11 +30,11 @@ class DraftProblem(NamedTuple):
 
 
 class ModelVersions(list[str]):
-    """Names of versions in their natural order, and which one is the current one."""
+    """The names of versions in natural order, and that of the current version."""
 
     def __init__(self, names: Iterable[str], current: str | None) -> None:
         super().__init__(names)
-        #: The name of the version that is read unless another is asked for; None when the bundle lacks it.
+        #: The name of the version that is read by default; None if the bundle lacks it.
         self.current = current
 
 
@@ -60,12 +60,12 @@ class ModelFiles:
         version: str | None = None,
         for_store: str | os.PathLike[str] | None = None,
     ) -> M:
-        """Reads a model that Xcode wrote: .xcdatamodeld, .xcdatamodel, .momd or .mom, told from the content.
+        """Reads a model that Xcode wrote: .xcdatamodeld, .xcdatamodel, .momd or .mom, recognised by the content.
 
-        `version` names one version of a bundle; without it, the current one is read, or with `for_store`, the path of a
-        store, the one that the store was written with (ModelMismatchError: with none of them). Bytes are the content of
-        a file, a compiled model or the `contents` of an .xcdatamodel, or what a store keeps in Z_MODELCACHE. The model
-        can still be changed until it is used, unless a store chose it.
+        `version` names one version of a bundle; by default, the current one is read. With `for_store`, the path of a
+        store, it is the version with which the store was written (ModelMismatchError if there is no such version).
+        Bytes are the content of a file (a compiled model or the `contents` of an .xcdatamodel) or of a store's
+        Z_MODELCACHE. The model can be changed until it is used, unless `for_store` selected it.
         """
         if version is not None and for_store is not None:
             raise InvalidArgumentError("version and for_store cannot be combined; pass one of them")
@@ -79,11 +79,11 @@ class ModelFiles:
 
     @classmethod
     def merge(cls: type[M], models: Iterable[Model], *, store: str | os.PathLike[str] | None = None) -> M:
-        """A new model with the entities of several; what is the same in two of them is there once.
+        """Returns a new model with the entities of several; entities that are equal in two of them are taken once.
 
-        Raises ModelError when entities of one name differ, and says in what. With `store`, the path of a store, it has
-        the entities that the store was written with, found by their version hashes; ModelMismatchError names those that
-        none of the models has.
+        ModelError if entities of the same name differ; it names the difference. With `store`, the path of a store, the
+        model has the entities with which the store was written, found by their version hashes. ModelMismatchError names
+        entities that no model has.
         """
         given = list(models)
         array = (ctypes.c_void_p * len(given))(*[model._handle for model in given])
@@ -92,19 +92,19 @@ class ModelFiles:
 
     @classmethod
     def merge_folder(cls: type[M], path: str | os.PathLike[str], *, store: str | os.PathLike[str] | None = None) -> M:
-        """As `merge`, of all models in a folder: the current version of each bundle, or for a store every version.
+        """Merges all models in a folder: the current version of each bundle, or for a store every version.
 
-        A source beside its compiled form counts once. Raises ModelError when there is none.
+        Otherwise like `merge`. A source beside its compiled form counts once. ModelError if there is no model.
         """
         wanted = _abi.null_text() if store is None else path_argument(store)
         return cls._of(owned(lib.cst_model_merge_folder, path_argument(path), wanted))
 
     def source(self, *, lossy: bool = False) -> str:
-        """The model as the `contents` of an .xcdatamodel, the XML that Xcode edits.
+        """Returns the model as the `contents` of an .xcdatamodel, the XML that Xcode edits.
 
-        What was read from one comes back in its order and its words, but for what was changed. ModelError names what a
-        source has no way to say (a condition in an author's own words, a binary default) unless `lossy` leaves it out.
-        A model that `freeze` would refuse is written as well, so that it can be mended mistake by mistake.
+        Unchanged parts of a source that was read keep their order and wording. ModelError names a part that a source
+        cannot express (a condition other than bounds and patterns, a binary default), unless `lossy` leaves it out. A
+        model that `freeze` would refuse is written as well, so that its mistakes can be corrected one by one.
         """
         self._check_waiting()
         buffer = _abi.Buffer()
@@ -119,13 +119,13 @@ class ModelFiles:
         make_current: bool = True,
         lossy: bool = False,
     ) -> None:
-        """Writes the model to a path whose extension says as what: .xcdatamodel, .xcdatamodeld, .mom or .momd.
+        """Writes the model to a path whose extension selects the format: .xcdatamodel, .xcdatamodeld, .mom or .momd.
 
-        A bundle (.xcdatamodeld, .momd) gets it as `version`, new or replaced, which becomes the current one unless
-        `make_current` is False; without a name it is the version that the model was read as, or else the current one,
-        and the current one stays it. Whatever else lies there stays, and so do permissions; where a symbolic link leads
-        is written. The path holds the whole of what was there or of what is new at any time, after a crash too. Several
-        writers take turns; StoreBusyError: another program keeps the folder locked for long.
+        In a bundle (.xcdatamodeld, .momd) it is `version`, new or replaced, which becomes the current one unless
+        `make_current` is False. Without a name, it is the version from which the model was read, otherwise the current
+        one; the current one then stays the same. Other files in a bundle and permissions stay; a symbolic link is
+        followed. At any time, also after a crash, the path holds either the whole former content or the whole new one.
+        Several writers take turns. StoreBusyError if another program keeps the folder locked for long.
         """
         self._check_waiting()
         flags = (0 if make_current else _abi.MODEL_KEEP_CURRENT) | (_abi.MODEL_LOSSY if lossy else 0)
@@ -140,19 +140,19 @@ class ModelFiles:
         module: str | None = None,
         lossy: bool = False,
     ) -> None:
-        """Compiles a source with all its versions, or makes a source of a compiled model.
+        """Compiles a source with all its versions, or converts a compiled model to a source.
 
-        The extension of `target` says as what; .xcdatamodel and .mom get the current version alone. `module` is the
-        Swift module of classes that the source names without one. Of a compiled bundle that is there all versions
-        are replaced, and whatever else lies in it stays; a source must not be there yet. InvalidArgumentError: the
-        target contains `path`, or holds anything but a compiled model.
+        The extension of `target` selects the format; .xcdatamodel and .mom get the current version only. `module` is
+        the Swift module of classes that the source names without a module. In an existing compiled bundle, all versions
+        are replaced and other files stay; a source must not exist yet. InvalidArgumentError if the target contains
+        `path`, or holds anything but a compiled model.
         """
         name = _abi.null_text() if module is None else text(module)
         flags = _abi.MODEL_LOSSY if lossy else 0
         call(lib.cst_model_convert, path_argument(path), path_argument(target), name, flags)
 
     def compiled(self) -> bytes:
-        """The model as the bytes of a .mom file. Freezes it."""
+        """Returns the model as the bytes of a .mom file. Freezes it."""
         self.freeze()
         buffer = _abi.Buffer()
         call(lib.cst_model_copy_compiled, self._handle, byref(buffer))
@@ -160,7 +160,7 @@ class ModelFiles:
 
     @staticmethod
     def versions(path: str | os.PathLike[str]) -> ModelVersions:
-        """The versions of a model that a bundle holds."""
+        """Returns the versions of a model in a bundle."""
         names, count, current = _abi.Buffer(), ctypes.c_size_t(), ctypes.c_size_t()
         call(lib.cst_model_copy_versions, path_argument(path), byref(names), byref(count), byref(current))
         listed = _abi.take_text(names).split("\0")[: count.value]
@@ -168,7 +168,7 @@ class ModelFiles:
 
     @staticmethod
     def version_checksums(path: str | os.PathLike[str]) -> dict[str, str]:
-        """The checksum of every version that a bundle holds, by name."""
+        """Returns the checksum of every version in a bundle, by name."""
         buffer = _abi.Buffer()
         call(lib.cst_model_copy_version_checksums, path_argument(path), byref(buffer), None)
         texts = _abi.take_text(buffer).split("\0")
@@ -183,9 +183,9 @@ class ModelFiles:
         return _abi.take_text(buffer)
 
     def is_compatible(self, store: str | os.PathLike[str] | bytes, configuration: str | None = None) -> bool:
-        """Whether a store holds the entities of a configuration (None: all), and those alone, as the model has them.
+        """Returns whether a store holds exactly the entities of a configuration (None: all) as the model has them.
 
-        `store` is its path, or its metadata as the bytes of a property list. A store that says nothing of itself is
+        `store` is its path, or its metadata as the bytes of a property list. A store without version hashes is
         compatible with no model.
         """
         self._check_waiting()
@@ -202,11 +202,11 @@ class ModelFiles:
     def load_draft(
         cls: type[M], source: str | os.PathLike[str], *, version: str | None = None
     ) -> tuple[M, list[DraftProblem]]:
-        """Reads a source model that may be half-finished, to be looked at, and says what is wrong with it.
+        """Reads a source model that may be incomplete, for inspection, and returns it with its problems.
 
-        It may have a relationship that leads nowhere, an attribute without a type, an entity whose parent is gone: what
-        cannot stand in a model is left out. A model without problems is as one of `load`; one with problems raises the
-        first of them, as ModelError, when something would use it.
+        It can have a relationship without a destination, an attribute without a type, an entity whose parent is
+        missing; parts that a model cannot have are left out. A model without problems is like one of `load`. Every
+        other use of a model with problems raises the first one as ModelError.
         """
         buffer = _abi.Buffer()
         handle = Handle()
@@ -214,11 +214,11 @@ class ModelFiles:
         return cls._of(handle.token), [DraftProblem(**problem) for problem in read_json(buffer)]
 
     def load_strings(self, path: str | os.PathLike[str], language: str | None = None) -> bool:
-        """Takes over what the parts of the model are called for people; False when there is nothing.
+        """Loads the localised names of the parts of the model. Returns False if there are no strings.
 
-        `path` is a .strings file, or the path of a model beside which they lie, in <Model>Model.strings of
-        <language>.lproj or of the model's folder; `Model.load` does that by itself. `language` is "de" or "zh-Hans", by
-        default the user's.
+        `path` is a .strings file, or the path of a model with strings beside it, in <Model>Model.strings of
+        <language>.lproj or of the model's folder; `Model.load` does this automatically. `language` is for example "de"
+        or "zh-Hans", by default the user's.
         """
         wanted = _abi.null_text() if language is None else text(language)
         return call(lib.cst_model_load_strings, self._handle, path_argument(path), wanted) == _abi.OK

@@ -1,4 +1,4 @@
-"""The text of a model (docs/reference/model.md) from dictionaries, which may hold what JSON has no type for."""
+"""The text of a model (docs/reference/model.md) from dictionaries, which can have values without a JSON type."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .predicate import Predicate
 from .transformer import to_bytes
 from .values import located
 
-# What Entity.attribute, to_one and to_many take as their second argument.
+# The keys for the second argument of Entity.attribute, to_one and to_many.
 _KINDS = ("type", "to_one", "to_many")
 _VALUES = ("default", "minimum", "maximum")
 
 
 class Conditions(NamedTuple):
-    """Conditions of a property among which is a Predicate. They are added once the property is there."""
+    """Conditions of a property, at least one a Predicate. They are added after the property."""
 
     entity: str
     key: str
@@ -30,7 +30,7 @@ class Conditions(NamedTuple):
 
 
 def model_text(definition: Mapping[str, Mapping[str, Any]]) -> tuple[str, list[Conditions]]:
-    """The text for a dictionary of entities, and the conditions that it cannot have."""
+    """Returns the text for a dictionary of entities, and the conditions that it cannot express."""
     reader = _Reader()
     content = {name: reader.entity(name, body) for name, body in reader.entries(definition, "the model")}
     return json.dumps(content, ensure_ascii=False), reader.conditions
@@ -55,7 +55,7 @@ class _Reader:
         }
 
     def property(self, value: Any, entity: str, path: str) -> Any:
-        """A line, a dictionary of options, or a dictionary of the elements of a composite attribute."""
+        """Converts a line, a dictionary of options, or a dictionary of the elements of a composite attribute."""
         if not isinstance(value, Mapping):
             return self.plain(value, entity, path)
         entries = self.entries(value, f"{entity}.{path}")
@@ -82,13 +82,13 @@ class _Reader:
             raise located(error, entity, path, given) from None
 
     def transformed(self, options: Mapping[str, Any], entity: str, path: str) -> Any:
-        """The default of a transformable attribute is the bytes of its value."""
+        """Returns a default; for a transformable attribute it is the bytes of the value."""
         default, kind = options["default"], options.get("type")
         if not isinstance(kind, (str, int)):
             return default
         try:
             is_transformable = attribute_type(kind) == AttributeType.TRANSFORMABLE
-        except ModelError:  # the library names the nearest type
+        except ModelError:  # the error of the library names the nearest type
             return default
         return to_bytes(options.get("transformer"), default, entity, path, None) if is_transformable else default
 
@@ -101,7 +101,7 @@ class _Reader:
         return {}
 
     def plain(self, value: Any, entity: str, key: str | None) -> Any:
-        """What JSON has a type for. What it is to be, the library says."""
+        """Returns a value in JSON types. The library checks its meaning."""
         where = f"{entity}.{key}" if key else entity
         if value is None or isinstance(value, (str, bool, int, float)):
             return value

@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class ChangedIDs(NamedTuple):
-    """What a notification of a context is about, as IDs, which may cross threads."""
+    """The changes that a notification of a context reports, as IDs, which may cross threads."""
 
     inserted: list[ObjectID]
     updated: list[ObjectID]
@@ -32,10 +32,10 @@ class ChangedIDs(NamedTuple):
 
 
 class Notifications(AsyncIterator[T], Generic[T]):
-    """What a context or a coordinator tells from now on, for one asyncio task: `async for … in ctx.notifications(…)`.
+    """The notifications of a context or a coordinator from now on: `async for … in ctx.notifications(…)`.
 
-    It ends with its subject, with `close()` and with its last reference. A wait that is cancelled, by a time-out say,
-    takes nothing from it: what is told later waits for the next one.
+    The iterator is for one asyncio task. It ends with its subject, with `close()` and with its last reference. A
+    cancelled wait, for example by a time-out, loses nothing: later notifications are kept for the next wait.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Notifications(AsyncIterator[T], Generic[T]):
         self._news: deque[T] = deque(maxlen=newest)
         self._waiter: asyncio.Future[None] | None = None
         self._has_ended = False
-        # Whoever observes, and whoever is observed, must not keep the iterator.
+        # The observation and the subject must not keep the iterator alive.
         this = weakref.ref(self)
 
         def tell(_: Any, changes: Any) -> None:
@@ -68,7 +68,7 @@ class Notifications(AsyncIterator[T], Generic[T]):
         self._observation = observe(tell)
 
     def _add(self, news: T) -> None:
-        """On the subject's queue."""
+        """Adds a notification, on the subject's queue."""
         with self._lock:
             self._news.append(news)
             self._wake()
@@ -85,7 +85,7 @@ class Notifications(AsyncIterator[T], Generic[T]):
                 waiter.get_loop().call_soon_threadsafe(_resolve, waiter)
 
     def close(self) -> None:
-        """Ends it, for a task that waits too, which then gets what was told before. Closing twice is fine."""
+        """Ends the iterator, also for a waiting task, which still gets earlier notifications; idempotent."""
         self._observation.cancel()
         self._end()
 
@@ -110,7 +110,7 @@ class Notifications(AsyncIterator[T], Generic[T]):
                 await waiter
             finally:
                 with self._lock:
-                    if self._waiter is waiter:  # cancelled before anything was told
+                    if self._waiter is waiter:  # cancelled before a notification
                         self._waiter = None
 
 

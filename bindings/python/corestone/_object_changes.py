@@ -1,4 +1,4 @@
-"""A part of ManagedObject: primitive values, what differs from what was saved, observers, clones."""
+"""A part of ManagedObject: primitive values, changed values, observers and clones."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MUTATIONS = {
 
 
 class ObjectChanges:
-    """What an object says of its values and their changes."""
+    """The methods of ManagedObject for its values and their changes."""
 
     __slots__ = ()
 
@@ -44,26 +44,27 @@ class ObjectChanges:
         _cst_context: Context
         _cst_handle: Any
 
-    # ---- what differs; no fault of a relationship fires
+    # ---- changed values; no fault of a relationship fires
 
     @property
     def has_persistent_changed_values(self) -> bool:
-        """Whether properties that are saved differ by value from what was last fetched or saved."""
+        """Whether persistent properties differ in value from their last fetch or save."""
         out = ctypes.c_bool()
         call(lib.cst_object_has_persistent_changes, self._cst_handle, byref(out))
         return out.value
 
     def changed_values(self) -> dict[str, Any]:
-        """The new values of what differs from what was last fetched or saved. None for members that nobody loaded."""
+        """Returns the new values of properties that differ from the last fetch or save; None for members not loaded."""
         return {name: self._found(value) for name, value in self._cst_values_of(_abi.VALUES_CHANGED).items()}
 
     def changed_values_for_current_event(self) -> dict[str, Any]:
-        """What the properties were that changed since pending changes were last processed."""
+        """Returns the former values of properties that changed since pending changes were last processed."""
         return {name: self._found(value) for name, value in self._cst_values_of(_abi.VALUES_BEFORE_EVENT).items()}
 
     def committed_values(self, *names: str) -> dict[str, Any]:
-        """What was last fetched or saved of the named properties, or of all that are saved, but for to-many
-        relationships that nobody loaded. Targets and members are IDs."""
+        """Returns the values of the last fetch or save, of the named properties or of all persistent ones.
+
+        Without names, to-many relationships that are not loaded are left out. Targets and members are IDs."""
         return self._cst_values_of(_abi.VALUES_COMMITTED, names)
 
     def _cst_values_of(self, which: int, names: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -77,7 +78,7 @@ class ObjectChanges:
         return found
 
     def _found(self, value: Any) -> Any:
-        """Objects for IDs."""
+        """Returns objects for IDs."""
         if isinstance(value, ObjectID):
             return self._cst_context.get(value)
         return [self._found(each) for each in value] if isinstance(value, list) else value
@@ -86,31 +87,33 @@ class ObjectChanges:
 
     @property
     def faulting_state(self) -> int:
-        """0 for an object with its values, 1 for a fault."""
+        """The state as a number: 0 for an object with its values, 1 for a fault."""
         out = ctypes.c_uint32()
         call(lib.cst_object_state, self._cst_handle, byref(out))
         return 1 if out.value & _abi.OBJECT_FAULT else 0
 
     def has_fault(self, name: str) -> bool:
-        """Whether the members of a relationship were not asked for yet, or its target is a fault. Reads nothing."""
+        """Returns whether the members of a relationship are not loaded, or its target is a fault. Reads nothing."""
         out = ctypes.c_bool()
         key = self._cst_entity._key(name).key
         call(lib.cst_object_has_relationship_fault, self._cst_handle, key, byref(out))
         return out.value
 
     def object_ids(self, name: str) -> list[ObjectID]:
-        """The IDs that a relationship leads to, unsaved changes included: none or one where it is to-one, in order
-        where it is ordered. Reads the store where it must, but makes no object and fires no fault."""
+        """Returns the IDs to which a relationship leads, including unsaved changes.
+
+        At most one ID if it is to-one, in order if it is ordered. Reads the store if necessary, but creates no object
+        and fires no fault."""
         handle = owned(lib.cst_object_copy_related_ids, self._cst_handle, self._cst_entity._key(name).key)
         return [
             ObjectID._owned(held(lib.cst_results_copy_id, handle, index))
             for index in range(lib.cst_results_count(handle))
         ]
 
-    # ---- primitive values, and what accessors say around them
+    # ---- primitive values, and the announcements of accessors
 
     def get_primitive(self, name: str) -> Any:
-        """What the object keeps for a property. Fires no fault: None of a fault, and of members that nobody loaded."""
+        """Returns a property's value in memory. Fires no fault: None for a fault and for members not loaded."""
         description = self._cst_entity._key(name)
         if not description.is_to_many:
             return compose(description, (self._primitive(leaf) for leaf in leaves(description)))
@@ -139,23 +142,26 @@ class ObjectChanges:
         return handles(list(members), self._cst_entity.name, description.name)
 
     def will_access(self, name: str | None = None) -> None:
-        """Before a primitive value is read: fires the fault, of a to-many relationship too; of the whole object when no
-        name is given."""
+        """Announces that a primitive value is about to be read.
+
+        Fires the fault, that of a to-many relationship too; without a name, that of the whole object."""
         key = _abi.NO_KEY if name is None else self._cst_entity._key(name).key
         call(lib.cst_object_will_access, self._cst_handle, key)
 
     def did_access(self, name: str | None = None) -> None:
-        """After it."""
+        """Announces that a primitive value was read."""
         key = _abi.NO_KEY if name is None else self._cst_entity._key(name).key
         call(lib.cst_object_did_access, self._cst_handle, key)
 
     def will_change(self, name: str, mutation: str | None = None, members: Iterable[Any] = ()) -> None:
-        """Before a primitive value is set: the object has changes from now on, undo notes what there was, observers are
-        told. For members, `mutation` may say what comes: "union", "minus", "intersect" or "set", with `members`."""
+        """Announces that a primitive value is about to be set.
+
+        Marks the object as changed, records the former value for undo, and notifies observers. For members, `mutation`
+        may be the kind of change: "union", "minus", "intersect" or "set", with `members`."""
         self._say(lib.cst_object_will_change, lib.cst_object_will_change_members, name, mutation, members)
 
     def did_change(self, name: str, mutation: str | None = None, members: Iterable[Any] = ()) -> None:
-        """After it: inverses follow, observers are told."""
+        """Announces that a primitive value was set: updates inverses, notifies observers."""
         self._say(lib.cst_object_did_change, lib.cst_object_did_change_members, name, mutation, members)
 
     def _say(self, plain: Any, of_members: Any, name: str, mutation: str | None, members: Iterable[Any]) -> None:
@@ -169,7 +175,9 @@ class ObjectChanges:
 
     @contextlib.contextmanager
     def changing(self, name: str) -> Iterator[None]:
-        """`with line.changing("price"): line.set_primitive("price", 3)`: will_change before, did_change after."""
+        """Announces the change of a block: `with line.changing("price"): line.set_primitive("price", 3)`.
+
+        Calls will_change before the block and did_change after it."""
         self.will_change(name)
         try:
             yield
@@ -186,11 +194,12 @@ class ObjectChanges:
         initial: bool = False,
         prior: bool = False,
     ) -> Observation:
-        """Calls function(object, change) whenever the property at the end of a path changes, or an object on it does.
+        """Calls function(object, change) for each change of the property at the end of a path, or of objects along it.
 
-        The path is a property, or to-one relationships that lead to one. It lasts as long as the token is held.
+        The path is a property, or to-one relationships that lead to one. The observation lasts as long as the token is
+        held.
 
-        initial  also at once, with the value as it is
+        initial  also at once, with the present value
         prior    also before each change
         """
         from .observation import observe_object
@@ -199,13 +208,13 @@ class ObjectChanges:
         return observe_object(self, key_path(path), options, function)
 
     def clone(self, depth: int = 0, including: Iterable[Any] | None = None, *, keeps_unique: bool = False) -> Any:
-        """A new object in the same context with the values of this one.
+        """Returns a new object in the same context with the values of this one.
 
-        depth         objects up to so many relationships away are cloned too, each once, in the same order
-        including     the relationships along which that is done, as key paths from the object; None for all
-        keeps_unique  True: also the values that a unique constraint allows once
+        depth         objects up to this many relationships away are cloned too, each once, in the same order
+        including     the relationships along which objects are cloned, as key paths from the object; None for all
+        keeps_unique  True: values under a unique constraint are cloned too
 
-        Other relationships lead to the same objects as before, unless these would be taken away from the original.
+        Other relationships lead to the same objects, unless this would take them away from the original.
         """
         paths = None if including is None else [key_path(path) for path in including]
         texts = None if paths is None else _abi.texts(paths)

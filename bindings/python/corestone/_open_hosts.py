@@ -1,4 +1,4 @@
-"""The open stores that are written in Python, and whose they are."""
+"""The open stores that are written in Python, and their coordinators."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
     from .coordinator import Coordinator
     from .host_store import HostStore
 
-opened: dict[int, HostStore] = {}  # by the number that the library has for each
+opened: dict[int, HostStore] = {}  # by their numbers in the library
 _here = threading.local()
 
 
 def note(store: HostStore) -> None:
-    """A store was opened on this thread."""
+    """Records that a store was opened on this thread."""
     getattr(_here, "stores", []).append(store)
 
 
 @contextlib.contextmanager
 def host_stores_opened(coordinator: Coordinator) -> Iterator[None]:
-    """What is opened on this thread within it is a store of the coordinator's."""
+    """Assigns the stores that are opened on this thread within the block to a coordinator."""
     former, _here.stores = getattr(_here, "stores", []), []
     try:
         yield
@@ -34,8 +34,8 @@ def host_stores_opened(coordinator: Coordinator) -> Iterator[None]:
 
 
 def host_store(coordinator: Coordinator | None, identifier: str, path: str) -> HostStore | None:
-    """What a class of Python made for an open store. One that was opened on a thread of the library's belongs to the
-    first coordinator that asks for it."""
+    """Returns the Python instance for an open store. A store that was opened on a thread of the library belongs to the
+    first coordinator that requests it."""
     wanted = path, identifier.upper()
     found = [store for store in list(opened.values()) if (store.path, store.identifier.upper()) == wanted]
     for store in found:

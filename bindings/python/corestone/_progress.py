@@ -1,4 +1,4 @@
-"""Functions of the host that are told how far something has come."""
+"""Progress functions of the application."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from .errors import CancelledError, CorestoneError
 
 @contextmanager
 def told(progress: Callable[[int, int], Any] | None) -> Iterator[Any]:
-    """The callback to hand to a call of the library. What the function raised, the end of the block raises, also where
-    the call came to its end."""
+    """Yields the callback to pass to a call of the library.
+
+    The end of the block raises the exception of the function, also if the call succeeded.
+    """
     raised: list[BaseException] = []
 
     def tell(_: Any, done: int, total: int) -> bool:
@@ -35,18 +37,18 @@ def told(progress: Callable[[int, int], Any] | None) -> Iterator[Any]:
         if raised:
             raise raised[0] from None
         raise
-    if raised:  # with the last piece
+    if raised:  # at the last step
         raise raised[0]
 
 
 @contextmanager
 def migrating(options: _abi.StoreOptions) -> Iterator[None]:
-    """What the progress function of a migration raised, the end of the block raises."""
+    """Raises the exception of a migration's progress function at the end of the block."""
     try:
         yield
     except CorestoneError:
         if options.raised:
             raise options.raised[0] from None
         raise
-    if options.raised:  # with the last rows
+    if options.raised:  # at the last rows
         raise options.raised[0]

@@ -1,4 +1,4 @@
-"""Rows as plain dictionaries, for programs that want neither contexts nor objects."""
+"""Rows as plain dictionaries, for programs that need neither contexts nor objects."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ _nobody = _abi.FAILURE_FN()
 
 
 class ExactDate(datetime):
-    """The moment, to the microsecond, of a date that is more exact: records give it back as it was read."""
+    """A date to the microsecond whose stored value is more exact; records write it back as it was read."""
 
     #: Since 2001-01-01 UTC.
     seconds: float
 
 
 def _date(value: str | float) -> datetime | float:
-    """What a record has as a date: a number where no datetime can be it."""
+    """Returns the date of a record, or a number if no datetime can represent it."""
     if isinstance(value, str):
         if value in ("Infinity", "-Infinity", "NaN"):
             return float(value)
@@ -70,7 +70,7 @@ def _date(value: str | float) -> datetime | float:
 
 
 def _finite(value: Any) -> Any:
-    """With text in place of numbers that JSON does not have."""
+    """Returns a value with text in place of numbers that JSON does not have."""
     if isinstance(value, float):
         if math.isfinite(value):
             return value
@@ -83,17 +83,17 @@ def _finite(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON has no type for, as the library takes it."""
+    """Returns a value for which JSON has no type in the form that the library accepts."""
     if isinstance(value, ExactDate) and hasattr(value, "seconds"):
         return _finite(value.seconds)
     if isinstance(value, datetime):
-        date_to_seconds(value)  # refuses what names no moment, or none that can be read
+        date_to_seconds(value)  # refuses a datetime without a time zone, or out of range
         return value.isoformat()
     refuse_day(value)
     if isinstance(value, (Decimal, UUID)):
         return str(value)
     if isinstance(value, (bytes, bytearray, memoryview)):
-        # As text they would become one where the attribute is text.
+        # As plain base64, bytes would be stored as text in a string attribute.
         return {"$bytes": base64.b64encode(bytes(value)).decode()}
     if isinstance(value, ObjectID):
         return value.uri
@@ -110,7 +110,7 @@ def _plain(value: Any) -> Any:
 
 
 def _name_of(values: Any, wrong: Any) -> str | None:
-    """The key path to a value within a record, or within a list of records."""
+    """Returns the key path to a value within a record, or within a list of records."""
     members = values.items() if isinstance(values, Mapping) else ()
     for name, member in members:
         if member is wrong:
@@ -139,7 +139,7 @@ _READERS: dict[int, Callable[[Any], Any]] = {
 
 
 def _readers(properties: Iterable[PropertyDescription]) -> dict[str, Callable[[Any], Any]]:
-    """By name, for what JSON has no type for, elements of composite attributes too."""
+    """Returns readers by property name for types that JSON lacks, including elements of composite attributes."""
     readers: dict[str, Callable[[Any], Any]] = {}
     for each in properties:
         if not each.is_attribute:
@@ -159,7 +159,7 @@ def _read(record: Record, readers: Mapping[str, Callable[[Any], Any]]) -> Record
 
 
 class _Filter:
-    """Keeps a predicate for as long as the library is asked by it."""
+    """Keeps a predicate alive while the library uses it."""
 
     def __init__(self, predicate: Predicate | None, arguments: tuple[Any, ...]) -> None:
         if arguments:
@@ -172,7 +172,7 @@ class _Filter:
 
 
 class Records:
-    """Calls of a container. Each works in a context of its own on the calling thread, and saves: all, or nothing."""
+    """The record calls of a container. Each has its own context on the calling thread, and saves all or nothing."""
 
     _handle: int
     coordinator: Coordinator
@@ -186,22 +186,23 @@ class Records:
         success: Callable[[Any], Any] | None = None,
         failure: Callable[[CorestoneError], Any] | None = None,
     ) -> Any:
-        """Inserts an object from a dictionary, or several from a list of them; gives back what they are now:
-        dictionaries with an entry for each attribute (a dictionary of a composite one), for each relationship the URI
-        of the object that it leads to or a list of them, their own URI as "@id", and as "@entity" the name of their
-        entity, where that inherits from the one asked for.
+        """Inserts an object from a dictionary, or several from a list of them, and returns their records.
+
+        A record is a dictionary with an entry for each attribute (a dictionary for a composite one) and for each
+        relationship (the URI of its target, or a list of URIs). "@id" is its own URI, "@entity" the name of its entity
+        if that is a subentity of the requested one.
 
             container.insert("Shop", {"name": "Toys", "items": [{"name": "kite", "price": "12.50"}]})
 
-        Values are converted as the attribute wants them: text to numbers, dates (ISO 8601), UUIDs and bytes (base64),
-        numbers (seconds since 2001) to dates; bytes suit attributes of bytes alone. A date that is more exact than a
-        datetime comes as ExactDate, one that no datetime can be as its number. A relationship takes the URI, the ID or
-        the object, or a dictionary, a to-many one a list of those: a dictionary with "@id" changes that object, any
-        other inserts one of the relationship's entity, or of the one that it names as "@entity". What is inserted may
-        name one, too, and with "@id" it is an error: it is there already. None is null; what is not named has its
-        default. Errors name entity, key and value.
+        Values are converted to the type of the attribute: text to numbers, dates (ISO 8601), UUIDs and bytes (base64),
+        numbers (seconds since 2001) to dates. Only binary attributes accept bytes. A date that is more exact than a
+        datetime is returned as ExactDate, one that no datetime can represent as its number. A relationship takes a URI,
+        an ID, an object or a dictionary, a to-many relationship a list of these. A dictionary with "@id" changes that
+        object; any other inserts one of the relationship's entity, or of the entity that "@entity" names. An inserted
+        record may name its "@entity" too; with "@id" it is an error, because the object already exists. None stores
+        null; omitted keys get their defaults. Errors name entity, key and value.
 
-        success, failure  are called with what the call would return, or raise, which it does not then
+        success, failure  called with the result, or with the error, which the call does not raise then
         """
         is_one = isinstance(values, Mapping)
         arguments = (text(entity), self._json(entity, values))
@@ -222,14 +223,14 @@ class Records:
         success: Callable[[list[Record]], Any] | None = None,
         failure: Callable[[CorestoneError], Any] | None = None,
     ) -> list[Record]:
-        """The dictionaries of the objects that a predicate holds for, ordered by key paths, with "-" before those that
-        go the other way.
+        """Returns the records of the objects that match a predicate, ordered by key paths; a leading "-" reverses the
+        direction.
 
             container.read("Item", "price < %@ AND shop.name == %@", Decimal(10), name, sort="-price", limit=50)
 
-        where, arguments  a predicate, or its text and the values of its conversions, where all belongs that comes from
-                          people; or the ID of one object, or its URI, the "@id" of a record; None: all
-        limit             at most this many (0: all), after leaving out `offset`
+        where, arguments  a predicate, or its format and arguments (pass all user input as arguments); or the ID of one
+                          object, or its URI, the "@id" of a record; None: all
+        limit             the maximum number of records (0: all), after skipping `offset`
         """
         keys = sort if isinstance(sort, str) else ",".join(sort)
         given = (optional_text(keys or None), bool(ascending), whole(limit, "limit"), whole(offset, "offset"))
@@ -248,13 +249,13 @@ class Records:
         success: Callable[[list[Record]], Any] | None = None,
         failure: Callable[[CorestoneError], Any] | None = None,
     ) -> list[Record]:
-        """Sets values of the objects that `where` says, as for `read`; gives back what they are.
+        """Sets values of the objects that `where` selects, as for `read`, and returns their records.
 
             container.update("Item", "name == %@", {"price": "12.50"}, name)
 
-        A record that was read can be written again: "@id" and "@entity" say nothing here.
+        A record that was read can be written again: "@id" and "@entity" are ignored.
 
-        arguments  the values of the conversions in the text of a predicate
+        arguments  the arguments of a predicate format
         """
         json_text = self._json(entity, values)
         found: list[Record] = self._asked(
@@ -271,8 +272,8 @@ class Records:
         success: Callable[[int], Any] | None = None,
         failure: Callable[[CorestoneError], Any] | None = None,
     ) -> int:
-        """Deletes the objects that `where` says, as for `read`, but not None; delete rules follow. How many there
-        were."""
+        """Deletes the objects that `where` selects, as for `read` but not None, and returns their number. Delete rules
+        are applied."""
         if where is None:
             raise InvalidArgumentError("delete takes a predicate, not None; call delete_all to delete all objects")
         found: int = self._asked(
@@ -288,7 +289,7 @@ class Records:
         success: Callable[[int], Any] | None = None,
         failure: Callable[[CorestoneError], Any] | None = None,
     ) -> int:
-        """Deletes all objects of an entity, and of those that inherit from it. How many there were."""
+        """Deletes all objects of an entity and its subentities, and returns their number."""
         found: int = self._asked(
             lib.cst_container_delete_all, lambda: (text(entity),), success, failure, lambda json_text, count: count
         )

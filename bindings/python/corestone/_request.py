@@ -1,4 +1,4 @@
-"""Fetch requests, made for one fetch each."""
+"""Fetch requests, each created for one fetch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .sort import SortKey, sort_descriptors
 
 
 class Request:
-    """Owns a fetch request."""
+    """The owner of a fetch request."""
 
     __slots__ = ("entity", "handle")
 
@@ -30,7 +30,7 @@ class Request:
 
 
 def sort_array(sort: SortKey | Sequence[SortKey]) -> Any:
-    """Sort keys as an array of cst_sort, for a store."""
+    """Returns sort keys as an array of cst_sort, for a store."""
     found = [each._sort() for each in sort_descriptors(sort)]
     return (_abi.Sort * len(found))(*found)
 
@@ -49,7 +49,7 @@ def make_request(
     nulls: str = "memory",
     split: bool = True,
 ) -> Request:
-    """A request with everything that is not the default, of a model that is in use from now on."""
+    """Returns a request with every value that differs from its default, and freezes the model."""
     entity._model.freeze()
     request = Request(entity)
     fill_request(
@@ -73,7 +73,7 @@ def fill_request(
     nulls: str = "memory",
     split: bool = True,
 ) -> None:
-    """Sets everything that is not the default."""
+    """Sets every value that differs from its default."""
     handle = request.handle
     if isinstance(predicate, str):
         predicate = Predicate(predicate, *arguments)

@@ -1,8 +1,8 @@
 """The SQLite library that Corestone and the interpreter share.
 
 SQLite's locks are POSIX locks, which belong to a process and a file: closing any descriptor of the file drops them.
-One copy of SQLite knows its own descriptors and closes none while a lock is held; two copies in one process do not know
-of each other. So Corestone never brings a copy of its own: it is loaded after the interpreter's `sqlite3` module, and
+A copy of SQLite tracks its own descriptors and does not close them while a lock is held. Two copies in one process do
+not know of each other. So Corestone does not contain a copy: it is loaded after the interpreter's `sqlite3` module, and
 uses the same copy.
 """
 
@@ -20,12 +20,12 @@ MISSING = (
     f"Corestone needs SQLite, but the shared library {LIBRARY} is missing or cannot be loaded (%s); install it: on "
     "Debian and Ubuntu the package libsqlite3-0, on Fedora sqlite-libs, on Arch and Alpine sqlite"
 )
-# Where the checks look for the copy in use.
+# The symbol by which the checks find the copy in use.
 PROBE = "sqlite3_libversion_number"
 
 
 class SQLiteWarning(RuntimeWarning):
-    """SQLite is not as Corestone needs it, but its work can go on."""
+    """SQLite does not meet all requirements of Corestone, but can be used."""
 
 
 def import_first() -> None:
@@ -33,11 +33,11 @@ def import_first() -> None:
     try:
         import sqlite3  # noqa: F401
     except ImportError:
-        return  # this interpreter was built without it: there is no second copy to be had
+        return  # this interpreter was built without it: there is no second copy
 
 
 def _address(library: Optional[ctypes.CDLL]) -> Optional[int]:
-    """Where a library, or one that it needs, has SQLite; None where it does not export it."""
+    """Returns the address of SQLite in a library, or in one that it needs; None if not exported."""
     if library is None:
         return None
     try:
@@ -47,7 +47,7 @@ def _address(library: Optional[ctypes.CDLL]) -> Optional[int]:
 
 
 def _interpreters_copy(program: ctypes.CDLL) -> Optional[int]:
-    """Where the `sqlite3` module has SQLite: 0 where it is built in and hidden, None where there is no module."""
+    """Returns the address of SQLite in the `sqlite3` module: 0 if built in and hidden, None without a module."""
     module = sys.modules.get("_sqlite3")
     if module is None:
         return None
@@ -65,16 +65,16 @@ def _text(function: Any) -> str:
 
 
 def check(library: ctypes.CDLL) -> None:
-    """Checks the SQLite library that Corestone has got, once it is loaded.
+    """Checks the SQLite library that Corestone uses, after loading.
 
-    ImportError for a version that is too old. An SQLiteWarning without FTS5, and if the interpreter's module has a copy
-    of its own.
+    Raises ImportError if the version is too old. Issues an SQLiteWarning without FTS5, and if the interpreter's module
+    has a copy of its own.
     """
-    # As the linker looks: first among what all of the process sees, then in what Corestone itself needs.
+    # In the order of the linker: first the global symbols of the process, then the dependencies of Corestone.
     program = ctypes.CDLL(None)
     own = program if _address(program) is not None else library
     if _address(own) is None:
-        return  # linked in some other way: there is nothing to look at
+        return  # linked in another way: there is nothing to check
     version = _text(own.sqlite3_libversion)
     number = int(own.sqlite3_libversion_number())
     if (number // 1000000, number // 1000 % 1000, number % 1000) < MINIMUM:

@@ -1,4 +1,4 @@
-"""The options of stores, which coordinators, containers and documents take by name."""
+"""The options of stores, keyword arguments of coordinators, containers and documents."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class StoreOptions(TypedDict, total=False):
-    """What Coordinator.add_store takes by name, and tells what it means."""
+    """The keyword arguments of Coordinator.add_store, which describes them."""
 
     read_only: bool
     must_exist: bool
@@ -86,7 +86,7 @@ def store_options(
     model_paths: Iterable[str | os.PathLike[str]] = (),
     migration_progress: Callable[[int, int], Any] | None = None,
 ) -> _abi.StoreOptions:
-    """The structure for the options of a store; `flags` beside those that they stand for."""
+    """Returns the structure for the options of a store; `flags` are added to the flags of the options."""
     if sync not in ("full", "normal"):
         raise InvalidArgumentError(f'sync must be "full" or "normal", not {shown(sync)}')
     if journal not in ("wal", "rollback"):
@@ -115,7 +115,7 @@ def store_options(
     if file_mode is not None:
         given.file_mode = whole(file_mode, "file_mode", least=1, most=MOST_SMALL)
     if external_threshold is not None:
-        # Every value has more bytes than none has.
+        # 0 means every value, but is the default in C.
         given.external_threshold = max(whole(external_threshold, "external_threshold"), 1)
     for name, limit in (
         ("value_limit", value_limit),
@@ -141,7 +141,7 @@ def store_options(
 
 
 def _migration_flags(migrate: bool | None, infer_mapping: bool | None) -> int:
-    """None leaves the default of the place: containers and documents migrate, coordinators do not."""
+    """Returns the migration flags. None means the default: containers and documents migrate, coordinators do not."""
     if migrate is None:
         return _abi.STORE_INFER_MAPPING if infer_mapping else 0
     if not flag(migrate, "migrate"):
@@ -158,11 +158,11 @@ def _set_sources(options: _abi.StoreOptions, models: Iterable[Model], paths: Ite
     names = [text(os.fspath(path)) for path in paths]
     options.model_path_count = len(names)
     options.model_paths = (_abi.InputString * max(len(names), 1))(*names)
-    options.kept_models = given  # as long as the structure
+    options.kept_models = given  # kept alive as long as the structure
 
 
 def _set_progress(options: _abi.StoreOptions, progress: Callable[[int, int], Any] | None) -> None:
-    """The first exception of the function cancels the migration; `raised` has it."""
+    """Sets the progress function. Its first exception cancels the migration and is in `raised`."""
     options.raised = []
     if progress is None:
         return
@@ -190,7 +190,7 @@ def _set_host_options(options: _abi.StoreOptions, given: Mapping[str, Any] | Non
     options.host_option_names = (_abi.InputString * max(len(names), 1))(*names)
     row = encode_all(list((given or {}).values()), None, list(given or {}))
     options.host_option_values = row.address
-    options.kept = row  # as long as the structure
+    options.kept = row  # kept alive as long as the structure
 
 
 def _set_pragmas(options: _abi.StoreOptions, pragmas: Mapping[str, str | int] | None) -> None:

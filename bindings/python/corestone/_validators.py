@@ -1,4 +1,4 @@
-"""Checks of values and objects that are written in Python."""
+"""Validators of values and objects in Python."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ class Validator:
             given(item, self.key, other, value)
 
 
-# By thread the value that a check gave last, whose bytes the library reads after it returned.
+# By thread: the last value that a check returned, whose bytes the library reads after the return.
 _given: dict[int, values.Cell] = {}
 
 
 def given(item: Any, key: str, other: Any, value: Any) -> None:
-    """Puts what a check answered in the place of the value; None: that is fine."""
+    """Replaces the value with the result of a check; None: the value is valid."""
     if other is None:
         return
     cell = values.Cell()
@@ -58,7 +58,7 @@ def given(item: Any, key: str, other: Any, value: Any) -> None:
 
 
 def wrapper(token: int) -> Any:
-    """The Python object of a handle that the library lends; None for one that left its context when nobody holds it."""
+    """Returns the Python object of a borrowed handle; None if it left its context and no Python object exists."""
     known = wrappers.get(token)
     item = known() if known is not None else None
     if item is None:
@@ -67,10 +67,10 @@ def wrapper(token: int) -> Any:
             call(lib.cst_object_context, token, byref(out))
         except ObjectGoneError:
             return None
-        # Objects of a batch are in a context of the library's own.
+        # Objects of a batch are in a context that the library owns.
         found = next((context for context in list(contexts) if context._handle == out.value), None)
         item = (batches.context if found is None else found)._object(token, None)
-    item._cst_context._stamp = Stamp()  # what was read ahead may be older than what is to be saved
+    item._cst_context._stamp = Stamp()  # values read ahead may be older than those to be saved
     return item
 
 
@@ -84,7 +84,7 @@ def _run(
     try:
         validators[number].check(token, purpose, value)
         return _abi.OK
-    except BaseException as raised:  # whatever it is, the value is not fine
+    except BaseException as raised:  # any exception means that the value is invalid
         return reported(raised, error)
 
 

@@ -1,7 +1,7 @@
-"""Keyed archives: what transformable attributes of Apple's stores hold, as plain data.
+"""Keyed archives, the values of transformable attributes in Apple's stores, as plain data.
 
-No class that an archive names is ever made by its word: objects of a class that `register_archivable` knows are made by
-its function from plain fields, others come as ArchivedObject.
+An archive never causes a class that it names to be instantiated. Objects of a class registered with
+`register_archivable` are created by its function from plain fields; others become ArchivedObject.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class ArchivedObject:
 
     class_name: str
     fields: Mapping[str, Any] = field(default_factory=dict)
-    #: The class with those that it inherits from, itself first, where that is more than NSObject.
+    #: The class and its superclasses, itself first, if it inherits from more than NSObject.
     classes: tuple[str, ...] = ()
 
 
@@ -60,17 +60,17 @@ def register_archivable(
     from_fields: Callable[[dict[str, Any]], Any],
     cls: type,
 ) -> None:
-    """Lets archives hold objects of a class: `class_name` is the archived name, that of the class in Apple's host.
+    """Registers a class for archives under `class_name`, the archived name: that of the class in an Apple host.
 
-    `to_fields` gives the fields of an object, plain data by name; `from_fields` makes an object of such fields, which
-    may come from a stranger's file.
+    `to_fields` returns the fields of an object, plain data by name. `from_fields` creates an object from such fields,
+    which may come from an untrusted file.
     """
     unregister_archivable(class_name)
     _by_name[class_name] = _by_class[cls] = _Archivable(class_name, to_fields, from_fields, cls)
 
 
 def unregister_archivable(class_name: str) -> bool:
-    """Forgets a class; False when none of that name was registered."""
+    """Deregisters a class. Returns False if no class of that name is registered."""
     known = _by_name.pop(class_name, None)
     if known is not None and _by_class.get(known.cls) is known:
         del _by_class[known.cls]
@@ -78,19 +78,20 @@ def unregister_archivable(class_name: str) -> bool:
 
 
 def archivable(class_name: str) -> tuple[type, ...]:
-    """The registered class of an archived name, if there is one."""
+    """Returns the registered class of an archived name, if there is one."""
     known = _by_name.get(class_name)
     return (known.cls,) if known is not None else ()
 
 
 def decode_archive(archive: bytes) -> Any:
-    """The plain data in an archive of NSKeyedArchiver, such as the value of a transformable attribute.
+    """Returns the plain data in an archive of NSKeyedArchiver, such as the value of a transformable attribute.
 
-    Strings come as str, URLs as URL (a str), numbers as int, float, bool or Decimal, dates as datetime in UTC, data as
-    bytes, UUIDs as UUID, in lists, sets and dicts; an ordered set, and a set of what Python cannot hash, is a list.
-    Objects of a class that register_archivable knows are made by its function, any other is an ArchivedObject.
-    UnsupportedError: dictionaries whose keys are no strings, and what was archived before keyed archives.
-    StoreCorruptError: the bytes are no archive.
+    Strings become str, URLs URL (a str), numbers int, float, bool or Decimal, dates datetime in UTC, data bytes, UUIDs
+    UUID, in lists, sets and dicts. An ordered set, and a set of values that Python cannot hash, becomes a list. Objects
+    of a class registered with register_archivable are created by its function; any other is an ArchivedObject.
+
+    UnsupportedError for dictionaries whose keys are not strings, and for archives older than keyed archives.
+    StoreCorruptError if the bytes are not an archive.
     """
     data = bytes(archive)
     buffer = _abi.Buffer()
@@ -99,10 +100,10 @@ def decode_archive(archive: bytes) -> Any:
 
 
 def encode_archive(value: Any) -> bytes:
-    """Plain data, and objects of registered classes, as NSKeyedArchiver writes it.
+    """Returns the archive of plain data and objects of registered classes, as NSKeyedArchiver writes it.
 
-    None, bool, int, float, str, URL, bytes, datetime (with a time zone), Decimal, UUID, list, tuple, dict (with strings
-    as keys), set, frozenset, ArchivedObject. TypeMismatchError names what is none of these.
+    Types: None, bool, int, float, str, URL, bytes, datetime (with a time zone), Decimal, UUID, list, tuple, dict (with
+    strings as keys), set, frozenset, ArchivedObject. TypeMismatchError names a value of another type.
     """
     data = json.dumps(tagged(value), ensure_ascii=False, allow_nan=False).encode()
     buffer = _abi.Buffer()
@@ -111,7 +112,7 @@ def encode_archive(value: Any) -> bytes:
 
 
 def tagged(value: Any, depth: int = 0) -> Any:
-    """What json.dumps writes for a value: the form that the library reads."""
+    """Converts a value for json.dumps to the form that the library reads."""
     if depth > MAXIMUM_DEPTH:
         raise InvalidArgumentError(f"the value is nested more than {MAXIMUM_DEPTH} levels deep, or contains itself")
     if value is None or isinstance(value, bool):
@@ -163,7 +164,7 @@ def _object(class_name: str, fields: Mapping[str, Any], classes: tuple[str, ...]
 
 
 def read_json(buffer: _abi.Buffer) -> Any:
-    """The data in a buffer of JSON as the library writes it. The buffer is disposed."""
+    """Returns the data in a buffer of JSON from the library, and disposes of the buffer."""
     return _plain(json.loads(_abi.take_text(buffer)))
 
 
@@ -176,7 +177,7 @@ def _set(members: list[Any]) -> Any:
 
 
 def _date(seconds: Any) -> datetime:
-    """NaN and infinities, which JSON has no number for, come with a tag of their own."""
+    """Returns a date. NaN and infinities, which are not JSON numbers, have a tag of their own."""
     return date_from_seconds(_plain(seconds))
 
 
@@ -199,7 +200,7 @@ def _made(description: dict[str, Any]) -> Any:
         ) from error
 
 
-# What the value of a JSON object with that one key stands for.
+# Functions for the value of a JSON object with that single key.
 _KINDS: dict[str, Callable[[Any], Any]] = {
     "$date": _date,
     "$bytes": base64.b64decode,
@@ -214,7 +215,7 @@ _KINDS: dict[str, Callable[[Any], Any]] = {
 
 
 def _plain(value: Any) -> Any:
-    """The value for what json.loads made; the library nests nothing deeper than 128."""
+    """Returns the value for a result of json.loads; the library nests at most 128 levels."""
     if isinstance(value, list):
         return [_plain(member) for member in value]
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Objects and rows as columns for whoever understands Apache Arrow."""
+"""Objects and rows as columns of Apache Arrow."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ KEYS, DECIMAL_TEXT = 1, 2
 
 
 class ArrowData:
-    """Record batches for pyarrow, polars, pandas, DuckDB and others: hand it to them as it is.
+    """Record batches for pyarrow, polars, pandas, DuckDB and others, which accept it directly.
 
         polars.DataFrame(ctx.arrow("Employee", "age > 40", columns=["name", "department.name"]))
 
-    Who asks on the queue of the context is given the state of that moment; who asks elsewhere, as DuckDB's threads do,
-    the one whose schema was last asked for on the queue. It stays, whatever is saved while somebody reads it.
+    A request on the queue of the context receives the current state. One on another thread, as by DuckDB, receives the
+    state whose schema was last requested on the queue. Saves do not change the state while it is read.
     """
 
     __slots__ = ("_described", "_export", "_title")
@@ -35,7 +35,7 @@ class ArrowData:
         self._described: Stream | None = None
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
-        """A stream in a capsule, with the types that docs/reference/arrow.md lists, whatever is requested."""
+        """Returns a stream in a capsule, with the types in docs/reference/arrow.md, whatever is requested."""
         try:
             return capsules((STREAM,), self._export)[0]
         except WrongThreadError:
@@ -47,20 +47,20 @@ class ArrowData:
             ]
 
     def __arrow_c_schema__(self) -> Any:
-        """The schema alone, in a capsule."""
+        """Returns the schema alone, in a capsule."""
         self._described = Stream(self._export)
         return self._described.schema()
 
     def to_arrow(self) -> Any:
-        """A pyarrow.Table. It needs pyarrow."""
+        """Returns a pyarrow.Table. It needs pyarrow."""
         return import_module("pyarrow").table(self)
 
     def to_pandas(self, **options: Any) -> Any:
-        """A pandas.DataFrame, made by pyarrow, which takes the options."""
+        """Returns a pandas.DataFrame, made by pyarrow with the options."""
         return self.to_arrow().to_pandas(**options)
 
     def to_polars(self) -> Any:
-        """A polars.DataFrame. It needs polars."""
+        """Returns a polars.DataFrame. It needs polars."""
         return import_module("polars").DataFrame(self)
 
     def __repr__(self) -> str:
@@ -68,17 +68,17 @@ class ArrowData:
 
 
 def flags(keys: bool, decimal_text: bool) -> int:
-    """What the options of an export are for the library."""
+    """Returns the library's flags for the options of an export."""
     return (KEYS if keys else 0) | (DECIMAL_TEXT if decimal_text else 0)
 
 
 def paths(names: list[str]) -> tuple[int, Any]:
-    """Key paths as the library takes them."""
+    """Returns key paths as the library takes them."""
     return len(names), _abi.texts(names) if names else None
 
 
 def array_of(handle: int) -> tuple[Any, Any]:
-    """The objects of a list as one array: the schema and the array, in capsules."""
+    """Returns the objects of a list as one array: the schema and the array, in capsules."""
     schema, array = capsules(
         (SCHEMA, ARRAY),
         lambda schema, array: call(_abi.lib.cst_results_export_arrow, handle, 0, 0, None, schema, array),
@@ -87,7 +87,7 @@ def array_of(handle: int) -> tuple[Any, Any]:
 
 
 def list_data(handle: int, columns: list[str], kinds: int, batch_size: int, keep: object, title: str) -> ArrowData:
-    """The objects of a list, which `keep` keeps, as data."""
+    """Returns the objects of a list, which `keep` retains, as data."""
     (count, names), size = paths(columns), whole(batch_size, "batch_size")
 
     def export(stream: int, _keep: object = keep) -> None:
@@ -97,7 +97,7 @@ def list_data(handle: int, columns: list[str], kinds: int, batch_size: int, keep
 
 
 def fetch_data(context: Context, request: Request, columns: list[str], kinds: int, batch_size: int) -> ArrowData:
-    """What a request asks for, as data."""
+    """Returns the results of a request as data."""
     (count, names), size = paths(columns), whole(batch_size, "batch_size")
 
     def export(stream: int) -> None:

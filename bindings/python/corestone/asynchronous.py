@@ -1,4 +1,4 @@
-"""Fetches that run beside their contexts."""
+"""Asynchronous fetches, which run in parallel with their contexts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class FetchProgress(NamedTuple):
-    """How far a fetch has come: rows read so far, and how many there are, 0 while nobody knows."""
+    """The progress of a fetch: the rows read so far, and their total, which is 0 while unknown."""
 
     completed: int
     total: int
@@ -30,10 +30,10 @@ class FetchProgress(NamedTuple):
 
 
 class AsynchronousFetch:
-    """A fetch that is under way, from Context.fetch_asynchronously. Any thread.
+    """An asynchronous fetch by Context.fetch_asynchronously. It can be used on any thread.
 
-    `result` waits for the end; `await` does so while the event loop goes on. Both give what the function returned that
-    got what was found, or that itself; objects among it are for the queue of the context.
+    `result` waits for the end; `await` does so while the event loop runs. Both return the fetched result, or the return
+    value of the function that received it. Objects in it belong to the queue of the context.
     """
 
     __slots__ = ("__weakref__", "_context", "_function", "_future", "_handle", "_request")
@@ -49,7 +49,7 @@ class AsynchronousFetch:
             function_given(function, "function")
         whole(estimated_count, "estimated_count")
         given = self._request._made(context)
-        # The library calls back on the queue, which the caller has until this returns.
+        # The library calls back on the queue, which the caller occupies until this returns.
         number, self._future = queue.prepared(context, self._take)
         self._handle = owned(
             lib.cst_context_fetch_asynchronously, context._open, given.handle, estimated_count, _ended_callback, number,
@@ -57,7 +57,7 @@ class AsynchronousFetch:
         )  # fmt: skip
 
     def _take(self) -> Any:
-        """On the queue of the context, at the end."""
+        """Returns the result. Runs on the queue of the context, at the end."""
         out = _abi.RequestResult()
         call(lib.cst_asynchronous_fetch_copy_result, self._handle, byref(out))
         found = self._request._take(out, self._context)
@@ -65,22 +65,22 @@ class AsynchronousFetch:
 
     @property
     def progress(self) -> FetchProgress:
-        """How far the fetch has come."""
+        """The progress of the fetch."""
         completed, total = ctypes.c_uint64(), ctypes.c_uint64()
         status = call(lib.cst_asynchronous_fetch_progress, self._handle, byref(completed), byref(total))
         return FetchProgress(completed.value, total.value, status == _abi.END)
 
     def cancel(self) -> bool:
-        """Stops the fetch, in the middle of a scan if need be: it ends with CancelledError. False when it has ended."""
+        """Stops the fetch, even during a scan: it ends with CancelledError. Returns False if it has already ended."""
         return call(lib.cst_asynchronous_fetch_cancel, self._handle) == _abi.OK
 
     @property
     def future(self) -> Future[Any]:
-        """Tells when the fetch has ended, as Context.perform does of its work."""
+        """The future that is done when the fetch has ended, like that of Context.perform."""
         return self._future
 
     def result(self, timeout: float | None = None) -> Any:
-        """Waits for the end. Not on the queue of the context, which the end needs."""
+        """Waits for the end and returns the result. Must not be called on the context's queue, which the end needs."""
         return self._future.result(timeout)
 
     def __await__(self) -> Generator[Any, None, Any]:

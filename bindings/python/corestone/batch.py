@@ -1,4 +1,4 @@
-"""Changes of many rows, made in the store and past all objects: batch insertions, updates and deletions."""
+"""Batch requests: insertions, updates and deletions of many rows directly in the store, without objects."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ _sources: dict[int, Callable[..., None]] = {}
 
 
 class _BatchRequest:
-    """What the three kinds have in common.
+    """The common base of the three batch requests.
 
-    result_type   "status" (True), "ids" (a list), "count" (an int) or "changes": the IDs by what became of their rows,
-                  as `Context.merge_changes` takes them, and those that were changed with them as "refreshed"
-    merge         False: contexts do not learn of the change by themselves
-    stores        the stores to change; None: those that have the entity; an empty list: none, so that nothing is done
+    result_type   "status" (True), "ids" (a list), "count" (an int) or "changes": the IDs by kind of change, as
+                  `Context.merge_changes` takes them, with the IDs of indirectly changed rows as "refreshed"
+    merge         False: contexts do not merge the changes automatically
+    stores        the stores to change; None: those that have the entity; an empty list: no store, so nothing changes
     """
 
     def __init__(self, result_type: str, merge: bool, stores: Sequence[Store] | None) -> None:
@@ -55,7 +55,7 @@ class _BatchRequest:
         self.stores = stores
 
     def _made(self, context: Context) -> Token:
-        """The request of the library."""
+        """Returns the library's request."""
         raise NotImplementedError
 
     def _execute(self, context: Context) -> BatchOutcome:
@@ -91,16 +91,16 @@ def _changed(context: Context, request: int, change: int) -> list[ObjectID]:
 
 
 class BatchInsertRequest(_BatchRequest):
-    """Inserts an object for each row.
+    """A request that inserts an object for each row.
 
         ctx.execute(BatchInsertRequest("Reading", read_file(path), columns=("time", "value")))
 
-    rows      dictionaries by the names of attributes, or tuples whose values `columns` names; any iterable, of which a
-              few hundred are in memory at a time. An attribute that a row does not name gets its default.
-    handler   instead: is called with an empty dictionary to fill for each row, until it answers True
-    objects   instead: is called with an object to set, always the same one, until it answers True
+    rows      dictionaries by attribute name, or tuples of the values that `columns` names; any iterable, of which a
+              few hundred are in memory at a time. Attributes that a row omits get their defaults.
+    handler   instead: is called with an empty dictionary to fill for each row, until it returns True
+    objects   instead: is called with an object to set, always the same one, until it returns True
 
-    An iterator can be executed once, like what it iterates over.
+    If `rows` is an iterator, the request can be executed only once.
     """
 
     def __init__(
@@ -160,7 +160,7 @@ def _handled(handler: Callable[[dict[str, Any]], Any]) -> Iterator[dict[str, Any
 
 
 class _RowSource:
-    """Hands rows to the library, as many as it has room for."""
+    """Passes rows to the library, as many as its buffer holds."""
 
     def __init__(self, entity: Entity, rows: Iterator[Any], columns: Sequence[str] | None) -> None:
         self._entity = entity
@@ -209,7 +209,7 @@ class _RowSource:
                 if has_gaps:
                     block.leave(index, [row for row, value in enumerate(column) if value is _MISSING])
         ctypes.memmove(target, block.address, 24 * len(rows) * len(self.places))
-        # Its texts have to last until the next call.
+        # Its strings must remain valid until the next call.
         self._alive = block
         self._done += len(rows)
         out_rows[0] = len(rows)
@@ -273,12 +273,12 @@ _forget_callback = immortal(_abi.DESTROY_FN(_forget))
 
 
 class BatchUpdateRequest(_BatchRequest):
-    """Sets attributes of all objects for which a predicate holds.
+    """A request that sets attributes of all objects for which a predicate holds.
 
         ctx.execute(BatchUpdateRequest("Employee", {"salary": Expression("salary * 1.1")}, "age > %d", 40))
 
     values   by the name of an attribute, or the path of an element of a composite one: a value, or an Expression that
-             is computed from the row as it was
+             is computed from the row before the update
     """
 
     def __init__(
@@ -323,7 +323,7 @@ class BatchUpdateRequest(_BatchRequest):
             return
         description = entity._key(name)
         if not description.is_attribute:
-            # The library says what is wrong with it.
+            # The library reports the error.
             call(lib.cst_batch_update_set, handle, text(name), byref(_abi.Value()))
             return
         for leaf, part in decompose(description, value, entity.name):
@@ -335,11 +335,11 @@ class BatchUpdateRequest(_BatchRequest):
 
 
 class BatchDeleteRequest(_BatchRequest):
-    """Deletes the objects that a FetchRequest finds, with its order, limit and offset; or objects by their IDs.
+    """A request that deletes the results of a FetchRequest, with its order, limit and offset; or objects by ID.
 
         ctx.execute(BatchDeleteRequest(FetchRequest("Event", "time < %@", last_year)))
 
-    Delete rules hold: cascade takes objects along, nullify ends what leads to deleted ones, deny fails.
+    Delete rules apply: cascade deletes further objects, nullify clears references to deleted objects, deny fails.
     """
 
     def __init__(

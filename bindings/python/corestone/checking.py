@@ -1,4 +1,4 @@
-"""Looking whether a store is whole, and what lies around it."""
+"""Checks of stores: their integrity, their leftover files, and whether two are equal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .model import ModelLike
 
 
 class Problem(NamedTuple):
-    """One thing that is not as it should be in a store."""
+    """A problem in a store."""
 
     kind: ProblemKind
     message: str
@@ -29,17 +29,17 @@ class Problem(NamedTuple):
 
     @property
     def is_warning(self) -> bool:
-        """Whether the store is whole all the same."""
+        """Whether the store is still intact."""
         return self.kind in (ProblemKind.SPEED, ProblemKind.TRIGGER)
 
 
 def check(path: str | os.PathLike[str], model: ModelLike | None = None) -> list[Problem]:
-    """What is wrong with the store at a path, warnings last; nothing for one that is whole. Changes nothing.
+    """Returns the problems of the store at a path, warnings last; an empty list if it is intact. Changes nothing.
 
-    Looks at the database, at every reference and pair, at versions and primary keys, at the metadata against the model
-    that the store carries, at files with external data, at the history, at the indexes and triggers that the model asks
-    for, and at unique and derived values. The store is read by `model`, or the one at that path, or else by its own.
-    What is no store raises the error that opening it would.
+    Checks the database, every reference and pair, versions and primary keys, the metadata against the model that the
+    store carries, backing files, the history, the indexes and triggers that the model requires, and unique and derived
+    values. The store is read with `model`, or the model at that path, or else with its own. A file that is not a store
+    raises the same error as on opening.
     """
     given = given_model(model, for_store=path)
     problems = Handle()
@@ -53,28 +53,28 @@ def check(path: str | os.PathLike[str], model: ModelLike | None = None) -> list[
 
 
 class Leftovers(NamedTuple):
-    """Files with external data that no row refers to."""
+    """Backing files that no row refers to."""
 
     folder: Path
     names: list[str]
     bytes: int
-    sharer: Path | None  # another store with its files in the same folder, so that nobody can tell what is left over
+    sharer: Path | None  # another store with its files in the same folder, so that leftovers cannot be identified
 
 
 def leftovers(path: str | os.PathLike[str]) -> Leftovers:
-    """What saves that did not come to their end left beside the store at a path. Changes nothing.
+    """Returns the files that interrupted saves left beside the store at a path. Changes nothing.
 
-    Such files take room and do no harm otherwise. Files younger than ten minutes may belong to a save that runs, and
-    are not among them.
+    Such files take space and do no other harm. Files younger than ten minutes may belong to a running save, and are not
+    included.
     """
     return _leftovers(lib.cst_store_copy_leftovers, path)
 
 
 def remove_leftovers(path: str | os.PathLike[str]) -> Leftovers:
-    """Removes them, under the lock that every save takes, and returns what was removed.
+    """Removes leftovers under the lock that every save takes, and returns the removed files.
 
-    Raises StoreCorruptError for a damaged database, whose rows cannot tell which files they need, and UnsupportedError
-    for a folder that two stores share.
+    Raises StoreCorruptError for a damaged database, whose rows do not reliably name their files, and
+    UnsupportedError for a folder that two stores share.
     """
     return _leftovers(lib.cst_store_remove_leftovers, path)
 
@@ -88,18 +88,17 @@ def _leftovers(function: Any, path: str | os.PathLike[str]) -> Leftovers:
 
 
 class Comparison(NamedTuple):
-    """What two stores have in common."""
+    """The result of comparing two stores."""
 
     objects: int
-    values: int  # of attributes, to-one relationships and lists of members, that were compared
+    values: int  # compared values of attributes, to-one relationships and lists of members
     equal: int
     differences: int
-    details: list[str]  # a sentence for each, the first ones
+    details: list[str]  # the first differences, a sentence for each
 
 
 def compare(first: Coordinator, second: Coordinator) -> Comparison:
-    """Whether the first stores of two coordinators hold the same graph, whatever their types and the keys of their
-    rows.
+    """Compares the graphs in the first stores of two coordinators, regardless of their types and row keys.
 
     Objects of an entity are paired in the order of their keys, which a migration keeps. Values are compared to the last
     bit, members of ordered relationships in order. InvalidArgumentError, with entity and key, for models that differ

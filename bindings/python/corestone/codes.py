@@ -6,7 +6,7 @@ import enum
 
 
 class Status(enum.IntEnum):
-    """What kind of failure it was: `CorestoneError.status`."""
+    """The kinds of failures: `CorestoneError.status`."""
 
     INTERNAL = -1
     INVALID_ARGUMENT = -2
@@ -36,7 +36,7 @@ class Status(enum.IntEnum):
 
 
 class CoreDataCode(enum.IntEnum):
-    """Core Data's codes in NSCocoaErrorDomain: `CorestoneError.code`, 0 where Core Data has none."""
+    """Core Data's codes in NSCocoaErrorDomain: `CorestoneError.code`, 0 if Core Data has no code."""
 
     MANAGED_OBJECT_VALIDATION = 1550
     MANAGED_OBJECT_CONSTRAINT_VALIDATION = 1551
@@ -111,26 +111,26 @@ class AttributeType(enum.IntEnum):
 
 
 class ProblemKind(enum.IntEnum):
-    """What `corestone.check` finds wrong with a store."""
+    """The problems that `corestone.check` finds in a store."""
 
     DATABASE = 1  # the SQLite database itself is damaged
-    ROW = 2  # a row is of no entity of its table, or has no version or no key
+    ROW = 2  # a row belongs to no entity of its table, or has no version or no key
     REFERENCE = 3  # a to-one relationship leads to no row, or to one of another entity
     PAIR = 4  # a pair of a many-to-many relationship leads to no row
-    PRIMARY_KEY = 5  # a primary key would be given out again
-    METADATA = 6  # the metadata contradicts itself or the model that the store carries, or that does not fit
+    PRIMARY_KEY = 5  # a primary key would be assigned again
+    METADATA = 6  # the metadata contradicts itself or the store's model, or the model does not fit
     EXTERNAL_DATA = 7  # a file with external data is missing
-    HISTORY = 8  # the history of changes refers to what is not there
-    CONSTRAINT = 9  # values that must be unique are not, or nothing in the file keeps them so
+    HISTORY = 8  # the history of changes refers to missing data
+    CONSTRAINT = 9  # values that must be unique are not, or nothing in the file enforces it
     DERIVED = 10  # a derived attribute has a wrong value, or nothing in the file computes it
     SPATIAL = 11  # an R-tree index lacks objects, or nothing in the file keeps it up to date
     SPEED = 12  # an index is missing, so fetches may be slow: a warning, nothing else is wrong
-    LOG = 13  # the write-ahead log is damaged: what was saved in it cannot be read
-    TRIGGER = 14  # a trigger is none of Core Data's, so the store opens read-only: a warning
+    LOG = 13  # the write-ahead log is damaged: changes saved in it cannot be read
+    TRIGGER = 14  # a trigger is not Core Data's, so the store opens read-only: a warning
 
 
 class SnapshotEvents(enum.IntFlag):
-    """Why an object took over another state as a whole: `ManagedObject.awake_from_snapshot_events`."""
+    """The reasons why an object took over another state as a whole: `ManagedObject.awake_from_snapshot_events`."""
 
     UNDO_INSERTION = 2
     UNDO_DELETION = 4
@@ -141,42 +141,42 @@ class SnapshotEvents(enum.IntFlag):
 
 
 class ContextNotification(enum.IntEnum):
-    """What a context tells those who listen to it."""
+    """The notifications of a context."""
 
-    WILL_SAVE = 1  # a save begins; what is changed now is saved too
-    DID_SAVE = 2  # it is done
+    WILL_SAVE = 1  # a save begins; further changes are saved too
+    DID_SAVE = 2  # the save is complete
     OBJECTS_DID_CHANGE = 3  # pending changes were processed, or objects refreshed or invalidated
     DID_SAVE_OBJECT_IDS = 4  # like DID_SAVE, as IDs
     DID_MERGE_OBJECT_IDS = 5  # another context's changes were merged into this one; as IDs
 
 
 class CoordinatorNotification(enum.IntEnum):
-    """What a coordinator tells those who listen to it."""
+    """The notifications of a coordinator."""
 
-    STORES_DID_CHANGE = 1  # a store was added or removed, or another one took its place
-    WILL_REMOVE_STORE = 2  # one is about to be; it is still open, its objects can be read
-    REMOTE_CHANGE = 3  # somebody else wrote into a store: another process, or another container of this one
+    STORES_DID_CHANGE = 1  # a store was added, removed or replaced by another one
+    WILL_REMOVE_STORE = 2  # a store is about to be removed; it is still open and its objects can be read
+    REMOTE_CHANGE = 3  # another process, or another container of this process, wrote into a store
 
 
 class StoreFile(enum.IntEnum):
-    """What became of a store's file."""
+    """The events of a store's file."""
 
     WRITTEN = 0
-    REPLACED = 1  # another file has its name now; the store goes on with the one that it opened
+    REPLACED = 1  # another file has its name now; the store continues with the one that it opened
     REMOVED = 2  # no file has its name any more
 
 
 class ValueChangeKind(enum.IntEnum):
-    """How a property changed."""
+    """The kinds of changes of a property."""
 
     SETTING = 1
-    INSERTION = 2  # members came
-    REMOVAL = 3  # members went
-    REPLACEMENT = 4  # some made room for others, or stand in another order
+    INSERTION = 2  # members were added
+    REMOVAL = 3  # members were removed
+    REPLACEMENT = 4  # members were replaced or reordered
 
 
 class DeleteRule(enum.IntEnum):
-    """What deleting an object does to the objects that a relationship leads to."""
+    """The effects of deleting an object on the targets of a relationship."""
 
     NO_ACTION = 0
     NULLIFY = 1
@@ -185,9 +185,9 @@ class DeleteRule(enum.IntEnum):
 
 
 class UndoNotification(enum.IntEnum):
-    """What an undo manager tells."""
+    """The notifications of an undo manager."""
 
-    CHECKPOINT = 1  # a group begins or ends, or an undo or redo: who gathers actions registers them now
+    CHECKPOINT = 1  # a group begins or ends, or an undo or redo begins: register collected actions now
     DID_OPEN_GROUP = 2
     WILL_CLOSE_GROUP = 3
     DID_CLOSE_GROUP = 4
@@ -198,7 +198,7 @@ class UndoNotification(enum.IntEnum):
 
 
 class Aggregate(enum.IntEnum):
-    """What Context.aggregate computes of many values."""
+    """The functions that Context.aggregate computes over many values."""
 
     COUNT = 1
     SUM = 2

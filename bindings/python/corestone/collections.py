@@ -1,4 +1,4 @@
-"""To-many relationships as live collections: they show what the object has now, and changing them changes it."""
+"""To-many relationships as live collections of the current members; changing them changes the object."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class _ToMany(Generic[T]):
-    """What sets and ordered relationships have in common."""
+    """The common part of unordered and ordered to-many relationships."""
 
     __slots__ = ("_description", "_owner", "_target")
 
@@ -50,7 +50,7 @@ class _ToMany(Generic[T]):
         return iter(self.snapshot())
 
     def snapshot(self) -> Results:
-        """The members now, as results, which no later change affects."""
+        """Returns the current members as results, which later changes do not affect."""
         handle = owned(lib.cst_object_copy_members, self._owner._cst_handle, self._description.key)
         return Results(self._owner._cst_context, handle, self._target)
 
@@ -75,7 +75,7 @@ class _ToMany(Generic[T]):
 
     def _replace(self, members: Iterable[Any] | None) -> None:
         if isinstance(members, _ToMany) and members._is_same(self):
-            return  # person.friends |= {x} assigns what it has just changed
+            return  # person.friends |= {x} assigns the set that it has just changed
         kept = [] if members is None else list(members)
         array = self._handles(kept)
         call(lib.cst_object_set_members, self._owner._cst_handle, self._description.key, len(array), array)
@@ -93,21 +93,21 @@ class _ToMany(Generic[T]):
 
 
 class ToManySet(_ToMany[T], MutableSet[T]):
-    """An unordered to-many relationship: a set. Inverses follow each change."""
+    """An unordered to-many relationship, as a set. Each change updates the inverse."""
 
     __slots__ = ()
     __hash__ = None  # type: ignore[assignment]
 
     def add(self, member: T) -> None:
-        """Adds an object; nothing happens when it is a member already."""
+        """Adds an object; has no effect if it is already a member."""
         self._add(member)
 
     def discard(self, member: T) -> None:
-        """Takes an object out, if it is a member."""
+        """Removes an object, if it is a member."""
         self._remove(member)
 
     def remove(self, member: T) -> None:
-        """Takes an object out; KeyError when it is no member."""
+        """Removes an object; KeyError if it is not a member."""
         if not self._remove(member):
             raise KeyError(self._missing(member))
 
@@ -117,12 +117,12 @@ class ToManySet(_ToMany[T], MutableSet[T]):
             self._add_all(other)
 
     def clear(self) -> None:
-        """Takes all members out."""
+        """Removes all members."""
         self._replace(())
 
     @classmethod
     def _from_iterable(cls, it: Iterable[Any]) -> Any:
-        return set(it)  # what & | - ^ give is a plain set
+        return set(it)  # & | - ^ return a plain set
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, ToManySet) and self._is_same(other):
@@ -136,7 +136,7 @@ class ToManySet(_ToMany[T], MutableSet[T]):
 
 
 class ToManyList(_ToMany[T], MutableSequence[T]):
-    """An ordered to-many relationship: a list in which no object is twice."""
+    """An ordered to-many relationship, as a list without duplicates."""
 
     __slots__ = ()
     __hash__ = None  # type: ignore[assignment]
@@ -156,7 +156,7 @@ class ToManyList(_ToMany[T], MutableSequence[T]):
             return
         before = members[index]
         if value in members:
-            # A member that is elsewhere changes places with this one, so that swapping and shuffling lose nothing.
+            # A member at another index swaps places with this one, so that swapping and shuffling lose no member.
             members[members.index(value)] = before
         members[index] = value
         self._replace(members)
@@ -167,14 +167,14 @@ class ToManyList(_ToMany[T], MutableSequence[T]):
         self._replace(members)
 
     def insert(self, index: int, value: T) -> None:
-        """Places an object before an index; a member is first taken out of where it was."""
-        count = len(self) - (value in self)  # of the others
+        """Inserts an object before an index; a member is first removed from its former index."""
+        count = len(self) - (value in self)  # of the other members
         place = max(index + count, 0) if index < 0 else min(index, count)
         one = self._handles((value,))
         call(lib.cst_object_insert_member, self._owner._cst_handle, self._description.key, place, one[0])
 
     def append(self, value: T) -> None:
-        """Adds an object at the end; nothing happens when it is a member already."""
+        """Adds an object at the end; has no effect if it is already a member."""
         self._add(value)
 
     def extend(self, values: Iterable[T]) -> None:
@@ -182,20 +182,20 @@ class ToManyList(_ToMany[T], MutableSequence[T]):
         self._add_all(values)
 
     def remove(self, value: T) -> None:
-        """Takes an object out; ValueError when it is no member."""
+        """Removes an object; ValueError if it is not a member."""
         if not self._remove(value):
             raise ValueError(self._missing(value))
 
     def clear(self) -> None:
-        """Takes all members out."""
+        """Removes all members."""
         self._replace(())
 
     def reverse(self) -> None:
-        """Turns the order round."""
+        """Reverses the order of the members."""
         self._replace(list(self)[::-1])
 
     def sort(self, *, key: Any = None, reverse: bool = False) -> None:
-        """Orders the members."""
+        """Sorts the members."""
         self._replace(sorted(self, key=key, reverse=reverse))
 
     def __eq__(self, other: object) -> bool:

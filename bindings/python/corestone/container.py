@@ -44,13 +44,13 @@ T = TypeVar("T")
 
 
 class StoreDescription:
-    """What a container opens: where a store lies, of which type, and how.
+    """A store for a container to open: its path, its type and its options.
 
         StoreDescription("log.xml", type="XML", configuration="Log")
 
     path          None: in the program's data folder, under the container's name
     asynchronous  Container.load opens it on another thread, and calls the handler there
-    makes_folder  whether folders that the path names and that are not there are made, for the user alone
+    makes_folder  whether missing folders of the path are created, for the user only
     options       those of Coordinator.add_store
     """
 
@@ -75,7 +75,7 @@ class StoreDescription:
 
 
 def _application() -> str:
-    """The name of the program: that of its script, or of its package."""
+    """Returns the name of the program: that of its script, or of its package."""
     file = getattr(sys.modules.get("__main__"), "__file__", None)
     if not file:
         return "python"
@@ -84,17 +84,18 @@ def _application() -> str:
 
 
 def _file_name(path: str | bytes | None) -> str:
-    """What messages call the container of a store at a path."""
+    """Returns the name of the container of a store at a path, for messages."""
     name = os.path.basename(os.fsdecode(path or ""))
     return name if name.isprintable() and name else "container"
 
 
 def data_folder(application: str | None = None) -> str:
-    """Where a program's stores lie by themselves: $XDG_DATA_HOME/<application>, else ~/.local/share/<application>. The
-    first store makes it.
+    """Returns the default folder of a program's stores, which the first store creates.
 
-    application  None: the name of the program's script, or package. InvalidArgumentError where neither XDG_DATA_HOME
-                 nor HOME is set to an absolute path.
+    It is $XDG_DATA_HOME/<application>, or else ~/.local/share/<application>. InvalidArgumentError if neither
+    XDG_DATA_HOME nor HOME is set to an absolute path.
+
+    application  None: the name of the program's script, or package
     """
     buffer = _abi.Buffer()
     call(lib.cst_container_copy_data_folder, text(application or _application()), byref(buffer))
@@ -105,7 +106,7 @@ Handler = Callable[[StoreDescription, "Store | None", "CorestoneError | None"], 
 
 
 class _Load:
-    """Whom to tell of stores, and what went wrong in telling."""
+    """A call of `load`: its descriptions and handler, and the exception that the handler raised."""
 
     def __init__(self, descriptions: list[StoreDescription], handler: Handler) -> None:
         self.descriptions = descriptions
@@ -125,7 +126,7 @@ def _told(number: int, index: int, path: Any, store: int | None, error: int | No
         load.handler(load.descriptions[index], opened, problem)
     except BaseException as raised:
         if threading.get_ident() != load.thread:
-            raise  # shown by ctypes: nobody waits for it
+            raise  # ctypes prints it; no caller waits for it
         load.raised = load.raised or raised
 
 
@@ -134,9 +135,9 @@ _end_callback = immortal(_abi.DESTROY_FN(lambda number, loads=_loads: loads.pop(
 
 
 class Container(Records, Contexts):
-    """A model, the stores of its objects, and contexts: what most programs begin with.
+    """A model, the stores of its objects, and contexts. Most programs start with one.
 
-        with Container(model, "company.store") as container:  # opens the store, or makes it
+        with Container(model, "company.store") as container:  # opens the store, or creates it
             ctx = container.context()
             ctx.insert("Employee", name="Ada")
             ctx.save()
@@ -145,11 +146,11 @@ class Container(Records, Contexts):
             ctx = container.view_context
 
     Container(model, path) opens one store at once, with the options of Coordinator.add_store. Container(name, model)
-    opens nothing before `load`, or before the `with` block begins; without a model it looks for one of that name (see
-    docs/reference/container.md), without `stores` it has one in the program's data folder.
+    opens its stores in `load`, or when the `with` block begins. Without a model it looks for one of that name (see
+    docs/reference/container.md), and without `stores` it has one in the program's data folder.
 
-    unsaved  what `close` and the `with` block do about changes that were not saved, and those of the contexts that it
-             makes: "refuse", with an UnsavedChangesError that counts them by entity, "save" or "discard"
+    unsaved  the policy of `close` and the `with` block for unsaved changes, also in the contexts that it creates:
+             "refuse", with an UnsavedChangesError that counts them by entity, "save" or "discard"
     """
 
     @overload
@@ -241,7 +242,7 @@ class Container(Records, Contexts):
         self.model = self.coordinator.model
 
     def add_store_description(self, description: StoreDescription) -> None:
-        """Adds a store to those that `load` opens. The first one takes the place of the one in the data folder."""
+        """Adds a store to those that `load` opens. The first one replaces the one in the data folder."""
         given = one_of(StoreDescription, description, "description")
         told = _abi.StoreDescription()
         told.struct_size = ctypes.sizeof(told)
@@ -257,10 +258,10 @@ class Container(Records, Contexts):
     def load(self, handler: Handler | None = None) -> None:
         """Opens the stores that are not open.
 
-        handler  called once for each of them, as handler(description, store, error), one of the last two None; here,
-                 and for asynchronous ones on another thread. Without one, all are opened before this returns; it raises
-                 what the one store failed with that could not be opened, or an error whose `details` tell of each. The
-                 others are open then.
+        handler  called once for each store as handler(description, store, error), where store or error is None: on this
+                 thread, and for asynchronous stores on another one. Without a handler, all stores are opened before
+                 the call returns. If one cannot be opened, the call raises its error; if several cannot, an error with
+                 `details` for each. The others are open then.
         """
         self._require_open()
         if handler is None:
@@ -276,7 +277,7 @@ class Container(Records, Contexts):
             raise load.raised
 
     async def aload(self, handler: Handler | None = None) -> None:
-        """`load` on a thread of its own, while the event loop goes on."""
+        """Runs `load` on a separate thread, without blocking the event loop."""
         await asyncio.get_running_loop().run_in_executor(None, self.load, handler)
 
     @property
@@ -295,12 +296,12 @@ class Container(Records, Contexts):
 
     @property
     def view_context(self) -> Context:
-        """The context of the main queue, the same each time, closed with the container. The first use on the thread on
-        which the program began makes that the main one, if no thread is yet: see corestone.main_queue."""
+        """The context of the main queue, always the same, closed with the container. The first use on the thread on
+        which the program began makes that thread the main one, if there is none yet: see corestone.main_queue."""
         self._require_open()
         if self._view is None:
             if not main_queue._thread and threading.get_native_id() == os.getpid():
-                with contextlib.suppress(WrongThreadError):  # another thread is, by other means
+                with contextlib.suppress(WrongThreadError):  # another thread is the main one, by other means
                     main_queue.bind()
             handle = retained(made(lib.cst_container_view_context, self._handle))
             self._view = Context(self, _abi.QUEUE_MAIN, handle=handle, is_shared=True)
@@ -309,9 +310,10 @@ class Container(Records, Contexts):
         return self._view
 
     def perform_background_task(self, function: Callable[..., T], /, *arguments: Any, **named: Any) -> Future[T]:
-        """Calls function(context, …) later, on the queue of a context that is made for it and ends with it. The future
-        has its result or exception. What the function has not saved is lost: rolled back when it raises, else counted
-        in the log. InvalidHandleError when the container is closed, or about to be.
+        """Calls function(context, …) later, on the queue of a context that is created for it and ends with it.
+
+        The future has its result or exception. Its unsaved changes are lost: rolled back if it raises, otherwise
+        counted in the log. InvalidHandleError if the container is closed or being closed.
 
             count = container.perform_background_task(import_all, path).result()
         """
@@ -321,14 +323,14 @@ class Container(Records, Contexts):
             try:
                 return function(context, *arguments, **named)
             except BaseException:
-                with contextlib.suppress(CorestoneError):  # closed meanwhile, say
+                with contextlib.suppress(CorestoneError):  # for example, closed meanwhile
                     context.rollback()
                 raise
 
         return context.perform(work, *arguments, **named)
 
     def save(self) -> None:
-        """Saves what contexts have not saved, those on top of other contexts first."""
+        """Saves the unsaved changes of contexts, children first."""
         call(lib.cst_container_save, self._handle)
 
     def _require_open(self) -> None:
@@ -354,18 +356,18 @@ class Container(Records, Contexts):
         offset: int = 0,
         prefetch: KeyPath | Sequence[KeyPath] = (),
     ) -> Results:
-        """Context.fetch in a context that the container keeps for it, of the thread that fetches first."""
+        """Calls Context.fetch in a context that the container keeps for it, of the first thread that fetches."""
         if self._own is None:
             self._own = self.context()
         return self._own.fetch(entity, predicate, *arguments, sort=sort, limit=limit, offset=offset, prefetch=prefetch)
 
     def object_id(self, uri: str) -> ObjectID | None:
-        """The ID for a URI; None when the store does not know it."""
+        """Returns the object ID for a URI, or None if the store does not know it."""
         return self.coordinator.object_id(uri)
 
     @property
     def path(self) -> str:
-        """The store's file."""
+        """The path of the store's file."""
         return self.store.path
 
     @property
@@ -375,12 +377,12 @@ class Container(Records, Contexts):
 
     @property
     def read_only_reason(self) -> str | None:
-        """Why saving fails and what to do about it, as the end of a sentence; None when it does not."""
+        """The reason why saving fails and the remedy, as the end of a sentence; None if it does not fail."""
         return self.store.read_only_reason
 
     @property
     def model_source(self) -> str:
-        """Where the model comes from: "given", "cached" (the store carries it) or "inferred" (from its tables)."""
+        """The source of the model: "given", "cached" (the store carries it) or "inferred" (from its tables)."""
         return self.store.model_source
 
     def migrate(
@@ -391,8 +393,10 @@ class Container(Records, Contexts):
         progress: Callable[[int, int], Any] | None = None,
         **options: Unpack[StoreOptions],
     ) -> Store:
-        """Saves the first store at another path, or as one of another type, and goes on with that one, as
-        Coordinator.migrate_store does with the same arguments: every object has a new ID. Returns the new store."""
+        """Saves the first store at another path, or as another type, and returns the new store, which replaces it.
+
+        Works like Coordinator.migrate_store with the same arguments: every object gets a new ID.
+        """
         self._store = self.coordinator.migrate_store(self.store, path, type=type, progress=progress, **options)
         return self._store
 
@@ -402,17 +406,17 @@ class Container(Records, Contexts):
         return self._is_closed
 
     def close(self, unsaved: Policy | None = None) -> None:
-        """Closes the contexts and the stores. Closing twice is fine.
+        """Closes the contexts and the stores. Closing twice is allowed.
 
-        unsaved  what becomes of changes that were not saved: "refuse" (UnsavedChangesError counts them by context and
-                 entity, and nothing is closed), "save" (what cannot be saved keeps the container open) or "discard".
-                 None: what the container was made with. A context that another thread uses is named without counts.
+        unsaved  the policy for unsaved changes: "refuse" (UnsavedChangesError counts them by context and entity, and
+                 nothing is closed), "save" (if that fails, the container stays open) or "discard". None: the policy of
+                 the container. A context that another thread uses is listed without counts.
         """
         if self._is_closed:
             return
         policy = policy_of(unsaved, self._unsaved)
         if policy != "discard":
-            with contextlib.suppress(ForkedError):  # a forked child has no part in it
+            with contextlib.suppress(ForkedError):  # in a forked child, every call fails
                 call(lib.cst_container_close, self._handle, _abi.UNSAVED.index(policy))
         self._is_closed = True
         self._own = self._view = None
@@ -429,8 +433,8 @@ class Container(Records, Contexts):
     def __exit__(
         self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Closes it. UnsavedChangesError, and it stays open, for changes that were not saved, unless it was made with
-        another policy; when the block raised, they are rolled back, unless it raised UnsavedChangesError."""
+        """Closes the container. With unsaved changes, it stays open and raises UnsavedChangesError, unless it was
+        created with another policy. If the block raised, they are rolled back, unless it raised UnsavedChangesError."""
         leave_block(self, raised)
 
     def __repr__(self) -> str:
@@ -450,17 +454,17 @@ def open_container(
     cache_kb: int = 0,
     max_connections: int = 0,
 ) -> Container:
-    """Opens a store that is there already, Apple's or ours, without its model if need be.
+    """Opens an existing store, of Apple's framework or of this library, without its model if necessary.
 
         with corestone.open("Photos.sqlite") as photos:
             for asset in photos.fetch("Asset", "favorite == YES", limit=10):
                 print(asset.filename)
 
-    The model is the given one (or the one at the given path, of a bundle the version that the store was written with:
-    container.model.version_name), or else the one that the store carries, or else one inferred from its tables; the
-    container's model_source tells. Unless `writable`, neither the
-    file nor its folder changes, and nothing in it is locked. A store whose promises cannot be kept is read-only all the
-    same; read_only_reason says why. `unsaved` is that of Container.
+    The model is `model`, or the one at that path; of a bundle, it is the version that wrote the store
+    (container.model.version_name). Otherwise it is the model that the store carries, or else one inferred from its
+    tables: see the container's model_source. Unless `writable`, neither the file nor its folder changes, and nothing in
+    it is locked. A store whose invariants cannot be kept is always read-only; read_only_reason returns the reason.
+    `unsaved` is that of Container.
     """
     policy = policy_of(unsaved)
     options = store_options(

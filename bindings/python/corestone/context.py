@@ -1,4 +1,4 @@
-"""Contexts: scratch pads of objects on top of a store."""
+"""Contexts: units of work with objects, on top of a store."""
 
 from __future__ import annotations
 
@@ -75,18 +75,18 @@ _QUEUES = {_abi.QUEUE_CALLER: "caller-confined", _abi.QUEUE_PRIVATE: "private qu
 
 
 class Context:
-    """A scratch pad: objects that were fetched or inserted, and their changes until save or rollback.
+    """A unit of work: objects that were fetched or inserted, and their changes until a save or a rollback.
 
-    Made by context, background_context or main_context of a Container or a Coordinator, which it keeps. A context and
-    its objects belong to one queue at a time; use elsewhere is a WrongThreadError.
+    Created by context, background_context or main_context of a Container or a Coordinator, which it keeps alive. A
+    context and its objects belong to one queue at a time; use elsewhere raises WrongThreadError.
 
         with container.context() as ctx:
             ctx.insert("Employee", name="Ada")
             ctx.save()
 
-    The end of the block closes it, see `close`: UnsavedChangesError, and it stays open, for changes that were not
-    saved; when the block raised, they are rolled back. The view context of a container and the context of a document
-    stay open.
+    The end of the block closes the context, see `close`. By default, unsaved changes raise UnsavedChangesError, and the
+    context stays open. If the block raised, they are rolled back. The view context of a container and the context of a
+    document stay open.
     """
 
     def __init__(
@@ -101,17 +101,17 @@ class Context:
     ) -> None:
         usual = owner._unsaved if parent is None else parent._unsaved
         self._unsaved: Policy = policy_of(unsaved, usual)
-        self._is_shared = is_shared  # whoever asks gets this one, so that only its owner closes it
+        self._is_shared = is_shared  # every caller gets this context, so only its owner closes it
         self._owner = owner
-        #: What has the stores.
+        #: The coordinator of the stores.
         self.coordinator = owner._beneath
         self._parent = parent
         self.model = owner.model
-        self._stamp = Stamp()  # what objects read ahead serves while this stays the same
+        self._stamp = Stamp()  # values that were read ahead are valid while this is unchanged
         self._watcher: _interrupt.Watch | None = None
         self._is_main = queue_type == _abi.QUEUE_MAIN
-        self._task: object = None  # the task of asyncio whose block is open
-        self._user = 0  # the thread that has the queue, as far as blocks and functions of Python know
+        self._task: object = None  # the asyncio task whose block is open
+        self._user = 0  # the thread whose Python block or function has the queue
         self._sequences: weakref.WeakSet[Notifications[Any]] = weakref.WeakSet()
         self._is_closing = False
         self._queue_type = queue_type
@@ -121,7 +121,7 @@ class Context:
         self._merge_policy = MergePolicy.ERROR
         self._inaccessible: faulting.InaccessibleFaultHandler | None = None
         self._remote: Observation | None = None
-        #: Whatever is to be at hand with the context.
+        #: Data of the application.
         self.user_info: Any = None
         if handle is None:
             handle = (
@@ -138,8 +138,10 @@ class Context:
 
     @property
     def container(self) -> Container:
-        """The container, or the document, that made it. InvalidArgumentError for a context of a coordinator by itself,
-        which `coordinator` is in any case."""
+        """The container or the document that created the context.
+
+        InvalidArgumentError if a coordinator created it. `coordinator` is set for every context.
+        """
         if self._owner is self.coordinator:
             raise InvalidArgumentError(
                 "the context was created by a coordinator, not by a container; use context.coordinator"
@@ -155,7 +157,7 @@ class Context:
         return self._handle
 
     def _require_open(self) -> None:
-        """For what belongs to the context and has a handle of its own."""
+        """Raises InvalidHandleError if the context is closed; for its parts that have their own handles."""
         _ = self._open
 
     # ---- wrappers
@@ -168,14 +170,14 @@ class Context:
         return self.model[entity]  # type: ignore[index]
 
     def _class(self, token: int, entity: Entity | None) -> type[ManagedObject]:
-        """The class of an object of which only a parent entity may be known."""
+        """Returns the class of an object, whose entity may be a subentity of `entity`."""
         if entity is not None and entity.name not in self.model._parents:
             return entity.object_class
         handle = made_quickly(_entity, _abi.argument(token))
         return self.model._entity_of(handle).object_class
 
     def _object(self, token: int, entity: Entity | None) -> ManagedObject:
-        """The wrapper of a borrowed handle."""
+        """Returns the wrapper of a borrowed handle."""
         known = wrappers.get(token)
         found = known() if known is not None else None
         if found is not None:
@@ -184,14 +186,14 @@ class Context:
         return wrap(kind, self, hold_on(_abi.argument(token)))
 
     def _adopt(self, hold: Handle, entity: Entity | None) -> ManagedObject:
-        """The wrapper of an owned handle."""
+        """Returns the wrapper of an owned handle."""
         token = hold.value or 0
         known = wrappers.get(token)
         found = known() if known is not None else None
         return wrap(self._class(token, entity), self, hold) if found is None else found
 
     def _objects(self, tokens: Iterable[int], entity: Entity | None, ahead: Ahead | None) -> list[ManagedObject]:
-        """The wrappers of borrowed handles."""
+        """Returns the wrappers of borrowed handles."""
         if entity is None or entity.name in self.model._parents:
             objects = [self._object(token, entity) for token in tokens]
             for row, item in enumerate(objects if entity is not None else ()):
@@ -202,7 +204,7 @@ class Context:
     # ---- Ctrl-C
 
     def _watch(self) -> None:
-        """Lets Ctrl-C stop fetches and saves, if this is the thread on which signal handlers run."""
+        """Makes Ctrl-C stop fetches and saves, if signal handlers run on this thread."""
         if self._watcher is not None or self._handle is None or not _interrupt.is_main_thread():
             return
         number, watch = _interrupt.new_watch()
@@ -212,8 +214,10 @@ class Context:
         queue._exit.arm()
 
     def _unwatch(self, deadline: float | None = None) -> None:
-        """Ends _watch, on whatever queue. With a deadline, a private queue that another thread has until then keeps
-        the watch."""
+        """Ends `_watch`, from any queue.
+
+        With a deadline, the watch remains if another thread has the private queue until then.
+        """
         watcher, handle = self._watcher, self._handle
         if watcher is None or handle is None:
             return
@@ -239,11 +243,11 @@ class Context:
                 call(lib.cst_context_unlock, handle)
 
     def _work(self, function: Any, *arguments: Any) -> int:
-        """Calls a function of the context that may take long, and raises what a signal handler raised meanwhile."""
+        """Calls a long-running function of the context, and raises the exception of a signal handler meanwhile."""
         return self._work_on(self._open, function, *arguments)
 
     def _work_on(self, handle: int, function: Any, *arguments: Any) -> int:
-        """The same with a handle that belongs to the context."""
+        """Does the same as `_work`, with a handle that belongs to the context."""
         if self._is_main:
             self._watch()
         self._stamp = Stamp()
@@ -251,7 +255,7 @@ class Context:
         status: int = function(handle, *arguments, byref(error))
         raised = self._watcher.take() if self._watcher is not None else None
         problem = failure(status, error) if status < 0 else None
-        del error  # a traceback keeps what is here
+        del error  # a traceback keeps the variables of this frame
         if raised is not None:
             raise raised
         if problem is not None:
@@ -261,7 +265,10 @@ class Context:
     # ---- inserting and deleting
 
     def insert(self, entity: EntityLike, /, **new: Any) -> Any:
-        """A new object: ctx.insert("Employee", name="Ada", department=research). All or nothing."""
+        """Inserts an object and returns it: ctx.insert("Employee", name="Ada", department=research).
+
+        A failure inserts nothing.
+        """
         description = self._entity(entity)
         context = self._argument or self._open
         hold = Handle()
@@ -272,7 +279,7 @@ class Context:
                 for name in set_single_values(item, new):
                     setattr(item, name, new[name])
         except BaseException:
-            # In one step from here: a signal handler may have raised this, and the next one is about to.
+            # One step without Python code: a signal handler may have raised this, and the next one may raise too.
             _delete(context, hold, None)
             self._stamp = Stamp()
             raise
@@ -284,10 +291,10 @@ class Context:
         rows: Iterable[Mapping[str, Any]] | Iterable[Sequence[Any]],
         columns: Sequence[str] | None = None,
     ) -> int:
-        """Inserts one object for each row in one call, and says how many. All or nothing.
+        """Inserts one object for each row in one call, and returns their number. A failure inserts nothing.
 
-        Rows are dictionaries with the same keys, or tuples whose values `columns` names. Attributes and to-one
-        relationships only.
+        Rows are dictionaries with the same keys, or tuples whose values `columns` names. Only attributes and to-one
+        relationships can be set.
         """
         return self._insert_many(entity, rows, columns, False)[0]
 
@@ -297,7 +304,7 @@ class Context:
         rows: Iterable[Mapping[str, Any]] | Iterable[Sequence[Any]],
         columns: Sequence[str] | None = None,
     ) -> list[Any]:
-        """insert_many, but returns the objects."""
+        """Inserts objects like insert_many, and returns them."""
         return self._insert_many(entity, rows, columns, True)[1]
 
     def _insert_many(
@@ -324,13 +331,13 @@ class Context:
             keys[index] = leaf.key
             block.fill(index, column, leaf, description.name)
         out: Any = (ctypes.c_void_p * count)() if wanted else None
-        # They own what the call puts there.
+        # They own the handles that the call stores there.
         holds = [Handle.from_buffer(out, place * _POINTER) for place in range(count)] if wanted else []
         call(lib.cst_context_insert_many, self._open, description._handle, count, len(names), keys, block.address, out)
         return count, [self._adopt(hold, description) for hold in holds]
 
     def new(self, entity: EntityLike, /, **new: Any) -> Any:
-        """An object outside the context until insert_object takes it in."""
+        """Creates an object outside the context; insert_object inserts it."""
         description = self._entity(entity)
         item = self._adopt(held(lib.cst_object_new, description._handle), description)
         for name in set_single_values(item, new):
@@ -338,14 +345,14 @@ class Context:
         return item
 
     def insert_object(self, item: ManagedObject) -> None:
-        """Inserts an object that `new` made."""
+        """Inserts an object that `new` created."""
         self._stamp = Stamp()
         call(lib.cst_context_insert_object, self._open, item._cst_handle)
         if item._cst_context is not self:
             object.__setattr__(item, "_cst_context", self)
 
     def delete(self, item: ManagedObject) -> None:
-        """Marks an object for deletion at the next save. Delete rules follow."""
+        """Marks an object for deletion at the next save. Delete rules are applied afterwards."""
         self._stamp = Stamp()
         call(lib.cst_context_delete, self._open, item._cst_handle)
 
@@ -366,17 +373,17 @@ class Context:
         nulls: str = "memory",
         split: bool = True,
     ) -> Results:
-        """The objects for which a predicate holds, in order.
+        """Returns the objects for which a predicate holds, in order.
 
             ctx.fetch("Employee", "age > %d AND department.name == %@", 40, "R&D", sort=["-salary"], limit=50)
 
         predicate   a Predicate, or its text and arguments
-        sort        key paths, "-" in front for descending; Sort(...) for more
-        limit       at most this many (None and 0: all), after leaving out `offset`
-        prefetch    relationships whose targets are read too
-        as_faults   False: every object's values count as asked for
+        sort        key paths, with a leading "-" for descending order; Sort(...) for other options
+        limit       the greatest number of objects (None and 0: all), after `offset` objects are skipped
+        prefetch    relationships to prefetch
+        as_faults   False: no object is returned as a fault
         nulls       "database": comparisons with nil are neither true nor false, as in SQL
-        split       False: UnsupportedError where memory has to do a part of predicate or order
+        split       False: UnsupportedError if a part of the predicate or order must be evaluated in memory
         """
         request = make_request(
             self._entity(entity), predicate, arguments, sort, limit, offset, prefetch,
@@ -387,7 +394,7 @@ class Context:
         return Results(self, out.token, request.entity)
 
     def execute(self, request: Any) -> Any:
-        """Carries out a request: of a FetchRequest, Results, a list of IDs or of dictionaries, or a count.
+        """Executes a request. A FetchRequest returns Results, a list of IDs or of dictionaries, or a count.
 
         ctx.execute(FetchRequest("Employee", "age > 40", sort="name", batch_size=50))
         """
@@ -396,22 +403,22 @@ class Context:
     def fetch_asynchronously(
         self, request: FetchRequest, function: Callable[[Any], Any] | None = None, *, estimated_count: int = 0
     ) -> AsynchronousFetch:
-        """Begins a fetch that runs beside the context, which keeps its queue free; of a private or main context.
+        """Begins an asynchronous fetch, which does not occupy the context's queue.
 
             with ctx.perform():
                 fetch = ctx.fetch_asynchronously(request, lambda people: [each.name for each in people])
             names = fetch.result()  # or: await fetch
 
-        `function` gets what was found, on the context's queue.
+        The context must have a private queue or the main queue. `function` is called with the result, on that queue.
         """
         return AsynchronousFetch(self, request, function, estimated_count)
 
     async def afetch(self, request: FetchRequest, function: Callable[[Any], T]) -> T:
-        """Fetches beside the context, not holding up the event loop: what `function`, on the queue, makes of it.
+        """Fetches asynchronously, without blocking the event loop, and returns the result of `function`.
 
             names = await ctx.afetch(request, lambda people: [each.name for each in people])
 
-        When the task is cancelled, the fetch stops.
+        `function` is called with the fetched result, on the queue. When the task is cancelled, the fetch stops.
         """
         found: T = await (await self.aperform(self.fetch_asynchronously, request, function))
         return found
@@ -422,27 +429,27 @@ class Context:
         rows: Iterable[Mapping[str, Any]] | Iterable[Sequence[Any]],
         columns: Sequence[str] | None = None,
     ) -> int:
-        """Writes one object for each row straight into the store, and says how many; see BatchInsertRequest."""
+        """Writes one object for each row directly into the store, and returns their number; see BatchInsertRequest."""
         return int(self.execute(BatchInsertRequest(entity, rows, columns, result_type="count")))
 
     def batch_update(
         self, entity: EntityLike, values: Mapping[str, Any], predicate: str | Predicate | None = None, *arguments: Any
     ) -> int:
-        """Sets attributes of all objects for which a predicate holds, in the store, and says how many they are.
+        """Sets attributes of all objects for which a predicate holds, in the store, and returns their number.
 
         ctx.batch_update("Employee", {"salary": Expression("salary * 1.1")}, "age > %d", 40)
         """
         return int(self.execute(BatchUpdateRequest(entity, values, predicate, *arguments, result_type="count")))
 
     def batch_delete(self, entity: EntityLike, predicate: str | Predicate | None = None, *arguments: Any) -> int:
-        """Deletes all objects for which a predicate holds, in the store, by delete rules, and says how many went."""
+        """Deletes all objects for which a predicate holds, in the store, by delete rules, and returns their number."""
         request = FetchRequest(self._entity(entity), predicate, *arguments)
         return int(self.execute(BatchDeleteRequest(request, result_type="count")))
 
     def fetch_template(self, name: str, /, **variables: Any) -> Results:
-        """Runs a fetch request of the model with values for its variables; None is nil.
+        """Executes a fetch request of the model, with values for its variables; None stands for nil.
 
-        InvalidArgumentError: the model has no request of that name; PredicateError: a variable has no value.
+        InvalidArgumentError if the model has no request of that name; PredicateError if a variable has no value.
         """
         names, given = _abi.texts(list(variables)), Encoded(list(variables.values()))
         model, count = self.model._handle, len(variables)
@@ -466,14 +473,14 @@ class Context:
         nulls: str = "memory",
         split: bool = True,
     ) -> Cursor:
-        """The objects that a fetch finds, one after the other, for more of them than memory should hold.
+        """Returns a cursor over the results of a fetch, for more objects than memory should hold.
 
             for item in ctx.stream("Reading", "value > 100", sort="time"):
                 ...
 
-        They are read `batch` at a time, and a batch is freed when nobody holds its objects any more. Saving meanwhile
-        is fine: rows that were deleted are left out, rows that were changed come as they are then. Memory grows all
-        the same, as for `fetch`, when unsaved changes concern the entity, or the store cannot express a sort key.
+        They are read `batch` at a time, and a batch is freed when its objects have no other references. Saves meanwhile
+        are allowed: deleted rows are left out, and changed rows come with their new values. Memory grows as for `fetch`
+        if unsaved changes concern the entity, or the store cannot express a sort key.
         """
         request = make_request(
             self._entity(entity), predicate, arguments, sort, limit, offset, prefetch,
@@ -490,7 +497,7 @@ class Context:
         *arguments: Any,
         sort: SortKey | Sequence[SortKey] = (),
     ) -> Any:
-        """The first object that a fetch finds, None when there is none."""
+        """Returns the first object of a fetch, or None if it finds no object."""
         return self.fetch(entity, predicate, *arguments, sort=sort, limit=1).first
 
     @overload
@@ -535,11 +542,11 @@ class Context:
         key: KeyPath | Value[Any] | Expression | None = None,
         by: KeyPath | Sequence[KeyPath] | None = None,
     ) -> Any:
-        """How many objects a fetch would find.
+        """Returns the number of objects that a fetch would return.
 
             ctx.count("Employee", "age > 40", by="department.name")     # {None: 1, "R&D": 12}
 
-        With `key` how many values of it are not None; with `by` a dictionary, of groups. Both are of what is saved.
+        With `key`, counts its values that are not None; with `by`, returns a dictionary of groups. Both use saved data.
         """
         request = make_request(
             self._entity(entity), predicate, arguments, (), limit, offset, (),
@@ -562,14 +569,14 @@ class Context:
         include_subentities: bool = True,
         nulls: str = "memory",
     ) -> Any:
-        """One value that is computed of many, of what is saved: a sum, a mean, the least; None is left out.
+        """Returns one value computed from many saved ones: a sum, a mean, the least; None values are left out.
 
             ctx.aggregate(Aggregate.MEDIAN, "Employee", "salary", "active == YES")
 
-        key   a key path, also with an operator on a collection ("projects.@count"), or an expression ("salary * 12")
-        by    a key path: then a dictionary, of groups in the order of their keys; several: its keys are tuples
+        key   a key path, also with a collection operator ("projects.@count"), or an expression ("salary * 12")
+        by    a key path: returns a dictionary of groups, in the order of its keys; several: its keys are tuples
 
-        InvalidArgumentError names a key that has no such value.
+        InvalidArgumentError names a key without such a value.
         """
         request = make_request(
             self._entity(entity), predicate, arguments, (), None, 0, (), include_subentities, True, True, nulls
@@ -584,7 +591,9 @@ class Context:
         *arguments: Any,
         by: KeyPath | Sequence[KeyPath] | None = None,
     ) -> Any:
-        """The sum of a key: an int for integers, a Decimal for decimals, else a float; 0 of nothing. See `aggregate`.
+        """Returns the sum of a key; see `aggregate`.
+
+        It is an int for integers, a Decimal for decimals, else a float; 0 without values.
 
         ctx.sum("Employee", "salary", "age > %d", 40)
         ctx.sum("Employee", "salary", by="department.name")  # {"R&D": 120000.0, "Sales": 95000.0}
@@ -599,7 +608,7 @@ class Context:
         *arguments: Any,
         by: KeyPath | Sequence[KeyPath] | None = None,
     ) -> Any:
-        """The mean of a key: a Decimal for decimals, else a float; None of nothing. See `aggregate`."""
+        """Returns the mean of a key: a Decimal for decimals, else a float; None without values. See `aggregate`."""
         return self.aggregate(Aggregate.AVERAGE, entity, key, predicate, *arguments, by=by)
 
     def min(
@@ -610,7 +619,7 @@ class Context:
         *arguments: Any,
         by: KeyPath | Sequence[KeyPath] | None = None,
     ) -> Any:
-        """The least value of a key: of numbers, texts (by code units), dates; None of nothing. See `aggregate`."""
+        """Returns the least number, text (by code points) or date of a key; None without values. See `aggregate`."""
         return self.aggregate(Aggregate.MINIMUM, entity, key, predicate, *arguments, by=by)
 
     def max(
@@ -621,7 +630,7 @@ class Context:
         *arguments: Any,
         by: KeyPath | Sequence[KeyPath] | None = None,
     ) -> Any:
-        """The greatest value of a key; see `min`."""
+        """Returns the greatest value of a key; see `min`."""
         return self.aggregate(Aggregate.MAXIMUM, entity, key, predicate, *arguments, by=by)
 
     def fetch_rows(
@@ -641,21 +650,21 @@ class Context:
         split: bool = True,
         in_memory: bool = False,
     ) -> list[dict[str, Any]]:
-        """Values of columns instead of objects, of what is saved: each row a dictionary.
+        """Returns saved values of columns instead of objects; each row is a dictionary.
 
             ctx.fetch_rows("Employee", columns=["department.name", {"pay": "sum:(salary)"}], group_by="department.name")
 
-        columns    key paths ("name", Employee.name), {name: expression}, or ExpressionDescription; none: every
-                   attribute that is stored
-        group_by   key paths or names of columns whose equal values make one row of many
-        having     which groups to give; may name columns and call functions over a group
-        distinct   of equal rows only the first
-        in_memory  columns are computed from objects even where SQL could compute them: slower, and the same; to compare
+        columns    key paths ("name", Employee.name), {name: expression}, or ExpressionDescription; by default every
+                   stored attribute
+        group_by   key paths or names of columns; rows with equal values become one
+        having     a condition for groups; may name columns and call functions over a group
+        distinct   returns only the first of equal rows
+        in_memory  computes columns from objects even if SQL could: slower, with the same result; for comparison
 
-        Groups come in the order of what they are grouped by where `sort` leaves it open. The rest is as for `fetch`;
+        Groups that `sort` leaves equal are ordered by the grouping columns. The other parameters are those of `fetch`.
         `objectID` at the end of a key path is the ID of the object there.
 
-        InvalidArgumentError names a column that cannot be one.
+        InvalidArgumentError names an invalid column.
         """
         request = make_request(
             self._entity(entity), predicate, arguments, sort, limit, offset, (),
@@ -686,19 +695,19 @@ class Context:
         nulls: str = "memory",
         split: bool = True,
     ) -> ArrowData:
-        """A fetch as data for pyarrow, polars, pandas or DuckDB: columns, without an object for any row.
+        """Returns a fetch as columns for pyarrow, polars, pandas or DuckDB, without creating objects.
 
             polars.DataFrame(ctx.arrow("Employee", "age > 40", columns=["name", "department.name", "hired"]))
 
-        columns        key paths as for `Results.arrow`, read a batch at a time when the batch is asked for; with
-                       something to compute, groups or distinct rows, it is a fetch of rows: of what is saved
+        columns        key paths as for `Results.arrow`, read when their batch is requested; with computed columns,
+                       groups or distinct rows, it is a fetch of rows, of saved data only
         keys           objects are primary keys (int64) instead of URIs
-        decimal_text   decimals are text, whatever digits they have
-        batch_size     rows of a record batch at most; 0: 65,536
+        decimal_text   decimals are text, regardless of their digits
+        batch_size     the greatest number of rows in a record batch; 0: 65,536
 
-        The rest is as for `fetch` and `fetch_rows`. The fetch is done when the data is asked for, each time anew.
+        The other parameters are those of `fetch` and `fetch_rows`. Each request for the data runs the fetch again.
 
-        InvalidArgumentError names a column that cannot be one.
+        InvalidArgumentError names an invalid column.
         """
         request = make_request(
             self._entity(entity), predicate, arguments, sort, limit, offset, (),
@@ -727,13 +736,13 @@ class Context:
         nulls: str = "memory",
         split: bool = True,
     ) -> FetchExplanation:
-        """How a fetch would be answered: the SQL, its values, SQLite's plan, the indexes, what is left to memory.
+        """Explains a fetch without running it: the SQL, its values, SQLite's plan, the indexes, the work in memory.
 
             print(ctx.explain("Employee", "age > 40", sort="name"))
 
-        With `columns` or `group_by`, how `fetch_rows` would answer.
+        With `columns` or `group_by`, explains `fetch_rows`.
 
-        Raises what the fetch would before it reads a row.
+        Raises the errors that the fetch would raise before it reads a row.
         """
         request = make_request(
             self._entity(entity), predicate, arguments, sort, limit, offset, (),
@@ -759,7 +768,7 @@ class Context:
         nulls: str = "memory",
         split: bool = True,
     ) -> list[ObjectID]:
-        """The IDs that a fetch finds, without making objects."""
+        """Returns the IDs of the objects of a fetch, without creating objects."""
         request = make_request(
             self._entity(entity), predicate, arguments, sort, limit, offset, (),
             include_subentities, True, True, nulls, split,
@@ -772,7 +781,7 @@ class Context:
         return self.coordinator.object_id(which) if isinstance(which, str) else which
 
     def get(self, which: ObjectID | str) -> Any:
-        """The object of an ID or URI, as a fault unless it is known. Does not look into the store."""
+        """Returns the object of an ID or URI, as a fault unless it is registered. Does not read the store."""
         found = self._id(which)
         if found is None:
             raise InvalidArgumentError(
@@ -784,7 +793,7 @@ class Context:
         return self._adopt(held(_with_id, context, found._argument), None)
 
     def existing(self, which: ObjectID | str) -> Any:
-        """The object of an ID or URI with its values; ObjectGoneError (133000) when no store has such an object."""
+        """Returns the object of an ID or URI with its values; ObjectGoneError (133000) if no store has the object."""
         found = self._id(which)
         if found is None:
             raise ObjectGoneError(
@@ -795,7 +804,7 @@ class Context:
         return self._adopt(held(lib.cst_context_existing_object, self._open, found._handle), None)
 
     def registered(self, which: ObjectID | str) -> Any:
-        """The object of an ID or URI if the context knows it already, else None."""
+        """Returns the object of an ID or URI if it is registered with the context, else None."""
         found = self._id(which)
         hold = held(lib.cst_context_registered_object, self._open, found._handle) if found is not None else None
         return self._adopt(hold, None) if hold else None
@@ -803,9 +812,9 @@ class Context:
     # ---- changes
 
     def save(self, *, merge_policy: PolicyLike | None = None) -> None:
-        """Validates and writes all changes, in one transaction for each store, or none.
+        """Validates and writes all changes, in one transaction for each store. A failed transaction writes nothing.
 
-        Those of a child go to its parent.
+        A child saves into its parent.
 
             try:
                 ctx.save()
@@ -813,10 +822,10 @@ class Context:
                 show(error.conflicts)
                 ctx.save(merge_policy=MergePolicy.OBJECT_TRUMP)
 
-        merge_policy   for this save only: a MergePolicy, a MergePolicyType, or a function that settles conflicts; else
-                       the context's
+        merge_policy   for this save only: a MergePolicy, a MergePolicyType, or a function that resolves conflicts; by
+                       default that of the context
 
-        ConflictError: conflicts that the policy did not settle.
+        ConflictError if there are conflicts that the policy does not resolve.
         """
         if merge_policy is None:
             return self._save()
@@ -829,7 +838,7 @@ class Context:
     def _save(self) -> None:
         deleted: list[ManagedObject] = []
         if self.model._is_hooked:
-            # Hooks are told of deleted objects too, which nobody may hold any more.
+            # Hooks run for deleted objects too, which may have no other reference.
             self.process_pending_changes()
             deleted = list(self.deleted)
         try:
@@ -843,7 +852,7 @@ class Context:
 
     @property
     def merge_policy(self) -> MergePolicy:
-        """What settles the conflicts of a save; MergePolicy.ERROR at first. Also takes a type, or a function."""
+        """The policy that resolves conflicts of a save; initially MergePolicy.ERROR. Accepts a type or a function."""
         return self._merge_policy
 
     @merge_policy.setter
@@ -853,27 +862,27 @@ class Context:
         call(lib.cst_context_set_merge_policy, self._open, handle)
 
     def detect_conflicts(self, item: ManagedObject) -> None:
-        """Has the next save check that an object that is not changed is still what the store has.
+        """Makes the next save check that an unchanged object is still the same in the store.
 
-        Else that save is a conflict. The check ends with the save, a rollback or a reset.
+        A difference is a conflict. The check ends with the save, a rollback or a reset.
         """
         call(lib.cst_context_detect_conflicts, self._open, item._cst_handle)
 
     def validate(self) -> None:
-        """Checks all that a save would write, and writes nothing: raises the ValidationError that `save` would.
+        """Validates everything that a save would write, without writing: raises the ValidationError of `save`.
 
-        New and changed objects that share values which must be unique are found too (code 1551); what another row of
-        the store has already, the save finds.
+        New and changed objects that violate a unique constraint among themselves are reported too (code 1551). Only the
+        save compares them with other rows of the store.
         """
         self._work(lib.cst_context_validate)
 
     def rollback(self) -> None:
-        """Drops every change that was not saved, and all that could be undone."""
+        """Discards all unsaved changes and all undo steps."""
         self._stamp = Stamp()
         call(lib.cst_context_rollback, self._open)
 
     def reset(self) -> None:
-        """Forgets every object; those in hand are gone (ObjectGoneError)."""
+        """Forgets every object; using an existing one then raises ObjectGoneError."""
         self._stamp = Stamp()
         known = list(self.known) if self.model._is_hooked else []
         call(lib.cst_context_reset, self._open)
@@ -881,10 +890,10 @@ class Context:
 
     @contextmanager
     def without_tracking(self) -> Iterator[None]:
-        """Attributes change without a note: objects do not count as changed by it, and undo knows nothing of it.
+        """Disables change tracking of attributes: objects do not count as changed, and undo records nothing.
 
-        A save writes the values once another change makes the object one to save; a refresh drops them. Changes of
-        relationships count all the same, since both ends must agree.
+        A save writes the values if another change makes it write the object; a refresh drops them. Changes of
+        relationships are tracked nevertheless, because both ends must agree.
         """
         call(lib.cst_context_disable_tracking, self._open)
         try:
@@ -893,13 +902,13 @@ class Context:
             call(lib.cst_context_enable_tracking, self._open)
 
     def refresh(self, item: ManagedObject, merge: bool = True) -> None:
-        """Reads the newest state of an object; with `merge` its own changes stay on top, else they are dropped."""
+        """Reads the newest state of an object. Its changes stay on top with `merge`, else they are dropped."""
         self._stamp = Stamp()
         drop_held_values(item)
         call(lib.cst_object_refresh, item._cst_handle, merge)
 
     def refresh_all(self) -> None:
-        """Lets every object show the store's newest state, under its own changes."""
+        """Refreshes every object to the store's newest state, with its own changes on top."""
         self._stamp = Stamp()
         for reference in list(wrappers.values()):
             item = reference()
@@ -908,16 +917,16 @@ class Context:
         call(lib.cst_context_refresh_all, self._open)
 
     def process_pending_changes(self) -> None:
-        """Applies delete rules, and makes what changed a step to undo.
+        """Applies delete rules, and records the changes as an undo step.
 
-        Saving, counting, fetching, undo and the end of a perform do so by themselves."""
+        Saving, counting, fetching, undo and the end of a perform do this automatically."""
         self._work(lib.cst_context_process_pending_changes)
 
     @property
     def undo_manager(self) -> UndoManager | None:
-        """Where the context records its changes, one step for each event; None at first.
+        """The manager that records the context's changes, in one step for each event; initially None.
 
-        Taking it away, with None, makes it forget this context's changes."""
+        Setting None makes the former manager discard this context's changes."""
         return self._undo_manager
 
     @undo_manager.setter
@@ -926,13 +935,13 @@ class Context:
         self._undo_manager = manager
 
     def undo(self) -> bool:
-        """Undoes the newest step of the undo manager, pending changes included.
+        """Undoes the newest step of the undo manager, including pending changes.
 
-        False when there is nothing to undo, or no manager."""
+        Returns False if there is nothing to undo, or no manager."""
         return self._step(lib.cst_context_undo)
 
     def redo(self) -> bool:
-        """Does again what was undone last. False when there is nothing."""
+        """Redoes the step that was undone last. Returns False if there is nothing to redo."""
         return self._step(lib.cst_context_redo)
 
     def _step(self, function: Any) -> bool:
@@ -942,15 +951,15 @@ class Context:
             forget_what_was_read()
 
     def assign(self, item: ManagedObject, store: Store) -> None:
-        """Says which store an inserted object is to be saved into, instead of the first that takes it.
+        """Selects the store into which an inserted object is saved, instead of the first suitable one.
 
         InvalidArgumentError for an object that was saved or has a permanent ID, for a store of another coordinator, and
-        for one whose configuration lacks the object's entity.
+        for a store whose configuration lacks the object's entity.
         """
         call(lib.cst_context_assign, self._open, item._cst_token, store._handle)
 
     def obtain_permanent_ids(self, items: Iterable[ManagedObject]) -> None:
-        """Gives inserted objects their final IDs before they are saved."""
+        """Assigns permanent IDs to inserted objects before they are saved."""
         kept = list(items)
         array = (ctypes.c_void_p * len(kept))(*[item._cst_token for item in kept])
         call(lib.cst_context_obtain_permanent_ids, self._open, len(kept), array)
@@ -990,13 +999,14 @@ class Context:
         dependencies: Sequence[str] = (),
         timeout: float | None = None,
     ) -> Any:
-        """Calls function(context, changes) on the context's queue whenever it posts a notification ("did_save", say),
-        as long as the token is held. Any thread may ask.
+        """Calls function(context, changes) on the context's queue for each notification of a kind, such as "did_save".
 
-        With a FetchRequest: calls function(context, difference) with what the request finds, as insertions into
-        nothing, and then with each Difference that an event makes. Without a function a LiveQuery, to go through with
-        `for` or `async for`. `sections` is a key path whose values name sections, `dependencies` are key paths to
-        objects whose changes are updates of those that lead to them. On the context's queue.
+        The observation lasts as long as the token is held. This may be called on any thread.
+
+        With a FetchRequest, function(context, difference) first receives all results as insertions, and then each
+        Difference that an event makes. Without a function, returns a LiveQuery for `for` or `async for`. `sections` is
+        a key path whose values name sections. `dependencies` are key paths to objects; a change of such an object is
+        an update of the results that lead to it. With a FetchRequest, call this on the context's queue.
         """
         from .live import LiveQuery, observe_fetch
         from .observation import observe_context
@@ -1015,7 +1025,7 @@ class Context:
 
     @property
     def name(self) -> str | None:
-        """For people, and for the history of a store that keeps one."""
+        """The name of the context, for people and for the history of a store that keeps one."""
         return self._name
 
     @name.setter
@@ -1025,7 +1035,7 @@ class Context:
 
     @property
     def transaction_author(self) -> str | None:
-        """Who changes what this context saves, for the history of a store that keeps one."""
+        """The author of the changes that the context saves, for the history of a store that keeps one."""
         return self._author
 
     @transaction_author.setter
@@ -1039,7 +1049,7 @@ class Context:
 
     @property
     def has_changes(self) -> bool:
-        """Whether there is something to save."""
+        """Whether the context has unsaved changes."""
         out = ctypes.c_bool()
         call(lib.cst_context_has_changes, self._open, byref(out))
         return out.value
@@ -1056,51 +1066,53 @@ class Context:
 
     @property
     def inserted(self) -> Results:
-        """The objects that the next save will insert."""
+        """The objects that the next save inserts."""
         return self._changed(_abi.CHANGED_INSERTED)
 
     @property
     def updated(self) -> Results:
-        """The objects that the next save will update."""
+        """The objects that the next save updates."""
         return self._changed(_abi.CHANGED_UPDATED)
 
     @property
     def deleted(self) -> Results:
-        """The objects that the next save will delete."""
+        """The objects that the next save deletes."""
         return self._changed(_abi.CHANGED_DELETED)
 
     @property
     def known(self) -> Results:
-        """All objects that the context knows."""
+        """All objects that are registered with the context."""
         return self._changed(_abi.CHANGED_REGISTERED)
 
     # ---- generations
 
     @property
     def query_generation(self) -> QueryGeneration | None:
-        """The generation that the context is pinned to, `QueryGeneration.current()` before its first read. None for one
-        that reads the newest state at any time, for a child, and as long as no store has generations."""
+        """The generation to which the context is pinned, `QueryGeneration.current()` before its first read.
+
+        None for a context that always reads the newest state, for a child, and if no store has generations."""
         return optional_generation(owned(lib.cst_context_query_generation, self._open))
 
     def pin(self, generation: QueryGeneration | None = None) -> None:
-        """Pins the context to a generation: that of another context, say; by default to the state that is the newest
-        when the context first reads. What it reads from then on is of that state, whatever others save; objects keep
-        the values that they have until they are refreshed.
+        """Pins the context to a generation, for example that of another context.
 
-        A save, a merge of changes and a reset move the context on to what is the newest state then; a refresh does not.
-        InvalidArgumentError for a child and for a generation of another coordinator; UnsupportedError for a store with
-        a rollback journal; ObjectGoneError when a store of the generation was removed: it is pinned in the others then.
+        The default is the newest state at the context's first read. From then on the context reads that state,
+        regardless of later saves; objects keep their values until they are refreshed.
+
+        A save, a merge of changes and a reset move the context to the newest state; a refresh does not.
+        InvalidArgumentError for a child and for a generation of another coordinator. UnsupportedError for a store with
+        a rollback journal. ObjectGoneError if a store of the generation was removed: it is pinned in the others then.
         """
         chosen = QueryGeneration.current() if generation is None else generation
         call(lib.cst_context_set_query_generation, self._open, chosen._handle)
 
     def unpin(self) -> None:
-        """Has the context read the newest state at any time again."""
+        """Unpins the context, so that it always reads the newest state."""
         call(lib.cst_context_set_query_generation, self._open, None)
 
     @contextmanager
     def pinned(self, generation: QueryGeneration | None = None) -> Iterator[Context]:
-        """Pins the context for a `with` block; then it is pinned as it was before, or not at all."""
+        """Pins the context for a `with` block, and then pins it to its former generation or unpins it."""
         former = self.query_generation
         self.pin(generation)
         try:
@@ -1111,30 +1123,30 @@ class Context:
             else:
                 self.pin(former)
 
-    # ---- parents, children, and what others saved
+    # ---- parents, children and merging
 
     @property
     def parent(self) -> Context | None:
-        """The context that this one reads from and saves into; None for one that works with the store."""
+        """The parent, from which this context reads and into which it saves; None if it works on the stores."""
         return self._parent
 
     def child(
         self, queue: Literal["caller", "private", "main"] = "caller", *, unsaved: Policy | None = None
     ) -> Context:
-        """A context on top of this one: it fetches what this one holds, saved or not, and its save leaves the changes
-        here, pending. Any thread may make it.
+        """Creates a child context, which fetches the objects of this one, saved or not.
 
-        What it asks of its parent runs on the parent's queue, so work on the parent's queue must not wait for the
-        child's; WrongThreadError where the parent is confined to another thread.
+        Its save leaves the changes in this context, pending. Any thread may create it. The child's requests to its
+        parent run on the parent's queue, so work on the parent's queue must not wait for the child's queue.
+        WrongThreadError if the parent is confined to another thread.
         """
         return self._owner._child(self, queue, unsaved)
 
     @property
     def automatically_merges(self) -> bool:
-        """Whether the context merges by itself what is saved beneath it: a child what its parent saves, any other what
-        contexts of the same container save. False at first.
+        """Whether the context automatically merges saves beneath it; initially False.
 
-        It merges on its own queue; one that is confined to another thread than the saving one when it next fetches or
+        A child merges the saves of its parent, any other context those of contexts of the same container. It merges on
+        its own queue. A context that is confined to another thread than the saving one merges when it next fetches or
         processes pending changes.
         """
         out = ctypes.c_bool()
@@ -1148,12 +1160,12 @@ class Context:
 
     @property
     def automatically_merges_remote_changes(self) -> bool:
-        """Whether the context merges by itself what other processes save, and other containers of this one. False at
-        first.
+        """Whether the context automatically merges remote changes; initially False.
 
-        Objects without changes get the new values, changed ones keep their changes on top, inserted ones come in,
-        deleted ones go. It merges on its own queue; one that is confined to a thread when it next fetches or processes
-        pending changes. A child merges what its parent merges, if it merges what that saves (automatically_merges).
+        Remote changes are saves of other processes, and of other containers of this process. Unchanged objects get the
+        new values, changed ones keep their changes on top, inserted ones are registered, deleted ones are removed. The
+        context merges on its own queue; if it is confined to a thread, when it next fetches or processes pending
+        changes. A child merges what its parent merges, if it merges the parent's saves (automatically_merges).
         """
         out = ctypes.c_bool()
         call(lib.cst_context_merges_remote_changes, self._open, byref(out))
@@ -1172,17 +1184,18 @@ class Context:
             self.automatically_merges_remote_changes = False
 
     def merge_changes(self, changes: nesting.Changes) -> None:
-        """Takes over what another context saved: objects, or their IDs, by `inserted`, `updated` and `deleted`.
+        """Merges the save of another context: objects, or their IDs, by `inserted`, `updated` and `deleted`.
 
-        Objects that were read are read anew, their own changes on top; inserted ones come in and are retained until the
-        perform ends, or outside a perform until the next merge; deleted ones are deleted, can still be read until the
-        next save, and are no change of this context.
+        Objects that were read are read again, with their own changes on top. Inserted ones are registered, and retained
+        until the perform ends, or outside a perform until the next merge. Deleted ones are deleted here; they can be
+        read until the next save, and are not a change of this context.
         """
         nesting.merge(self, changes)
 
     def merge_remote_changes(self, changes: nesting.Changes) -> None:
-        """The same for what changed behind the container's back, in another process, say: URIs are taken too, and those
-        of other stores passed over. What is known of these rows is forgotten first."""
+        """Merges, like merge_changes, changes that bypassed the container, for example by another process.
+
+        URIs are accepted too; those of other stores are ignored. Cached rows of these objects are dropped first."""
         nesting.merge_remote(self, changes)
 
     # ---- faulting
@@ -1195,8 +1208,10 @@ class Context:
 
     @property
     def fault_policy(self) -> str:
-        """What happens when something is read alone that a prefetch would have read: "batch" (nothing, as at first),
-        "warn" (the log is told, once for each line of the program) or "error" (UnsupportedError)."""
+        """The policy for single faults, which a prefetch would have avoided.
+
+        "batch" (initially; no effect), "warn" (logs once for each line of the program) or "error" (UnsupportedError).
+        """
         return _abi.FAULT_POLICIES[self._option(_abi.OPTION_FAULT_POLICY)]
 
     @fault_policy.setter
@@ -1206,7 +1221,7 @@ class Context:
 
     @property
     def fault_batch_size(self) -> int:
-        """How many siblings one fault fills, itself among them; 256 at first, 1 for none."""
+        """The number of siblings that one fault loads, including itself; initially 256, 1 for no others."""
         return self._option(_abi.OPTION_FAULT_BATCH_SIZE)
 
     @fault_batch_size.setter
@@ -1215,7 +1230,7 @@ class Context:
 
     @property
     def counts_single_faults(self) -> bool:
-        """Whether single faults are counted. Setting it to True begins anew."""
+        """Whether single faults are counted. Setting True restarts the count."""
         return bool(self._option(_abi.OPTION_COUNTS_SINGLE_FAULTS))
 
     @counts_single_faults.setter
@@ -1225,17 +1240,17 @@ class Context:
 
     @property
     def single_faults(self) -> list[faulting.SingleFaults]:
-        """The single faults that were counted, by relationship and line of the program, most first."""
+        """The counted single faults, by relationship and line of the program, most frequent first."""
         return faulting.report(self._open)
 
     @property
     def single_fault_report(self) -> str:
-        """The same as lines for people."""
+        """The counted single faults as lines for people."""
         return faulting.report_text(self._open)
 
     @property
     def staleness_interval(self) -> float | None:
-        """How old, in seconds, a row of the cache may be that fills a fault; None, as at first: of any age."""
+        """The greatest age in seconds of a cached row that may fill a fault; None, the initial value: any age."""
         value = self._option(_abi.OPTION_STALENESS_MS)
         return None if value < 0 else value / 1000
 
@@ -1245,7 +1260,7 @@ class Context:
 
     @property
     def retains_registered_objects(self) -> bool:
-        """Whether the context keeps every object that it knows, not only those with changes."""
+        """Whether the context retains every registered object, not only those with changes."""
         return bool(self._option(_abi.OPTION_RETAINS_REGISTERED_OBJECTS))
 
     @retains_registered_objects.setter
@@ -1254,8 +1269,9 @@ class Context:
 
     @property
     def should_delete_inaccessible_faults(self) -> bool:
-        """Whether an object whose row is not there counts as deleted, its values None, as at first; else reading it is
-        an ObjectGoneError."""
+        """Whether an object whose row is missing counts as deleted, with None for its values; initially True.
+
+        If False, reading it raises ObjectGoneError."""
         return bool(self._option(_abi.OPTION_DELETES_INACCESSIBLE_FAULTS))
 
     @should_delete_inaccessible_faults.setter
@@ -1264,8 +1280,9 @@ class Context:
 
     @property
     def inaccessible_fault_handler(self) -> faulting.InaccessibleFaultHandler | None:
-        """A function (fault, id, property) -> bool that is asked instead of should_delete_inaccessible_faults. What it
-        raises, the getter raises. Calls that look for the row, such as `existing`, do not ask."""
+        """The callback (fault, id, property) -> bool that replaces should_delete_inaccessible_faults.
+
+        The getter raises its exceptions. Calls that look for the row, such as `existing`, do not call it."""
         return self._inaccessible
 
     @inaccessible_fault_handler.setter
@@ -1275,7 +1292,7 @@ class Context:
 
     @property
     def propagates_deletes_at_end_of_event(self) -> bool:
-        """Whether delete rules are applied when pending changes are processed, as at first; else a save does that."""
+        """Whether processing pending changes applies delete rules; initially True. If False, a save applies them."""
         return bool(self._option(_abi.OPTION_DELETES_AT_END_OF_EVENT))
 
     @propagates_deletes_at_end_of_event.setter
@@ -1284,7 +1301,7 @@ class Context:
 
     @property
     def merges_batches(self) -> bool:
-        """Whether what batch requests change comes in by itself; True at first."""
+        """Whether changes by batch requests are merged automatically; initially True."""
         return bool(self._option(_abi.OPTION_MERGES_BATCHES))
 
     @merges_batches.setter
@@ -1299,18 +1316,18 @@ class Context:
     def perform(self, function: Callable[..., T], /, *arguments: Any, **named: Any) -> Future[T]: ...
 
     def perform(self, *arguments: Any, **named: Any) -> Any:
-        """Work on the context's queue. Without a function, a block in which the calling thread has the queue:
+        """Runs work on the context's queue; without a function, a block in which the calling thread has the queue:
 
             with ctx.perform():
                 ctx.insert("Employee", name="Ada")
                 ctx.save()
 
-        Blocks nest; each waits for its turn, also within another context's block, as long as nobody waits for a child's
-        queue in a block of its parent (WrongThreadError with code 132000 where that would never end).
+        Blocks nest; each waits for its turn, also within another context's block. A block of a parent must not wait for
+        the queue of its child: a wait that would never end raises WrongThreadError with code 132000.
 
-        With a function, queues it and returns at once. The future has its result or exception; asyncio.wrap_future
-        makes it awaitable. Cancelling it before its turn keeps it from running. Objects stay on the queue, IDs may
-        leave it.
+        With a function, queues it and returns a future at once, which receives its result or exception.
+        asyncio.wrap_future makes it awaitable. Cancelling it before its turn prevents the function from running.
+        Objects must stay on the queue; IDs may leave it.
         """
         if not arguments:
             return queue.Performing(self, self._open)
@@ -1318,12 +1335,12 @@ class Context:
         return queue.schedule(self, self._open, _abi.SCHEDULE_ENQUEUED, lambda: function(*arguments, **named))
 
     async def aperform(self, function: Callable[..., T], /, *arguments: Any, **named: Any) -> T:
-        """Runs a function on the context's queue while the event loop goes on; returns what it returns, raises what it
-        raises. At once on this thread if that has the queue already, as it has that of a context of its own.
+        """Runs a function on the context's queue and awaits it; returns its result or raises its exception.
 
             names = await ctx.aperform(lambda: [each.name for each in ctx.fetch("Employee")])
 
-        When the task is cancelled, a function whose turn has not come does not run.
+        The event loop is not blocked. The function runs at once on this thread if the thread already has the queue, as
+        for a context that is confined to it. If the task is cancelled before the function's turn, it does not run.
         """
         if self._task is not None:
             queue.refuse_other_task(self, queue.task_here())
@@ -1338,19 +1355,19 @@ class Context:
 
     @property
     def executor(self) -> queue.ContextExecutor:
-        """Runs what is submitted on the context's queue: `await loop.run_in_executor(ctx.executor, function)`."""
+        """The executor for the context's queue: `await loop.run_in_executor(ctx.executor, function)`."""
         return queue.ContextExecutor(self)
 
     def notifications(
         self, notification: ContextNotification | str, *, newest: int | None = None
     ) -> Notifications[ChangedIDs]:
-        """What the context tells from now on, as IDs for an asyncio task; `observe` has the kinds.
+        """Returns the context's later notifications, as IDs for an asyncio task; the kinds are those of `observe`.
 
             async for changes in ctx.notifications("did_save_object_ids"):
                 print(changes.updated)
 
-        It ends when the context is closed or gone. Saves do not wait for it: what was not taken yet is kept, all of it
-        or the `newest` so many.
+        The iterator ends when the context is closed or released. Saves do not wait for it: unread notifications are
+        kept, all of them or the last `newest`.
         """
         self._require_open()
         sequence = Notifications(
@@ -1360,29 +1377,30 @@ class Context:
         return sequence
 
     def perform_and_wait(self, function: Callable[..., T], *arguments: Any, **named: Any) -> T:
-        """Runs a function on the context's queue; returns what it returns, raises the exception that it raises."""
+        """Runs a function on the context's queue and waits for it; returns its result or raises its exception."""
         if self._task is not None:
             queue.refuse_other_task(self, queue.task_here())
         found: T = queue.perform_and_wait(self, self._open, lambda: function(*arguments, **named))
         return found
 
-    # ---- end
+    # ---- closing
 
     @property
     def is_closed(self) -> bool:
-        """Whether it was closed."""
+        """Whether the context was closed."""
         return self._handle is None
 
     def close(self, unsaved: Policy | None = None) -> None:
-        """Closes it, and the contexts on top of it: their objects are gone. Closing twice is fine. A private context
-        first finishes what was queued.
+        """Closes the context and its children; their objects are gone.
 
-        The view context of a container and the context of a document are closed with that one: their changes are
-        treated as `unsaved` says, and they stay open.
+        Closing twice is allowed. A context with a private queue first finishes its queued work.
 
-        unsaved  what becomes of changes that were not saved: "refuse" (UnsavedChangesError counts them by entity, and
-                 nothing is closed), "save" (a child's go to its parent; what cannot be saved keeps the context open) or
-                 "discard". None: what the context was made with, or the one that made it.
+        The view context of a container and the context of a document are closed with their owner. This call treats
+        their changes as `unsaved` specifies, but leaves them open.
+
+        unsaved  the policy for unsaved changes: "refuse" (UnsavedChangesError counts them by entity, and nothing is
+                 closed), "save" (a child saves into its parent; if the save fails, the context stays open) or
+                 "discard". None: the policy with which the context or its creator was created.
         """
         handle = self._handle
         if handle is None:
@@ -1391,9 +1409,9 @@ class Context:
         closing = [] if self._is_shared else [*self._descendants(), self]
         hooked = [each._held_for_hooks(each._handle) for each in closing if each._handle is not None]
         for each in closing:
-            each._is_closing = True  # who follows results is not told that they went
+            each._is_closing = True  # controllers and live queries are not notified of the closing
         try:
-            with contextlib.suppress(ForkedError):  # a forked child has no part in it
+            with contextlib.suppress(ForkedError):  # a forked child cannot close it
                 self._work_on(handle, lib.cst_context_close, _abi.UNSAVED.index(policy))
         except BaseException:
             for each in closing:
@@ -1408,7 +1426,7 @@ class Context:
                 each._let_go(policy)
 
     def _descendants(self) -> list[Context]:
-        """The contexts on top of it, each behind those on top of it."""
+        """Returns the contexts on top of this one, each after its own descendants."""
         found: list[tuple[int, Context]] = []
         for each in list(self._owner._contexts):
             depth, beneath = 1, each._parent
@@ -1419,8 +1437,9 @@ class Context:
         return [each for _, each in sorted(found, key=lambda entry: -entry[0])]
 
     def _let_go(self, policy: Policy = "discard") -> None:
-        """Closed by who made it, who knows what becomes of changes. On another thread than its own, the objects go when
-        the last one is released."""
+        """Closes the context for its owner, which decides about unsaved changes.
+
+        On another thread than the context's own, its objects are freed when the last one is released."""
         handle = self._handle
         if handle is None:
             return
@@ -1441,7 +1460,7 @@ class Context:
         self._forget_handle()
 
     def _refusals(self) -> list[str]:
-        """What keeps it open. Closes it if nothing does."""
+        """Returns messages about the unsaved changes that keep the context open; without changes, closes it."""
         try:
             self.close("refuse")
         except UnsavedChangesError as refusal:
@@ -1449,7 +1468,7 @@ class Context:
         return []
 
     def _held_for_hooks(self, handle: int) -> list[ManagedObject]:
-        """Its objects: hooks are told of those that go, which nobody may hold any more."""
+        """Returns all objects, to keep them alive for the hooks of the closing; they may have no other reference."""
         if not self.model._is_hooked:
             return []
         try:
@@ -1472,7 +1491,7 @@ class Context:
     def __exit__(
         self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Closes it, as the `with` block of a container does."""
+        """Closes the context, like the `with` block of a container."""
         leave_block(self, raised)
 
     def __repr__(self) -> str:

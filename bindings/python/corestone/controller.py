@@ -1,4 +1,4 @@
-"""The results of a request by section and row, for a list that shows them."""
+"""The results of a request by section and row, for a list in a user interface."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ from .results import Results
 
 
 class ResultsSection:
-    """A section of a controller's results, as it is at one time."""
+    """A section of a controller's results at one time."""
 
     __slots__ = ("_controller", "index", "name", "number_of_objects")
 
     def __init__(self, controller: FetchedResultsController, index: int, name: str, count: int) -> None:
         self._controller = controller
         self.index = index
-        self.name = name  # empty for objects without one, and without sections
+        self.name = name  # empty for objects without a section name, and without sections
         self.number_of_objects = count
 
     @property
     def index_title(self) -> str | None:
-        """What an index calls it."""
+        """The title in an index."""
         return self._controller.section_index_title(self.name)
 
     @property
     def objects(self) -> Results:
-        """The objects that are in it now."""
+        """The current objects of the section."""
         found = self._controller._objects(self.index)
         if found is None:
             raise InvalidArgumentError("the controller was reset; call perform_fetch first")
@@ -68,30 +68,32 @@ class ResultsSection:
 
 
 class FetchedResultsController:
-    """The results of a request by section and row; a delegate hears how they change.
+    """The results of a request by section and row. A delegate is notified of their changes.
 
         people = FetchedResultsController(ctx, FetchRequest("Employee", sort=["team", "name"]), "team")
         people.delegate = table
         people.perform_fetch()
 
-    `sections` is the key path whose values name them, or a function of an object that does; objects
-    have to be sorted so that those of a section lie together. `cache_name`: under which name sections are remembered
-    beyond the process. `dependencies`: key paths to objects whose changes are updates of those that lead to them.
+    `sections` is the key path whose values name the sections, or a function that returns the name for an object. The
+    objects must be sorted so that those of a section are adjacent. `cache_name` names the section cache, which outlives
+    the process. `dependencies` are key paths to objects whose changes count as updates of the objects that refer to
+    them.
 
-    A delegate has some of these methods; changes are followed as long as there is one. Of each event that changed the
-    results the first four are called in this order, unless it has one of the next two:
+    A delegate has some of these methods; changes are followed while there is one. For each event that changed the
+    results, the first four are called in this order, unless it has one of the next two:
 
-        will_change(controller)                  the results are still what they were
+        will_change(controller)                  the results are still the former ones
         did_change_section(controller, change)   a SectionChange
         did_change_object(controller, change)    an ObjectChange
         did_change(controller)
-        did_change_all(controller, difference)   all of an event at once
+        did_change_all(controller, difference)   all changes of an event at once
         did_change_ids(controller, changes)      the same as a list of IDChange; without sections only
-        did_reset(controller, error)             no results until perform_fetch: a reset, or a failure
+        did_reset(controller, error)             a reset or a failure; no results until perform_fetch
         section_index_title(controller, name)    a str, or None to leave the section out of an index
 
-    Use it on the queue of its context. It keeps its delegate. What that raises cannot undo what has happened, so no
-    call fails by it: it goes to sys.unraisablehook, with a note that names the method, the controller and its context.
+    Use it on the queue of its context. It retains its delegate. An exception of the delegate does not fail a call,
+    because the change has already happened. It goes to sys.unraisablehook, with a note that names the method, the
+    controller and its context.
     """
 
     def __init__(
@@ -115,7 +117,7 @@ class FetchedResultsController:
             self.delegate = delegate
 
     def perform_fetch(self) -> None:
-        """Fetches, for the first time or anew, what the request asks for now. Nobody is told of the difference."""
+        """Fetches the results of the request, for the first time or again. The difference is not reported."""
         fresh = self._made()
         former, self._handle = self._handle, fresh
         try:
@@ -151,7 +153,7 @@ class FetchedResultsController:
 
     @property
     def delegate(self) -> Any:
-        """Who is told of changes; None: nobody, and changes are not followed."""
+        """The object that is notified of changes. If it is None, changes are not followed."""
         return self._delegate
 
     @delegate.setter
@@ -186,7 +188,7 @@ class FetchedResultsController:
 
     @property
     def snapshot(self) -> Snapshot | None:
-        """The results as they are now; None before perform_fetch, and after a reset."""
+        """The current results; None before perform_fetch, and after a reset."""
         return self._snapshot()
 
     def _objects(self, section: int) -> Results | None:
@@ -203,7 +205,7 @@ class FetchedResultsController:
 
     @property
     def sections(self) -> list[ResultsSection] | None:
-        """The sections as they are now: one, without sections. None before perform_fetch, and after a reset."""
+        """The current sections; a single one if none are set. None before perform_fetch, and after a reset."""
         found = self._snapshot()
         if found is None:
             return None
@@ -211,7 +213,7 @@ class FetchedResultsController:
         return [ResultsSection(self, index, name, found.count(index)) for index, name in enumerate(names)]
 
     def object_at(self, section: int, row: int) -> Any:
-        """The object at an index path: `object_at(*path)`."""
+        """Returns the object at an index path: `object_at(*path)`."""
         section, row = whole(section, "section", -MOST), whole(row, "row", -MOST)
         if self._handle is None:
             raise InvalidArgumentError("the controller has no results; call perform_fetch first")
@@ -225,7 +227,7 @@ class FetchedResultsController:
         return self.object_at(*one_of(tuple, path, "path"))
 
     def index_path(self, item: Any) -> IndexPath | None:
-        """Where an object is; None for one that is not among the results."""
+        """Returns the index path of an object; None if it is not among the results."""
         if self._handle is None:
             return None
         path = _abi.IndexPath()
@@ -236,7 +238,7 @@ class FetchedResultsController:
     # ---- the index
 
     def section_index_title(self, name: str) -> str | None:
-        """The title of a section of that name: what the delegate says, else its first letter as a capital."""
+        """Returns the title for a section name: that of the delegate, or the name's capitalised first letter."""
         if self._handle is None:
             return name[:1].upper() or None
         buffer = _abi.Buffer()
@@ -247,7 +249,7 @@ class FetchedResultsController:
 
     @property
     def section_index_titles(self) -> list[str]:
-        """The titles of the sections, each once; none without sections."""
+        """The titles of the sections, each once; empty without sections."""
         titles: list[str] = []
         buffer = _abi.Buffer()
         while self._handle is not None:
@@ -259,7 +261,7 @@ class FetchedResultsController:
         return titles
 
     def section_for_index_title(self, title: str, index: int) -> int:
-        """The first section with a title, which is that at `index` of the titles."""
+        """Returns the index of the first section with a title, which is the one at `index` of the titles."""
         out = ctypes.c_size_t()
         if self._handle is None:
             raise InvalidArgumentError("the controller does not have section titles yet; call perform_fetch first")
@@ -269,14 +271,14 @@ class FetchedResultsController:
 
     @staticmethod
     def delete_cache(name: str | None = None) -> None:
-        """Forgets the sections that were remembered under a name, or all. Never needed for results to be right."""
+        """Deletes the section cache of a name, or all caches. Correct results never require it."""
         call(lib.cst_controller_delete_cache, key_path_text(name))
 
     def __repr__(self) -> str:
         return f"<FetchedResultsController of {self.request.entity_name} in {self.context!r}>"
 
 
-# ---- what the library calls
+# ---- callbacks
 
 _controllers: dict[int, weakref.ref[FetchedResultsController]] = {}
 _namers: dict[int, Callable[[Any], str | None]] = {}
@@ -290,7 +292,7 @@ def _forget(number: int) -> None:
 
 
 def _told(number: int, name: str) -> tuple[FetchedResultsController, Any] | None:
-    """A controller and its delegate's method; None when they are gone."""
+    """Returns a controller and its delegate's method; None if they no longer exist."""
     found = _controllers.get(number, lambda: None)()
     method = getattr(found.delegate, name, None) if found is not None else None
     if found is None or method is None or found.context._is_closing:
@@ -300,7 +302,7 @@ def _told(number: int, name: str) -> tuple[FetchedResultsController, Any] | None
 
 
 def _tell(number: int, name: str, lent: Callable[[FetchedResultsController], tuple[Any, ...]]) -> None:
-    """Tells a delegate what `lent` makes of what the library lends."""
+    """Calls a delegate's method with the arguments that `lent` makes of borrowed values."""
     told = _told(number, name)
     if told:
         with telling(f"{name} of the delegate", told[0], told[0].context):
@@ -336,7 +338,7 @@ def _hear_reset(number: int, _handle: int, error: int | None) -> None:
 
 
 def _answer(text: str | None, out: Any) -> None:
-    """Gives the library a text that stays valid until the next one of this thread."""
+    """Passes the library a text that remains valid until the next one of this thread."""
     cell = values.Cell()
     values.encode(cell.value, text, "section", "name")
     _given[threading.get_ident()] = cell
@@ -349,7 +351,7 @@ def _hear_title(number: int, _handle: int, name: _abi.String, out: Any, error: A
         if told:
             _answer(told[1](told[0], _abi.decode(name) or ""), out)
         return _abi.OK
-    except BaseException as raised:  # the library goes on without the title
+    except BaseException as raised:  # the library continues without the title
         return reported(raised, error)
 
 

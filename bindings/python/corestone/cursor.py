@@ -1,4 +1,4 @@
-"""Objects of a fetch, a batch at a time."""
+"""Cursors: the objects of a fetch, a batch at a time."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class Cursor(Iterable[Any]):
-    """What Context.stream gives. Can be gone through once.
+    """The cursor that Context.stream returns. It can be iterated once.
 
-    A batch is freed when nobody holds it or its objects any more. Use it on the queue of its context, until that is
-    closed: then it raises InvalidHandleError.
+    A batch is freed when neither it nor its objects have an owner left. Use the cursor on the queue of its context.
+    It raises InvalidHandleError after the context is closed.
     """
 
     def __init__(self, context: Context, handle: int, entity: Entity) -> None:
@@ -34,7 +34,7 @@ class Cursor(Iterable[Any]):
                 yield item
 
     def batches(self) -> Iterator[Results]:
-        """The same objects as Results, whose columns can be read at once."""
+        """Yields the same objects as Results, whose columns can be read at once."""
         while True:
             self._context._require_open()
             out = Handle()

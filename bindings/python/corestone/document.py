@@ -1,4 +1,4 @@
-"""Documents: one store that is opened, edited with undo, saved, saved elsewhere, reverted."""
+"""Documents: a store that is opened, edited with undo, saved, saved elsewhere and reverted."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ if TYPE_CHECKING:
 
 
 class DocumentState(enum.IntFlag):
-    """How a document stands."""
+    """The state of a document."""
 
-    #: Something is in no file that the host chose.
+    #: Some content is not in a file that the application chose.
     EDITED = _abi.DOCUMENT_EDITED
     SAVING = _abi.DOCUMENT_SAVING
-    #: The last save met objects that somebody else had changed; nothing of it was written.
+    #: The last save failed because its objects were changed elsewhere; nothing was written.
     CONFLICT = _abi.DOCUMENT_CONFLICT
-    #: The last save failed; `last_error` tells why.
+    #: The last save failed; `last_error` has the error.
     FAILED = _abi.DOCUMENT_FAILED
-    #: It has no place yet: `save_as` gives it one.
+    #: It has no path yet: `save_as` sets it.
     UNTITLED = _abi.DOCUMENT_UNTITLED
-    #: Somebody else wrote the file since it was opened, saved or reverted.
+    #: Another program wrote the file since it was opened, saved or reverted.
     CHANGED_ON_DISK = _abi.DOCUMENT_CHANGED_ON_DISK
     CLOSED = _abi.DOCUMENT_CLOSED
 
 
-#: Those that are there, for the end of the interpreter.
+#: All existing documents, for the interpreter exit.
 documents: weakref.WeakSet[Document] = weakref.WeakSet()
 _observers: dict[int, tuple[weakref.ref[Document], Callable[[DocumentState], Any]]] = {}
 _numbers = itertools.count(1)
@@ -68,18 +68,18 @@ _forget_callback = immortal(_abi.DESTROY_FN(lambda number, known=_observers: kno
 
 
 class Document(ContextOwner):
-    """One store as a document. `Document(model)` has no place yet; `Document.open(path)` opens one that is there.
+    """One store as a document. `Document(model)` creates an untitled one; `Document.open(path)` opens an existing one.
 
         with Document(model) as document:
             with document.context.perform() as ctx:
                 ctx.insert("Person", name="Ada")
             document.save_as("people.store")
 
-    type     of a new document: "SQLite", "XML" or "Binary". What it has lies in a folder of its own in TMPDIR, which
-             ends with it, until it is saved to a place
-    queue    of its context: "private", "main", or "caller" for one that this thread alone uses
-    unsaved  what `close` and the `with` block do about changes that were not saved: "refuse", with an
-             UnsavedChangesError that counts them by entity, "save" or "discard"
+    type     of a new document: "SQLite", "XML" or "Binary". Until it is saved to a path, its content is in a separate
+             folder in TMPDIR, which is removed with it
+    queue    of its context: "private", "main", or "caller" for this thread only
+    unsaved  the policy of `close` and the `with` block for unsaved changes: "refuse", with an UnsavedChangesError that
+             counts them by entity, "save" or "discard"
     """
 
     def __init__(
@@ -102,8 +102,8 @@ class Document(ContextOwner):
         unsaved: Policy = "refuse",
         **options: Unpack[StoreOptions],
     ) -> Document:
-        """Opens a document that is there, by the given model or the one that the store carries. The options are those
-        of Coordinator.add_store."""
+        """Opens an existing document, with `model` or the model that the store carries. The options are those of
+        Coordinator.add_store."""
         given = given_model(model, for_store=path)
         number = QUEUES[choice(queue, "queue", QUEUES)]
         document = cls.__new__(cls)
@@ -123,7 +123,7 @@ class Document(ContextOwner):
         self.coordinator = Coordinator._owned(retained(made(lib.cst_context_coordinator, context)), model)
         self.model = self.coordinator.model
         documents.add(self)
-        #: What is edited, closed with the document. Of its queue; its undo manager is `undo_manager`.
+        #: The context to edit, closed with the document. It has the given queue and the undo manager `undo_manager`.
         self.context = Context(self, queue, handle=context, is_shared=True)
         self.context._name = "document"
         found = Handle()
@@ -152,12 +152,12 @@ class Document(ContextOwner):
             raise InvalidHandleError("the document is closed; open it again")
 
     def object_id(self, uri: str) -> ObjectID | None:
-        """The ID for a URI; None when the store does not know it."""
+        """Returns the object ID for a URI, or None if the store does not know it."""
         return self.coordinator.object_id(uri)
 
     @property
     def path(self) -> str | None:
-        """Where it is; None for a document without a place."""
+        """The path of the document; None for an untitled one."""
         buffer = _abi.Buffer()
         if call(lib.cst_document_copy_path, self._handle, byref(buffer)) == _abi.NOT_FOUND:
             return None
@@ -165,7 +165,7 @@ class Document(ContextOwner):
 
     @property
     def store(self) -> Store:
-        """Its store."""
+        """The store of the document."""
         found = self.coordinator.stores
         if not found:
             raise InvalidHandleError("the document is closed; open it again")
@@ -173,30 +173,30 @@ class Document(ContextOwner):
 
     @property
     def state(self) -> DocumentState:
-        """How it stands, as of the last event of the context; looks at the file."""
+        """The state as of the last event of the context. Reading it checks the file."""
         out = ctypes.c_uint32()
         call(lib.cst_document_state, self._handle, byref(out))
         return DocumentState(out.value)
 
     @property
     def has_unsaved_changes(self) -> bool:
-        """Whether something is unsaved; undoing all since the last save leaves nothing. Waits for the queue."""
+        """Whether there are unsaved changes; undoing all since the last save leaves none. Waits for the queue."""
         out = ctypes.c_bool()
         call(lib.cst_document_has_unsaved_changes, self._handle, byref(out))
         return out.value
 
     @property
     def last_error(self) -> CorestoneError | None:
-        """What the last save failed with, an autosave too; None when it went well."""
+        """The error of the last save or autosave; None if it succeeded."""
         out = Handle()
         if call(lib.cst_document_copy_error, self._handle, byref(out)) == _abi.NOT_FOUND or not out.value:
             return None
         return read_error(out.value)
 
     def observe(self, function: Callable[[DocumentState], Any]) -> Any:
-        """Calls function(state) whenever that changes, in order, on the thread that changes it: the context's queue,
-        who saves, or the watch of the store. While one thread calls it, that thread also delivers the changes of
-        others. Returns an Observation; it ends with it."""
+        """Calls function(state) whenever the state changes, in order, on the thread that changes it: the context's
+        queue, the thread that saves, or the store's watcher. While one thread calls it, that thread also delivers
+        changes from others. Returns an Observation; the calls end with it."""
         from .observation import Observation
 
         number = next(_numbers)
@@ -204,9 +204,9 @@ class Document(ContextOwner):
         return Observation(owned(lib.cst_document_observe, self._handle, _told_callback, number, _forget_callback))
 
     def set_autosave(self, *, changes: int = 0, idle: float = 0.0) -> None:
-        """Has the document saved by itself, on the queue of its context: after so many events that left something to
-        save, and when nothing was changed for so many seconds; 0 for neither. What that fails with is `last_error`,
-        shows in the state, and is told by `close`; the changes stay. One without a place stays edited."""
+        """Saves the document automatically, on the queue of its context: after `changes` events that left something to
+        save, and `idle` seconds after the last change; 0 turns either off. An error is in `last_error`, shows in the
+        state, and is reported by `close`; the changes stay. An untitled document stays edited."""
         call(
             lib.cst_document_set_autosave,
             self._handle,
@@ -215,16 +215,16 @@ class Document(ContextOwner):
         )
 
     def save(self) -> None:
-        """Saves what was changed. ConflictError for objects that somebody else changed in the file: a merge policy of
-        the context settles them, or `revert`."""
+        """Saves all changes. ConflictError for objects that were changed elsewhere in the file: a merge policy of the
+        context resolves this, or `revert`."""
         call(lib.cst_document_save, self._handle)
 
     def save_as(self, path: str | os.PathLike[str], *, type: str | None = None, replace: bool = False) -> None:
-        """Saves it to another place and goes on there; what is at its former place stays as it was last saved.
+        """Saves the document to another path and continues there. The former file stays as it was last saved.
 
-        Objects stay what they are, unless the type changes: then every object has a new ID, and those in hand are gone
-        (ObjectGoneError); UnsavedChangesError while children of the context, or other contexts, have unsaved changes.
-        A store at the path is overwritten only if `replace`. A document that is open read-only can be written there.
+        Objects keep their identity, unless the type changes. Then every object gets a new ID, and existing objects are
+        gone (ObjectGoneError); UnsavedChangesError while other contexts, including children, have unsaved changes. A
+        store at the path is overwritten only if `replace`. A document that is open read-only can be written there.
         """
         call(
             lib.cst_document_save_as,
@@ -235,9 +235,9 @@ class Document(ContextOwner):
         )
 
     def revert(self) -> None:
-        """Throws away what was not saved, by children of the context too, and reads the file as it is now, also what
-        others wrote. Steps to undo are forgotten. UnsavedChangesError for a child with changes that is confined to
-        another thread."""
+        """Discards unsaved changes, including those of children of the context, and reads the present file, including
+        changes by other writers. Clears the undo steps. UnsavedChangesError for a child with changes that is confined
+        to another thread."""
         call(lib.cst_document_revert, self._handle)
 
     @property
@@ -246,9 +246,8 @@ class Document(ContextOwner):
         return self._is_closed
 
     def close(self, unsaved: Policy | None = None) -> None:
-        """Closes the file. `unsaved` says what becomes of changes that were not saved: "refuse" (UnsavedChangesError,
-        with counts by entity, and the error of the last save among its details), "save" or "discard"; None: as the
-        document was made."""
+        """Closes the file. `unsaved` is the policy for unsaved changes: "refuse" (UnsavedChangesError, with counts by
+        entity, and the error of the last save among its details), "save" or "discard"; None: that of the document."""
         if self._is_closed:
             return
         policy = policy_of(unsaved, self._unsaved)
@@ -264,8 +263,8 @@ class Document(ContextOwner):
     def __exit__(
         self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Closes it. UnsavedChangesError, and it stays open, for changes that were not saved, unless it was made with
-        another policy; when the block raised, they are rolled back, unless it raised UnsavedChangesError."""
+        """Closes the document. With unsaved changes, it stays open and raises UnsavedChangesError, unless it was
+        created with another policy. If the block raised, they are rolled back, unless it raised UnsavedChangesError."""
         leave_block(self, raised)
 
     def __repr__(self) -> str:

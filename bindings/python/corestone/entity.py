@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class Waiting:
     """A relationship that waits for its destination or its inverse to be added.
 
-    One of a text has its handle already, and leads to its own entity meanwhile.
+    A relationship of a text already has a handle; until its destination exists, it leads to its own entity.
     """
 
     __slots__ = ("handle", "has_destination", "inverse", "name", "options", "owner", "target")
@@ -78,22 +78,22 @@ class Entity(EntityEditing):
     ) -> Entity:
         """Adds an attribute.
 
-        type is a name ("string", "int16", "int32", "int64", "decimal", "double", "float", "bool", "date", "binary",
+        `type` is a name ("string", "int16", "int32", "int64", "decimal", "double", "float", "bool", "date", "binary",
         "uuid", "uri", "transformable", "composite") or an AttributeType. An attribute that is not optional must have a
-        value when its object is saved; `default` is the value of a fresh object. `indexed` adds an index of its own.
+        value when its object is saved. `default` is the value in new objects. `indexed` adds an index for it.
 
-        A save refuses a number or a date below `minimum` or above `maximum`, a string whose length is, a string that
-        does not match the regular expression `pattern` as a whole, and a value that does not meet a condition of
-        `validation`, which maps predicates (SELF is the value) to what the error says.
+        A save rejects a number or a date below `minimum` or above `maximum`, and a string whose length is outside these
+        bounds. It also rejects a string that does not match the regular expression `pattern` as a whole, and a value
+        that does not meet a condition of `validation`, which maps predicates (SELF is the value) to error messages.
 
-        A change of a `transient` attribute with `ignores_changes` makes no object one that has changes.
-        `renaming_identifier` is the attribute's first name, by which a migration keeps its values.
+        A change of a `transient` attribute with `ignores_changes` does not mark the object as changed.
+        `renaming_identifier` is the original name of the attribute, with which a migration keeps its values.
 
-        `transformer` names what stands between the values of a transformable attribute and their bytes; see
-        corestone.register_transformer. `derived` is an expression by which the store computes the attribute at each
+        `transformer` names the transformer of a transformable attribute, which converts values to and from bytes; see
+        corestone.register_transformer. `derived` is an expression from which the store computes the attribute at each
         save: "name", "author.name", "articles.@count", "articles.words.@sum", "canonical:(name)", "uppercase:(name)",
-        "lowercase:(name)", "now()". `elements` are those of a composite attribute, whose value is a dictionary: by
-        name, in the compact form of Model, or a dictionary of elements again.
+        "lowercase:(name)", "now()". `elements` are the elements of a composite attribute by name, each in the compact
+        form of Model or as another dictionary of elements. The value of a composite attribute is a dictionary.
         """
         if elements is not None:
             given = {
@@ -158,11 +158,11 @@ class Entity(EntityEditing):
         user_info: Mapping[str, str] | None = None,
         renaming_identifier: str | None = None,
     ) -> Entity:
-        """Adds a relationship to at most one object of `destination`, an entity or the name of one added later.
+        """Adds a to-one relationship to `destination`, an entity or the name of one that can be added later.
 
-        `inverse` names the relationship that leads back, which may be added later too; `delete` says what deleting an
-        object does to its target: "nullify", "cascade", "deny" or "no-action". `validation` maps predicates on the
-        target to what the error says when a save finds that they do not hold.
+        `inverse` names the inverse relationship, which can be added later too. `delete` is the delete rule, the effect
+        on the target when the object is deleted: "nullify", "cascade", "deny" or "no-action". `validation` maps
+        predicates on the target, which a save checks, to error messages.
         """
         flags = (_abi.PROPERTY_OPTIONAL if optional else 0) | (_abi.PROPERTY_TRANSIENT if transient else 0)
         options: dict[str, Any] = {
@@ -191,7 +191,7 @@ class Entity(EntityEditing):
         user_info: Mapping[str, str] | None = None,
         renaming_identifier: str | None = None,
     ) -> Entity:
-        """Adds a relationship to any number of objects, a set unless `ordered`. Maximum 0 is no bound.
+        """Adds a to-many relationship, a set unless `ordered`. A `maximum` of 0 means no bound.
 
         In the predicates of `validation`, SELF is the collection of the members.
         """
@@ -241,26 +241,26 @@ class Entity(EntityEditing):
 
     @property
     def children(self) -> list[Entity]:
-        """The entities that inherit from this one directly."""
+        """The direct subentities."""
         found: list[Entity] = []
         while handle := made(lib.cst_entity_child_at, self._handle, len(found)):
             found.append(self._model._entity_of(handle))
         return found
 
     def is_kind_of(self, other: Entity) -> bool:
-        """Whether it is the other entity or inherits from it."""
+        """Returns whether the entity is `other` or inherits from it."""
         out = ctypes.c_bool()
         call(lib.cst_entity_is_kind_of, self._handle, other._handle, byref(out))
         return out.value
 
     def relationships_to(self, destination: Entity) -> list[str]:
-        """The names of the relationships, inherited ones included, that lead to an entity itself."""
+        """Returns the names of the relationships, also inherited ones, whose destination is exactly `destination`."""
         known = read_properties(self._handle).values()
         return [each.name for each in known if each.is_relationship and each.destination == destination._handle]
 
     @property
     def is_abstract(self) -> bool:
-        """Whether only entities that inherit from it have objects."""
+        """Whether the entity is abstract: only its subentities have objects."""
         out = ctypes.c_bool()
         call(lib.cst_entity_is_abstract, self._handle, byref(out))
         return out.value
@@ -270,11 +270,10 @@ class Entity(EntityEditing):
         call(lib.cst_entity_set_abstract, self._handle, is_abstract)
 
     def convert(self, name: str, value: Any) -> Any:
-        """A value as an attribute holds it, from what came over a wire or out of a file, as text where the sender had
-        no better type: numbers, "true" and "false", ISO 8601 dates (UTC where they have no offset), UUIDs, bytes in
-        base64. None is the default.
+        """Converts a value from a file or a network message to the type of an attribute.
 
-        TypeMismatchError names entity and attribute.
+        Text is accepted where the format has no better type: numbers, "true" and "false", ISO 8601 dates (UTC without
+        an offset), UUIDs, bytes in base64. None becomes the default. TypeMismatchError names entity and attribute.
         """
         given, out = values.Cell(), _abi.Value()
         values.encode(given.value, value, self.name, name)
@@ -282,18 +281,18 @@ class Entity(EntityEditing):
         return _host.take(out)
 
     def user_info(self, key: str) -> str | None:
-        """A value of the entity's user info, or None."""
+        """Returns a value of the entity's user info, or None."""
         out = _abi.String()
         call(lib.cst_entity_user_info, self._handle, text(key), byref(out))
         return _abi.decode(out)
 
     @property
     def localized_name(self) -> str:
-        """What the model's localisation calls the entity; its name when there is no entry."""
+        """The name of the entity in the model's localisation, or its own name if there is no entry."""
         return _abi.decode(lib.cst_entity_localized_name(self._handle)) or self.name
 
     def localized_property_name(self, name: str) -> str:
-        """What the localisation calls a property: the most specific of its entries, or the name. Freezes the model."""
+        """Returns the most specific entry of the localisation for a property, or its name. Freezes the model."""
         out = _abi.String()
         self._key(name)
         call(lib.cst_entity_localized_property_name, self._handle, text(name), byref(out))
@@ -308,7 +307,7 @@ class Entity(EntityEditing):
         return bytes(out)
 
     def property_version_hash(self, name: str) -> bytes | None:
-        """The 32 bytes that a property adds to the entity's hash; None when it is transient, fetched, or not there."""
+        """Returns the 32 bytes that a property adds to the entity's hash; None if transient, fetched or missing."""
         self._model.freeze()
         out = (ctypes.c_uint8 * 32)()
         status = call(lib.cst_entity_property_version_hash, self._handle, text(name), out)
@@ -343,7 +342,7 @@ class Entity(EntityEditing):
         own._cst_bound = weakref.ref(self)
 
     def _element_at(self, path: str) -> PropertyDescription | None:
-        """An element of a composite attribute."""
+        """Returns an element of a composite attribute."""
         head, *rest = path.split(".")
         found = self.properties.get(head)
         for name in rest:
@@ -351,7 +350,7 @@ class Entity(EntityEditing):
         return found
 
     def _key(self, name: str) -> PropertyDescription:
-        """The property of a name, else a ModelError with the nearest one."""
+        """Returns the property of a name. The ModelError for an unknown name suggests the nearest one."""
         try:
             found = self.properties.get(name)
         except TypeError:

@@ -1,4 +1,4 @@
-"""What goes wrong, as exceptions: one class for each kind of failure, each with every field that the library gives."""
+"""Exceptions: one class for each kind of failure, each with every field of the library's error."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from .codes import Status
 
 
 class CorestoneError(Exception):
-    """A failure. Its text says what is wrong and what to do about it.
+    """A failure. Its text states the problem and the remedy.
 
     status      the kind of failure, a `codes.Status`
     code        Core Data's code (`codes.CoreDataCode`), 0 where Core Data has none
     domain      the error domain, such as NSCocoaErrorDomain
     message     one or two sentences, without the details
     entity, key the entity and the property concerned, or None
-    value       the value that was refused, or None
+    value       the rejected value, or None
     predicate   the text of the model's condition that the value does not meet, or None
     object_uri  the URI of the object concerned, or None
     file        the file concerned, or None
     sqlite_code SQLite's extended result code, 0 when SQLite was not involved
-    offset      the byte offset in a predicate at which reading stopped, or None
-    details     the failures of which this one consists: a tuple of CorestoneError
-    conflicts   what kept a save from being done: a tuple of MergeConflict or ConstraintConflict; a copy that goes to
-                another process has none
+    offset      the byte offset in a predicate at which parsing stopped, or None
+    details     the individual failures: a tuple of CorestoneError
+    conflicts   the conflicts that made a save fail: a tuple of MergeConflict or ConstraintConflict; empty in a copy
+                that is sent to another process
     """
 
     default_status: int = Status.INTERNAL
@@ -72,7 +72,7 @@ class CorestoneError(Exception):
         return "\n".join(lines)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Keyword-only arguments do not survive Exception's own way of being copied or sent to another process.
+        # Exception's own way of copying and pickling loses keyword-only arguments.
         return _rebuild, (
             type(self),
             self.message,
@@ -87,17 +87,17 @@ def _rebuild(kind: type[CorestoneError], message: str, fields: dict[str, Any]) -
 
 
 class InternalError(CorestoneError):
-    """A mistake of the library's own. Please report it."""
+    """A mistake in the library. Please report it."""
 
 
 class InvalidArgumentError(CorestoneError, ValueError):
-    """An argument that makes no sense, named in the message."""
+    """An invalid argument, which the message names."""
 
     default_status = Status.INVALID_ARGUMENT
 
 
 class NumberRangeError(InvalidArgumentError, OverflowError):
-    """A number that is larger, or smaller, than the library's numbers of 64 bits."""
+    """A number beyond the range of the library's 64-bit numbers."""
 
 
 class InvalidHandleError(CorestoneError):
@@ -113,7 +113,7 @@ class WrongThreadError(CorestoneError, RuntimeError):
 
 
 class InvalidUTF8Error(CorestoneError, ValueError):
-    """Text that is no valid Unicode."""
+    """Text that is not valid Unicode."""
 
     default_status = Status.INVALID_UTF8
 
@@ -131,13 +131,13 @@ class OutOfMemoryError(CorestoneError, MemoryError):
 
 
 class CallbackError(CorestoneError):
-    """A callback of the host failed."""
+    """A callback of the application failed."""
 
     default_status = Status.CALLBACK
 
 
 class UnsupportedError(CorestoneError):
-    """The library does not do this here; the message says what to do instead."""
+    """The library does not support this here; the message states an alternative."""
 
     default_status = Status.UNSUPPORTED
 
@@ -155,13 +155,16 @@ class CancelledError(CorestoneError):
 
 
 class ValidationError(CorestoneError, ValueError):
-    """Objects that may not be saved as they are; `details` holds every failure. Nothing was written."""
+    """Objects that are invalid and cannot be saved; `details` holds every failure. Nothing was written."""
 
     default_status = Status.VALIDATION
 
 
 class ConflictError(CorestoneError):
-    """Others saved the same objects first, or unique values: `conflicts` has the three sides. Nothing was written."""
+    """Another writer saved the same objects or unique values first. `conflicts` has all three sides.
+
+    Nothing was written.
+    """
 
     default_status = Status.CONFLICT
 
@@ -173,24 +176,24 @@ class ObjectGoneError(CorestoneError):
 
 
 class UnsavedChangesError(CorestoneError):
-    """What is to be closed has changes that were not saved, and stays open: `details` has an error for each context,
-    which counts them by entity."""
+    """A close found unsaved changes, and nothing was closed; `details` has an error for each context, with counts by
+    entity."""
 
     default_status = Status.UNSAVED_CHANGES
 
 
 class UnsavedChangesWarning(RuntimeWarning):
-    """The interpreter ends, and a context still has changes that were not saved: they are lost."""
+    """A context lost its unsaved changes at interpreter exit."""
 
 
 class PredicateError(CorestoneError, ValueError):
-    """A predicate that names an unknown key, or cannot be carried out."""
+    """A predicate that names an unknown key, or cannot be evaluated."""
 
     default_status = Status.PREDICATE
 
 
 class PredicateSyntaxError(PredicateError):
-    """A predicate that does not parse. `offset` is where reading stopped; the text shows it with a caret."""
+    """A predicate that cannot be parsed. `offset` is where parsing stopped; the text shows it with a caret."""
 
     default_status = Status.PREDICATE_SYNTAX
 
@@ -218,31 +221,31 @@ class StoreCorruptError(StoreError):
 
 
 class StoreReadOnlyError(StoreError):
-    """The store was opened read-only, or its file or folder may not be written."""
+    """The store was opened read-only, or its file or folder cannot be written."""
 
     default_status = Status.STORE_READ_ONLY
 
 
 class NotAStoreError(StoreError):
-    """The file is no Core Data store."""
+    """The file is not a Core Data store."""
 
     default_status = Status.NOT_A_STORE
 
 
 class ModelError(CorestoneError):
-    """A mistake in a model, or a change of a model that is in use already."""
+    """A mistake in a model, or a change of a model that is already in use."""
 
     default_status = Status.MODEL
 
 
 class ModelMismatchError(ModelError):
-    """The store was made with another model."""
+    """The store was created with another model."""
 
     default_status = Status.MODEL_MISMATCH
 
 
 class MigrationError(ModelError):
-    """Moving a store to another model failed."""
+    """The migration of a store to another model failed."""
 
     default_status = Status.MIGRATION
 

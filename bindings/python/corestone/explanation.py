@@ -1,4 +1,4 @@
-"""How fetches are answered, told without running them."""
+"""The execution plans of fetches, without running them."""
 
 from __future__ import annotations
 
@@ -8,37 +8,37 @@ from .archive import read_json
 
 
 class FetchStep(NamedTuple):
-    """One line of SQLite's plan, and how many others it is a part of."""
+    """One line of SQLite's query plan, and its nesting depth."""
 
     detail: str
     depth: int
 
 
 class FetchShare(NamedTuple):
-    """What one store does for a fetch."""
+    """The part of one store in a fetch."""
 
     #: The store's file.
     path: str
     sql: str
-    #: What is bound to the placeholders, as the columns hold it: dates are numbers, objects primary keys.
+    #: The values of the placeholders, as stored in the columns: dates are numbers, objects primary keys.
     bindings: list[Any]
     steps: list[FetchStep]
     #: The names of the indexes that the steps use.
     indexes: list[str]
-    #: The part of the predicate that memory decides for each row found; None when the store decides all.
+    #: The part of the predicate that is evaluated in memory for each row found; None if the store evaluates all.
     remainder: str | None
     sorted_in_memory: bool
-    #: Why memory has something left to do, one sentence for each part.
+    #: The reasons for work in memory, one sentence for each part.
     reasons: list[str]
 
 
 class FetchExplanation(NamedTuple):
-    """How a fetch is answered: by which SQL and which indexes, and what is left to memory. `print` shows all of it."""
+    """The SQL and the indexes of a fetch, and the work that is done in memory; `print` shows all of it."""
 
     entity: str
     predicate: str | None
     shares: list[FetchShare]
-    #: How many objects with unsaved changes are matched in memory beside the rows.
+    #: The number of objects with unsaved changes that are matched in memory beside the rows.
     pending_objects: int
     text: str
 
@@ -47,7 +47,7 @@ class FetchExplanation(NamedTuple):
 
 
 def explanation(report: Any, text: str) -> FetchExplanation:
-    """What the library's buffer of JSON says, with the same as text."""
+    """Returns the explanation in the library's JSON buffer, with the same as text."""
     found = read_json(report)
     shares = [
         FetchShare(

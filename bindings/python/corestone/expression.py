@@ -1,4 +1,4 @@
-"""Expressions: what stands left and right of an operator, read from text or built without."""
+"""Expressions: the operands of operators in predicates, parsed from text or built from parts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Recipe = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
 class ExpressionType(IntEnum):
-    """NSExpressionType; from 100 what Core Data has no public number for."""
+    """NSExpressionType. Types without a public number in Core Data start at 100."""
 
     CONSTANT = 0
     SELF = 1
@@ -51,12 +51,12 @@ class ExpressionType(IntEnum):
 
 
 class Tree:
-    """What predicates and expressions have in common: a handle that never changes, text, equality, pickling."""
+    """The common base of predicates and expressions: an immutable handle, text, equality and pickling."""
 
     __slots__ = ("__weakref__", "_handle", "_recipe")
 
     _handle: int
-    _recipe: Recipe | None  # what makes the same again, in another process too
+    _recipe: Recipe | None  # recreates it, in another process too
 
     @classmethod
     def _made(cls: type[Made], recipe: Recipe | None, function: Any, *arguments: Any) -> Made:
@@ -83,13 +83,13 @@ class Tree:
 
 
 def _handles(items: Iterable[Any]) -> tuple[list[Expression], int, Any]:
-    """Expressions for items, constants among them, as the library takes them; the first keeps them alive."""
+    """Returns items, or constants, as expressions, with their count and handles, which the expressions keep alive."""
     expressions = [expression(item) for item in items]
     return expressions, len(expressions), (ctypes.c_void_p * len(expressions))(*[each._handle for each in expressions])
 
 
 def expression(item: Any) -> Expression:
-    """An expression as it is, that of a query's key, or a constant."""
+    """Returns an expression unchanged, the expression of a query's key, or a constant."""
     if isinstance(item, Expression):
         return item
     found = getattr(item, "_cst_expression", None)
@@ -97,7 +97,7 @@ def expression(item: Any) -> Expression:
 
 
 def listed(given: Any, *kinds: type) -> list[Any]:
-    """What a parameter takes one of or several of, as a list. A text is one, and so are values of a query."""
+    """Returns the one or several values of a parameter as a list. A str is one value, and so is a query's value."""
     if given is None:
         return []
     is_one = isinstance(given, (str, Tree, *kinds)) or hasattr(given, "_cst_expression")
@@ -105,7 +105,7 @@ def listed(given: Any, *kinds: type) -> list[Any]:
 
 
 def key_path(item: KeyPath) -> str:
-    """The text of a key path: itself, that of a query's key or that of an expression."""
+    """Returns the text of a key path: the str itself, or the text of a query's key or an expression."""
     if isinstance(item, str):
         return item
     found = getattr(item, "_cst_expression", item)
@@ -116,7 +116,7 @@ def key_path(item: KeyPath) -> str:
 
 
 def check_format(format: Any, kind: str, example: str) -> None:
-    """Raises what to write instead of a format that is no text."""
+    """Raises an error that shows the correct form if a format is not a str."""
     if not isinstance(format, str):
         found = f"already a {kind}" if type(format).__name__ == kind else f"of type {type(format).__name__}"
         raise TypeMismatchError(
@@ -128,8 +128,8 @@ def check_format(format: Any, kind: str, example: str) -> None:
 class Expression(Tree):
     """A value to be computed: `Expression("salary * 12").value(person)`.
 
-    Arguments are those of `Predicate`; an expression among them stands in the place of its %@. Expressions never change
-    and may be used on any thread.
+    The arguments are those of `Predicate`; an expression among them replaces its %@. Expressions are immutable and can
+    be used on any thread.
     """
 
     __slots__ = ()
@@ -142,33 +142,33 @@ class Expression(Tree):
 
     @classmethod
     def _borrowed(cls, handle: int) -> Expression:
-        """One more owner of a handle that the library lends."""
+        """Returns an expression that retains a borrowed handle."""
         self: Expression = object.__new__(cls)
         self._recipe = None
         self._handle = retained(handle)
         return self
 
-    # ---- made without text
+    # ---- constructors without text
 
     @classmethod
     def constant(cls, value: Any) -> Expression:
-        """Any value that `%@` takes."""
+        """Returns a constant: any value that `%@` takes."""
         given = _host.encode_one(value)
         return cls._made((Expression.constant, (value,)), lib.cst_expression_new_constant, given.address)
 
     @classmethod
     def evaluated_object(cls) -> Expression:
-        """SELF: what is evaluated."""
+        """Returns SELF, the evaluated object."""
         return cls._made((Expression.evaluated_object, ()), lib.cst_expression_new_self)
 
     @classmethod
     def variable(cls, name: str) -> Expression:
-        """$name."""
+        """Returns $name."""
         return cls._made((Expression.variable, (name,)), lib.cst_expression_new_variable, text(name))
 
     @classmethod
     def key_path(cls, path: str, base: Expression | None = None) -> Expression:
-        """Keys joined by dots, from another expression or from SELF."""
+        """Returns keys joined by dots, starting at another expression or at SELF."""
         return cls._made(
             (Expression.key_path, (path, base)), lib.cst_expression_new_key_path,
             base._handle if base is not None else None, text(path),
@@ -176,7 +176,7 @@ class Expression(Tree):
 
     @classmethod
     def function(cls, name: str, *arguments: Any) -> Expression:
-        """A built-in function by its name in a format: "add:to:", "uppercase:"."""
+        """Returns a built-in function by its name in a format: "add:to:", "uppercase:"."""
         keep, count, array = _handles(arguments)
         return cls._made(
             (Expression.function, (name, *keep)), lib.cst_expression_new_function, text(name), count, array
@@ -184,7 +184,7 @@ class Expression(Tree):
 
     @classmethod
     def call(cls, receiver: Any, name: str, *arguments: Any) -> Expression:
-        """FUNCTION(receiver, "name", …): a method of a value, or a function that was registered."""
+        """Returns FUNCTION(receiver, "name", …): a method of a value, or a registered function."""
         target = expression(receiver)
         keep, count, array = _handles(arguments)
         return cls._made(
@@ -194,13 +194,13 @@ class Expression(Tree):
 
     @classmethod
     def aggregate(cls, elements: Iterable[Any]) -> Expression:
-        """{a, b, …}"""
+        """Returns {a, b, …}."""
         keep, count, array = _handles(elements)
         return cls._made((Expression.aggregate, (keep,)), lib.cst_expression_new_aggregate, count, array)
 
     @classmethod
     def subquery(cls, collection: Any, variable: str, predicate: Predicate) -> Expression:
-        """SUBQUERY(collection, $variable, predicate): the elements for which it holds."""
+        """Returns SUBQUERY(collection, $variable, predicate): the elements for which the predicate holds."""
         elements = expression(collection)
         return cls._made(
             (Expression.subquery, (elements, variable, predicate)), lib.cst_expression_new_subquery, elements._handle,
@@ -209,9 +209,9 @@ class Expression(Tree):
 
     @classmethod
     def fetch(cls, request: FetchRequest, context: Context | None = None, *, count_only: bool = False) -> Expression:
-        """FETCH(request, context, countOnly): what a request finds, as in `Key.in_(Expression.fetch(request))`.
+        """Returns FETCH(request, context, countOnly), the results of a request: `Key.in_(Expression.fetch(request))`.
 
-        Without a context, in the one that carries out the fetch whose predicate it is a part of.
+        Without a context, the request runs in the context of the fetch whose predicate contains it.
         """
         given = request._made(context)
         handle = None if context is None else context._open
@@ -220,7 +220,7 @@ class Expression(Tree):
 
     @classmethod
     def conditional(cls, predicate: Predicate, yes: Any, no: Any) -> Expression:
-        """TERNARY(predicate, yes, no)"""
+        """Returns TERNARY(predicate, yes, no)."""
         first, second = expression(yes), expression(no)
         return cls._made(
             (Expression.conditional, (predicate, first, second)), lib.cst_expression_new_conditional,
@@ -229,40 +229,40 @@ class Expression(Tree):
 
     @classmethod
     def union(cls, left: Any, right: Any) -> Expression:
-        """The elements of both."""
+        """Returns the elements of both collections."""
         return _set_operation(ExpressionType.UNION, left, right)
 
     @classmethod
     def intersect(cls, left: Any, right: Any) -> Expression:
-        """The elements that both have."""
+        """Returns the elements that both collections have."""
         return _set_operation(ExpressionType.INTERSECT, left, right)
 
     @classmethod
     def minus(cls, left: Any, right: Any) -> Expression:
-        """The elements of the left that the right does not have."""
+        """Returns the elements of the left collection that the right one does not have."""
         return _set_operation(ExpressionType.MINUS, left, right)
 
     @classmethod
     def block(cls, function: Callable[[Any, list[Any], dict[str, Any]], Any], *arguments: Any) -> Expression:
-        """What a function gives for the evaluated value, the arguments' values and the variables. In memory only."""
+        """Returns a call of a function with the evaluated value, argument values and variables. In memory only."""
         keep, count, array = _handles(arguments)
         return cls._made(
             (Expression.block, (function, *keep)), lib.cst_expression_new_block, _run_callback, _host.keep(function),
             _host.forget, count, array,
         )  # fmt: skip
 
-    # ---- what it is made of
+    # ---- parts
 
     @property
     def type(self) -> ExpressionType:
-        """Which kind of expression it is."""
+        """The type of the expression."""
         out = ctypes.c_uint32()
         call(lib.cst_expression_type, self._handle, byref(out))
         return ExpressionType(out.value)
 
     @property
     def constant_value(self) -> Any:
-        """The value of a constant, None for everything else."""
+        """The value of a constant; None for other types."""
         out = _abi.Value()
         call(lib.cst_expression_copy_constant, self._handle, byref(out))
         return _host.take(out)
@@ -277,7 +277,7 @@ class Expression(Tree):
 
     @property
     def operands(self) -> tuple[Expression, ...]:
-        """The expressions it is made of, in the order in which they are written."""
+        """The operands, in the order in which they are written."""
         found: list[Expression] = []
         while True:
             out = Handle()
@@ -306,10 +306,10 @@ class Expression(Tree):
     # ---- use
 
     def value(self, item: Any, variables: Mapping[str, Any] | None = None) -> Any:
-        """The value for a dict, an object, a managed object or any other value, in memory.
+        """Returns the value for a dict, an object, a managed object or any other value, in memory.
 
-        `variables` are what $names stand for; `$name := …` sets one for the rest of this evaluation, not in the dict
-        that was given.
+        `variables` are the values of $names. `$name := …` sets one for the rest of this evaluation, but not in the
+        given dict.
         """
         given, bound = _host.encode_one(item), _host.encode_variables(variables)
         out = _abi.Value()

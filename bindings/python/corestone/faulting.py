@@ -1,4 +1,4 @@
-"""How contexts read what was not read yet: policies, numbers of single faults, rows that are not there."""
+"""Faulting in contexts: policies, counts of single faults, missing rows."""
 
 from __future__ import annotations
 
@@ -28,48 +28,48 @@ if TYPE_CHECKING:
 
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
-#: Decides about an object whose row is not there, by the object, its ID and the property that was asked for.
+#: Decides about an object whose row is missing. Receives the object, its ID and the requested property.
 InaccessibleFaultHandler = Callable[["ManagedObject", ObjectID, "str | None"], bool]
 
 
 @dataclass(frozen=True)
 class SingleFaults:
-    """How many single faults one line of a program has caused along one relationship."""
+    """The number of single faults that one line of a program caused along one relationship."""
 
-    #: The entity that has the relationship; without one, that of the objects.
+    #: The entity that has the relationship; without a relationship, that of the objects.
     entity: str
-    #: None for objects that were asked for by ID.
+    #: None for objects that were requested by ID.
     relationship: str | None
     count: int
-    #: Where the program is; None when it cannot be told.
+    #: The call site; None if it cannot be determined.
     file: str | None
     line: int | None
 
 
 def option(handle: int, which: int) -> int:
-    """An option of a context."""
+    """Returns an option of a context."""
     out = ctypes.c_int64()
     call(lib.cst_context_option, handle, which, byref(out))
     return out.value
 
 
 def set_option(handle: int, which: int, value: int) -> None:
-    """Sets one."""
+    """Sets an option of a context."""
     call(lib.cst_context_set_option, handle, which, value)
 
 
 def policy_number(policy: str) -> int:
-    """The number of a policy by its name."""
+    """Returns the number of a policy by its name."""
     if policy not in _abi.FAULT_POLICIES:
         raise InvalidArgumentError(f'fault_policy must be "batch", "warn" or "error", not {shown(policy)}')
     return _abi.FAULT_POLICIES.index(policy)
 
 
-# ---- where the program is
+# ---- call sites
 
 
 def _place() -> tuple[_abi.InputString, int]:
-    """The innermost line that is not of this package."""
+    """Returns the innermost line outside this package."""
     frame = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_HERE):
         frame = frame.f_back  # type: ignore[assignment]
@@ -87,8 +87,8 @@ def _find(_: int, out: Any) -> int:
 
 
 def tell_origin(handle: int) -> None:
-    """Tells the library where the program makes a context."""
-    with contextlib.suppress(InvalidUTF8Error):  # a name of a file that is no text
+    """Sets the call site that creates a context."""
+    with contextlib.suppress(InvalidUTF8Error):  # a file name that is not UTF-8
         call(lib.cst_context_set_origin, handle, *_place())
 
 
@@ -96,28 +96,30 @@ _find_callback = immortal(_abi.CALL_SITE_FN(_find))
 
 
 def follow(handle: int) -> None:
-    """Has the library ask for the line of the program when a single fault fires: once for each, and only while somebody
-    wants to know."""
+    """Sets the call site finder, which the library calls once for each single fault that fires.
+
+    It is set only while the context counts single faults or has a policy.
+    """
     wanted = option(handle, _abi.OPTION_COUNTS_SINGLE_FAULTS) or option(handle, _abi.OPTION_FAULT_POLICY)
     find = _find_callback if wanted else _abi.CALL_SITE_FN()
     call(lib.cst_context_set_call_site_finder, handle, find, None, _abi.DESTROY_FN())
 
 
 def report(handle: int) -> list[SingleFaults]:
-    """What was counted, most first."""
+    """Returns the counts of single faults, most frequent first."""
     buffer = _abi.Buffer()
     call(lib.cst_context_copy_fault_report, handle, _abi.REPORT_JSON, byref(buffer))
     return [SingleFaults(**each) for each in json.loads(_abi.take_text(buffer))]
 
 
 def report_text(handle: int) -> str:
-    """The same as lines."""
+    """Returns the same as lines."""
     buffer = _abi.Buffer()
     call(lib.cst_context_copy_fault_report, handle, _abi.REPORT_TEXT, byref(buffer))
     return _abi.take_text(buffer)
 
 
-# ---- rows that are not there
+# ---- missing rows
 
 _handlers: dict[int, InaccessibleFaultHandler] = {}
 _numbers = itertools.count(1)
@@ -149,7 +151,7 @@ _forget_callback = immortal(_abi.DESTROY_FN(_forget))
 
 
 def set_handler(handle: int, handler: InaccessibleFaultHandler | None) -> None:
-    """Has a context ask a function about objects whose rows are not there."""
+    """Sets the function that decides about objects whose rows are missing."""
     function = lib.cst_context_set_inaccessible_fault_handler
     if handler is None:
         call(function, handle, _abi.INACCESSIBLE_FAULT_FN(), None, _abi.DESTROY_FN())

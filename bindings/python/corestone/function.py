@@ -22,12 +22,12 @@ def register_function(name: str, function: Any, signature: str) -> Any: ...
 @overload
 def register_function(name: str) -> Callable[[Function], Function]: ...
 def register_function(name: str, function: Any = None, signature: str | None = None) -> Any:
-    """Makes a function known in the whole process, as `FUNCTION(receiver, "name", a, b)`, in place of a former one.
+    """Registers a function as `FUNCTION(receiver, "name", a, b)` for the whole process. It replaces a previous one.
 
-    A function of Python is called with the receiver and the arguments, on the thread that evaluates. With a signature
-    such as "double(double, double)" or "d(dd)", `function` is a function of C (a ctypes function or an address),
-    called with C's own types; the header, at cst_function_register_typed, lists them. A receiver that is None answers
-    None without a call. Also a decorator: `@register_function("name")`.
+    A Python function is called with the receiver and the arguments, on the evaluating thread. With a signature such as
+    "double(double, double)" or "d(dd)", `function` is a C function (a ctypes function or an address). It is called with
+    C types, which the header lists at cst_function_register_typed. If the receiver is None, the result is None, without
+    a call. Also a decorator: `@register_function("name")`.
     """
     if function is None:
         return lambda decorated: register_function(name, decorated)
@@ -43,7 +43,7 @@ def register_function(name: str, function: Any = None, signature: str | None = N
 
 
 def unregister_function(name: str) -> bool:
-    """Forgets a function; False when none of that name was registered."""
+    """Deregisters a function; returns False if the name was not registered."""
     known = call(lib.cst_function_unregister, text(name)) == _abi.OK
     _typed.pop(name, None)
     return known

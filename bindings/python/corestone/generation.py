@@ -1,4 +1,4 @@
-"""Generations: states of the stores that contexts go on reading whatever is saved meanwhile."""
+"""Query generations: states of the stores that contexts read regardless of later saves."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from ._call import owned
 
 
 class QueryGeneration:
-    """The token of a generation, which lasts as long as somebody holds it or a context is pinned to it. Equal tokens
-    stand for the same state. May be handed to other threads."""
+    """The token of a generation, which lasts while the token is held or a context is pinned to it.
+
+    Equal tokens identify the same state. Tokens may cross threads.
+    """
 
     __slots__ = ("__weakref__", "_handle")
 
@@ -17,12 +19,12 @@ class QueryGeneration:
 
     @classmethod
     def current(cls) -> QueryGeneration:
-        """No state yet, but a wish: the one that is the newest when the context first reads."""
+        """Returns a token for the state that is the newest when the context first reads."""
         return cls(owned(lib.cst_query_generation_current))
 
     @property
     def is_current(self) -> bool:
-        """Whether it is no state yet, but `QueryGeneration.current()`."""
+        """Whether it is `QueryGeneration.current()`, not a state yet."""
         return bool(lib.cst_query_generation_is_current(self._handle))
 
     def __eq__(self, other: object) -> bool:
@@ -38,5 +40,5 @@ class QueryGeneration:
 
 
 def optional_generation(handle: int | None) -> QueryGeneration | None:
-    """The generation of a handle that the caller owns, if there is one."""
+    """Returns the generation of a handle that the caller owns, if there is one."""
     return QueryGeneration(handle) if handle else None

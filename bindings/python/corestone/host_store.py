@@ -1,7 +1,7 @@
-"""Stores of a program's own kinds, written in Python: docs/HOST-STORES.md.
+"""Custom stores, written in Python: docs/HOST-STORES.md.
 
-An IncrementalStore is asked for what contexts need, when they need it: a service, a database, a folder of files. An
-AtomicStore gives all of its objects when it is opened, and is given all of them to keep after each save: a file format.
+An IncrementalStore supplies data when contexts need it: from a service, a database, a folder of files. An AtomicStore
+supplies all of its objects when it is opened, and receives all of them after each save: a file format.
 
     @corestone.register_store_type("Notes")
     class NotesStore(corestone.IncrementalStore):
@@ -13,7 +13,7 @@ AtomicStore gives all of its objects when it is opened, and is given all of them
     Container(model, "https://…", type="Notes")
 
 Methods run on the thread of the call that needs them, one at a time for each store unless `parallel_reads` is set. They
-may use neither contexts nor coordinators. What they raise comes back as a detail of a CallbackError, with the
+must not use contexts or coordinators. An exception in a method becomes a detail of a CallbackError, with the
 traceback's text as its message and the exception as its cause.
 """
 
@@ -43,10 +43,10 @@ Reference = Union[int, str, bytes]
 
 
 class RowID(NamedTuple):
-    """The identity of a row as its store knows it: the entity and a reference of the store's own.
+    """The identity of a row in its store: the entity and the store's reference.
 
-    A reference is an int, a str or bytes, the latter two not empty; it is unique within an inheritance tree, and for
-    ever. Where the library does not know the row's own entity, `entity` is one that it inherits from.
+    A reference is an int, or a non-empty str or bytes. It is unique within an entity tree, and permanent. If the
+    library does not know the row's own entity, `entity` is a superentity of it.
     """
 
     entity: Entity
@@ -59,13 +59,13 @@ class RowID(NamedTuple):
 class IncrementalStoreNode:
     """A row: its identity, its values by name, and its version.
 
-    object_id  a RowID; also an ObjectID of the store
-    values     attributes as Python values: of transformable attributes the bytes, of composite ones a dictionary of
-               their elements. Of to-one relationships None or a RowID (a reference alone will do where the target is of
-               the relationship's own destination); of to-many relationships a list of these, in order. Keys that the
-               entity does not have are left out. An attribute that is missing is None; a to-one
-               relationship that is missing is asked for once, a to-many one when somebody needs its members
-    version    0 to 2147483647: what conflicts are found by
+    object_id  a RowID, or an ObjectID of the store
+    values     attributes as Python values; transformable attributes as bytes, composite ones as dictionaries of their
+               elements. A to-one relationship is None or a RowID, or a reference alone if the target is of the
+               relationship's own destination. A to-many relationship is a list of these, in order. Keys that the
+               entity does not have are left out. A missing attribute is None. A missing to-one relationship is
+               requested once, a missing to-many relationship when its members are needed
+    version    0 to 2147483647; conflicts are detected by it
     """
 
     __slots__ = ("object_id", "values", "version")
@@ -81,7 +81,7 @@ class IncrementalStoreNode:
         self.update(values or {}, version)
 
     def update(self, values: Mapping[str, Any], version: int) -> None:
-        """Puts other values in the place of those that are there, and a version."""
+        """Replaces the values and the version."""
         if not isinstance(values, Mapping):
             raise TypeMismatchError(f"values must be a dictionary, not {shown(values)}", key="values")
         known = self.object_id.entity.properties if isinstance(self.object_id, RowID) else None
@@ -107,10 +107,10 @@ class AtomicStoreCacheNode(IncrementalStoreNode):
 
 
 class UpdatedNode(IncrementalStoreNode):
-    """A changed row in a save: all of its values, and the version that it is to have.
+    """A changed row in a save: all of its values, and the version to write.
 
-    old_version  the version that the changes are based on
-    changed      the names of the properties that changed, but for members of relationships
+    old_version  the version on which the changes are based
+    changed      the names of the changed properties, without to-many relationships
     """
 
     __slots__ = ("changed", "old_version")
@@ -129,10 +129,10 @@ class UpdatedNode(IncrementalStoreNode):
 
 
 class MemberChange(NamedTuple):
-    """What became of the members of one object's to-many relationship.
+    """A change of the members of one object's to-many relationship.
 
-    Many-to-many relationships are told from both sides; those whose inverse is to-one only if they are ordered, since
-    the members' own rows tell them; those without inverse always.
+    Many-to-many relationships are reported for both sides, relationships without an inverse always. Those whose
+    inverse is to-one are reported only if they are ordered, because the members' own rows contain the change.
     """
 
     owner: RowID
@@ -140,32 +140,37 @@ class MemberChange(NamedTuple):
     is_ordered: bool
     added: list[RowID]
     removed: list[RowID]
-    #: All members in order, of an ordered relationship.
+    #: All members of an ordered relationship, in order.
     members: list[RowID]
 
 
 class Fetched(NamedTuple):
-    """What a store has done of a fetch. The library does the rest, with the rows that were given."""
+    """The rows of a fetch, and the parts of it that the store has done.
+
+    The library does the rest, with these rows.
+    """
 
     rows: Iterable[Any]
-    #: No row was given that does not satisfy the predicate.
+    #: All rows satisfy the predicate.
     predicate: bool = False
     #: The rows are in the order of the sort descriptors.
     order: bool = False
-    #: Offset and limit were applied: only by who has done both of these.
+    #: Offset and limit were applied; only together with both of these.
     window: bool = False
 
 
 class SaveChangesRequest(PersistentStoreRequest):
-    """What changed since the last save, all of it to be kept or none. It comes also when nothing did.
+    """The changes since the last save, which the store must keep completely or not at all.
 
-    inserted_objects  nodes with all values that are not None, the version to be written, and the ID that
-                      obtain_permanent_ids gave
+    A save without changes occurs too.
+
+    inserted_objects  nodes with all values that are not None, the version to write, and the ID that
+                      obtain_permanent_ids returned
     updated_objects   UpdatedNodes
-    deleted_objects   nodes without values, of the version that the deletion is based on
-    locked_objects    not changed, but the save is to fail unless they are still of that version
-    member_changes    of to-many relationships: MemberChange
-    metadata          what the store says about itself from now on; None when that stays
+    deleted_objects   nodes without values, with the version on which the deletion is based
+    locked_objects    unchanged nodes; the save must fail if they have another version in the store
+    member_changes    MemberChanges of to-many relationships
+    metadata          the new metadata of the store; None if it does not change
     author, context_name  of the context that saves, if it has them
     """
 
@@ -196,10 +201,13 @@ class SaveChangesRequest(PersistentStoreRequest):
         return not any(changes) and not self.member_changes and self.metadata is None
 
     def add_conflict(self, row: IncrementalStoreNode | RowID | ObjectID, kind: str = "version") -> None:
-        """Says that a row of the save stands against what the store has: "version", it has another version or is
-        gone, or is new and there already; "unique", another row has the values that must be unique. Then nothing is to
-        be kept: the save ends with the error of such a conflict, or goes on as the context's merge policy says upon
-        what the store gives next, whatever `save` returns. A batch request, or a migration, ends with that error."""
+        """Reports that a row of the save is in conflict with the store.
+
+        The kind is "version" if the row has another version or is gone, or a new row already exists. It is "unique" if
+        another row has the values that must be unique. The store must then keep nothing. The save fails with a
+        conflict, or continues as the context's merge policy decides, with the rows that the store returns next,
+        whatever `save` returns. A batch request or a migration fails with that error.
+        """
         from ._host_rows import Rows
 
         if kind not in _CONFLICTS:
@@ -208,8 +216,10 @@ class SaveChangesRequest(PersistentStoreRequest):
         call(lib.cst_save_request_add_conflict, self._handle, _CONFLICTS[kind], rows.array)
 
     def cache_nodes(self) -> Iterator[AtomicStoreCacheNode]:
-        """All rows that an atomic store holds once this save is done, entity by entity, with all relationships from
-        both sides. Each call goes on where the last one ended."""
+        """Yields all rows that an atomic store holds after this save, entity by entity.
+
+        They have all relationships, on both sides. Each call continues where the last one ended.
+        """
         from ._host_rows import node
 
         store = self._open_store()
@@ -230,18 +240,18 @@ _CONFLICTS = {"version": _abi.CONFLICT_ROW_VERSION, "unique": _abi.CONFLICT_ROW_
 
 
 class StoreOpening(NamedTuple):
-    """A store that is to be opened.
+    """A store that is about to be opened.
 
     type           as registered
-    path           as add_store was given it, whatever that text is
+    path           as passed to add_store, any text
     model          frozen
     configuration  None: the whole model
-    is_read_only   nothing will be saved
-    must_exist     a store that is not there yet is a FileNotFoundError
-    is_new         nothing lies at the path, if it is one of the file system, or a file of no bytes: a new store. A
-                   store whose paths are something else knows better
-    metadata       what a new store is to say about itself: type, a new NSStoreUUID, the version hashes of the model
-    options        what add_store was given as `options`
+    is_read_only   the store will not be saved
+    must_exist     raise FileNotFoundError if the store does not exist yet
+    is_new         a new store: the path, if it is one of the file system, is unused or an empty file. A store with
+                   other paths must find out itself
+    metadata       the metadata for a new store: type, a new NSStoreUUID, the version hashes of the model
+    options        the `options` that were passed to add_store
     """
 
     type: str
@@ -256,23 +266,23 @@ class StoreOpening(NamedTuple):
 
 
 class HostStore:
-    """What incremental and atomic stores have in common. One instance is made for each store that is opened."""
+    """The base class of incremental and atomic stores; each opened store has its own instance."""
 
-    #: Several threads may read at a time, also during a save.
+    #: Several threads may read concurrently, also during a save.
     parallel_reads = False
-    #: `save` refuses what is not unique and must be (SaveChangesRequest.add_conflict). Atomic stores need not.
+    #: `save` rejects duplicates of unique values (SaveChangesRequest.add_conflict). Atomic stores need not do this.
     unique_constraints = False
     #: `save` computes derived attributes, and returns the rows that have them.
     derived_attributes = False
 
     def __init__(self, opening: StoreOpening) -> None:
         self.opening = opening
-        #: What the store says about itself: from load_metadata, then from the saves that change it.
+        #: The metadata of the store: from load_metadata, then from the saves that change it.
         self.metadata: dict[str, Any] = dict(opening.metadata)
         self._owner: weakref.ref[Coordinator] | None = None
-        self._entities: dict[int, Any] = {}  # what rows of an entity are read by
-        self._references: Any = None  # the last ones of obtain_permanent_ids, until the library has copied them
-        self._ended: BaseException | None = None  # what a notice raised that is to end the program
+        self._entities: dict[int, Any] = {}  # the Reading of each entity, by its handle
+        self._references: Any = None  # the last of obtain_permanent_ids, until the library has copied them
+        self._ended: BaseException | None = None  # raised by a notification, to end the program
 
     @property
     def type(self) -> str:
@@ -281,7 +291,7 @@ class HostStore:
 
     @property
     def path(self) -> str:
-        """Where the store is, as add_store was given it."""
+        """The path of the store, as passed to add_store."""
         return self.opening.path
 
     @property
@@ -291,12 +301,12 @@ class HostStore:
 
     @property
     def options(self) -> dict[str, Any]:
-        """What add_store was given as `options`."""
+        """The `options` that were passed to add_store."""
         return self.opening.options
 
     @property
     def is_read_only(self) -> bool:
-        """Whether nothing will be saved."""
+        """Whether the store will not be saved."""
         return self.opening.is_read_only
 
     @property
@@ -305,111 +315,131 @@ class HostStore:
         return str(self.metadata.get("NSStoreUUID", ""))
 
     def row_id(self, entity: Entity | str, reference: Reference) -> RowID:
-        """The identity of a row; `entity` is the row's own."""
+        """Returns the identity of a row; `entity` is the row's own entity."""
         return RowID(self.model[entity] if isinstance(entity, str) else entity, reference)
 
     def destination(self, relationship: PropertyDescription) -> Entity:
-        """The entity to which a relationship leads."""
+        """Returns the destination entity of a relationship."""
         return self.model._entity_of(relationship.destination)
 
     def inverse(self, relationship: PropertyDescription) -> PropertyDescription | None:
-        """The inverse of a relationship, if it has one."""
+        """Returns the inverse of a relationship, if it has one."""
         return self.destination(relationship).properties[relationship.inverse] if relationship.inverse else None
 
     def load_metadata(self) -> Mapping[str, Any] | None:
-        """Opens the store, or begins a new one, and returns what it says about itself; None: opening.metadata, as for
-        a new store. The NSStoreUUID is the store's identifier: without one that stays the same, IDs and URIs are worth
-        nothing later. Version hashes that are not the model's are a ModelMismatchError for who opens it.
+        """Opens the store, or creates a new one, and returns its metadata.
 
-        A file of no bytes is a new store. FileNotFoundError where there is none and opening.must_exist."""
+        None stands for opening.metadata, as for a new store. The NSStoreUUID is the store's identifier, which must stay
+        the same for IDs and URIs to stay valid. If version hashes are not those of the model, the call that opens the
+        store raises ModelMismatchError.
+
+        An empty file is a new store. Raise FileNotFoundError if there is no store and opening.must_exist is set.
+        """
         return None
 
     def save(self, request: SaveChangesRequest) -> Iterable[IncrementalStoreNode] | None:
-        """Keeps what changed, all or nothing. A row that has not the version there that a change, a deletion or a lock
-        is based on is told by request.add_conflict.
+        """Keeps the changes, completely or not at all.
 
-        Returns nodes for saved rows that are not what was to be written: of another version, with values that the
-        store computed. What cannot be taken of that does not fail the save: it is logged, or a RuntimeWarning, and the
-        rows are read again. A class without this method has stores that are read-only."""
+        Report a row by request.add_conflict if its version in the store is not the one on which a change, a deletion or
+        a lock is based.
+
+        Returns nodes for saved rows that differ from the request: with another version, or with computed values. An
+        invalid result does not fail the save: it is logged, or a RuntimeWarning, and the rows are read again. The
+        stores of a class without this method are read-only.
+        """
         raise NotImplementedError
 
     def obtain_permanent_ids(self, objects: Sequence[IncrementalStoreNode]) -> Sequence[RowID | Reference]:
-        """Gives new rows their references, in the same order. The nodes have the attributes that are not None; their
-        own reference is "". A save that failed keeps them: the next one names the same rows.
+        """Returns the references of new rows, in the same order.
 
-        Without this method references are made, UUIDs as text."""
+        The nodes have the attributes that are not None; their own reference is "". A failed save keeps the references:
+        the next one names the same rows. Without this method the library makes references, UUIDs as text.
+        """
         raise NotImplementedError
 
     def move(self, path: str) -> None:
-        """The store lies at another path from now on (Coordinator.set_store_path)."""
+        """Moves the store to another path (Coordinator.set_store_path)."""
         raise NotImplementedError
 
     def close(self) -> None:
-        """The store is not used any more. Also called when it could not be opened (load_metadata raised) or added."""
+        """Ends the use of the store; also called if it could not be opened (load_metadata raised) or added."""
 
     @classmethod
     def metadata_for_store(cls, path: str) -> Mapping[str, Any]:
-        """What the store at a path says about itself, which is not opened. FileNotFoundError where there is none."""
+        """Returns the metadata of the store at a path, without opening it.
+
+        Raise FileNotFoundError if there is no store.
+        """
         raise NotImplementedError
 
     @classmethod
     def set_metadata_for_store(cls, path: str, values: Mapping[str, Any]) -> None:
-        """Has the store at a path say something else about itself."""
+        """Replaces the metadata of the store at a path."""
         raise NotImplementedError
 
     @classmethod
     def destroy_store(cls, path: str) -> None:
-        """Removes the store at a path. FileNotFoundError where there is none."""
+        """Removes the store at a path, or raises FileNotFoundError if there is no store."""
         raise NotImplementedError
 
     @classmethod
     def replace_store(cls, path: str, source: str) -> None:
-        """Puts a copy of the store at `source` in the place of the one at `path`."""
+        """Replaces the store at `path` by a copy of the store at `source`."""
         raise NotImplementedError
 
 
 class IncrementalStore(HostStore):
-    """A store that is asked for what contexts need. Subclass it, and register the subclass."""
+    """A store that supplies data when contexts need it. Subclass it, and register the subclass."""
 
     def execute_fetch(self, request: FetchRequest) -> Iterable[Any] | Fetched | int:
-        """The rows that a request asks for: IncrementalStoreNodes, or RowIDs, ObjectIDs or references alone, whose
-        values are asked for when somebody needs them.
+        """Returns the rows of a request: IncrementalStoreNodes, or RowIDs, ObjectIDs or references alone.
 
-        All rows of request.entity at least, with those of its subentities if request.include_subentities. A Fetched
-        says what was done of predicate, order, limit and offset; an iterable alone says nothing of it was. An int
-        answers a request whose result_type is "count"."""
+        The values of the latter are requested when they are needed. The rows are at least all of request.entity, with
+        those of its subentities if request.include_subentities. A Fetched reports which of predicate, order, limit and
+        offset were done; an iterable alone reports none. An int is the result if the result_type is "count".
+        """
         raise NotImplementedError
 
     def new_values(self, ids: Sequence[RowID]) -> Iterable[IncrementalStoreNode]:
-        """The rows of IDs, in any order; those that are no more are left out."""
+        """Returns the rows of IDs, in any order, without those that no longer exist."""
         raise NotImplementedError
 
     def new_value_for_relationship(self, relationship: str, object_id: RowID) -> Any:
-        """What a relationship of an object leads to. To-one: None, a RowID, a reference or a node. To-many: an iterable
-        of these, in order. A class without this method gives rows with all of their relationships."""
+        """Returns the target or targets of a relationship of an object.
+
+        To-one: None, a RowID, a reference or a node. To-many: an iterable of these, in order. A class without this
+        method returns rows with all of their relationships.
+        """
         raise NotImplementedError
 
     def new_values_for_relationship(self, relationship: str, ids: Sequence[RowID]) -> Iterable[Any]:
-        """What a relationship of several objects leads to: for each, in the same order, what
-        new_value_for_relationship gives, which this asks for one after the other."""
+        """Returns the result of new_value_for_relationship for each of several objects, in the same order.
+
+        This implementation calls that method for one object at a time.
+        """
         return [self.new_value_for_relationship(relationship, each) for each in ids]
 
     def did_register(self, ids: Sequence[RowID]) -> None:
-        """A context knows objects from now on; new ones after their save. Those that come together are told together.
-        From any thread, also during other calls. What it raises goes to sys.unraisablehook, but for Ctrl-C and what
-        else ends the program: the next call that needs the store raises that."""
+        """Called after a context registered objects; for new ones after their save.
+
+        One call reports objects that come together. It may run on any thread, also during other calls. An exception
+        goes to sys.unraisablehook. Ctrl-C and others that end the program are raised by the next call that needs the
+        store.
+        """
 
     def did_unregister(self, ids: Sequence[RowID]) -> None:
-        """A context knows objects no longer, also since it was reset or has ended. As did_register."""
+        """Called after a context deregistered objects, also by its reset or end; otherwise like did_register."""
 
 
 class AtomicStore(HostStore):
     """A store that is read and written as a whole. Subclass it, and register the subclass."""
 
     def load(self) -> Iterable[AtomicStoreCacheNode]:
-        """All rows of all entities, with all relationships: of a relationship and its inverse one side is enough.
-        Called after load_metadata, unless the store is new and that gave None, and again after a save that reported
-        conflicts."""
+        """Returns all rows of all entities, with all relationships.
+
+        One side of a relationship and its inverse is enough. Called after load_metadata, unless the store is new and
+        load_metadata returned None, and again after a save that reported conflicts.
+        """
         raise NotImplementedError
 
 
@@ -421,9 +451,9 @@ def register_store_type(name: str, store_class: StoreClass) -> StoreClass: ...
 @overload
 def register_store_type(name: str) -> Callable[[StoreClass], StoreClass]: ...
 def register_store_type(name: str, store_class: Any = None) -> Any:
-    """Makes a type of stores known in the whole process: the class is instantiated for each store that is opened.
+    """Registers a type of stores in the whole process; the class is instantiated for each store that is opened.
 
-    The name is that of `type` when a store is added, in any case of letters. InvalidArgumentError for a name that is
+    The name is the `type` when a store is added, in upper or lower case. Raises InvalidArgumentError for a name that is
     taken, also by a type that was registered before. Also a decorator: `@register_store_type("Notes")`.
     """
     from ._host_store import register
@@ -435,12 +465,12 @@ def register_store_type(name: str, store_class: Any = None) -> Any:
 
 
 def unregister_store_type(name: str) -> bool:
-    """Forgets a type; stores of it that are open stay so. False when none of that name was registered."""
+    """Removes a type, and returns whether it was registered; its open stores stay open."""
     return call(lib.cst_store_type_unregister, _abi.text(name)) == _abi.OK
 
 
 def registered_store_types() -> list[str]:
-    """The names of all types, the built-in ones first."""
+    """Returns the names of all types, the built-in ones first."""
     buffer, count = _abi.Buffer(), ctypes.c_size_t()
     call(lib.cst_store_type_copy_names, byref(buffer), byref(count))
     return _abi.take_text(buffer).split("\0")[: count.value]

@@ -1,4 +1,4 @@
-"""Key-value coding over any Python value: what predicates walk over, for use without one."""
+"""Key-value coding of any Python value, as in predicates, for use without a predicate."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _SCALARS = (bool, int, float, complex)
 
 
 def value_for_key_path(item: Any, path: str) -> Any:
-    """The value at a key path: of dicts by key, of objects by attribute or by a method that needs no arguments
-    (`getKey`, `key`, `isKey`), of collections by element or by an operator such as `@count` or `@sum.age`.
+    """Returns the value at a key path.
 
-    None anywhere on the way makes the whole None, and a dict has None for keys that it lacks. Raises PredicateError,
-    with `key`, for what an object does not have.
+    Dicts are read by key, objects by attribute or by a method that needs no arguments (`getKey`, `key`, `isKey`), and
+    collections by element or by an operator such as `@count` or `@sum.age`. If any value on the path is None, so is the
+    result. Missing keys of a dict are None. Raises PredicateError, with `key`, for missing keys of an object.
     """
     given, out = _host.encode_one(item), _abi.Value()
     call(lib.cst_value_copy_at_key_path, given.address, text(path), byref(out))
@@ -30,10 +30,10 @@ def value_for_key_path(item: Any, path: str) -> Any:
 
 
 def set_value_for_key_path(item: Any, path: str, value: Any) -> None:
-    """Sets what the last key of a path stands for: an entry of a dict, an attribute of an object.
+    """Sets the value at a key path: an entry of a dict or an attribute of an object.
 
-    None removes the entry of a dict. For an attribute that is annotated as a number, None is refused as `set_nil` says.
-    Raises PredicateError for an attribute that is not there, or when the way ends early.
+    None removes the entry of a dict. For an attribute that is annotated as a number, None is handled as by `set_nil`.
+    Raises PredicateError for a missing attribute, or if a value on the path is None.
     """
     *way, key = path.split(".")
     owner = item
@@ -63,8 +63,11 @@ def set_value_for_key_path(item: Any, path: str, value: Any) -> None:
 
 
 def set_nil(item: Any, path: str) -> None:
-    """Sets None by key. An attribute that is annotated as a number (int, float, bool, not Optional) has no nil: the
-    object's `set_nil_value_for_key(key)` is asked, and without one the call raises InvalidArgumentError."""
+    """Sets the value at a key path to None.
+
+    An attribute that is annotated as a number (int, float, bool, not Optional) cannot be None: the object's
+    `set_nil_value_for_key(key)` is called instead. Without that method, InvalidArgumentError is raised.
+    """
     set_value_for_key_path(item, path, None)
 
 
@@ -82,7 +85,7 @@ def _is_scalar(item: Any, key: str) -> bool:
         return False  # attributes of managed objects may be nil until validation
     try:
         kinds = typing.get_type_hints(type(item))
-    except Exception:  # names that are not there at run time
+    except Exception:  # names that do not exist at run time
         kinds = {field.name: field.type for field in dataclasses.fields(item)} if dataclasses.is_dataclass(item) else {}
     kind = kinds.get(key)
     return kind in _SCALARS or (isinstance(kind, str) and kind in {each.__name__ for each in _SCALARS})

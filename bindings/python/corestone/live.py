@@ -1,4 +1,4 @@
-"""What a request finds, and how that changes: differences, and live queries."""
+"""The results of a request and their changes: differences, and live queries."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ALL = ctypes.c_size_t(-1).value
 
 
 class ResultsChangeKind(enum.IntEnum):
-    """What may happen to an object or a section among results."""
+    """The kind of a change of an object or a section among results."""
 
     INSERT = 1
     DELETE = 2
@@ -52,7 +52,7 @@ class IndexPath(NamedTuple):
 
 @dataclass(frozen=True)
 class SectionChange:
-    """A section that came, at its new index, or went, at its former one."""
+    """An inserted section, with its new index, or a deleted one, with its former index."""
 
     kind: ResultsChangeKind
     index: int
@@ -60,18 +60,20 @@ class SectionChange:
 
 
 class ObjectChange(NamedTuple):
-    """What became of an object. A move never leads to the same place, and is an update too."""
+    """The change of an object. A move never leads to the same place, and includes an update."""
 
     kind: ResultsChangeKind
     object: Any
-    object_id: ObjectID | None  # may cross threads
+    object_id: ObjectID | None  # can be passed to other threads
     path: IndexPath | None  # before the event
     new_path: IndexPath | None  # after it
 
 
 class IDChange(NamedTuple):
-    """A step from the IDs of former results to those of the new ones: one that went, at its former offset, or one that
-    came, at its new one. A move is both."""
+    """A step from the former IDs to the new ones: a deletion at the former offset, or an insertion at the new one.
+
+    A move is both.
+    """
 
     kind: ResultsChangeKind
     offset: int
@@ -80,7 +82,7 @@ class IDChange(NamedTuple):
 
 
 class Snapshot:
-    """Results as they were at one time: the names and counts of sections, and IDs. On the queue of its context."""
+    """Results at one time: the names and counts of sections, and IDs. Use it on the queue of its context."""
 
     __slots__ = ("_handle",)
 
@@ -93,17 +95,17 @@ class Snapshot:
 
     @property
     def section_names(self) -> list[str]:
-        """Without sections one that has no name."""
+        """The names of the sections; without sections, one empty name."""
         count = lib.cst_snapshot_section_count(self._handle)
         return [_abi.decode(lib.cst_snapshot_section_name(self._handle, index)) or "" for index in range(count)]
 
     def count(self, section: int) -> int:
-        """How many objects a section has."""
+        """Returns the number of objects in a section."""
         count: int = lib.cst_snapshot_object_count(self._handle, whole(section, "section"))
         return count
 
     def ids(self, section: int | None = None) -> list[ObjectID]:
-        """The IDs of a section's objects, or of all."""
+        """Returns the IDs of a section's objects, or of all objects."""
         handle = owned(lib.cst_snapshot_copy_ids, self._handle, ALL if section is None else whole(section, "section"))
         count = lib.cst_results_count(handle)
         return [ObjectID._owned(held(lib.cst_results_copy_id, handle, index)) for index in range(count)]
@@ -111,18 +113,18 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class Difference:
-    """How results differ from what they were.
+    """The difference between former and new results.
 
-    Take away what was deleted or moved, by former places, from the last to the first; then put in what was inserted or
-    moved, by new places, from the first to the last: that gives the new results, always.
+    Remove deleted and moved objects by former places, from the last to the first. Then insert new and moved objects by
+    new places, from the first to the last. The outcome always equals the new results.
     """
 
     sections: list[SectionChange]
     changes: list[ObjectChange]  # deletions, insertions, moves, updates
     snapshot: Snapshot  # the new results
-    is_reset: bool  # what was shown is gone: the changes insert all that there is
-    error: CorestoneError | None  # what following failed with, and then it is the last one
-    # The former and the new ID of objects whose IDs were temporary: who keeps IDs keeps the new ones.
+    is_reset: bool  # the former results are void: the changes insert all objects
+    error: CorestoneError | None  # the error that ended following, in the last difference
+    # The former and the new ID of objects whose IDs were temporary: replace the IDs that you keep.
     renamed: list[tuple[ObjectID, ObjectID]] = field(default_factory=list)
 
     def _of(self, kind: ResultsChangeKind) -> list[ObjectChange]:
@@ -135,7 +137,7 @@ class Difference:
 
 
 def borrowed(context: Context, token: int, entity: Entity) -> Any:
-    """The wrapper of a borrowed handle, also of an object that has left its context."""
+    """Returns the wrapper of a borrowed handle, also for an object that has left its context."""
     known = wrappers.get(token)
     found = known() if known is not None else None
     if found is not None:
@@ -170,7 +172,7 @@ def id_change(told: _abi.IDChange) -> IDChange:
 
 
 def difference(told: _abi.Difference, context: Context, entity: Entity) -> Difference:
-    """What the library lends for a call."""
+    """Converts a difference that the library lends for a call."""
     error = failure(lib.cst_error_status(told.error), hold_on(told.error)) if told.error else None
     return Difference(
         [section_change(told.sections[index]) for index in range(told.section_count)],
@@ -225,7 +227,7 @@ def observe_fetch(
     section_name_key_path: str | None,
     dependencies: Sequence[str],
 ) -> Observation:
-    """Context.observe with a request."""
+    """Implements Context.observe with a request."""
     function = function_given(function, "function")
     asked = request._made(context)
     entity = context.model[request.entity_name or ""]
@@ -240,14 +242,15 @@ def observe_fetch(
 
 
 class LiveQuery(Notifications[Difference], Iterator[Difference]):
-    """The differences of what a request finds, for one reader: first insertions into nothing, then those of each event.
+    """The differences of a request's results, for one reader: first the insertion of all, then one for each event.
 
         for difference in ctx.observe(request, timeout=1): ...
         async for difference in ctx.observe(request): ...
 
-    A `for` ends when nothing came for `timeout` seconds (None: it waits without end), both when the context is closed
-    or gone, with `close()`, and when following failed: then the last difference has the error. The context never waits
-    for the reader: when more than `LiveQuery.most` differences wait, they become one that begins anew (`is_reset`).
+    A `for` ends if no difference arrives for `timeout` seconds (None: it waits indefinitely). Both loops end when the
+    context is closed or released, with `close()`, and if following fails; the last difference then has the error. The
+    context never waits for the reader: more than `LiveQuery.most` waiting differences become one that starts over
+    (`is_reset`).
     """
 
     most = 64
@@ -289,7 +292,7 @@ class LiveQuery(Notifications[Difference], Iterator[Difference]):
             self._arrived.notify_all()
 
     def next(self, timeout: float | None = None) -> Difference | None:
-        """The next difference; None when none came for so many seconds (None: it waits without end), and at the end."""
+        """Returns the next difference; None after `timeout` seconds (None: it waits indefinitely), and at the end."""
         with self._arrived:
             self._arrived.wait_for(lambda: self._news or self._has_ended, timeout)
         with self._lock:
@@ -309,7 +312,7 @@ class LiveQuery(Notifications[Difference], Iterator[Difference]):
 
 
 def _anew(last: Difference) -> Difference:
-    """The results as they are in the last of several differences, out of nothing. On the context's queue."""
+    """Returns a difference that inserts all results of the last of several. Called on the context's queue."""
     kind = ResultsChangeKind.INSERT
     names = last.snapshot.section_names
     changes = [

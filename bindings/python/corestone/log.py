@@ -1,4 +1,4 @@
-"""What the library tells about its work: which SQL it runs, how long that takes, how many rows come.
+"""The log of the library: SQL statements, their timing and their row counts.
 
     from corestone import log
 
@@ -6,7 +6,8 @@
     with log.recorded(3) as lines:   # or into a list
         ctx.fetch("Employee", "age > 40")
 
-Of the whole process. Lines begin as Core Data's do: "CoreData: sql: ", "CoreData: annotation: ", "CoreData: details: ".
+The log covers the whole process. Lines begin as Core Data's do: "CoreData: sql: ", "CoreData: annotation: ",
+"CoreData: details: ".
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ _no_destroy = _abi.DESTROY_FN(0)
 
 
 def set_sql_detail(detail: int) -> None:
-    """What of the SQL is told from now on, of stores that are open too.
+    """Sets how much SQL is logged from now on, also for stores that are already open.
 
     0 nothing, 1 statements on rows with their time and number of rows, 2 also transactions and settings, 3 also bound
     values and SQLite's plan, 4 also its counters. InvalidArgumentError for anything else.
@@ -56,15 +57,15 @@ def set_sql_detail(detail: int) -> None:
 
 
 def sql_detail() -> int:
-    """What of the SQL is told. At first what CORESTONE_SQL_DEBUG in the environment says."""
+    """Returns how much SQL is logged. The initial value is CORESTONE_SQL_DEBUG of the environment."""
     return int(lib.cst_log_sql_detail())
 
 
 def set_callback(callback: Callable[[str], None] | None) -> None:
-    """Gives the lines to a function instead of standard error; None gives them back to it.
+    """Sends the lines to a function instead of standard error; None sends them to standard error again.
 
-    It is called on the thread that does the work, in the midst of it and with stores locked: it may not use objects,
-    contexts or stores. What it raises is printed and passed over.
+    The function runs on the thread that does the work, during the work and while stores are locked: it must not use
+    objects, contexts or stores. Its exceptions are printed and ignored.
     """
     global _taker
     if callback is None:
@@ -78,7 +79,7 @@ def set_callback(callback: Callable[[str], None] | None) -> None:
 
 
 def write(line: str) -> None:
-    """Tells a line of this package's own, where those of the library go."""
+    """Writes a line of this package to the destination of the library's lines."""
     if _taker is not None:
         _taker(line)
     elif sys.stderr is not None:
@@ -86,13 +87,13 @@ def write(line: str) -> None:
 
 
 def take_arguments(arguments: Sequence[str]) -> int:
-    """Does what Core Data's launch arguments among a program's say, and tells how many there were.
+    """Applies Core Data's launch arguments among a program's arguments, and returns their number.
 
         log.take_arguments(sys.argv)     # … -com.apple.CoreData.SQLDebug 1
 
     SQLDebug 0 to 4, Logging.stderr, SyntaxColoredLogging, SQLiteDebugSynchronous 0 to 2 and SQLiteIntegrityCheck; those
-    for checks that are always on here are taken too. InvalidArgumentError, and nothing is done, for one that does not
-    exist or a number that it does not take.
+    for checks that are always on here are accepted too. InvalidArgumentError for an unknown argument, or a number that
+    it does not accept; nothing is applied then.
     """
     encoded = [os.fsencode(argument) for argument in arguments]
     taken = ctypes.c_size_t()
@@ -102,9 +103,9 @@ def take_arguments(arguments: Sequence[str]) -> int:
 
 @contextmanager
 def recorded(detail: int = 1) -> Iterator[list[str]]:
-    """The lines that are told within the block, of the whole process, as a list that grows.
+    """Records the lines that the whole process logs within the block, in a list that grows.
 
-    Afterwards the detail is what it was, and lines go to standard error again.
+    Afterwards the former detail is restored, and lines go to standard error again.
     """
     lines: list[str] = []
     former = sql_detail()

@@ -1,4 +1,4 @@
-"""Mapping models: how the objects of one version of a model become those of another."""
+"""Mapping models, which describe how objects of one version of a model become objects of another."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from .model import Model
 
 @dataclass(frozen=True)
 class PropertyMapping:
-    """Where the value of one property of the destination comes from."""
+    """The source of the value of one property of the destination."""
 
     name: str
-    #: A format string; `$source` is the object that is migrated, `$manager` the migration. None leaves the value alone.
+    #: A format string; `$source` is the object that is migrated, `$manager` the migration. None keeps the value.
     expression: str | None = None
-    #: Whether there is an expression that has no counterpart here.
+    #: Whether there is an expression without a counterpart in the library.
     unreadable: bool = False
     user_info: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class EntityMapping:
-    """How the objects of one entity are made of those of another."""
+    """A mapping from the objects of one entity to those of another."""
 
     name: str
     #: "custom", "add", "remove", "copy", "transform" or "undefined".
@@ -39,7 +39,7 @@ class EntityMapping:
     destination_hash: bytes | None
     attributes: tuple[PropertyMapping, ...]
     relationships: tuple[PropertyMapping, ...]
-    #: The class of an Apple host that carries out a custom mapping.
+    #: The class of an Apple host that executes a custom mapping.
     policy_class: str | None
     source_expression: str | None
     user_info: dict[str, str]
@@ -68,16 +68,16 @@ def _entity(fields: dict[str, Any]) -> EntityMapping:
 
 
 class MappingModel:
-    """A mapping model that Xcode wrote. It does not change; any thread may read it."""
+    """A mapping model that Xcode wrote. It is immutable; any thread can read it."""
 
     def __init__(self, handle: int) -> None:
         self._handle = handle
         buffer = _abi.Buffer()
         call(lib.cst_mapping_model_copy_json, handle, byref(buffer))
         said = read_json(buffer)
-        #: In the order in which they are carried out.
+        #: In the order of execution.
         self.entity_mappings: tuple[EntityMapping, ...] = tuple(map(_entity, said["entityMappings"]))
-        #: Where the models lay when it was made.
+        #: The original paths of the models.
         self.source_path: str | None = said.get("sourcePath")
         self.destination_path: str | None = said.get("destinationPath")
 
@@ -85,7 +85,7 @@ class MappingModel:
     def load(cls, source: str | os.PathLike[str] | bytes) -> MappingModel:
         """Reads an .xcmappingmodel, its xcmapping.xml or a compiled .cdm, or the content of one of the latter two.
 
-        Raises ModelError (of bytes StoreCorruptError) when it is damaged.
+        ModelError (for bytes StoreCorruptError) if it is damaged.
         """
         if isinstance(source, bytes):
             return cls(owned(lib.cst_mapping_model_load_bytes, _abi.InputString(source, len(source))))
@@ -93,12 +93,12 @@ class MappingModel:
 
     @property
     def source(self) -> Model | None:
-        """The model that it was made for; None for a compiled one, which keeps none."""
+        """The source model; None for a compiled mapping model, which does not contain it."""
         return self._model(lib.cst_mapping_model_source)
 
     @property
     def destination(self) -> Model | None:
-        """The model that it leads to; None for a compiled one."""
+        """The destination model; None for a compiled mapping model."""
         return self._model(lib.cst_mapping_model_destination)
 
     def _model(self, function: Any) -> Model | None:

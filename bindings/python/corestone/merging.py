@@ -1,4 +1,4 @@
-"""Merge policies, and the conflicts that they settle."""
+"""Merge policies, and the conflicts that they resolve."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class MergePolicyType(enum.IntEnum):
-    """What becomes of an object that is in conflict. The values are those of Core Data."""
+    """The ways in which a merge policy resolves a conflict, with the values of Core Data."""
 
     ERROR = 0
     STORE_TRUMP = 1
@@ -34,7 +34,7 @@ class MergePolicyType(enum.IntEnum):
 
 
 class ConflictKind(enum.IntEnum):
-    """Where an object was overtaken, or that it was not unique."""
+    """The cause of a conflict: a save of another context, a save of another program, or a unique constraint."""
 
     CONTEXT = 1
     STORE = 2
@@ -45,9 +45,9 @@ _SNAPSHOT_OBJECT, _SNAPSHOT_CURRENT, _SNAPSHOT_CACHED, _SNAPSHOT_PERSISTED, _SNA
 
 
 class PropertyDifference(NamedTuple):
-    """The three values of a property: what the object was read with, what it holds, what the store holds.
+    """The three values of a property: when the object was read, in the object now, and in the store.
 
-    `theirs` is None too where the row was deleted.
+    `theirs` is also None if the row was deleted.
     """
 
     base: Any
@@ -56,8 +56,10 @@ class PropertyDifference(NamedTuple):
 
 
 class Snapshot(Mapping[str, Any]):
-    """What an object, the row cache or the store held when a conflict was found: attributes, and targets of to-one
-    relationships as ObjectID; never members of to-many relationships."""
+    """The values of an object, the row cache or the store when a conflict was found.
+
+    They are attributes, and targets of to-one relationships as ObjectID, but never members of to-many relationships.
+    """
 
     def __init__(self, conflict: Conflict, number: int, index: int = 0) -> None:
         self._conflict = conflict
@@ -89,7 +91,7 @@ class Snapshot(Mapping[str, Any]):
 
 
 class Conflict:
-    """What keeps a save from being done: a MergeConflict or a ConstraintConflict. Its data may cross threads."""
+    """A conflict of a save: a MergeConflict or a ConstraintConflict. Its data may cross threads."""
 
     _handle: int
     _context: Context | None
@@ -109,23 +111,23 @@ class Conflict:
 
     @property
     def kind(self) -> ConflictKind:
-        """Where the object was overtaken, or that it was not unique."""
+        """The cause of the conflict."""
         return ConflictKind(lib.cst_conflict_kind(self._handle))
 
     @property
     def message(self) -> str:
-        """For people, with the three values of each property that differs."""
+        """A description for people, with the three values of each property that differs."""
         return _abi.decode(lib.cst_conflict_message(self._handle)) or ""
 
     @property
     def object_ids(self) -> list[ObjectID]:
-        """The IDs of the objects that are concerned."""
+        """The IDs of the objects in conflict."""
         count = lib.cst_conflict_object_count(self._handle)
         return [ObjectID._borrowed(lib.cst_conflict_object_id_at(self._handle, index)) for index in range(count)]
 
     @property
     def objects(self) -> list[ManagedObject]:
-        """The objects that are concerned, where the context still knows them; on its queue."""
+        """The objects in conflict that are still registered with the context; on its queue."""
         if self._context is None:
             return []
         found = (self._context.registered(each) for each in self.object_ids)
@@ -133,15 +135,16 @@ class Conflict:
 
     @property
     def properties(self) -> list[str]:
-        """The names of the properties that were changed here or there, or those of the constraint."""
+        """The names of the properties that either side changed, or those of the constraint."""
         count = lib.cst_conflict_property_count(self._handle)
         return [_abi.decode(lib.cst_conflict_property_at(self._handle, index)) or "" for index in range(count)]
 
     def resolve(self, policy: MergePolicyType | MergePolicy) -> None:
-        """Settles the conflict as a policy of a type does; objects are changed at once, so that values may be set on
-        top. ERROR settles nothing.
+        """Resolves the conflict like a policy of a type.
 
-        InvalidArgumentError: the conflict's save is not asking its policy.
+        Objects change at once, so values can be set on top. ERROR resolves nothing.
+
+        Raises InvalidArgumentError unless the conflict's save is calling its policy.
         """
         kind = policy.type if isinstance(policy, MergePolicy) else policy
         if self._context is not None:
@@ -166,52 +169,52 @@ class MergeConflict(Conflict):
 
     @property
     def source_object(self) -> Any:
-        """The object, None when its context does not know it any more; on the context's queue."""
+        """The object, or None if it is no longer registered with its context; on the context's queue."""
         return next(iter(self.objects), None)
 
     @property
     def object_snapshot(self) -> Snapshot:
-        """What the object was last read with, before its changes."""
+        """The values with which the object was last read, before its changes."""
         return Snapshot(self, _SNAPSHOT_OBJECT)
 
     @property
     def current_snapshot(self) -> Snapshot:
-        """What the object holds, its changes included."""
+        """The values of the object, including its changes."""
         return Snapshot(self, _SNAPSHOT_CURRENT)
 
     @property
     def cached_snapshot(self) -> Snapshot | None:
-        """What the coordinator's row cache holds."""
+        """The values in the coordinator's row cache."""
         return self._snapshot(_SNAPSHOT_CACHED)
 
     @property
     def persisted_snapshot(self) -> Snapshot | None:
-        """What the store holds; None when that is what the row cache holds, and for a deleted row."""
+        """The values in the store; None if the row cache has the same, and for a deleted row."""
         return self._snapshot(_SNAPSHOT_PERSISTED)
 
     @property
     def old_version(self) -> int:
-        """The version that the object was read with."""
+        """The version with which the object was read."""
         return int(lib.cst_conflict_old_version(self._handle))
 
     @property
     def new_version(self) -> int:
-        """The version that is there now; 0 for a deleted row."""
+        """The present version of the row; 0 for a deleted row."""
         return int(lib.cst_conflict_new_version(self._handle))
 
     @property
     def differences(self) -> dict[str, PropertyDifference]:
-        """The three values of each property that was changed here or there, by name."""
+        """The three values of each property that either side changed, by name."""
         snapshots = [Snapshot(self, each) for each in (_SNAPSHOT_OBJECT, _SNAPSHOT_CURRENT, _SNAPSHOT_THEIRS)]
         return {name: PropertyDifference(*(each.get(name) for each in snapshots)) for name in self.properties}
 
 
 class ConstraintConflict(Conflict):
-    """Objects that have the same values where a unique constraint allows one object only."""
+    """Objects with the same values, of which a unique constraint allows only one."""
 
     @property
     def constraint(self) -> list[str]:
-        """The attributes whose values together must be unique."""
+        """The attributes whose combined values must be unique."""
         return self.properties
 
     @property
@@ -222,29 +225,29 @@ class ConstraintConflict(Conflict):
 
     @property
     def database_id(self) -> ObjectID | None:
-        """The ID of the stored object that has the values already; None for a conflict within the context."""
+        """The ID of the stored object that already has the values; None for a conflict within the context."""
         handle = lib.cst_conflict_database_id(self._handle)
         return ObjectID._borrowed(handle) if handle else None
 
     @property
     def database_object(self) -> Any:
-        """That object in the context; on its queue."""
+        """The stored object in the context; on the context's queue."""
         known = self.database_id
         return self._context.get(known) if known is not None and self._context is not None else None
 
     @property
     def database_snapshot(self) -> Snapshot | None:
-        """What the stored object holds; None for a conflict within the context."""
+        """The values of the stored object; None for a conflict within the context."""
         return self._snapshot(_SNAPSHOT_THEIRS)
 
     @property
     def conflicting_objects(self) -> list[ManagedObject]:
-        """The objects of the context that have the values and are not saved."""
+        """The unsaved objects of the context that have the values."""
         return self.objects
 
     @property
     def conflicting_snapshots(self) -> list[Snapshot]:
-        """What they hold."""
+        """The snapshots of the conflicting objects."""
         return [Snapshot(self, _SNAPSHOT_OBJECT, index) for index in range(len(self.object_ids))]
 
 
@@ -252,9 +255,9 @@ Resolve = Callable[[list[Conflict]], None]
 
 
 class MergePolicy:
-    """How a context settles the conflicts of its saves.
+    """The rule by which a context resolves the conflicts of its saves.
 
-    MergePolicy.ERROR, STORE_TRUMP, OBJECT_TRUMP, OVERWRITE and ROLLBACK are shared. One's own:
+    MergePolicy.ERROR, STORE_TRUMP, OBJECT_TRUMP, OVERWRITE and ROLLBACK are shared. A custom policy:
 
         def add_up(conflicts):
             for conflict in conflicts:
@@ -264,9 +267,9 @@ class MergePolicy:
 
         ctx.merge_policy = MergePolicy(MergePolicyType.STORE_TRUMP, add_up)
 
-    or a subclass with a method `resolve`. It gets conflicts of versions, or of unique values, never both at once, on
-    the queue of the context, within its save, and may not save, reset, roll back, undo or refresh. Its type settles
-    what it leaves.
+    or a subclass with a method `resolve`. It is called during the save, on the queue of the context, with version
+    conflicts or constraint conflicts, never both. It must not save, reset, roll back, undo or refresh. The type of the
+    policy resolves the remaining conflicts.
     """
 
     ERROR: MergePolicy
@@ -280,12 +283,12 @@ class MergePolicy:
         self._function = resolve
 
     def resolve(self, conflicts: list[Conflict]) -> None:
-        """Settles what it knows better about. What it raises ends the save."""
+        """Resolves any of the conflicts; an exception ends the save."""
         if self._function is not None:
             self._function(conflicts)
 
     def _make(self) -> Token:
-        """A handle, which the caller owns. The library keeps the policy."""
+        """Returns a handle, which the caller owns; the library keeps the policy."""
         out = Handle()
         if self._function is None and type(self).resolve is MergePolicy.resolve:
             call(lib.cst_merge_policy_new, self.type, _abi.RESOLVE_CONFLICTS_FN(), None, _abi.DESTROY_FN(), byref(out))
@@ -306,7 +309,7 @@ PolicyLike = Union[MergePolicy, MergePolicyType, Resolve]
 
 
 def policy(given: PolicyLike) -> MergePolicy:
-    """A policy for what a host gives: a type, or a function whose rest is an error."""
+    """Returns the policy for a type, or for a function; conflicts that the function leaves are errors."""
     if isinstance(given, MergePolicy):
         return given
     if isinstance(given, int):
@@ -324,10 +327,10 @@ def _run(
     known = next((each for each in list(contexts) if each._handle == context), None)
     try:
         if known is not None:
-            known._stamp = Stamp()  # what was read ahead may be older than what is to be merged
+            known._stamp = Stamp()  # values that were read ahead may be older than those to be merged
         policies[number].resolve([Conflict._borrowed(conflicts[index], known) for index in range(count)])
         return _abi.OK
-    except BaseException as raised:  # whatever it is, the save is not done
+    except BaseException as raised:  # any exception makes the save fail
         return reported(raised, error)
     finally:
         if known is not None:

@@ -1,4 +1,4 @@
-"""Migration: what opening a store by another version of its model would change."""
+"""Migration plans: the changes that opening a store with another version of its model would make."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class EntityMigration(NamedTuple):
-    """What a migration does to one entity."""
+    """The changes that a migration makes to one entity."""
 
     #: The name in the store's model; None for an added entity.
     source: str | None
@@ -28,7 +28,7 @@ class EntityMigration(NamedTuple):
     destination: str | None
     #: "add", "remove", "copy" or "transform"
     kind: str
-    #: Objects of this very entity.
+    #: The number of objects of the entity itself.
     objects: int
     added: list[str]
     removed: list[str]
@@ -42,7 +42,7 @@ class EntityMigration(NamedTuple):
 
 
 class MigrationProblem(NamedTuple):
-    """Something in the store that the new model does not allow. The migration fails until it is changed."""
+    """Content of the store that the new model does not allow. The migration fails until it is changed."""
 
     message: str
     entity: str | None
@@ -54,9 +54,9 @@ class MigrationProblem(NamedTuple):
 
 
 class MigrationPlan(NamedTuple):
-    """What a migration would do."""
+    """The changes that a migration would make."""
 
-    #: False if the store is of the model already.
+    #: False if the store already has the new model.
     is_needed: bool
     #: Whether objects or values would be lost.
     loses_data: bool
@@ -70,9 +70,9 @@ class MigrationPlan(NamedTuple):
 
 
 def migration_plan(path: str | os.PathLike[str], model: ModelLike, **options: Unpack[StoreOptions]) -> MigrationPlan:
-    """Returns what a migration of the store at a path to a model would do. The store is only read.
+    """Returns the plan of a migration of the store at a path to a model. The store is only read.
 
-    Of the options, which are those of Coordinator.add_store, those of migrations and the limits have an effect. Raises
+    The options are those of Coordinator.add_store; only those of migrations and the limits have an effect. Raises
     MigrationError for a change that cannot be inferred. Objects that the new model does not allow are `problems`.
     """
     wanted = given_model(model)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class LintFinding(NamedTuple):
-    """Something in a model that is wrong, or that people regret later."""
+    """A mistake or a doubtful part of a model."""
 
     rule: str
     severity: str  # "error", "warning" or "note"
@@ -38,13 +38,13 @@ class LintFinding(NamedTuple):
 
 
 class ModelChange(NamedTuple):
-    """One way in which a model differs from an older one."""
+    """A difference between a model and an older one."""
 
     action: str  # "added", "removed", "changed" or "renamed"
     part: str  # "model", "entity", "attribute", "relationship", "fetched property", "index", "fetch request", …
     entity: str | None
     name: str | None  # of the property, index, request or configuration
-    field: str | None  # as describe() calls it; None when the whole thing changed
+    field: str | None  # the key in describe(); None if the whole part changed
     old: Any
     new: Any
     changes_hash: bool  # stores need a migration
@@ -58,9 +58,9 @@ _CHANGE_FIELDS = {"changesHash": "changes_hash"}
 
 
 class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
-    """Describes the entities of a store. Build it on one thread; its first container freezes it.
+    """A description of the entities of a store. One thread builds it; its first container freezes it.
 
-    `Model()` starts empty; `Model({...})` takes the compact form:
+    `Model()` creates an empty model; `Model({...})` takes the compact form:
 
         Model({
             "Employee": {
@@ -73,9 +73,9 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
             "Department": {"name": "string indexed", "employees": "to-many Employee inverse department delete deny"},
         })
 
-    Beside properties an entity may have "@parent", "@abstract" (True), "@unique" (a list of lists of attributes),
+    Besides properties, an entity can have "@parent", "@abstract" (True), "@unique" (a list of lists of attributes),
     "@indexes" (a dictionary of name to list of properties), "@class_name", "@user_info" and
-    "@renaming_identifier" (its name in older versions). `Model.from_text` reads the same as JSON.
+    "@renaming_identifier" (its name in older versions). `Model.from_text` reads the same form as JSON.
     """
 
     def __init__(self, definition: Mapping[str, Mapping[str, Any]] | None = None) -> None:
@@ -84,7 +84,7 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
             self._define(definition)
 
     def _begin(self, handle: int) -> None:
-        """Takes over the handle of a model, which may have entities already."""
+        """Takes ownership of the handle of a model, which may already have entities."""
         self._handle = handle
         self._entities: dict[str, Entity] = {}
         self._by_handle: dict[int, Entity] = {}
@@ -92,11 +92,11 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
         self._fetched_by: dict[str, Entity] | None = None
         self._frozen = self.is_frozen
         self._is_hooked = False  # whether bound classes have hooks
-        self._reads_ahead = True  # unless one of them is told when faults fire
+        self._reads_ahead = True  # unless one of them has a hook for fired faults
         self._note_entities()
 
     def _note_entities(self) -> None:
-        """Makes the entities that the library has and this object does not know."""
+        """Creates objects for entities that only the library has so far."""
         for index in range(len(self._entities), lib.cst_model_entity_count(self._handle)):
             entity = made(lib.cst_model_entity_at, self._handle, index)
             name = _abi.decode(lib.cst_entity_name(entity)) or ""
@@ -104,15 +104,15 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
         self._note_parents()
 
     def _note_parents(self) -> None:
-        """Entities whose objects may be of others, by name."""
+        """Sets the names of the entities whose objects may belong to subentities."""
         parents = (entity.parent for entity in self._entities.values())
         self._parents = {parent.name for parent in parents if parent is not None}
 
     def remove(self, entity: Entity | str) -> Model:
-        """Takes an entity out. Returns the model.
+        """Removes an entity. Returns the model.
 
-        What cannot be without it goes too: relationships that lead to it, fetched properties and fetch requests that
-        fetch it, its places in configurations. Entities that inherit from it inherit from its parent then.
+        Also removes the parts that depend on it: relationships to it, fetched properties and fetch requests for it, and
+        its places in configurations. Its subentities then inherit from its parent.
         """
         gone = self[entity] if isinstance(entity, str) else entity
         call(lib.cst_entity_remove, gone._handle)
@@ -126,7 +126,7 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
         self._waiting = [each for each in self._waiting if (each.owner.name, each.name) != (entity, name)]
 
     def _rename_waiting(self, entity: str, former: str, name: str) -> None:
-        """A relationship that waits keeps its way to what was renamed, itself or the inverse that it names."""
+        """Updates waiting relationships after a rename of the relationship itself or of its inverse."""
         for waiting in self._waiting:
             if (waiting.owner.name, waiting.name) == (entity, former):
                 waiting.name = name
@@ -141,15 +141,15 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
 
     @classmethod
     def _of(cls, handle: int) -> Model:
-        """The model of a handle, which it takes over."""
+        """Returns the model of a handle, and takes ownership of the handle."""
         model = cls.__new__(cls)
         model._begin(handle)
         return model
 
     def copy(self) -> Model:
-        """An equal model that can be changed, whether this one is frozen or not."""
+        """Returns an equal model that can be changed, whether this one is frozen or not."""
         if self._waiting:
-            self.freeze()  # names the relationship that leads nowhere yet
+            self.freeze()  # the error names the incomplete relationship
         return Model._of(owned(lib.cst_model_copy, self._handle))
 
     def entity(
@@ -186,23 +186,25 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
 
     @classmethod
     def from_text(cls, content: str) -> Model:
-        """The model of a text in JSON, the compact form as C and Swift read it: docs/reference/model.md.
+        """Returns the model of a JSON text in the compact form of C and Swift: docs/reference/model.md.
 
-        Its relationships lead to entities of the text. ModelError names entity, key and word of a mistake, and for text
-        that is not JSON line and column.
+        Destinations of relationships are entities of the text. ModelError names the entity, the key and the word of a
+        mistake, and the line and the column of text that is not JSON.
         """
         return cls._of(owned(lib.cst_model_new_from_text, text(content)))
 
     def add_text(self, content: str) -> Model:
-        """Adds the entities of a text like that of `from_text`; one that the model has already gets the properties of
-        the text too. Returns the model."""
+        """Adds the entities of a text in the form of `from_text`. Returns the model.
+
+        An existing entity gets the properties of the text in addition.
+        """
         call(lib.cst_model_add_text, self._handle, text(content), None)
         self._note_entities()
         self._settle()
         return self
 
     def _define(self, definition: Mapping[str, Mapping[str, Any]]) -> None:
-        """Adds entities and properties in the compact form. What a relationship leads to may be added later."""
+        """Adds entities and properties in the compact form. Destinations of relationships can be added later."""
         content, conditions = model_text(definition)
         buffer = _abi.Buffer()
         call(lib.cst_model_add_text, self._handle, text(content), byref(buffer))
@@ -220,7 +222,7 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
         self._settle()
 
     def _settle(self) -> None:
-        """Adds the relationships whose destination is known by now, and joins those whose inverse is."""
+        """Adds the relationships whose destination now exists, and sets the inverses that now exist."""
         for waiting in self._waiting:
             destination = self._entities.get(waiting.target)
             if destination is None or waiting.has_destination:
@@ -254,7 +256,7 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
             call(lib.cst_relationship_set_user_info, waiting.handle, text(key), text(value))
 
     def freeze(self) -> None:
-        """Checks the model and ends its construction. A container does this by itself."""
+        """Checks and freezes the model. A container does this automatically."""
         if self._frozen:
             return
         self._check_waiting()
@@ -262,7 +264,7 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
         self._frozen = True
 
     def _check_waiting(self) -> None:
-        """Raises when a relationship still waits for what it names: the library does not know of it yet."""
+        """Raises if a relationship still waits for its destination or inverse: the library does not have it yet."""
         self._settle()
         for waiting in self._waiting:
             where = f"{waiting.owner.name}.{waiting.name}"
@@ -284,33 +286,39 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
 
     @property
     def is_frozen(self) -> bool:
-        """Whether it can be changed no more."""
+        """Whether the model is frozen: it can no longer be changed."""
         out = ctypes.c_bool()
         call(lib.cst_model_is_frozen, self._handle, byref(out))
         return out.value
 
     @property
     def version_name(self) -> str | None:
-        """Which version of a bundle the model was read from; None for any other model."""
+        """The version of a bundle from which the model was read; None for any other model."""
         return _abi.decode(lib.cst_model_version_name(self._handle))
 
     def describe(self) -> dict[str, Any]:
-        """All that the model says, as dictionaries and lists: entities with what they declare, indexes, constraints,
-        derivations, fetched properties, fetch requests, configurations, and what a source model says beyond."""
+        """Returns the whole model as dictionaries and lists.
+
+        It lists entities with the properties that they declare, indexes, constraints, derivations, fetched properties,
+        fetch requests, configurations, and the further content of a source model.
+        """
         buffer = _abi.Buffer()
         call(lib.cst_model_copy_json, self._handle, byref(buffer))
         described: dict[str, Any] = read_json(buffer)
         return described
 
     def diagram(self) -> str:
-        """A picture of the model in DOT, which Graphviz's `dot` makes SVG or PNG of: a box for each entity, one line
-        for a relationship and its inverse, double heads for to-many, hollow ones for inheritance."""
+        """Returns a diagram of the model in DOT, which Graphviz's `dot` converts to SVG or PNG.
+
+        It has a box for each entity, one line for a relationship and its inverse, double heads for to-many, and hollow
+        heads for inheritance.
+        """
         buffer = _abi.Buffer()
         call(lib.cst_model_copy_diagram, self._handle, byref(buffer))
         return _abi.take_text(buffer)
 
     def bind(self, *classes: type[ManagedObject]) -> Model:
-        """Gives the objects of entities classes of one's own. Returns the model.
+        """Sets custom classes for the objects of entities. Returns the model.
 
             class Employee(ManagedObject, entity="Employee"):
                 name: str
@@ -319,8 +327,9 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
                 def greet(self) -> str:
                     return f"Hello {self.name}"
 
-        What a class defines itself wins over the entity's property of that name, which is primitive_value(name) then. A
-        class may be bound to any number of models, before objects of the entity were met.
+        A member that the class defines overrides the entity's property of that name, which is then
+        primitive_value(name). A class can be bound to any number of models, before objects of the entity are fetched or
+        inserted.
         """
         for own in classes:
             name = own._cst_entity_name
@@ -332,10 +341,10 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
         return self
 
     def lint(self, profile: str = "standard", *, former: Iterable[Model] = ()) -> list[LintFinding]:
-        """The mistakes and doubtful parts of the model; docs/reference/lint.md explains each rule.
+        """Returns the mistakes and doubtful parts of the model; docs/reference/lint.md explains each rule.
 
-        The profile "cloudkit" adds the restrictions that CloudKit puts on the models that it mirrors. `former` are
-        earlier versions of the model, the oldest first: renaming identifiers are compared with them.
+        The profile "cloudkit" adds the restrictions of CloudKit on the models that it mirrors. `former` lists earlier
+        versions of the model, the oldest first: renaming identifiers are compared with them.
         """
         versions = list(former)
         array = (ctypes.c_void_p * len(versions))(*[version._handle for version in versions])
@@ -344,14 +353,14 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
         return [LintFinding(**finding) for finding in read_json(buffer)]
 
     def diff(self, newer: Model) -> list[ModelChange]:
-        """How a newer model differs from this one, and which changes alter version hashes."""
+        """Returns the changes from this model to a newer one, and whether they alter version hashes."""
         buffer = _abi.Buffer()
         call(lib.cst_model_copy_diff, self._handle, newer._handle, byref(buffer))
         changes = read_json(buffer)
         return [ModelChange(**{_CHANGE_FIELDS.get(key, key): change[key] for key in change}) for change in changes]
 
     def _entity_of(self, handle: int) -> Entity:
-        """The entity of a handle that the library gave."""
+        """Returns the entity of a handle from the library."""
         found = self._by_handle.get(handle)
         if found is None:
             found = self._entities[_abi.decode(lib.cst_entity_name(handle)) or ""]
@@ -385,7 +394,7 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
 
 
 class _NoEntityError(ModelError, KeyError):
-    """Also a KeyError, as a mapping's look-up has to be."""
+    """A ModelError that is also a KeyError, as the look-up of a mapping requires."""
 
     __str__ = CorestoneError.__str__
 

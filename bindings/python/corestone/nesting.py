@@ -1,4 +1,4 @@
-"""Contexts on top of contexts, and what others saved: what `Context` does for it in Python."""
+"""Nested contexts, and merging of saves: the Python side of `Context`."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from .context import Context
     from .observation import Observation
 
-# What was saved, by "inserted", "updated" and "deleted", and "refreshed", which counts as updated; or anything that has
-# attributes of the first three names.
+# The changes of a save, by "inserted", "updated", "deleted", and "refreshed", which counts as updated; or any object
+# with attributes of the first three names.
 Changes = Union[Mapping[str, Iterable[Union[ObjectID, ManagedObject, str]]], Any]
 
 _KINDS = ("inserted", "updated", "deleted")
 
-# Contexts that merge by themselves. A plain dictionary is copied at once, whatever other threads do.
+# Contexts that merge automatically. Copying a plain dictionary is atomic, whatever other threads do.
 _followers: dict[int, weakref.ref[Context]] = {}
 
 
 def follow(context: Context, merges: bool) -> None:
-    """Notes that a context merges by itself, or no longer does."""
+    """Records that a context merges automatically, or no longer does."""
     place = id(context)
     if merges:
         _followers[place] = weakref.ref(context, lambda _: _followers.pop(place, None))
@@ -40,12 +40,12 @@ def follow(context: Context, merges: bool) -> None:
 
 
 def follow_remote(context: Context) -> Observation:
-    """Sees to it that what was read ahead in a context is read anew when it merged what another process saved."""
+    """Discards values read ahead in a context whenever it has merged changes of another process."""
     return context.observe("did_merge_object_ids", lambda own, _: _read_anew(own))
 
 
 def saved(context: Context) -> None:
-    """A context saved: what was read ahead in others may be older now."""
+    """Discards values that other contexts read ahead, which the save of a context may have made stale."""
     if context.parent is not None:
         _read_anew(context.parent)
     for reference in tuple(_followers.values()):
@@ -86,7 +86,7 @@ def _id(item: ObjectID | ManagedObject) -> ObjectID:
 
 
 def merge(context: Context, changes: Changes) -> None:
-    """Context.merge_changes."""
+    """Implements Context.merge_changes."""
     ids = [[_id(item) for item in group] for group in _listed(changes)]
     arguments: list[Any] = []
     for group in ids:
@@ -96,7 +96,7 @@ def merge(context: Context, changes: Changes) -> None:
 
 
 def merge_remote(context: Context, changes: Changes) -> None:
-    """Context.merge_remote_changes."""
+    """Implements Context.merge_remote_changes."""
     arguments: list[Any] = []
     for group in _listed(changes):
         uris = [item if isinstance(item, str) else _id(item).uri for item in group]

@@ -1,4 +1,4 @@
-"""Managed objects: what all entities' objects have in common. The properties come from _entity_class."""
+"""Managed objects: the base class of all entities' objects. The properties come from _entity_class."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ except ImportError:  # not CPython
 _get_many = _abi.raw("cst_object_get_many")
 _set_many = _abi.raw("cst_object_set_many")
 
-PLANS = 256  # how many sets of names an entity keeps plans for
+PLANS = 256  # the greatest number of plans that an entity keeps
 REPR_VALUES = 4
 REPR_TEXT = 40
 
 
 class ManagedObject(ObjectChanges, metaclass=EntityType):
-    """An object of an entity, in a context. Properties are attributes: `person.name`, `person.department.name`.
+    """An instance of an entity, in a context. Properties are attributes: `person.name`, `person.department.name`.
 
-    `person["department.name"]` reads a key path. Two variables that hold the same object of a context are equal, and
-    stay so when it is saved. Where a property has the name of something below ("id", say), the property wins; the
-    functions of the module `corestone.object` (object_id, context_of, state) do not have that problem.
+    `person["department.name"]` reads a key path. Variables that hold the same object of a context are equal, before and
+    after a save. A property hides a member of this class with the same name, for example "id"; the functions of the
+    module `corestone.object` (object_id, context_of, state) remain available.
 
     On a class, a property's name is a key for queries: `context.fetch(Employee, Employee.age > 40)`.
     """
@@ -63,18 +63,19 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
     _cst_entity_name: ClassVar[str | None] = None
     _cst_properties: ClassVar[dict[str, PropertyDescription]] = {}
     _cst_plans: ClassVar[dict[tuple[str, ...], Plan]] = {}
-    _cst_primitives: ClassVar[dict[str, property]] = {}  # what classes of one's own hide
+    _cst_primitives: ClassVar[dict[str, property]] = {}  # properties that custom classes override
 
     _cst_context: Context
-    _cst_handle: Any  # the token as ctypes passes it on: nothing is left to convert at a call
+    _cst_handle: Any  # the token in the form that ctypes passes on, without a conversion at each call
     _cst_token: int
-    _cst_ahead: Ahead | None  # the block of results in which it was met last, and its place there
+    _cst_ahead: Ahead | None  # the last block of results that contained the object, and its row there
     _cst_row: int
-    _cst_values: HeldValues  # of transformable attributes that were read; not there before
+    _cst_values: HeldValues  # of transformable attributes; unset before the first read
 
     def __init_subclass__(cls, entity: str | None = None, **options: Any) -> None:
-        """`class Employee(ManagedObject, entity="Employee")` is a class of one's own for the objects of an entity, in
-        the models to which Model.bind binds it."""
+        """Declares a custom class for the objects of an entity: `class Employee(ManagedObject, entity="Employee")`.
+
+        It applies to the models to which Model.bind binds it."""
         super().__init_subclass__(**options)
         if entity is not None:
             cls._cst_entity_name = entity
@@ -91,7 +92,7 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
 
     @property
     def context(self) -> Context | None:
-        """The context to which the object belongs; None when it left that, as after a reset."""
+        """The context of the object; None if the object has left it, for example after a reset."""
         return context_of(self)
 
     @property
@@ -112,41 +113,41 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
     def _cst_value_handle(self) -> tuple[int, int]:
         return _abi.OBJECT, self._cst_token
 
-    # ---- state; none of these reads the store; an object that left its context is a fault
+    # ---- state, without reading the store; an object that left its context is a fault
 
     @property
     def is_fault(self) -> bool:
-        """Whether its values were not asked for yet."""
+        """Whether the object is a fault: its values are not loaded."""
         return _is(self, _abi.OBJECT_FAULT)
 
     @property
     def is_inserted(self) -> bool:
-        """Whether the next save will insert it."""
+        """Whether the next save inserts the object."""
         return _is(self, _abi.OBJECT_INSERTED)
 
     @property
     def is_updated(self) -> bool:
-        """Whether the next save will update it."""
+        """Whether the next save updates the object."""
         return _is(self, _abi.OBJECT_UPDATED)
 
     @property
     def is_deleted(self) -> bool:
-        """Whether the next save will delete it."""
+        """Whether the next save deletes the object."""
         return _is(self, _abi.OBJECT_DELETED)
 
     @property
     def has_changes(self) -> bool:
-        """Whether it differs from what was last fetched or saved."""
+        """Whether the object has unsaved changes."""
         return _is(self, _abi.OBJECT_HAS_CHANGES)
 
     def is_changed(self, name: str) -> bool:
-        """Whether a property was changed since the last fetch or save."""
+        """Returns whether a property was changed since the last fetch or save."""
         out = ctypes.c_bool()
         call(lib.cst_object_is_changed, self._cst_handle, self._cst_entity._key(name).key, byref(out))
         return out.value
 
     def committed_value(self, name: str) -> Any:
-        """A property's value as it was last fetched or saved; the target of a to-one relationship as its ID."""
+        """Returns a property's value of the last fetch or save; the target of a to-one relationship as its ID."""
         description = self._cst_entity._key(name)
         return compose(description, (self._committed(leaf) for leaf in leaves(description)))
 
@@ -163,8 +164,8 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
     def validate_for_insert(self) -> None:
         """Raises the ValidationError with which a save that inserts the object would fail.
 
-        A class that is bound to the entity may override this and the next two, which a save then calls. It calls super
-        first, which checks all else.
+        A class that is bound to the entity may override this method and the next two; a save then calls the override.
+        The override calls super first, which checks everything else.
         """
         _validate(self, _abi.VALIDATE_INSERT, "validate_for_insert")
 
@@ -177,7 +178,7 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
         _validate(self, _abi.VALIDATE_DELETE, "validate_for_delete")
 
     def validate_value(self, name: str, value: Any) -> Any:
-        """Checks a value as a save would check it if the property had it, and gives it as the object would hold it.
+        """Validates a value like a save would if the property had it; returns it as the object would store it.
 
         For an attribute or a to-one relationship; the object does not change. Raises ValidationError.
         """
@@ -196,11 +197,11 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
         return value if leaf.transforms else values.decode_cell(held, self._cst_context)
 
     def set_primitive(self, name: str, value: Any) -> None:
-        """Sets a property and nothing else; members as a list.
+        """Sets a property without change tracking; members as a list.
 
-        The object does not count as changed, and an inverse stays as it is. The value is saved when another change
-        makes the object one to save; a refresh drops it. For values that are derived from others, and for accessors
-        that say so (see `changing`).
+        The object does not count as changed, and an inverse is not updated. The value is saved if another change makes
+        a save write the object; a refresh drops it. For values that are derived from others, and for accessors that
+        announce their changes (see `changing`).
         """
         entity = self._cst_entity.name
         description = self._cst_entity._key(name)
@@ -219,31 +220,31 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
     # ---- hooks, which a class that is bound to the entity may override; docs/reference/lifecycle.md
 
     def awake_from_insert(self) -> None:
-        """A context has taken the object in, its defaults in place. What it sets is not undone."""
+        """Called after a context inserted the object, with its defaults. Undo does not revert values set here."""
 
     def awake_from_fetch(self) -> None:
-        """A fault has fired. What it sets makes the object no changed one."""
+        """Called after a fault has fired. Values set here do not count as changes."""
 
     def awake_from_snapshot_events(self, events: SnapshotEvents) -> None:
-        """Undo, redo, rollback, refresh or a merge policy gave the object another state."""
+        """Called after undo, redo, rollback, refresh or a merge policy replaced the object's state."""
 
     def will_save(self) -> None:
-        """A save is about to validate and write or delete the object. Called again when it changed since."""
+        """Called before a save validates and writes or deletes the object; again if the object changed since."""
 
     def did_save(self) -> None:
-        """The save is done; a deleted object has left its context."""
+        """Called after the save; a deleted object has left its context."""
 
     def prepare_for_deletion(self) -> None:
-        """The object is about to be deleted; its relationships are as they were."""
+        """Called before the object is deleted; its relationships are unchanged."""
 
     def will_turn_into_fault(self) -> None:
-        """The values are about to go."""
+        """Called before the object's values are released."""
 
     def did_turn_into_fault(self) -> None:
-        """The values are gone."""
+        """Called after the object's values were released."""
 
     def set_nil_value_for_key(self, name: str) -> None:
-        """A number or a truth value is set to None. This makes it None; an override sets what it likes."""
+        """Called when a number or a boolean is set to None. Sets None; an override can set another value."""
         self[name] = None
 
     # ---- values by name and key path
@@ -265,12 +266,12 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
         call(lib.cst_object_set_path, self._cst_handle, _abi.text(path), cell.ref)
 
     def primitive_value(self, name: str) -> Any:
-        """The value of a property which a class of one's own defines otherwise (see Model.bind)."""
+        """Returns the value of a property that a custom class overrides (see Model.bind)."""
         hidden = self._cst_primitives.get(name)
         return getattr(self, name) if hidden is None else hidden.__get__(self)
 
     def set_primitive_value(self, name: str, value: Any) -> None:
-        """Sets a property which a class of one's own defines otherwise."""
+        """Sets a property that a custom class overrides."""
         hidden = self._cst_primitives.get(name)
         if hidden is None:
             setattr(self, name, value)
@@ -278,7 +279,7 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
             hidden.__set__(self, value)
 
     def get(self, *names: str) -> tuple[Any, ...]:
-        """Several attributes or to-one relationships in one call."""
+        """Returns several attributes or to-one relationships in one call."""
         plan = plan_for(type(self), names)
         if plan.many:
             raise values.located(
@@ -300,21 +301,21 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
         return found
 
     def set(self, **new: Any) -> None:
-        """Several properties at once. Attributes and to-one relationships are set all or none."""
+        """Sets several properties. Attributes and to-one relationships are set together or not at all."""
         for name in set_single_values(self, new):
             setattr(self, name, new[name])
 
     def to_dict(self, *names: str) -> dict[str, Any]:
-        """The named properties, or all attributes, as a dictionary."""
+        """Returns the named properties, or all attributes, as a dictionary."""
         chosen = names or tuple(n for n, p in self._cst_properties.items() if p.is_attribute)
         single = [n for n in chosen if n not in self._cst_properties or not self._cst_properties[n].is_to_many]
         found = dict(zip(single, self.get(*single)))
         return {name: found[name] if name in found else list(getattr(self, name)) for name in chosen}
 
-    # ---- for people
+    # ---- special methods
 
     def __getattr__(self, name: str) -> Any:
-        # Reached only when there is neither a property nor a method of that name.
+        # Called only if no property and no method has that name.
         raise AttributeError(_no_property(self, name))
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -341,17 +342,17 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
 
 
 def _validate(item: ManagedObject, purpose: int, name: str) -> None:
-    # An override that calls super is the hook that the library would ask.
+    # An override that calls super is the hook that the library would call.
     is_overridden = getattr(type(item), name) is not getattr(ManagedObject, name)
     call(lib.cst_object_validate, item._cst_handle, purpose | (_abi.VALIDATE_WITHOUT_HOOK if is_overridden else 0))
 
 
-# By key: the bytes of a transformable attribute, and the value that they stand for.
+# By key: the bytes of a transformable attribute, and the value that a transformer made of them.
 HeldValues = dict[int, tuple[Union[bytes, None], Any]]
 
 
 def held_values(item: ManagedObject) -> HeldValues:
-    """What an object holds of the values that transformers made."""
+    """Returns the values from transformers that an object holds."""
     try:
         held: HeldValues = _held_values(item)
     except AttributeError:
@@ -361,17 +362,16 @@ def held_values(item: ManagedObject) -> HeldValues:
 
 
 def drop_held_values(item: ManagedObject) -> None:
-    """For a refresh: values are made anew."""
+    """Drops the values from transformers, for a refresh; they are then transformed again."""
     held_values(item).clear()
 
 
 class Reference(weakref.ref[ManagedObject]):
-    """How the map knows a wrapper. When that has ended, it takes itself out of the map.
+    """The map's weak reference to a wrapper. When the wrapper ends, the reference removes itself from the map.
 
-    This is a callback of the reference and not the wrapper's `__del__`, in which another thread could still find the
-    wrapper in the map and bring it back with a handle that is being released. No step of it is Python's: a signal
-    handler could raise something there, and the rest would not be done. The handle belongs to the wrapper, and goes
-    after this.
+    It does so in a callback, not in the wrapper's `__del__`: there, another thread could still find the wrapper in the
+    map and revive it with a handle that is being released. The callback runs no Python code: a signal handler could
+    raise an exception there and prevent the rest. The handle belongs to the wrapper, and is released afterwards.
     """
 
     __slots__ = ("remove",)
@@ -379,11 +379,11 @@ class Reference(weakref.ref[ManagedObject]):
     remove: Any
 
 
-# The map may hold a new wrapper of the same object by now: only a dead one is taken out, in one step.
+# The map may already hold a new wrapper of the same object: only a dead one is removed, in one step.
 _ended = methodcaller("remove")
 
-# Every wrapper of the process by its token; a context's objects have tokens of their own. It belongs to the module, so
-# that a cycle of garbage never includes the references, whose callbacks would then not run.
+# Every wrapper of the process by its token; the objects of each context have their own tokens. The map belongs to the
+# module, so that a garbage cycle never includes the references, whose callbacks would then not run.
 wrappers: dict[int, Reference] = {}
 
 _new = object.__new__
@@ -398,7 +398,7 @@ _held_values = ManagedObject.__dict__["_cst_values"].__get__
 
 
 def wrap(kind: type[ManagedObject], context: Context, hold: Handle) -> ManagedObject:
-    """A wrapper that owns the handle. The caller looked into the map before."""
+    """Returns a new wrapper that owns the handle. The caller has checked the map before."""
     token = hold.value or 0
     self = _new(kind)
     _set_context(self, context)
@@ -412,7 +412,7 @@ def wrap(kind: type[ManagedObject], context: Context, hold: Handle) -> ManagedOb
 
 
 def place(item: ManagedObject, ahead: Ahead | None, row: int) -> None:
-    """Tells an object in which block of results it is."""
+    """Sets the block of results that contains an object, and its row there."""
     _set_ahead(item, ahead)
     _set_row(item, row)
 
@@ -420,7 +420,7 @@ def place(item: ManagedObject, ahead: Ahead | None, row: int) -> None:
 def wrap_all(
     kind: type[ManagedObject], context: Context, tokens: Iterable[int], ahead: Ahead | None
 ) -> list[ManagedObject]:
-    """The wrappers of borrowed handles of one entity: those that there are, else new ones with a hold of their own."""
+    """Returns wrappers of borrowed handles of one entity: existing ones, or new ones that retain their handles."""
     known = wrappers
     objects = []
     for row, token in enumerate(tokens):
@@ -448,19 +448,19 @@ def _no_property(item: ManagedObject, name: str) -> str:
 
 
 def object_id(item: ManagedObject) -> ObjectID:
-    """The object's ID."""
+    """Returns the object's ID."""
     return ObjectID._owned(held(lib.cst_object_copy_id, item._cst_handle))
 
 
 def context_of(item: ManagedObject) -> Context | None:
-    """The object's context; None when it left that."""
+    """Returns the object's context; None if the object has left it."""
     borrowed = ctypes.c_void_p()
     status = call(lib.cst_object_context, item._cst_handle, byref(borrowed))
     return item._cst_context if status == _abi.OK else None
 
 
 def state(item: ManagedObject) -> int:
-    """The flags of the object's state. Never reads the store."""
+    """Returns the flags of the object's state. Never reads the store."""
     out = ctypes.c_uint32()
     call(lib.cst_object_state, item._cst_handle, byref(out))
     return out.value
@@ -471,11 +471,11 @@ def _is(item: ManagedObject, flag: int) -> bool:
 
 
 def handles(items: Sequence[Any], entity: str, key: str) -> Any:
-    """Objects as an array of handles, which are good as long as the caller keeps the objects."""
+    """Returns objects as an array of handles, which are valid as long as the caller keeps the objects."""
     tokens = []
     for item in items:
         if not isinstance(item, ManagedObject):
-            values.encode(values.Cell().value, item, entity, key)  # values that nothing can hold fail here
+            values.encode(values.Cell().value, item, entity, key)  # values of unsupported types fail here
             raise values.located(
                 TypeMismatchError(f"the members of a relationship must be managed objects, not {shown(item)}"),
                 entity,
@@ -487,14 +487,14 @@ def handles(items: Sequence[Any], entity: str, key: str) -> Any:
 
 
 class Plan:
-    """How a set of names is assigned: which are single values, with their keys, and which are to-many."""
+    """The division of a set of names into single values, with their keys, and to-many relationships."""
 
     __slots__ = ("count", "decimals", "keys", "keys_ref", "made", "many", "rows", "single")
 
     def __init__(self, entity: Entity, names: Iterable[str]) -> None:
         found = [entity._key(name) for name in names]
         self.many = [each.name for each in found if each.is_to_many]
-        # Values that are made here, of bytes or of several values.
+        # Values that Python assembles, from bytes or from several values.
         self.made = [each.name for each in found if each.is_made]
         single = [each for each in found if not each.is_to_many and not each.is_made]
         self.single = tuple(each.name for each in single)
@@ -502,11 +502,11 @@ class Plan:
         self.keys = (ctypes.c_uint32 * len(single))(*[each.key for each in single])
         self.keys_ref = byref(self.keys)
         self.count: Any = ctypes.c_size_t(len(single))
-        # In reserve, as the cells of values are. What they hold last stays alive: not used for large values.
+        # Rows for reuse, like the cells of values. Their last values stay alive: not used for large values.
         self.rows: list[values.Row] = []
 
     def take_row(self) -> values.Row:
-        """A row out of the reserve; give it back to `rows`."""
+        """Returns a row for reuse; append it to `rows` afterwards."""
         try:
             return self.rows.pop()
         except IndexError:
@@ -514,7 +514,7 @@ class Plan:
 
 
 def plan_for(kind: type[ManagedObject], names: tuple[str, ...]) -> Plan:
-    """The plan for the names, made once."""
+    """Returns the plan for the names, which is created once."""
     plans = kind._cst_plans
     plan = plans.get(names)
     if plan is None:
@@ -544,13 +544,13 @@ def set_single_values(item: ManagedObject, new: dict[str, Any]) -> list[str]:
 
 
 def short_id(uri: str) -> str:
-    """The last part of a URI: "p12", or "new" for an object that was never saved."""
+    """Returns the last part of a URI: "p12", or "new" for an object that was never saved."""
     last = uri.rsplit("/", 1)[-1]
     return last if last.startswith("p") else "new"
 
 
 def short_value(value: Any) -> str:
-    """A value in few characters."""
+    """Returns a value as a short text."""
     if isinstance(value, ManagedObject):
         return f"<{value._cst_entity.name}>"
     shown = repr(value)
@@ -558,7 +558,7 @@ def short_value(value: Any) -> str:
 
 
 def describe(item: ManagedObject) -> str:
-    """The repr of an object: entity, ID and a few values; a fault stays one."""
+    """Returns the repr of an object: entity, ID and a few values. Fires no fault."""
     entity = item._cst_entity.name
     try:
         flags = state(item)
@@ -577,5 +577,5 @@ def describe(item: ManagedObject) -> str:
 
 
 def item_values(item: ManagedObject, names: list[str]) -> tuple[Any, ...]:
-    """ManagedObject.get, also where a property hides it."""
+    """Calls ManagedObject.get, even if a property hides it."""
     return ManagedObject.get(item, *names)

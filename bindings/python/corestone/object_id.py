@@ -1,4 +1,4 @@
-"""Object IDs: values that stand for an object in any context, on any thread."""
+"""Object IDs: values that identify an object in any context, on any thread."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .errors import InvalidArgumentError
 
 
 class ObjectID:
-    """The identity of an object. Equal IDs stand for the same object; `uri` is its form for keeping elsewhere."""
+    """The identity of an object. Equal IDs identify the same object; `uri` is the form to store elsewhere."""
 
     __slots__ = ("__weakref__", "_argument", "_handle")
     _handle: int
@@ -39,14 +39,14 @@ class ObjectID:
 
     @property
     def uri(self) -> str:
-        """x-coredata://<store>/<Entity>/p<number>; with t<UUID> at the end while the object was never saved."""
+        """The URI x-coredata://<store>/<Entity>/p<number>; with t<UUID> at the end before the first save."""
         buffer = _abi.Buffer()
         call(lib.cst_object_id_copy_uri, self._handle, byref(buffer))
         return _abi.take_text(buffer)
 
     @property
     def is_temporary(self) -> bool:
-        """Whether it belongs to an object that had not been saved when the ID was taken."""
+        """Whether the object had not been saved yet when the ID was obtained."""
         out = ctypes.c_bool()
         call(lib.cst_object_id_is_temporary, self._handle, byref(out))
         return out.value
@@ -58,9 +58,10 @@ class ObjectID:
 
     @property
     def reference(self) -> int | str | bytes:
-        """What the store knows the object by: a number, or in a store of a program's own kind also text or bytes.
+        """The store's reference of the object: a number, or in a custom store also text or bytes.
 
-        InvalidArgumentError while the ID is temporary."""
+        Raises InvalidArgumentError while the ID is temporary.
+        """
         cell = values.Cell()
         if call(lib.cst_object_id_reference, self._handle, cell.ref) == _abi.NOT_FOUND:
             raise InvalidArgumentError(

@@ -1,4 +1,4 @@
-"""Being told of changes: notifications of a context and of a coordinator, observers of properties and key paths."""
+"""Observation: notifications of contexts and coordinators, observers of properties and key paths."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 
 class Observation:
-    """The token of an observer, which is told as long as somebody holds the token and does not cancel it.
+    """The token of an observer, which is notified until the token is cancelled or released.
 
-    `with ctx.observe(…):` ends it with the block. Any thread may cancel it. What a callback raises is reported as other
-    exceptions are that nobody can catch, through sys.unraisablehook.
+    `with ctx.observe(…):` ends it with the block. Any thread may cancel it. An exception in a callback goes to
+    sys.unraisablehook, because no caller can catch it.
     """
 
     __slots__ = ("__weakref__", "_handle")
@@ -43,10 +43,10 @@ class Observation:
         self._handle: int | None = handle
 
     def cancel(self) -> None:
-        """Ends the observation, also from within the callback. Cancelling twice is fine."""
+        """Ends the observation, also from within the callback; idempotent."""
         handle, self._handle = self._handle, None
         if handle is not None:
-            with contextlib.suppress(ForkedError):  # nothing is told in a forked child
+            with contextlib.suppress(ForkedError):  # a forked child has no notifications
                 call(lib.cst_observation_cancel, handle)
 
     _end_watch = cancel
@@ -61,29 +61,32 @@ class Observation:
 
 
 class ValueChange(NamedTuple):
-    """How a property changed. Members of to-many relationships come as lists: all of them for a setting, else those
-    that came (`new`) and went (`old`). Transformable attributes come as their bytes."""
+    """A change of a property.
+
+    Members of to-many relationships are lists: all members for a setting, otherwise the added (`new`) and the removed
+    ones (`old`). Transformable attributes are their bytes.
+    """
 
     kind: ValueChangeKind
     key_path: str
-    is_prior: bool  # it is about to happen, and `new` is None; relationships cannot be changed now
+    is_prior: bool  # the change is about to happen: `new` is None, and relationships cannot be changed
     old: Any
     new: Any
-    indexes: list[int]  # of ordered relationships: the places of `new`, or of `old` where nothing came
+    indexes: list[int]  # of ordered relationships: the indexes of `new`, or of `old` for a removal
 
 
 def _ids(handle: int) -> list[ObjectID]:
-    """The IDs of borrowed results."""
+    """Returns the IDs of borrowed results."""
     return [
         ObjectID._owned(held(lib.cst_results_copy_id, handle, index)) for index in range(lib.cst_results_count(handle))
     ]
 
 
 class ContextChanges:
-    """What a notification is about. The objects belong to the context's queue; the IDs may cross threads.
+    """The changes that a notification of a context reports.
 
-    Notifications with IDs only have no objects. What a save deleted has nothing left but its ID, and so have objects of
-    a store that was removed, which are `invalidated`.
+    The objects belong to the context's queue; the IDs may cross threads. Notifications of IDs do not have objects.
+    Objects that a save deleted have only their IDs, and so have those of a removed store, which are `invalidated`.
     """
 
     __slots__ = ("_context", "_ids", "_objects", "invalidated_all", "query_generation")
@@ -94,7 +97,7 @@ class ContextChanges:
         self._ids: dict[str, list[ObjectID]] = {}
         self.invalidated_all = bool(told.invalidated_all)  # the context was reset
         generation = told.query_generation
-        #: What a pinned context reads after its save; None for others.
+        #: The generation that a pinned context reads after its save; None for others.
         self.query_generation = QueryGeneration(retained(generation)) if generation else None
         for name in _abi.CHANGES:
             handle = getattr(told, name)
@@ -109,7 +112,7 @@ class ContextChanges:
         return ids, objects
 
     def _object(self, token: int, which: ObjectID) -> ManagedObject:
-        """The wrapper of a borrowed handle, also of one that can no longer be asked for its entity."""
+        """Returns the wrapper of a borrowed handle, also of one that can no longer return its entity."""
         known = wrappers.get(token)
         found = known() if known is not None else None
         if found is None:
@@ -139,7 +142,7 @@ class ContextChanges:
 
 
 class StoreReplacement(NamedTuple):
-    """A store that took the place of another one, with objects of other IDs."""
+    """A store that replaced another one; its objects have other IDs."""
 
     old: Store  # it is removed next
     new: Store
@@ -147,18 +150,18 @@ class StoreReplacement(NamedTuple):
 
 
 class RemoteChange(NamedTuple):
-    """A write into a store."""
+    """A write to a store."""
 
     store: Store
     store_identifier: str
     path: str
-    transaction: int | None  # the number of the last one in the store's history; None without
+    transaction: int | None  # the number of the last one in the store's history; None without a history
     is_own: bool  # whether a context of this coordinator saved
     file: StoreFile
 
 
 class StoreChanges(NamedTuple):
-    """What a notification of a coordinator is about. Stores are told apart by their paths."""
+    """The changes that a notification of a coordinator reports; stores are identified by their paths."""
 
     added: list[Store]
     removed: list[Store]
@@ -167,7 +170,7 @@ class StoreChanges(NamedTuple):
 
 
 class _Observer:
-    """A function that is told, and the context or coordinator that it hears of, which it does not keep."""
+    """An observer function, and a weak reference to the context or coordinator that it observes."""
 
     __slots__ = ("function", "subject")
 
@@ -256,11 +259,11 @@ _forget_callback = immortal(_abi.DESTROY_FN(_forget))
 
 
 class _NoNotificationError(InvalidArgumentError, KeyError):
-    """A KeyError too, as the name of an enumeration's member."""
+    """Also a KeyError, as for an unknown member of an enumeration."""
 
 
 def _number(kind: Any, notification: Any) -> int:
-    """The number of a notification, which may be given by its name."""
+    """Returns the number of a notification, which may be passed by name."""
     if isinstance(notification, str):
         names = [each.lower() for each in kind.__members__]
         notification = kind[choice(notification.lower(), "notification", names, _NoNotificationError).upper()]
@@ -270,7 +273,7 @@ def _number(kind: Any, notification: Any) -> int:
 def observe_context(
     context: Context, handle: int, notification: ContextNotification | str, function: Callable[[Any, Any], Any]
 ) -> Observation:
-    """Context.observe."""
+    """Implements Context.observe."""
     kind = _number(ContextNotification, notification)
     number = next(_numbers)
     _observers[number] = _Observer(context, function_given(function, "function"))
@@ -280,7 +283,7 @@ def observe_context(
 def observe_coordinator(
     coordinator: Coordinator, notification: CoordinatorNotification | str, function: Callable[[Any, Any], Any]
 ) -> Observation:
-    """Coordinator.observe."""
+    """Implements Coordinator.observe."""
     kind = _number(CoordinatorNotification, notification)
     number = next(_numbers)
     _observers[number] = _Observer(coordinator, function_given(function, "function"))
@@ -295,7 +298,7 @@ def observe_coordinator(
 
 
 def observe_object(item: Any, key_path: str, options: int, function: Callable[[Any, Any], Any]) -> Observation:
-    """ManagedObject.observe."""
+    """Implements ManagedObject.observe."""
     number = next(_numbers)
     _observers[number] = _Observer(item._cst_context, function)
     path = _abi.text(key_path)

@@ -1,4 +1,4 @@
-"""Predicates, in the language of NSPredicate: read from text or built without, evaluated over any value."""
+"""Predicates in the language of NSPredicate: parsed from text or built from parts, evaluated on any value."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Item = TypeVar("Item")
 
 
 class PredicateKind(IntEnum):
-    """What a predicate is."""
+    """The kind of a predicate."""
 
     FALSE = 0
     TRUE = 1
@@ -53,7 +53,7 @@ class Operator(IntEnum):
     BEGINS_WITH = 8
     ENDS_WITH = 9
     IN = 10
-    CUSTOM_SELECTOR = 11  # read only: write it in a format, "%@ selector: %@"
+    CUSTOM_SELECTOR = 11  # read only: only a format creates it, "%@ selector: %@"
     CONTAINS = 99
     BETWEEN = 100
 
@@ -77,22 +77,22 @@ class CompareOptions(IntFlag):
 
 
 def _conversion_count(format: str) -> int:
-    """How many arguments a format may take, those in quotes counted too, where they are plain text."""
+    """Returns the maximum number of arguments of a format. It includes conversions in quotes, which are plain text."""
     return format.replace("%%", "").count("%")
 
 
 class Predicate(Tree):
     """A condition: `Predicate("age > %d AND department.name == %@", 40, "R&D")`.
 
-    %@ takes any value, or a list for IN and BETWEEN, or an expression, which stands in its place; %K takes a key path;
-    %d and the like take numbers. Predicates never change, may be used on any thread, and combine: `a & b`, `a | b`,
-    `~a`.
+    %@ takes any value, a list for IN and BETWEEN, or an expression, which replaces it. %K takes a key path, and %d and
+    similar conversions take numbers. Predicates are immutable, can be used on any thread, and can be combined: `a & b`,
+    `a | b`, `~a`.
     """
 
     __slots__ = ("_keys",)
 
     _cst_is_condition = True
-    _keys: tuple[str, ...] | None  # that it asks the evaluated value for; not there before somebody asked
+    _keys: tuple[str, ...] | None  # read from the evaluated value; unset until needed
 
     def __init__(self, format: str, *arguments: Any) -> None:
         check_format(format, "Predicate", "age > %d")
@@ -113,7 +113,7 @@ class Predicate(Tree):
         self._handle = handle or 0
         return self
 
-    # ---- made without text
+    # ---- constructors without text
 
     @classmethod
     def comparison(
@@ -124,7 +124,7 @@ class Predicate(Tree):
         modifier: Modifier = Modifier.DIRECT,
         options: CompareOptions = CompareOptions.NONE,
     ) -> Predicate:
-        """Two expressions, or values, and what should hold between them."""
+        """Returns a comparison of two expressions or values by an operator."""
         a, b = expression(left), expression(right)
         return cls._made(
             (Predicate.comparison, (a, operator, b, modifier, options)), lib.cst_predicate_new_comparison, a._handle,
@@ -133,7 +133,7 @@ class Predicate(Tree):
 
     @classmethod
     def block(cls, function: Callable[[Any, dict[str, Any]], object]) -> Predicate:
-        """What a function says about the evaluated value and the variables. In memory only."""
+        """Returns a predicate that calls a function with the evaluated value and the variables. In memory only."""
         return cls._made(
             (Predicate.block, (function,)), lib.cst_predicate_new_block, _run_callback, _host.keep(function),
             _host.forget,
@@ -141,7 +141,7 @@ class Predicate(Tree):
 
     @classmethod
     def compound(cls, type: CompoundType, predicates: Iterable[Predicate]) -> Predicate:
-        """Predicates under NOT, which takes one, AND or OR."""
+        """Returns predicates combined by AND or OR, or one predicate under NOT."""
         parts = list(predicates)
         array = (ctypes.c_void_p * len(parts))(*[part._handle for part in parts])
         recipe = (Predicate.compound, (type, parts))
@@ -149,12 +149,12 @@ class Predicate(Tree):
 
     @classmethod
     def all(cls, *predicates: Predicate) -> Predicate:
-        """Holds where all of them do."""
+        """Returns a predicate that holds if all predicates hold."""
         return cls.compound(CompoundType.AND, predicates)
 
     @classmethod
     def any(cls, *predicates: Predicate) -> Predicate:
-        """Holds where one of them does."""
+        """Returns a predicate that holds if at least one predicate holds."""
         return cls.compound(CompoundType.OR, predicates)
 
     def __and__(self, other: Predicate) -> Predicate:
@@ -170,7 +170,7 @@ class Predicate(Tree):
         if not isinstance(other, Predicate):
             return NotImplemented
         recipe = self._recipe
-        # A chain of the same sign is one compound, as it is in text.
+        # A chain of the same operator is one compound, as in text.
         chain = recipe[1][1] if recipe is not None and recipe[0] is _joined and recipe[1][0] == type else [self]
         return _joined(type, [*chain, other])
 
@@ -181,13 +181,13 @@ class Predicate(Tree):
         )
 
     def substituting(self, /, **variables: Any) -> Predicate:
-        """A copy in which $variables are constants, or the expressions that are given for them."""
+        """Returns a copy in which constants or the given expressions replace $variables."""
         bound = _host.encode_one(variables)
         return self._made(
             (_substituted, (self, variables)), lib.cst_predicate_new_substituted, self._handle, bound.address
         )
 
-    # ---- what it is made of
+    # ---- parts
 
     def _info(self) -> _abi.PredicateInfo:
         info = _abi.PredicateInfo(ctypes.sizeof(_abi.PredicateInfo))
@@ -196,12 +196,12 @@ class Predicate(Tree):
 
     @property
     def kind(self) -> PredicateKind:
-        """Constant, comparison, compound or block."""
+        """The kind: constant, comparison, compound or block."""
         return PredicateKind(self._info().kind)
 
     @property
     def compound_type(self) -> CompoundType | None:
-        """NOT, AND or OR; None when it is no compound."""
+        """NOT, AND or OR; None for other kinds."""
         info = self._info()
         return CompoundType(info.compound) if info.kind == PredicateKind.COMPOUND else None
 
@@ -239,12 +239,12 @@ class Predicate(Tree):
 
     @property
     def modifier(self) -> Modifier:
-        """ANY or ALL of a comparison; SOME is ANY, and NONE a NOT over it."""
+        """The ANY or ALL of a comparison. SOME is ANY, and NONE is a NOT of ANY."""
         return Modifier(self._info().modifier)
 
     @property
     def options(self) -> CompareOptions:
-        """What stands in brackets behind the operator of a comparison."""
+        """The options of a comparison, in brackets after its operator."""
         return CompareOptions(self._info().options)
 
     @property
@@ -257,10 +257,10 @@ class Predicate(Tree):
     # ---- use
 
     def evaluate(self, item: Any, variables: Mapping[str, Any] | None = None) -> bool:
-        """Whether it holds for a dict, an object, a managed object or any other value, decided in memory.
+        """Returns whether the predicate holds for a dict, an object, a managed object or any other value, in memory.
 
-        `variables` are what $names stand for; `$name := …` sets one for the rest of this evaluation, not in the dict
-        that was given. Raises PredicateError for unknown keys and for what has no meaning.
+        `variables` are the values of $names. `$name := …` sets one for the rest of this evaluation, but not in the
+        given dict. Raises PredicateError for unknown keys and for meaningless operations.
         """
         given, bound = _host.encode_one(item), _host.encode_variables(variables)
         out = ctypes.c_bool()
@@ -268,7 +268,7 @@ class Predicate(Tree):
         return out.value
 
     def filter(self, items: Iterable[Item], variables: Mapping[str, Any] | None = None) -> list[Item]:
-        """The items for which it holds, in their order: one call of the library for all of them."""
+        """Returns the items for which the predicate holds, in their order, with one call of the library."""
         chosen = list(items)
         if not chosen:
             return []
@@ -278,7 +278,7 @@ class Predicate(Tree):
         return list(compress(chosen, bytes(out)))
 
     def _narrowed(self, items: list[Item]) -> list[Any]:
-        """Of large dicts nothing but the keys that count; one that is missing is nil as well."""
+        """Reduces large dicts to the keys that the predicate reads. A missing key is nil as well."""
         if len(items) < 16:
             return items
         try:
@@ -322,7 +322,7 @@ def _substituted(predicate: Predicate, variables: dict[str, Any]) -> Predicate:
 
 
 def _asks_by_keys(part: Predicate | Expression | None, keys: set[str]) -> bool:
-    """Whether keys are all that it asks the evaluated value for; gathers the first of each path."""
+    """Returns whether a part reads the evaluated value by keys only. Collects the first key of each path."""
     if isinstance(part, Predicate):
         if part.kind == PredicateKind.BLOCK:
             return False

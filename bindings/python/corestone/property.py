@@ -1,4 +1,4 @@
-"""What the library says about a property."""
+"""Descriptions of properties from the library."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class PropertyDescription(NamedTuple):
     is_fetched: bool
     flags: int
     attribute_type: AttributeType
-    destination: int  # the handle of the entity to which it leads, or that is fetched; 0 for attributes
+    destination: int  # the handle of the destination or of the fetched entity; 0 for attributes
     inverse: str | None
     delete_rule: DeleteRule
     minimum: int
     maximum: int
-    entity: int  # the handle of the one that declares it
+    entity: int  # the handle of the entity that declares it
     path: str = ""  # the name, or "location.latitude" for an element of a composite attribute
     elements: tuple[PropertyDescription, ...] = ()  # of a composite attribute
     transformer: str | None = None  # the name of a transformable attribute's transformer
@@ -38,12 +38,12 @@ class PropertyDescription(NamedTuple):
 
     @property
     def transforms(self) -> bool:
-        """Whether a transformer stands between the bytes and the values."""
+        """Whether a transformer converts between the bytes and the values."""
         return not self.is_relationship and self.attribute_type == AttributeType.TRANSFORMABLE
 
     @property
     def is_made(self) -> bool:
-        """Whether values are made of the library's: of bytes by a transformer, or of those of the elements."""
+        """Whether values are built from the library's: from bytes by a transformer, or from those of the elements."""
         return self.transforms or bool(self.elements)
 
     @property
@@ -80,7 +80,7 @@ class PropertyDescription(NamedTuple):
 
 
 def read_properties(entity: int) -> dict[str, PropertyDescription]:
-    """The properties of an entity of a frozen model, by name, inherited ones first."""
+    """Returns the properties of an entity of a frozen model, by name, inherited ones first."""
     found = {}
     info = _abi.PropertyInfo()
     for index in range(lib.cst_entity_property_count(entity)):
@@ -116,7 +116,7 @@ def _json(entity: int, name: str) -> Any:
 
 
 def _described(entity: int, description: PropertyDescription, said: Any) -> PropertyDescription:
-    """With what the model says of a transformable or composite attribute."""
+    """Returns the description with the details of a transformable or composite attribute."""
     return description._replace(
         transformer=said.get("transformer"),
         value_class=said.get("valueClass"),
@@ -144,7 +144,7 @@ def _element(entity: int, composite: PropertyDescription, said: Any) -> Property
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """`; did you mean "x"?`, or nothing when no name is near."""
+    """Returns `; did you mean "x"?`, or an empty string if no name is similar."""
     folded = {candidate.lower(): candidate for candidate in known}
     match = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.6)
     return f'; did you mean "{folded[match[0]]}"?' if match else ""

@@ -1,8 +1,8 @@
 """Predicates written in Python: `Employee.age > 40`, `(Employee.department.name == "R&D") & Employee.projects.any(…)`.
 
-On a class of objects, a property's name stands for its value in a query; `key("department.name")` does without a class.
-Comparisons make a `Predicate`, arithmetic and functions another value to compare. All of it becomes expressions, never
-text: printing a predicate shows its format.
+On a managed object class, a property's name refers to its value in a query. `key("department.name")` needs no class.
+Comparisons return a `Predicate`; arithmetic and functions return another value to compare. All of them build
+expressions, never text. Printing a predicate shows its format.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Element = TypeVar("Element")
 
 
 class Value(Generic[T]):
-    """What a query computes: the value of a key, or something made of such values."""
+    """A value that a query computes: the value of a key, or an expression of such values."""
 
     __slots__ = ("_cst_expression",)
     __hash__ = None  # type: ignore[assignment]
@@ -61,7 +61,7 @@ class Value(Generic[T]):
         return self._compare(Operator.GREATER_THAN_OR_EQUAL, other)
 
     def in_(self, values: Iterable[T] | Value[Any] | Expression) -> Predicate:
-        """Whether it is one of the values."""
+        """Returns the condition that the value is one of `values`."""
         if isinstance(values, (str, bytes)):
             raise TypeMismatchError(
                 f"in_ takes a collection, not {shown(values)}; write in_([value]) for one value, or contains(text) for "
@@ -70,46 +70,46 @@ class Value(Generic[T]):
         return self._compare(Operator.IN, values if isinstance(values, (Value, Expression)) else list(values))
 
     def between(self, low: T | Value[Any], high: T | Value[Any]) -> Predicate:
-        """Whether it lies between the bounds, which count."""
+        """Returns the condition that the value is between the bounds, which are included."""
         return self._compare(Operator.BETWEEN, Expression.aggregate([low, high]))
 
     def is_null(self) -> Predicate:
-        """Whether there is no value."""
+        """Returns the condition that the value is null."""
         return self._compare(Operator.EQUAL, None)
 
     def is_not_null(self) -> Predicate:
-        """Whether there is a value."""
+        """Returns the condition that the value is not null."""
         return self._compare(Operator.NOT_EQUAL, None)
 
     def equals(self, other: Any, *, case_insensitive: bool = False, diacritic_insensitive: bool = False) -> Predicate:
-        """As ==, for texts without regard to case or diacritics."""
+        """Returns the condition of ==, optionally without regard to case or diacritics."""
         return self._compare(Operator.EQUAL, other, _options(case_insensitive, diacritic_insensitive))
 
     def contains(self, part: Any, *, case_insensitive: bool = False, diacritic_insensitive: bool = False) -> Predicate:
-        """Whether a text has the part in it, or a collection the element."""
+        """Returns the condition that a string contains the part, or a collection the element."""
         return self._compare(Operator.CONTAINS, part, _options(case_insensitive, diacritic_insensitive))
 
     def begins_with(
         self, part: Any, *, case_insensitive: bool = False, diacritic_insensitive: bool = False
     ) -> Predicate:
-        """Whether a text begins with the part."""
+        """Returns the condition that a string begins with the part."""
         return self._compare(Operator.BEGINS_WITH, part, _options(case_insensitive, diacritic_insensitive))
 
     def ends_with(self, part: Any, *, case_insensitive: bool = False, diacritic_insensitive: bool = False) -> Predicate:
-        """Whether a text ends with the part."""
+        """Returns the condition that a string ends with the part."""
         return self._compare(Operator.ENDS_WITH, part, _options(case_insensitive, diacritic_insensitive))
 
     def like(self, pattern: Any, *, case_insensitive: bool = False, diacritic_insensitive: bool = False) -> Predicate:
-        """Whether a text is as the pattern says: * is any run, ? one character."""
+        """Returns the condition that a string matches the pattern: * is any run of characters, ? one character."""
         return self._compare(Operator.LIKE, pattern, _options(case_insensitive, diacritic_insensitive))
 
     def matches(
         self, pattern: Any, *, case_insensitive: bool = False, diacritic_insensitive: bool = False
     ) -> Predicate:
-        """Whether a whole text matches a regular expression."""
+        """Returns the condition that a whole string matches a regular expression."""
         return self._compare(Operator.MATCHES, pattern, _options(case_insensitive, diacritic_insensitive))
 
-    # ---- values made of it
+    # ---- computed values
 
     def _call(self, function: str, *others: Any) -> Value[Any]:
         return self._function(function, self, *others)
@@ -144,7 +144,7 @@ class Value(Generic[T]):
         return self._function("multiply:by:", other, self)
 
     def __truediv__(self, other: Any) -> Value[Any]:
-        """As in a predicate: of two integers the whole quotient."""
+        """Divides as in a predicate: two integers have an integer quotient."""
         return self._call("divide:by:", other)
 
     def __rtruediv__(self, other: Any) -> Value[Any]:
@@ -159,7 +159,7 @@ class Value(Generic[T]):
     __rfloordiv__ = __floordiv__
 
     def __mod__(self, other: Any) -> Value[Any]:
-        """What is left by a division that rounds to zero: it has the sign of the first number."""
+        """Returns the remainder of a division that rounds towards zero. It has the sign of the first number."""
         return self._call("modulus:by:", other)
 
     def __rmod__(self, other: Any) -> Value[Any]:
@@ -171,7 +171,7 @@ class Value(Generic[T]):
     def __rpow__(self, other: Any) -> Value[Any]:
         return self._function("raise:toPower:", other, self)
 
-    # ---- bits; conditions are combined with the same signs, but these are no conditions
+    # ---- bitwise operators; the same operators combine predicates, but these values are not predicates
 
     def __and__(self, other: Any) -> Value[Any]:
         return self._call("bitwiseAnd:with:", other)
@@ -213,15 +213,15 @@ class Value(Generic[T]):
         return self._call("abs:")
 
     def lower(self) -> Value[Any]:
-        """The text in lower case."""
+        """Returns the string in lower case."""
         return self._call("lowercase:")
 
     def upper(self) -> Value[Any]:
-        """The text in upper case."""
+        """Returns the string in upper case."""
         return self._call("uppercase:")
 
     def length(self) -> Value[Any]:
-        """How long the text is."""
+        """Returns the length of the string."""
         return self._call("length:")
 
     def __bool__(self) -> NoReturn:
@@ -240,7 +240,7 @@ class Value(Generic[T]):
 class Key(Value[T]):
     """The value at a key path. Further properties are attributes: `Employee.department.name`.
 
-    Where a property has the name of a method here (count, say), write `key["count"]`.
+    If a property has the name of a method of this class, such as count, write `key["count"]`.
     """
 
     __slots__ = ("_cst_entity", "_cst_path")
@@ -248,10 +248,10 @@ class Key(Value[T]):
     def __init__(self, path: str, entity: Entity | None = None) -> None:
         super().__init__(Expression.key_path(path))
         self._cst_path = path
-        self._cst_entity = entity  # at which further keys begin; None: not known, and not checked
+        self._cst_entity = entity  # the owner of further keys; None: unknown, and not checked
 
     def __getattr__(self, name: str) -> Key[Any]:
-        if name.startswith("__") or name == "_as_parameter_":  # which ctypes would follow from key to key, without end
+        if name.startswith("__") or name == "_as_parameter_":  # ctypes would follow it from key to key, endlessly
             raise AttributeError(name)
         return self[name]
 
@@ -260,7 +260,7 @@ class Key(Value[T]):
     @overload
     def __getitem__(self, name: int | Value[Any]) -> Value[Any]: ...
     def __getitem__(self, name: str | int | Value[Any]) -> Value[Any]:
-        """A further key, or of a list the element at a place, counted from 0."""
+        """Returns a further key, or the element of a list at an index, from 0."""
         if isinstance(name, (Value, int)):
             if isinstance(name, int) and name < 0:
                 raise InvalidArgumentError(
@@ -275,37 +275,37 @@ class Key(Value[T]):
     # ---- order
 
     def asc(self, selector: str | Comparator = "compare:") -> SortDescriptor:
-        """By this key, the least first."""
+        """Returns an ascending sort descriptor for this key."""
         return SortDescriptor(self._cst_path, True, selector)
 
     def desc(self, selector: str | Comparator = "compare:") -> SortDescriptor:
-        """By this key, the greatest first."""
+        """Returns a descending sort descriptor for this key."""
         return SortDescriptor(self._cst_path, False, selector)
 
     # ---- members of a to-many relationship
 
     def any(self, predicate: Predicate) -> Predicate:
-        """Whether it holds for one of the members; keys in it begin at the member."""
+        """Returns the condition that a predicate, whose keys start at the member, holds for at least one member."""
         found = self._quantified(predicate)
         return self._members(predicate) > 0 if found is None else found
 
     def none(self, predicate: Predicate) -> Predicate:
-        """Whether it holds for none of the members."""
+        """Returns the condition that a predicate does not hold for any member."""
         found = self._quantified(predicate)
         return self._members(predicate) == 0 if found is None else ~found
 
     def all(self, predicate: Predicate) -> Predicate:
-        """Whether it holds for each of the members, and so when there is none."""
+        """Returns the condition that a predicate holds for every member. It is true if there are no members."""
         return self._members(~predicate) == 0
 
     def _members(self, predicate: Predicate) -> Value[Any]:
-        """How many members it holds for."""
+        """Returns the number of members for which a predicate holds."""
         variable = _free_variable(predicate)
         chosen = Expression.subquery(self._cst_expression, variable, rebased(predicate, variable))
         return Value(Expression.key_path("@count", chosen))
 
     def _quantified(self, predicate: Predicate) -> Predicate | None:
-        """ANY of a plain comparison, which may use an index; None where a member without the value would count."""
+        """Returns ANY of a plain comparison, which can use an index; None if a member without the value would count."""
         left, right, operator = predicate.left, predicate.right, predicate.operator
         if left is None or right is None or operator is None:
             return None
@@ -319,7 +319,7 @@ class Key(Value[T]):
         return Predicate.comparison(path, operator, right, Modifier.ANY, predicate.options)
 
     def count(self) -> Value[int]:
-        """How many members there are."""
+        """Returns the number of members."""
         return Key(f"{self._cst_path}.@count")
 
     def _of(self, operator: str, key: Key[Any] | str | None) -> Value[Any]:
@@ -327,24 +327,24 @@ class Key(Value[T]):
         return Key(f"{self._cst_path}.{operator}.{tail}")
 
     def sum(self, key: Key[Any] | str | None = None) -> Value[Any]:
-        """The sum of a key over the members, or of the members themselves."""
+        """Returns the sum of a key over the members, or of the members themselves."""
         return self._of("@sum", key)
 
     def avg(self, key: Key[Any] | str | None = None) -> Value[Any]:
-        """The average of a key over the members."""
+        """Returns the average of a key over the members."""
         return self._of("@avg", key)
 
     def min(self, key: Key[Any] | str | None = None) -> Value[Any]:
-        """The least value of a key over the members."""
+        """Returns the least value of a key over the members."""
         return self._of("@min", key)
 
     def max(self, key: Key[Any] | str | None = None) -> Value[Any]:
-        """The greatest value of a key over the members."""
+        """Returns the greatest value of a key over the members."""
         return self._of("@max", key)
 
 
 def key(path: str) -> Key[Any]:
-    """A key path as a value of a query, without a class: `key("department.name") == "R&D"`."""
+    """Returns a key path as a value of a query, without a class: `key("department.name") == "R&D"`."""
     return Key(path)
 
 
@@ -357,7 +357,7 @@ def _options(case_insensitive: bool, diacritic_insensitive: bool) -> CompareOpti
 
 
 def _free_variable(predicate: Predicate) -> str:
-    """A name that no subquery within has."""
+    """Returns a variable name that no subquery of the predicate uses."""
     text, number = predicate.format, 0
     while f"$each{number or ''}" in text:
         number += 1
@@ -369,7 +369,7 @@ def rebased(part: Predicate, variable: str) -> Predicate: ...
 @overload
 def rebased(part: Expression, variable: str) -> Expression: ...
 def rebased(part: Predicate | Expression, variable: str) -> Predicate | Expression:
-    """The same with keys that begin at a variable instead of SELF."""
+    """Returns the part with keys that start at a variable instead of SELF."""
     if isinstance(part, Expression):
         return _rebased_expression(part, variable)
     connective = part.compound_type
@@ -441,7 +441,7 @@ class Attribute(Generic[T]):
     @overload
     def __get__(self, item: ManagedObject, owner: type[Any]) -> T: ...
     def __get__(self, item: Any, owner: type[Any]) -> Any:
-        raise NotImplementedError  # stands in stubs only
+        raise NotImplementedError  # only used in stubs
 
     def __set__(self, item: ManagedObject, value: T) -> None:
         raise NotImplementedError

@@ -29,19 +29,19 @@ if TYPE_CHECKING:
 
     from .context import Context
 
-STEP = 0.1  # seconds between looks at signals while waiting
+STEP = 0.1  # seconds between checks for signals while waiting
 EXIT_STEP = 0.01
-EXIT_PATIENCE = 1.0  # seconds for which the end of the interpreter waits for queues that other threads have
-FIRST_STEP = 0.0002  # seconds until the main thread, which waits for a future, first looks what else there is
+EXIT_PATIENCE = 1.0  # seconds for which the interpreter exit waits for queues that other threads have
+FIRST_STEP = 0.0002  # seconds until the main thread, waiting for a future, first checks for other work
 
 
 class Task:
-    """A function that is to run on a queue, and what became of it."""
+    """A function to run on a queue, and its outcome."""
 
     __slots__ = ("context", "exception", "function", "future", "has_ended", "result")
 
     def __init__(self, context: Context | None, function: Callable[[], Any], future: Future[Any] | None) -> None:
-        self.context = context  # None for a coordinator's
+        self.context = context  # None for a task of a coordinator
         self.function = function
         self.future = future
         self.has_ended = False
@@ -90,7 +90,7 @@ class Task:
 
 
 _alone = threading.local()  # whether a coordinator's perform runs on the thread
-_queued = threading.local()  # whether a function that was queued runs on the thread
+_queued = threading.local()  # whether a queued function runs on the thread
 _tasks: dict[int, Task] = {}
 _numbers = itertools.count(1)
 
@@ -120,7 +120,7 @@ _forget_callback = immortal(_abi.DESTROY_FN(_forget))
 
 
 def _take(context: Context) -> int:
-    """The calling thread has the queue of a context. Gives what `_give` wants back."""
+    """Records that the calling thread has the queue of a context. Returns the argument for `_give`."""
     former, context._user = context._user, threading.get_ident()
     context._watch()
     return former
@@ -128,11 +128,11 @@ def _take(context: Context) -> int:
 
 def _give(context: Context, former: int) -> None:
     context._user = former
-    context._stamp = Stamp()  # what was read here is not to be read elsewhere
+    context._stamp = Stamp()  # values that were read ahead here must not be used elsewhere
 
 
 def task_here() -> object:
-    """The task of asyncio that runs on this thread, if one does."""
+    """Returns the asyncio task that runs on this thread, or None."""
     asyncio = sys.modules.get("asyncio")
     if asyncio is None:
         return None
@@ -143,7 +143,7 @@ def task_here() -> object:
 
 
 def refuse_other_task(context: Context, task: object) -> None:
-    """A queue belongs to a thread, so it lets in every task of that thread."""
+    """Refuses other tasks of the thread that has the queue; the queue itself admits every task of its thread."""
     if context._task is not None and context._task is not task and context._user == threading.get_ident():
         raise WrongThreadError(
             "another task of this thread is inside `with context.perform():`; await outside of the block, or call "
@@ -152,7 +152,7 @@ def refuse_other_task(context: Context, task: object) -> None:
 
 
 class _Future(Future[Any]):
-    """A future that knows whose queue it waits for: who has that queue would wait for itself."""
+    """A future with the context whose queue it waits for: the thread that has this queue would wait for itself."""
 
     def __init__(self, context: Context) -> None:
         super().__init__()
@@ -172,7 +172,7 @@ class _Future(Future[Any]):
             )
 
     def _drained(self, timeout: float | None) -> float | None:
-        """Waits on the main thread, which drains meanwhile what the function may wait for; the time that is left."""
+        """Waits on the main thread, draining the work that the function may wait for. Returns the remaining time."""
         self._refuse_own()
         if main_queue._thread != threading.get_ident():
             return timeout
@@ -196,14 +196,14 @@ class _Future(Future[Any]):
 
 
 def schedule(context: Context, handle: int, how: int, function: Callable[[], Any]) -> Future[Any]:
-    """Queues a function; its future tells when it ran, and what it returned or raised."""
+    """Queues a function and returns its future, which gets its result or exception."""
     number, future = prepared(context, function)
     call(lib.cst_context_schedule, handle, how, _run_callback, _abi.CONTEXT_DONE_FN(), number, _forget_callback)
     return future
 
 
 def prepared(context: Context, function: Callable[[], Any]) -> tuple[int, Future[Any]]:
-    """A function that the library will call for a number, and its future; `_forget` ends both."""
+    """Registers a function under a number for the library to call. Returns number and future; `_forget` ends both."""
     _exit.admit()
     future = _Future(context)
     number = next(_numbers)
@@ -223,7 +223,7 @@ class Performing:
     def __enter__(self) -> Context:
         task = task_here()
         refuse_other_task(self._context, task)
-        kept = retained(self._handle)  # the block ends as it began, also when it closes the context
+        kept = retained(self._handle)  # the block unlocks what it locked, even if it closes the context
         call(lib.cst_context_lock, self._handle)
         self._kept.append(kept)
         self._former.append((_take(self._context), self._context._task))
@@ -238,27 +238,27 @@ class Performing:
         try:
             call(lib.cst_context_unlock, self._handle)
         except CorestoneError:
-            if raised is None:  # what the block raised says more
+            if raised is None:  # the exception of the block is more informative
                 raise
         finally:
             self._kept.pop()
 
 
 class ContextExecutor(Executor):
-    """Runs what is submitted on the queue of a context, one after the other, for whatever takes an executor."""
+    """Runs submitted functions on the queue of a context, one at a time, for interfaces that take an executor."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
         self._is_shut = False
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
-        """As Context.perform."""
+        """Queues a function, like Context.perform."""
         if self._is_shut:
             raise RuntimeError("cannot queue a function: the executor was shut down")
         return self._context.perform(function, *arguments, **named)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Takes nothing more. The context goes on."""
+        """Refuses further functions. The context remains usable."""
         self._is_shut = True
         if cancel_futures:
             for task in list(_tasks.values()):
@@ -269,7 +269,7 @@ class ContextExecutor(Executor):
 
 
 def perform_and_wait(context: Context, handle: int, function: Callable[[], Any]) -> Any:
-    """Runs a function on the queue; returns what it returns and raises what it raises."""
+    """Runs a function on the queue and returns its result; its exceptions propagate."""
     return _now(lib.cst_context_perform_and_wait, handle, _run_callback, Task(context, function, None))
 
 
@@ -298,7 +298,7 @@ def _now(ask: Callable[..., int], handle: int, run: Any, task: Task) -> Any:
             raise task.exception
         if status < 0:
             failed = raisable(failure(status, error))
-            del error  # the traceback keeps what is here
+            del error  # the traceback keeps local variables alive
             raise failed
         if not task.has_ended:
             # Python runs signal handlers also at the entry of a function; nothing else can end one before its `try`.
@@ -319,7 +319,7 @@ class MainQueue:
     """
 
     def __init__(self) -> None:
-        self._thread = 0  # that is the main one
+        self._thread = 0  # the main thread
 
     def bind(self) -> None:
         """Makes the calling thread the main one."""
@@ -328,9 +328,9 @@ class MainQueue:
         _exit.arm()
 
     def drain(self, timeout: float | None = 0.0) -> int:
-        """Runs what waits on the queue, and says how many blocks that were.
+        """Runs the blocks that wait on the queue, and returns their number.
 
-        Waits up to `timeout` seconds for something to run: 0 not at all, None for ever. Ctrl-C ends the wait.
+        Waits up to `timeout` seconds for the first block: 0 does not wait, None waits forever. Ctrl-C ends the wait.
         """
         count = ctypes.c_size_t()
         deadline = None if timeout is None else time.monotonic() + timeout
@@ -341,18 +341,18 @@ class MainQueue:
                 return count.value
 
     def fileno(self) -> int:
-        """A descriptor that is readable while something waits: for select, poll and asyncio. Do not close it."""
+        """Returns a descriptor that is readable while a block waits, for select, poll and asyncio. Do not close it."""
         out = ctypes.c_int()
         call(lib.cst_main_queue_descriptor, byref(out))
         return out.value
 
     def attach(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Binds the queue to this thread and lets an asyncio event loop, which runs on it, drain it."""
+        """Binds the queue to this thread, and makes an asyncio event loop of this thread drain it."""
         self.bind()
         loop.add_reader(self.fileno(), self.drain)
 
     def detach(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Ends what attach began."""
+        """Stops the event loop from draining the queue."""
         loop.remove_reader(self.fileno())
 
     def __repr__(self) -> str:
@@ -363,7 +363,7 @@ main_queue = MainQueue()
 
 
 class _Exit:
-    """A clean end: what is queued runs before the interpreter goes away, and then nothing calls into it any more."""
+    """Clean interpreter exit: queued blocks run first, and afterwards nothing calls into the interpreter any more."""
 
     def __init__(self) -> None:
         self.has_run = False
@@ -371,26 +371,26 @@ class _Exit:
         self._armed = False
         self._process = 0
         self.contexts: weakref.WeakSet[Context] = weakref.WeakSet()
-        #: Observations and contexts that threads tell of what other processes write.
+        #: Observations and contexts that threads notify of writes by other processes.
         self.watchers: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def arm(self) -> None:
-        """Registers the end, once, and after other modules' so that it comes before theirs."""
+        """Registers the exit function once, after those of other modules, so that it runs before them."""
         if not self._armed:
             self._armed = True
             self._process = os.getpid()
             atexit.register(self.run)
 
     def admit(self) -> None:
-        """Refuses what is to be queued once the end has begun. What is queued already may still queue what belongs to
-        it; a daemon thread may not, since it would go on for ever."""
+        """Refuses new blocks once the exit has begun. Queued blocks may still queue what belongs to them; a daemon
+        thread may not, since it would never stop."""
         if self.has_run or (self._is_under_way and not getattr(_queued, "is_here", False)):
             raise RuntimeError("cannot queue a block: the interpreter is shutting down")
         self.arm()
 
     def run(self) -> None:
         if os.getpid() != self._process:
-            return  # a forked child: the queues' threads are not here
+            return  # a forked child does not have the queues' threads
         self._is_under_way = True
         self._end_watchers()
         try:
@@ -401,7 +401,7 @@ class _Exit:
             self.has_run = True
 
     def end_watches(self) -> None:
-        """The last step, when the program's own functions at the end have run: the library calls no check any more."""
+        """The last step, after the application's own exit functions: the library stops calling interrupt checks."""
         if os.getpid() != self._process:
             return
         deadline = time.monotonic() + EXIT_PATIENCE
@@ -414,7 +414,7 @@ class _Exit:
             with contextlib.suppress(CorestoneError):
                 watcher._end_watch()
         if self.watchers:
-            time.sleep(EXIT_STEP)  # for calls that are under way
+            time.sleep(EXIT_STEP)  # for calls in progress
 
     def _finish_queued(self) -> None:
         """Waits until nothing is queued; drains the main queue meanwhile, for blocks that wait for it."""
@@ -424,11 +424,11 @@ class _Exit:
                 return
             if not self._drain_main(EXIT_STEP):
                 if all(task.context is not None and task.context._is_main for task in queued):
-                    return  # what is left waits for a main thread that is another one
+                    return  # the remaining blocks wait for another main thread
                 time.sleep(EXIT_STEP)
 
     def _drain_main(self, timeout: float) -> bool:
-        """Drains the main queue; False when that is another thread's."""
+        """Drains the main queue. Returns False if it belongs to another thread."""
         try:
             call(lib.cst_main_queue_bind)
             main_queue.drain(timeout)

@@ -1,4 +1,4 @@
-"""Requests that Context.execute carries out: fetches with a result type, which may be kept, changed and copied."""
+"""Requests for Context.execute: fetches with a result type, which can be kept, changed and copied."""
 
 from __future__ import annotations
 
@@ -34,32 +34,32 @@ FetchResult = Union[Results, "list[ObjectID]", "list[dict[str, Any]]", LazyRows,
 
 
 def result_type_name(number: int) -> str:
-    """The name of a CST_RESULT_…"""
+    """Returns the name of a CST_RESULT_… number."""
     return next(name for name, value in _RESULTS.items() if value == number)
 
 
 class PersistentStoreRequest:
-    """What a store is asked for or given; `request_type` has Core Data's number of its kind: 1 fetches, 2 saves."""
+    """A request to a store. `request_type` is Core Data's number of its kind: 1 for fetches, 2 for saves."""
 
     __slots__: tuple[str, ...] = ()
     request_type = 0
 
 
 class FetchRequest(PersistentStoreRequest):
-    """What to fetch, in the words of Context.fetch: None stands for what was not said.
+    """A fetch request, with the parameters of Context.fetch. None means that a parameter is not set.
 
         request = FetchRequest("Employee", "age > %d", 40, sort="-salary", batch_size=50)
         for person in ctx.execute(request):
             ...
 
-    entity                   a name, which is looked up when the request is used, a class or an Entity
+    entity                   an Entity, a class, or a name, which is looked up when the request is used
     result_type              "objects" (Results), "ids" and "dictionaries" (lists) or "count" (an int)
-    batch_size               rows are read so many at a time, when one of them is asked for; 0: all at once.
-                             Dictionaries need the column "objectID" for it (LazyRows); else the log has a warning
+    batch_size               the number of rows that are read at a time, on demand; 0: all rows at once.
+                             Dictionaries need the column "objectID" for it (LazyRows); otherwise a warning is logged
     include_property_values  False: objects are faults without rows
-    refresh                  objects without changes that are no faults take what is found
-    columns                  of dictionaries; of objects, the properties whose values come along
-    stores                   the stores to ask; None: all
+    refresh                  True: loaded objects without changes get the fetched values
+    columns                  the columns of dictionaries; for objects, the properties whose values are loaded
+    stores                   the stores to search; None: all
     """
 
     request_type = 1
@@ -121,7 +121,7 @@ class FetchRequest(PersistentStoreRequest):
 
     @property
     def entity(self) -> Any:
-        """The Entity, None for none; InvalidArgumentError while there is a name that no context has looked up."""
+        """The Entity, or None if unset. InvalidArgumentError if it is a name that no context has looked up yet."""
         if self._entity is None and self._name is not None:
             raise InvalidArgumentError(
                 f'the entity of a request for "{self._name}" is unknown until a context uses the request; read '
@@ -151,7 +151,7 @@ class FetchRequest(PersistentStoreRequest):
         self.entity = name
 
     def copy(self) -> FetchRequest:
-        """A request of its own that asks for the same."""
+        """Returns an independent copy of the request."""
         copy = FetchRequest()
         for field in FetchRequest.__slots__:
             setattr(copy, field, getattr(self, field))
@@ -160,14 +160,14 @@ class FetchRequest(PersistentStoreRequest):
     __copy__ = copy
 
     def to_archive(self) -> bytes:
-        """The request as a keyed archive, for keeping it; stores are no part of it, and the entity is by name."""
+        """Returns the request as a keyed archive, for storage. Stores are omitted; the entity is saved by name."""
         request, buffer = self._made(None), _abi.Buffer()
         call(lib.cst_fetch_request_copy_archive, request.handle, byref(buffer))
         return _abi.take_bytes(buffer)
 
     @classmethod
     def from_archive(cls, archive: bytes) -> FetchRequest:
-        """The request of such an archive."""
+        """Returns the request in a keyed archive."""
         archive = one_of(bytes, archive, "archive")
         return cls._of(owned(lib.cst_fetch_request_new_from_archive, _abi.InputString(archive, len(archive))))
 
@@ -175,7 +175,7 @@ class FetchRequest(PersistentStoreRequest):
         return FetchRequest.from_archive, (self.to_archive(),)
 
     def _made(self, context: Context | None) -> Request:
-        """The request for a call, with everything that is not the default."""
+        """Returns the request for a call, with every value that differs from its default."""
         name = self._name
         is_foreign = context is not None and self._entity is not None and self._entity._model is not context.model
         if name is None and self._entity is not None and is_foreign:
@@ -220,7 +220,7 @@ class FetchRequest(PersistentStoreRequest):
         return self._take(out, context)
 
     def _take(self, result: _abi.RequestResult, context: Context) -> FetchResult:
-        """What a call gave, whose handle is taken over."""
+        """Returns the result of a call, and takes ownership of its handle."""
         if self._name is not None:
             self._entity = context.model[self._name]
         handle = Handle(result.value).token
@@ -233,7 +233,7 @@ class FetchRequest(PersistentStoreRequest):
 
     @classmethod
     def _of(cls, handle: int) -> FetchRequest:
-        """What a request of the library says."""
+        """Returns a FetchRequest with the contents of a library request."""
         buffer, number, found = _abi.Buffer(), ctypes.c_int64(), Handle()
         call(lib.cst_fetch_request_copy_json, handle, byref(buffer))
         said = read_json(buffer)
@@ -281,7 +281,7 @@ class FetchRequest(PersistentStoreRequest):
 
 
 def execute(context: Context, request: Any) -> Any:
-    """Carries out a request of any kind."""
+    """Executes a request of any kind."""
     carry_out = getattr(request, "_execute", None)
     if carry_out is None:
         raise UnsupportedError(

@@ -1,4 +1,4 @@
-"""What a fetch found: a sequence of objects that never changes."""
+"""The results of a fetch: an immutable sequence of objects."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
     from .context import Context
     from .entity import Entity
 
-BLOCK = 256  # handles that are asked for at a time
+BLOCK = 256  # handles that are requested at a time
 HTML_ROWS, HTML_COLUMNS = 20, 12
 REPR_ROWS = 5
 
 
 class Results(Sequence[Any]):
-    """Objects, in order. Use it on the queue of its context.
+    """An ordered sequence of objects. Use it on the queue of its context.
 
-    Those of a request with a `batch_size` read rows so many at a time, when an object is asked for, and let go of
-    objects that nobody holds.
+    Results of a request with a `batch_size` read that many rows at a time, when an object is requested, and release
+    objects that have no other reference.
 
     `column`, `columns` and `rows` read properties of all objects at once, many times faster than one by one.
     """
@@ -56,7 +56,7 @@ class Results(Sequence[Any]):
 
     @property
     def entity(self) -> Entity | None:
-        """The entity that was fetched; None for the changed objects of a context, which may be of any."""
+        """The entity that was fetched; None for the changed objects of a context, which may be of any entity."""
         return self._entity
 
     def __len__(self) -> int:
@@ -67,13 +67,13 @@ class Results(Sequence[Any]):
             yield from self._block(first, min(self._block_size, self._count - first))
 
     def _block(self, first: int, count: int) -> list[Any]:
-        """`count` objects from `first`."""
+        """Returns `count` objects from the index `first`."""
         if count <= 0:
             return []
         array: Any = (ctypes.c_void_p * count)()
         found = ctypes.c_size_t()
         call(lib.cst_results_get_objects, self._handle, first, count, array, byref(found))
-        # A value that was read ahead is there without its object's fault having fired, of which a hook wants to know.
+        # Values that are read ahead do not fire the faults of their objects, on which a hook may depend.
         reads_ahead = found.value > 1 and self._context.model._reads_ahead
         ahead = Ahead(self, first, found.value) if reads_ahead else None
         return self._context._objects(array[: found.value], self._entity, ahead)
@@ -100,7 +100,7 @@ class Results(Sequence[Any]):
 
     @property
     def batch_size(self) -> int:
-        """How many rows are read at a time; 0 when all were read at once."""
+        """The number of rows that are read at a time; 0 if all were read at once."""
         return int(lib.cst_results_batch_size(self._handle))
 
     def __contains__(self, item: object) -> bool:
@@ -108,15 +108,15 @@ class Results(Sequence[Any]):
 
     @property
     def first(self) -> Any:
-        """The first object, None when there is none."""
+        """The first object, or None if the results are empty."""
         return self[0] if self._count else None
 
     def ids(self) -> list[ObjectID]:
-        """The IDs of all objects."""
+        """Returns the IDs of all objects."""
         return [ObjectID._owned(held(lib.cst_results_copy_id, self._handle, at)) for at in range(self._count)]
 
     def filtered(self, predicate: str | Predicate, /, *arguments: Any, **variables: Any) -> Results:
-        """The objects for which a predicate holds, decided in memory; keywords are what its $variables stand for."""
+        """Returns the objects for which a predicate holds, evaluated in memory; keywords set its $variables."""
         condition = Predicate(predicate, *arguments) if isinstance(predicate, str) else predicate
         condition = one_of(Predicate, condition, "predicate")
         bound = encode_variables(variables)
@@ -124,7 +124,7 @@ class Results(Sequence[Any]):
         return Results(self._context, handle, self._entity)
 
     def ordered(self, *keys: SortKey) -> Results:
-        """The objects in another order: as `sort=` of a fetch, and by comparators too."""
+        """Returns the objects in another order: by the keys of `sort=` of a fetch, and by comparators."""
         array, compare, number = prepared(sort_descriptors(keys))
         try:
             handle = owned(lib.cst_results_copy_sorted, self._handle, len(array), array, compare, number)
@@ -135,17 +135,17 @@ class Results(Sequence[Any]):
     # ---- many values at once
 
     def _description(self, name: str) -> PropertyDescription | None:
-        """The property of a name; None for a key path."""
+        """Returns the property of a name; None for a key path."""
         if self._entity is None or "." in one_of(str, name, "name"):
             return None
         return self._entity._key(name)
 
     def column(self, name: str) -> list[Any]:
-        """One property, or the values at a key path, of every object."""
+        """Returns one property, or the values at a key path, of every object."""
         return self.columns(name)[0]
 
     def columns(self, *names: str) -> list[list[Any]]:
-        """Several properties or key paths of every object: a list for each name."""
+        """Returns several properties or key paths of every object: a list for each name."""
         return self._columns(names, 0, self._count)
 
     def _columns(self, names: Sequence[str], first: int, count: int) -> list[list[Any]]:
@@ -164,7 +164,7 @@ class Results(Sequence[Any]):
         return [list(found.get(name, ())) if names.count(name) > 1 else found.get(name, []) for name in names]
 
     def _packed(self, wanted: Sequence[PropertyDescription], first: int, count: int) -> list[list[Any]]:
-        """Columns of attributes. Those of composite ones are made of their elements'."""
+        """Returns columns of attributes. Those of composite attributes are assembled from their elements."""
         kinds = [leaf for each in wanted for leaf in leaves(each)]
         columns = read_columns(self, kinds, first, count)
         entity = self._entity.name if self._entity is not None else ""
@@ -180,7 +180,7 @@ class Results(Sequence[Any]):
         ]
 
     def _values(self, name: str, description: PropertyDescription | None, first: int, count: int) -> list[Any]:
-        """To-one targets, or the values at a key path."""
+        """Returns to-one targets, or the values at a key path."""
         column: list[Any] = []
         array = (_abi.Value * BLOCK)()
         found = ctypes.c_size_t()
@@ -200,12 +200,12 @@ class Results(Sequence[Any]):
         return column
 
     def rows(self, *names: str) -> list[tuple[Any, ...]]:
-        """Several properties of every object: a tuple for each object. Without names, all attributes."""
+        """Returns several properties of every object: a tuple for each object. Without names, all attributes."""
         chosen = names or self._attribute_names()
         return list(zip(*self.columns(*chosen))) if chosen else [()] * self._count
 
     def to_dicts(self, *names: str) -> list[dict[str, Any]]:
-        """Several properties of every object: a dictionary for each object. Without names, all attributes."""
+        """Returns several properties of every object: a dictionary for each. Without names, all attributes."""
         chosen = names or self._attribute_names()
         return [dict(zip(chosen, row)) for row in self.rows(*chosen)]
 
@@ -214,11 +214,11 @@ class Results(Sequence[Any]):
     def arrow(
         self, *columns: KeyPath, keys: bool = False, decimal_text: bool = False, batch_size: int = 0
     ) -> ArrowData:
-        """The objects as data for pyarrow, polars, pandas or DuckDB, with the values of when it is asked for.
+        """Returns the objects as data for pyarrow, polars, pandas or DuckDB, with their values at each request.
 
-        columns   key paths: attributes, relationships, elements of composite attributes, also behind to-one
-                  relationships ("department.name"), and "objectID"; none: every attribute that is stored
-        The rest is as for `Context.arrow`.
+        columns   key paths: attributes, relationships, elements of composite attributes, also through to-one
+                  relationships ("department.name"), and "objectID"; by default every stored attribute
+        The other parameters are those of `Context.arrow`.
         """
         title = self._entity.name if self._entity is not None else "objects"
         return list_data(
@@ -226,21 +226,21 @@ class Results(Sequence[Any]):
         )
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
-        """Every attribute that is stored, as a stream of the Arrow PyCapsule protocol; `arrow` has choices."""
+        """Returns every stored attribute, as a stream of the Arrow PyCapsule protocol; `arrow` has options."""
         return self._all().__arrow_c_stream__(requested_schema)
 
     def __arrow_c_schema__(self) -> Any:
-        """The schema of these columns."""
+        """Returns the schema of these columns."""
         return self._all().__arrow_c_schema__()
 
     def _all(self) -> ArrowData:
-        """The same one each time: a schema that it gave is that of a later stream."""
+        """Returns the same data each time, so that its schema is that of a later stream."""
         if self._arrow is None:
             self._arrow = list_data(self._handle, [], 0, 0, None, "objects")
         return self._arrow
 
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[Any, Any]:
-        """The same as one array of structs, with its schema."""
+        """Returns these columns as one array of structs, with its schema."""
         return array_of(self._handle)
 
     def _attribute_names(self) -> tuple[str, ...]:
@@ -248,7 +248,7 @@ class Results(Sequence[Any]):
             return ()
         return tuple(name for name, each in self._entity.properties.items() if each.is_attribute)
 
-    # ---- for people
+    # ---- display
 
     def _title(self) -> str:
         entity = self._entity.name if self._entity is not None else "managed"

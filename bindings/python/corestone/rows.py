@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 class ExpressionDescription(NamedTuple):
-    """A column that is computed: its name, an expression or its text, and the type of its values.
+    """A computed column: its name, an expression or its text, and the type of its values.
 
-    Without a type they are left as they come. It belongs to one fetch; an entity has no place for it.
+    Without a type, values are not converted. The column belongs to one fetch; an entity cannot have it.
     """
 
     name: str
@@ -59,7 +59,7 @@ def _named_by_itself(column: Any) -> str | ExpressionDescription:
 
 
 def _computed(given: Any) -> Expression:
-    """The expression of a column. What a store gives of an object is its ID, so `boss.objectID` is `boss`."""
+    """Returns the expression of a column. A store returns an object as its ID, so `boss.objectID` is `boss`."""
     found = Expression(given) if isinstance(given, str) else expression(given)
     if found.type != ExpressionType.KEY_PATH or found.operands:
         return found
@@ -70,7 +70,7 @@ def _computed(given: Any) -> Expression:
 
 
 def set_columns(request: int, columns: ColumnLike | Iterable[ColumnLike]) -> None:
-    """Gives a fetch request its columns."""
+    """Sets the columns of a fetch request."""
     cells = []
     kept = []
     for column in _described(columns):
@@ -85,7 +85,7 @@ def set_columns(request: int, columns: ColumnLike | Iterable[ColumnLike]) -> Non
 
 
 def set_groups(request: int, group_by: KeyPath | Sequence[KeyPath], having: Predicate | None, distinct: bool) -> None:
-    """Says of a fetch request which rows make one, and which of those to give."""
+    """Sets how a fetch request groups rows, and which of the resulting rows it returns."""
     names = [key_path(each) for each in listed(group_by)]
     if names:
         call(lib.cst_fetch_request_set_group_by, request, len(names), texts(names))
@@ -96,7 +96,7 @@ def set_groups(request: int, group_by: KeyPath | Sequence[KeyPath], having: Pred
 
 
 def key_paths(columns: ColumnLike | Iterable[ColumnLike]) -> list[str] | None:
-    """The columns when all of them are key paths; None when something is to be computed."""
+    """Returns the columns if all of them are key paths; None if one of them is computed."""
     if isinstance(columns, (Mapping, ExpressionDescription)):
         return None
     given: list[Any] = listed(columns)
@@ -127,16 +127,16 @@ def _read(handle: int, names: list[str], first: int, count: int) -> list[dict[st
 
 
 def read_rows(handle: int) -> list[dict[str, Any]]:
-    """The rows of a handle."""
+    """Returns the rows of a handle."""
     return _read(handle, _names(handle), 0, lib.cst_rows_count(handle))
 
 
 class LazyRows(Sequence[dict[str, Any]]):
-    """Rows of a request with a batch size: it knows which there are, and reads a batch when one of it is asked for.
+    """The rows of a request with a batch size: the fetch determines which rows exist, and batches are read on demand.
 
-    Use it on the queue of its context. A row is as it is when it is read; of one that was deleted meanwhile there is
-    nothing but the ID. It equals a list of the same rows, for which all are read; what takes nothing but lists, such as
-    json.dumps, takes `list(rows)`.
+    Use it on the queue of its context. A row has its values at the time of reading; one that was deleted meanwhile has
+    only its ID. It equals a list of the same rows; the comparison reads all of them. Pass `list(rows)` to functions
+    that accept only lists, such as json.dumps.
     """
 
     __slots__ = ("_count", "_handle", "_names", "batch_size")
@@ -145,7 +145,7 @@ class LazyRows(Sequence[dict[str, Any]]):
         self._handle = handle
         self._names = _names(handle)
         self._count: int = lib.cst_rows_count(handle)
-        #: How many rows are read at a time.
+        #: The number of rows that are read at a time.
         self.batch_size: int = lib.cst_rows_batch_size(handle)
 
     def __len__(self) -> int:

@@ -28,7 +28,7 @@ _SELECTORS = {
 
 
 def selector_of(flags: int) -> str | Comparator:
-    """The selector that the flags of a cst_sort stand for."""
+    """Returns the selector for the flags of a cst_sort."""
     if flags & _abi.SORT_COMPARATOR:
         return _only_the_library
     wanted = flags & ~_abi.SORT_DESCENDING
@@ -44,8 +44,8 @@ def _only_the_library(first: Any, second: Any) -> int:
 class SortDescriptor:
     """One criterion of an order: `SortDescriptor("department.name")`, `SortDescriptor("age", ascending=False)`.
 
-    Without a key it sorts the values themselves. `selector` is one of Core Data's for strings, or a function that gives
-    a negative number when its first argument comes first, which only sorts in memory. Nil comes first.
+    Without a key it sorts by the values themselves. `selector` is one of Core Data's for strings, or a function that
+    returns a negative number if its first argument comes first. A function sorts in memory only. Nil comes first.
     """
 
     __slots__ = ("ascending", "key", "selector")
@@ -63,7 +63,7 @@ class SortDescriptor:
         return SortDescriptor(self.key, not self.ascending, self.selector)
 
     def sorted(self, items: Iterable[Item]) -> list[Item]:
-        """The items in this order; equal ones keep their places."""
+        """Returns the items in this order. Equal items keep their order."""
         return sort(items, [self])
 
     def _sort(self) -> _abi.Sort:
@@ -96,7 +96,7 @@ SortKey = Union[KeyPath, Sort, SortDescriptor]
 
 
 def sort_descriptors(sort: SortKey | Sequence[SortKey]) -> list[SortDescriptor]:
-    """Sort keys as descriptors. "-name" is descending, "+name", "name" and `Employee.name` are ascending."""
+    """Returns sort keys as descriptors. "-name" is descending; "+name", "name" and `Employee.name` are ascending."""
     return [_descriptor(key) for key in listed(sort, Sort, SortDescriptor)]
 
 
@@ -118,7 +118,7 @@ def _descriptor(key: Any) -> SortDescriptor:
 
 
 def sort(items: Iterable[Item], descriptors: SortDescriptor | Sequence[SortDescriptor]) -> list[Item]:
-    """The items, of any kind, in the order of the descriptors: where one finds no difference, the next decides."""
+    """Returns items of any kind in the order of the descriptors. Each one breaks the ties of the previous ones."""
     chosen = list(items)
     given, order = _host.Encoded(chosen), (ctypes.c_size_t * len(chosen))()
     array, compare, number = prepared([descriptors] if isinstance(descriptors, SortDescriptor) else descriptors)
@@ -130,23 +130,23 @@ def sort(items: Iterable[Item], descriptors: SortDescriptor | Sequence[SortDescr
 
 
 def set_sort_locale(locale: str | None) -> None:
-    """The locale whose rules localized selectors and the option [l] follow, in the whole process.
+    """Sets the locale of localized selectors and of the option [l], for the whole process.
 
-    As ICU spells it: "de_DE". "" are the rules of no language; None is the locale of the environment (LC_ALL,
-    LC_COLLATE, LANG), which holds at first.
+    It is spelled as by ICU: "de_DE". "" stands for language-independent rules. None, the default, is the locale of the
+    environment (LC_ALL, LC_COLLATE, LANG).
     """
     call(lib.cst_sort_set_locale, optional_text(locale))
 
 
 def sort_locale() -> str:
-    """The locale in use."""
+    """Returns the locale in use."""
     buffer = _abi.Buffer()
     call(lib.cst_sort_copy_locale, ctypes.byref(buffer), None)
     return _abi.take_text(buffer)
 
 
 def prepared(descriptors: Sequence[SortDescriptor]) -> tuple[Any, Any, int]:
-    """Descriptors as the library takes them, with the comparator for those that have one and its number."""
+    """Returns descriptors as the library takes them, the callback for comparators, and its number."""
     array = (_abi.Sort * len(descriptors))(*[each._sort() for each in descriptors])
     return array, _compare_callback, _host.keep([each.selector for each in descriptors])
 

@@ -1,11 +1,11 @@
-"""Transformable attributes: which Python values their bytes stand for.
+"""Transformable attributes: conversion between their bytes and Python values.
 
-An attribute names a transformer, which turns values into bytes and back. Without a name, and by the names of Apple's
-own (NSSecureUnarchiveFromData and its like), the bytes are a keyed archive: plain data, and objects of the classes that
-were registered. "JSON" is JSON.
+An attribute names a transformer, which converts values to bytes and back. Without a name, and with the names of Apple's
+transformers (NSSecureUnarchiveFromData and similar), the bytes are a keyed archive: plain data, and objects of
+registered classes. "JSON" is JSON.
 
-The value of an attribute is the same Python object until the attribute is set or the object refreshed. It counts as
-immutable: a change inside it is not noticed, so set the attribute to a new value.
+The value of an attribute is the same Python object until the attribute is set or the object is refreshed. It counts as
+immutable: a change inside it is not detected, so set the attribute to a new value.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Transformer(NamedTuple):
-    """What turns values into bytes, and bytes into values. Both may run on any thread that uses objects."""
+    """The functions that convert values to bytes and bytes to values. Both may run on any thread that uses objects."""
 
     transform: Callable[[Any], bytes]
     reverse: Callable[[bytes], Any]
@@ -56,7 +56,7 @@ _registered: dict[str | None, Transformer] = {}
 
 
 def _called(function: Callable[[Any], Any] | str) -> Callable[[Any], Any]:
-    """A function, or the one that is registered by a name when it is called."""
+    """Returns the function, or for a name one that calls the function that is registered at the time of the call."""
     if not isinstance(function, str):
         return function
     from .expression import Expression  # which imports modules that import this one
@@ -68,17 +68,17 @@ def _called(function: Callable[[Any], Any] | str) -> Callable[[Any], Any]:
 def register_transformer(
     name: str, transform: Callable[[Any], bytes] | str, reverse: Callable[[bytes], Any] | str
 ) -> None:
-    """Makes a transformer known in the whole process, instead of a former one of that name.
+    """Registers a transformer in the whole process, and replaces a former one of that name.
 
-    `transform` gives the bytes for a value, `reverse` the value for bytes; neither is asked about None. A str is the
-    name of a function that register_function made known, of C too. It may have the
-    name of a built-in one, which it then hides.
+    `transform` returns the bytes for a value, `reverse` the value for bytes; neither is called for None. A str is the
+    name of a function registered with register_function, also a C function. A transformer hides a built-in one of
+    the same name.
     """
     _registered[name] = Transformer(_called(transform), _called(reverse))
 
 
 def unregister_transformer(name: str) -> bool:
-    """Forgets a transformer; False when none of that name was registered."""
+    """Deregisters a transformer. Returns False if there is no transformer of that name."""
     return _registered.pop(name, None) is not None
 
 
@@ -104,9 +104,10 @@ def _is_registered_elsewhere(name: str) -> bool:
 
 
 def to_bytes(name: str | None, value: Any, entity: str, key: str, value_class: str | None) -> bytes | None:
-    """The bytes for a value. What a transformer raises becomes a CallbackError with entity and key.
+    """Returns the bytes for a value. An exception of a transformer becomes a CallbackError with entity and key.
 
-    TypeMismatchError for a value that `value_class`, the class named in the model, cannot be; unknown classes pass.
+    TypeMismatchError for a value that `value_class`, the class named in the model, excludes; an unknown class excludes
+    no value.
     """
     if value is None:
         return None
@@ -130,7 +131,7 @@ def to_bytes(name: str | None, value: Any, entity: str, key: str, value_class: s
 
 
 def from_bytes(name: str | None, data: bytes | None, entity: str, key: str) -> Any:
-    """The value for bytes. What a transformer raises becomes a CallbackError with entity and key."""
+    """Returns the value for bytes. An exception of a transformer becomes a CallbackError with entity and key."""
     if data is None:
         return None
     transformer = _transformer(name, entity, key)
@@ -176,7 +177,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
 
 @lru_cache(maxsize=256)
 def _types(class_name: str) -> tuple[type, ...]:
-    """What may be set where the model names a class; nothing for a class that the library does not know."""
+    """Returns the types of values for a class that the model names; empty for a class unknown to the library."""
     buffer = _abi.Buffer()
     status = call(lib.cst_archive_copy_class_kinds, _abi.text(class_name), byref(buffer))
     words = "" if status == _abi.NOT_FOUND else _abi.take_text(buffer)
@@ -214,12 +215,12 @@ def _description(item: ManagedObject, name: str) -> PropertyDescription:
 
 
 def raw_value(item: ManagedObject, name: str) -> bytes | None:
-    """The bytes of a transformable attribute as the store keeps them, without its transformer."""
+    """Returns the bytes of a transformable attribute as the store keeps them, without its transformer."""
     return _raw(item, _description(item, name).key)
 
 
 def set_raw_value(item: ManagedObject, name: str, data: bytes | None) -> None:
-    """Sets the bytes of a transformable attribute, past its transformer."""
+    """Sets the bytes of a transformable attribute, bypassing its transformer."""
     _set(item, _description(item, name), data)
 
 
@@ -231,7 +232,7 @@ def _set(item: ManagedObject, description: PropertyDescription, data: bytes | No
 
 
 def transformed_property(description: PropertyDescription, entity: str, documentation: str) -> property:
-    """The attribute of a class of objects."""
+    """Returns the property of a class of objects for a transformable attribute."""
     key, name, transformer = description.key, description.name, description.transformer
     from .object import held_values  # which imports this module
 

@@ -1,4 +1,4 @@
-"""Undo and redo: steps that contexts record, and actions of the host's."""
+"""Undo and redo: steps that contexts record, and actions of the application."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _run(number: int, error: Any, actions: dict[int, Callable[[], Any]] = _actio
         forget_what_was_read()
         actions[number]()
         return _abi.OK
-    except BaseException as raised:  # whatever it is, the undo ends
+    except BaseException as raised:  # any exception ends the undo
         return reported(raised, error)
 
 
@@ -53,7 +53,7 @@ _forget_callback = immortal(_abi.DESTROY_FN(_forget))
 
 
 def forget_what_was_read() -> None:
-    """Objects are about to be something else: of every context, since a manager may serve several."""
+    """Discards values read ahead in every context: objects are about to change, and a manager may serve several."""
     for context in list(contexts):
         context._stamp = Stamp()
 
@@ -66,8 +66,8 @@ class UndoManager:
             ada.salary = 5000
         ctx.undo()
 
-    Contexts record what they changed when their pending changes are processed; `register_undo` adds what the host did
-    itself. One manager may serve several contexts; their changes are undone on their queue only (WrongThreadError).
+    Contexts record their changes when they process pending changes; `register_undo` adds actions of the application.
+    One manager may serve several contexts; their changes are undone on their queue only (WrongThreadError).
     """
 
     def __init__(self) -> None:
@@ -76,19 +76,22 @@ class UndoManager:
     # ---- undo and redo
 
     def undo(self) -> bool:
-        """Undoes the newest step, changes that were not recorded yet included. False when there is nothing to undo.
+        """Undoes the newest step, including pending changes; returns False if there is nothing to undo.
 
-        InvalidArgumentError within an undo or redo, and while groups within a group are open. When an action raises,
-        what was not undone yet stays to be undone.
+        Raises InvalidArgumentError within an undo or redo, and while nested groups are open. If an action raises, the
+        rest of the step remains to be undone.
         """
         return self._step(lib.cst_undo_manager_undo)
 
     def redo(self) -> bool:
-        """Does again what was undone last. False when there is nothing: a new change forgets what could be redone."""
+        """Redoes the step that was undone last; returns False if there is none.
+
+        A new change discards the steps that could be redone.
+        """
         return self._step(lib.cst_undo_manager_redo)
 
     def undo_nested_group(self) -> bool:
-        """Undoes the group that was closed last, at the end of the open one if there is one."""
+        """Undoes the group that was closed last: the one at the end of the open group, if a group is open."""
         return self._step(lib.cst_undo_manager_undo_nested)
 
     def _step(self, function: Any) -> bool:
@@ -105,7 +108,7 @@ class UndoManager:
 
     @property
     def can_undo(self) -> bool:
-        """Whether there is something to undo, changes that were not recorded yet included."""
+        """Whether there is something to undo, including pending changes."""
         return bool(self._state().can_undo)
 
     @property
@@ -123,18 +126,18 @@ class UndoManager:
     # ---- groups
 
     def begin_undo_grouping(self) -> None:
-        """Begins a group, within the open one. What contexts of this thread changed before is recorded first."""
+        """Begins a group, within the open one; contexts of this thread first record their changes up to now."""
         call(lib.cst_undo_manager_begin_group, self._handle)
 
     def end_undo_grouping(self) -> None:
-        """Ends the innermost group. InvalidArgumentError when none is open."""
+        """Ends the innermost group; raises InvalidArgumentError if no group is open."""
         call(lib.cst_undo_manager_end_group, self._handle)
 
     @contextmanager
     def group(self, name: str | None = None) -> Iterator[UndoManager]:
-        """A step of its own, with a name for menus: with ctx.undo_manager.group("Paste"): …
+        """Makes a block a step of its own, with a name for menus: with ctx.undo_manager.group("Paste"): …
 
-        The step is there also when the block raises, so that it can be undone.
+        The step also exists if the block raises, so that it can be undone.
         """
         self.begin_undo_grouping()
         try:
@@ -146,12 +149,12 @@ class UndoManager:
 
     @property
     def grouping_level(self) -> int:
-        """How many groups are open, one within the other."""
+        """The number of open groups, nested in each other."""
         return int(self._state().grouping_level)
 
     @property
     def groups_by_event(self) -> bool:
-        """Whether a group opens by itself with the first action of an event; True at first."""
+        """Whether a group opens automatically with the first action of an event; True by default."""
         return bool(self._state().groups_by_event)
 
     @groups_by_event.setter
@@ -160,7 +163,7 @@ class UndoManager:
 
     @property
     def levels_of_undo(self) -> int:
-        """How many steps are kept; 0, as at first, for all."""
+        """The number of steps that are kept; 0, the default, for all."""
         return int(self._state().levels)
 
     @levels_of_undo.setter
@@ -170,9 +173,9 @@ class UndoManager:
     # ---- actions
 
     def register_undo(self, action: Callable[..., Any], *arguments: Any, target: Any = None) -> None:
-        """Registers what undoes something that the host did; registered during an undo, it redoes.
+        """Registers an action that undoes work of the application; registered during an undo, it redoes.
 
-        What it raises ends the undo. `target` says what it is about, for `remove_all_actions`.
+        An exception in the action ends the undo. `target` identifies its subject for `remove_all_actions`.
         """
         number = next(_numbers)
         _actions[number] = lambda: action(*arguments)
@@ -182,23 +185,23 @@ class UndoManager:
         )  # fmt: skip
 
     def remove_all_actions(self, target: Any = None) -> None:
-        """Forgets all actions, and enables registration; with a target, only the actions about it."""
+        """Discards all actions, and enables registration; with a target, only discards its actions."""
         if target is None:
             call(lib.cst_undo_manager_remove_all, self._handle)
         else:
             call(lib.cst_undo_manager_remove_target, self._handle, id(target))
 
     def disable_undo_registration(self) -> None:
-        """What happens from now on cannot be undone. Nests."""
+        """Disables registration: later changes cannot be undone; calls nest."""
         call(lib.cst_undo_manager_disable, self._handle)
 
     def enable_undo_registration(self) -> None:
-        """InvalidArgumentError when it is not disabled."""
+        """Enables registration; raises InvalidArgumentError if it is not disabled."""
         call(lib.cst_undo_manager_enable, self._handle)
 
     @contextmanager
     def without_registration(self) -> Iterator[None]:
-        """What the block changes cannot be undone."""
+        """Disables registration in a block, whose changes cannot be undone."""
         self.disable_undo_registration()
         try:
             yield
@@ -217,7 +220,7 @@ class UndoManager:
 
     @property
     def undo_action_name(self) -> str:
-        """The name of what an undo would undo; empty for none."""
+        """The name of the step that an undo would undo, or empty."""
         return self._text(_abi.UNDO_NAME)
 
     @property
@@ -226,7 +229,7 @@ class UndoManager:
 
     @property
     def undo_menu_item_title(self) -> str:
-        """ "Undo", and the name of what it would undo."""
+        """ "Undo", followed by the name of the step."""
         return self._text(_abi.UNDO_TITLE)
 
     @property
@@ -243,7 +246,7 @@ class UndoManager:
     def observe(self, kind: UndoNotification | str, function: Callable[[UndoManager], Any]) -> Observation:
         """Calls a function with the manager whenever it posts a notification: "did_undo", "will_close_group", …
 
-        The observation ends when it is cancelled, or nobody holds it.
+        The observation ends when it is cancelled or released.
         """
         if isinstance(kind, str):
             kind = UndoNotification[kind.upper()]

@@ -1,4 +1,4 @@
-"""Python values as cst_value and back.
+"""Conversion between Python values and cst_value.
 
 None · bool · int (64 bits) · float · decimal.Decimal (38 digits) · str · bytes · datetime (with a time zone) ·
 uuid.UUID · managed objects · object IDs. A URI attribute is a str.
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from .entity import Entity
 
 EPOCH = datetime(2001, 1, 1, tzinfo=timezone.utc)
-#: Of datetime.min and datetime.max in UTC. The latter is rounded: 64 bits have no microseconds of the year 9999.
+#: Seconds of datetime.min and datetime.max in UTC. The latter is rounded: 64 bits lack microseconds in the year 9999.
 _FIRST_SECONDS, _LAST_SECONDS = -63113904000.0, 252423993600.0
-#: What lies between _FIRST_SECONDS and the next number before it.
+#: The distance between _FIRST_SECONDS and the next lower number.
 _FIRST_STEP = 2.0**-17
 INT_MIN, INT_MAX = -(1 << 63), (1 << 63) - 1
 _DECIMAL_LIMIT = 10**38
@@ -68,7 +68,7 @@ class Cell:
         self.kind = ctypes.c_uint32.from_buffer(value, 0)
         self.aux = ctypes.c_uint32.from_buffer(value, 4)
         self.real = ctypes.c_double.from_buffer(value, at)
-        # By type: the values that lie in the cell as they are.
+        # By type: the values that the cell stores directly.
         self.numbers: dict[int, Any] = {
             _abi.BOOL: ctypes.c_bool.from_buffer(value, at),
             _abi.INT: ctypes.c_int64.from_buffer(value, at),
@@ -79,21 +79,21 @@ class Cell:
         self.size = ctypes.c_size_t.from_buffer(value, _abi.SIZE_OFFSET)
 
 
-# Cells in reserve. Taking one out and putting it back are single steps, so that neither another thread nor a signal
-# handler nor a finalizer that reads an attribute in between can get the same one.
+# The pool of cells. Taking a cell and putting it back are atomic: another thread, a signal handler or a finalizer that
+# reads an attribute in between cannot get the same cell.
 _cells: list[Cell] = []
 put_cell = _cells.append
-take_cell = _cells.pop  # IndexError: the reserve is empty, make a Cell
+take_cell = _cells.pop  # IndexError: the pool is empty, create a Cell
 
 
-# A cell keeps the last text or bytes that were set alive; bytes may be large, so their cell is not kept.
+# A cell keeps the last text or bytes alive. Bytes can be large, so their cell is not put back.
 BULKY = frozenset((bytes, bytearray, memoryview))
 
 # -------- Python to cst_value ------------------------------------------------------------------------------
 
 
 def date_to_seconds(value: datetime) -> float:
-    """Seconds since 2001-01-01 UTC. A datetime without a time zone is refused, and one that no datetime in UTC is."""
+    """Returns seconds since 2001-01-01 UTC. Rejects a datetime without a time zone or outside the range in UTC."""
     if value.tzinfo is None or value.utcoffset() is None:
         raise InvalidArgumentError(
             f"{value!r} does not have a time zone; add one with value.replace(tzinfo=timezone.utc), or with "
@@ -106,7 +106,7 @@ def date_to_seconds(value: datetime) -> float:
 
 
 def refuse_day(value: Any) -> None:
-    """Raises for a date that is no datetime: as without a time zone, nobody could say which moment it means."""
+    """Raises for a date that is not a datetime: like a datetime without a time zone, it does not identify a moment."""
     if isinstance(value, date) and not isinstance(value, datetime):
         raise TypeMismatchError(
             f"{value!r} is a date without a time; use a datetime with a time zone, such as "
@@ -115,7 +115,7 @@ def refuse_day(value: Any) -> None:
 
 
 def decimal_parts(value: Decimal) -> tuple[int, int]:
-    """The mantissa (128 bits) and the aux field of a decimal."""
+    """Returns the mantissa (128 bits) and the aux field of a decimal."""
     sign, digits, power = value.as_tuple()
     if not isinstance(power, int):
         raise InvalidArgumentError(f"a decimal cannot be {value}; use a finite number, or None for a missing value")
@@ -232,7 +232,7 @@ def _encode_other(slot: _abi.Value, value: Any) -> None:
 
 
 def encode(slot: _abi.Value, value: Any, entity: str | None = None, key: str | None = None) -> None:
-    """Fills a cst_value, which keeps text and bytes alive. Errors name the entity and the key when they are given."""
+    """Fills a cst_value, which keeps text and bytes alive. Errors name the entity and the key if they are given."""
     slot.aux = 0
     if value is None:
         slot.type = _abi.NULL
@@ -248,14 +248,14 @@ def encode(slot: _abi.Value, value: Any, entity: str | None = None, key: str | N
 
 
 def suited(kind: int, value: Any) -> Any:
-    """The value for an attribute of that type: an int becomes a Decimal where a decimal is meant, exactly."""
+    """Returns the value for an attribute of that type: an int becomes an exact Decimal for a decimal attribute."""
     if kind == AttributeType.DECIMAL and isinstance(value, int) and not isinstance(value, bool):
         return Decimal(value)
     return value
 
 
 def located(error: CorestoneError, entity: str | None, key: str | None, value: Any) -> CorestoneError:
-    """The error with the property to which it belongs."""
+    """Returns the error with the property to which it belongs."""
     if key is None or error.key is not None:
         return error
     named = type(error)(
@@ -291,7 +291,7 @@ class Row:
         self.sizes: Any = (ctypes.c_size_t * words).from_buffer(array)
 
     def fill(self, values: Iterable[Any], entity: str | None, keys: Sequence[str] | None) -> None:
-        """Puts values into the elements. Errors name the entity and the key when they are given."""
+        """Sets the elements to values. Errors name the entity and the key if they are given."""
         kinds = self.kinds
         for index, value in enumerate(values):
             kind, word = type(value), 3 * index
@@ -318,7 +318,7 @@ class Row:
 
 
 def encode_all(values: Sequence[Any], entity: str | None = None, keys: Sequence[str] | None = None) -> Row:
-    """An array of cst_value, at `address` of what is returned."""
+    """Returns a Row of the values, with an array of cst_value at its `address`."""
     row = Row(len(values))
     row.fill(values, entity, keys)
     return row
@@ -328,7 +328,7 @@ def encode_all(values: Sequence[Any], entity: str | None = None, keys: Sequence[
 
 
 def date_from_seconds(seconds: float) -> datetime:
-    """A datetime in UTC, to the microsecond. What a limit of datetime is rounded to is that limit."""
+    """Returns a datetime in UTC, to the microsecond. The rounded value of a limit of datetime is that limit."""
     try:
         return EPOCH + timedelta(0, seconds)
     except (OverflowError, ValueError):
@@ -357,7 +357,7 @@ def _decode_text(low: int, high: int) -> str:
 def decode_words(
     kind: int, aux: int, low: int, high: int, context: Context | None, target: Entity | None = None
 ) -> Any:
-    """The Python value of a cst_value given as its four words. Text and bytes are copied, handles retained."""
+    """Returns the Python value of a cst_value given as four words. Text and bytes are copied, handles retained."""
     if kind == _abi.NULL:
         return None
     if kind in (_abi.STRING, _abi.URI):
@@ -386,18 +386,18 @@ def decode_words(
 
 
 def decode_cell(cell: Cell, context: Context | None) -> Any:
-    """The Python value of a cell."""
+    """Returns the Python value of a cell."""
     kind, aux, low, high = _WORDS.unpack_from(cell.value)
     return decode_words(kind, aux, low, high, context)
 
 
 def decode_value(value: _abi.Value) -> Any:
-    """The Python value of a cst_value that leads to no object."""
+    """Returns the Python value of a cst_value that is not an object."""
     kind, aux, low, high = _WORDS.unpack_from(value)
     return decode_words(kind, aux, low, high, None)
 
 
 def decode_array(array: Any, count: int, context: Context | None, target: Entity | None = None) -> list[Any]:
-    """The Python values of the first `count` elements of an array of cst_value; `target` is the entity of objects."""
+    """Returns the first `count` elements of an array of cst_value in Python; `target` is the entity of objects."""
     view = memoryview(array).cast("B")[: count * _WORDS.size]
     return [decode_words(kind, aux, low, high, context, target) for kind, aux, low, high in _WORDS.iter_unpack(view)]

@@ -1,4 +1,4 @@
-"""Stores for people with plain SQL."""
+"""Views of stores for plain SQL."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def views(
     dates: str = "text",
     temporary: bool = True,
 ) -> str:
-    """SQL statements that make views of the SQLite store at a path with the names of its model: one for each entity,
-    and one for each relationship whose pairs lie in a table of their own. Changes nothing.
+    """Returns SQL statements that create views of the SQLite store at a path, with the names of its model.
 
-    `sqlite3.Connection.executescript` takes them. Temporary views end with the connection; others are for copies of the
-    store, since Apple's framework could not migrate a store with views.
+    There is one view for each entity, and for each relationship whose pairs have a table of their own. Changes nothing.
+    `sqlite3.Connection.executescript` runs them. Temporary views end with the connection; others are for copies of the
+    store, because Apple's framework could not migrate a store with views.
 
-    dates         how dates are shown: "text" (ISO 8601 in UTC), "unix" (seconds since 1970), "reference" (since 2001)
+    dates         the form of dates: "text" (ISO 8601 in UTC), "unix" (seconds since 1970), "reference" (since 2001)
     """
     given = given_model(model, for_store=path)
     buffer = _abi.Buffer()
