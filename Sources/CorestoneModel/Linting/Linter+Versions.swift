@@ -5,35 +5,41 @@ extension Linter {
     /// of the element are removed, and a new one is added.
     /// - Parameter former: earlier versions of the model, the oldest first.
     mutating func lookForChains(in model: Model, after former: [Model]) {
+        // The newest version decides; what it shows is not shown again.
+        let versions = former.reversed().map { version in
+            (
+                version,
+                Dictionary(version.entities.map { ($0.canonicalName, $0) }, uniquingKeysWith: { first, _ in first })
+            )
+        }
+        var reported: Set<ObjectIdentifier> = []
         for entity in model.entities {
-            for version in former.reversed() {
-                guard let own = version.entities.first(where: { $0.canonicalName == entity.canonicalName }) else {
+            for (version, byIdentifier) in versions {
+                guard let own = byIdentifier[entity.canonicalName] else {
                     guard let named = version.entity(named: entity.canonicalName) ?? version.entity(named: entity.name)
                     else { continue }
                     add(chainOf: entity.name, entity.canonicalName, after: named.name, named.canonicalName, entity, nil)
                     break
                 }
-                lookForChains(in: entity, after: own)
+                lookForChains(in: entity, after: own, &reported)
             }
         }
     }
 
-    private mutating func lookForChains(in entity: Entity, after former: Entity) {
-        let formerProperties = former.storedTopProperties
-        let formerNames = Set(formerProperties.map(\.canonicalName))
+    private mutating func lookForChains(
+        in entity: Entity, after former: Entity, _ reported: inout Set<ObjectIdentifier>
+    ) {
+        let properties = former.storedTopProperties
+        let identifiers = Set(properties.map(\.canonicalName))
+        let byName = Dictionary(properties.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         for property in entity.ownProperties
-        where !property.isTransient && !formerNames.contains(property.canonicalName) {
-            guard
-                let named = formerProperties.first(where: { $0.name == property.canonicalName })
-                    ?? formerProperties.first(where: { $0.name == property.name }),
-                !findings.contains(where: {
-                    $0.rule == .chainedRenaming && $0.entity == entity.name && $0.key == property.name
-                })
+        where !property.isTransient && !identifiers.contains(property.canonicalName) {
+            guard let named = byName[property.canonicalName] ?? byName[property.name],
+                reported.insert(ObjectIdentifier(property)).inserted
             else { continue }
             add(
                 chainOf: "\(entity.name).\(property.name)", property.canonicalName, after: named.name,
-                named.canonicalName, entity,
-                property.name)
+                named.canonicalName, entity, property.name)
         }
     }
 
