@@ -148,13 +148,20 @@ extension Connection {
             var columns: [String] = []
             while try columnNames.step(purpose) { if let name = columnNames.text(0) { columns.append(name) } }
             columnNames.reset()
-            for column in columns {
-                let column = column.asIdentifier
+            // Several columns in one pass over the rows; SQLite limits the depth of a condition.
+            for start in stride(from: 0, to: columns.count, by: 64) {
+                let cells = columns[start..<min(start + 64, columns.count)].map(\.asIdentifier)
+                let conditions = cells.map { "typeof(\($0)) = 'blob' AND length(\($0)) BETWEEN 37 AND 64" }
+                let values = zip(cells, conditions).map { "CASE WHEN \($1) THEN \($0) END" }
                 let rows = try prepare(
-                    "SELECT \(column) FROM \(table.asIdentifier) WHERE typeof(\(column)) = 'blob' "
-                        + "AND length(\(column)) BETWEEN 37 AND 64", purpose)
+                    "SELECT \(values.joined(separator: ", ")) FROM \(table.asIdentifier) "
+                        + "WHERE \(conditions.joined(separator: " OR "))", purpose)
                 while try rows.step(purpose) {
-                    rows.blob(0)?.withUnsafeBytes { if let name = ExternalFile.name(in: $0) { names.insert(name) } }
+                    for place in cells.indices {
+                        rows.blob(Int32(place))?.withUnsafeBytes {
+                            if let name = ExternalFile.name(in: $0) { names.insert(name) }
+                        }
+                    }
                 }
             }
         }

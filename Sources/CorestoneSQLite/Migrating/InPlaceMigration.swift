@@ -26,7 +26,7 @@ struct InPlaceMigration {
     /// - Returns: names of files with large values to which nothing refers any more.
     func run(_ progress: @escaping (_ done: Int, _ total: Int) -> Bool) throws -> Set<String> {
         let externalFolder = ExternalFile.folder(ofStore: place.path)
-        let before = try connection.namesOfExternalFiles(in: plan.former.tables.map(\.name))
+        let before = try namesOfExternalFiles(in: plan.former, externalFolder)
         let functions = try MigrationFunctions(
             connection, mapping: plan.mapping, former: plan.former, externalFolder: externalFolder)
         defer { functions.end() }
@@ -38,7 +38,14 @@ struct InPlaceMigration {
             if (error as? CoreError)?.status == .cancelled { throw MigrationProgress.cancelled(place.given) }
             throw functions.takeFailure() ?? error
         }
-        return before.subtracting(try connection.namesOfExternalFiles(in: plan.wanted.tables.map(\.name)))
+        if before.isEmpty { return [] }
+        return before.subtracting(try namesOfExternalFiles(in: plan.wanted, externalFolder))
+    }
+
+    /// The files with large values to which rows refer. Most stores have no such file, and their rows are not read.
+    private func namesOfExternalFiles(in schema: StoreSchema, _ folder: String) throws -> Set<String> {
+        guard FolderNames(folder)?.contains(where: { UUIDValue($0) != nil }) == true else { return [] }
+        return try connection.namesOfExternalFiles(in: schema.tables.map(\.name))
     }
 
     private func change(_ progress: MigrationProgress) throws {
