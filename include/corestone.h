@@ -60,6 +60,7 @@
 #include "corestone/nesting.h"     /* child contexts, merging saved changes */
 #include "corestone/generation.h"  /* reading one state of the stores */
 #include "corestone/remote.h"      /* changes by other processes */
+#include "corestone/history.h"     /* persistent history: who changed what, and when */
 #include "corestone/merging.h"     /* merge policies and conflicts */
 #include "corestone/faulting.h"    /* how contexts load data on demand */
 

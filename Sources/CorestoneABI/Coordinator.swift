@@ -186,6 +186,7 @@ func storeOptions(_ pointer: UnsafePointer<cst_store_options>?) throws -> StoreO
             | CST_STORE_HISTORY | CST_STORE_WRITABLE | CST_STORE_POSTS_OWN_CHANGES | CST_STORE_ANALYZE
             | CST_STORE_VACUUM | CST_STORE_IGNORE_VERSIONING | CST_STORE_FORCE_DESTROY | CST_STORE_MIGRATE
             | CST_STORE_INFER_MAPPING | CST_STORE_NO_MIGRATION | CST_STORE_ALLOW_REMOVALS | CST_STORE_ALLOW_TYPE_CHANGES
+            | CST_STORE_NO_HISTORY
     )
     guard given.flags & ~known == 0 else {
         throw CoreError(
@@ -198,7 +199,12 @@ func storeOptions(_ pointer: UnsafePointer<cst_store_options>?) throws -> StoreO
     options.mustExist = has(Int(CST_STORE_MUST_EXIST))
     options.normalSync = has(Int(CST_STORE_NORMAL_SYNC))
     options.rollbackJournal = has(Int(CST_STORE_ROLLBACK_JOURNAL))
-    options.keepsHistory = has(Int(CST_STORE_HISTORY))
+    (options.keepsHistory, options.refusesHistory) = (has(Int(CST_STORE_HISTORY)), has(Int(CST_STORE_NO_HISTORY)))
+    guard !options.keepsHistory || !options.refusesHistory else {
+        throw CoreError(
+            .invalidArgument, "options.flags has both CST_STORE_HISTORY and CST_STORE_NO_HISTORY; set one of them",
+            key: "flags")
+    }
     options.postsOwnChanges = has(Int(CST_STORE_POSTS_OWN_CHANGES))
     options.watchIntervalMilliseconds = Int(given.watch_interval_ms)
     if given.busy_timeout_ms != 0 {

@@ -25,7 +25,7 @@ extension RemoteChange {
         told.store_identifier = cst_store_identifier(store)
         told.path = cst_store_path(store)
         told.has_history = historyToken != nil
-        told.transaction = historyToken?.transactionNumber ?? 0
+        told.transaction = historyToken?.transactionNumber(ofStore: storeIdentifier) ?? 0
         told.is_own = isOwn
         told.file = file.rawValue
         withUnsafePointer(to: &told, body)

@@ -137,6 +137,7 @@ public enum CocoaCode: Int, Sendable {
     case inferredMappingModel = 134190
     case externalRecordImport = 134200
     case persistentHistoryTokenExpired = 134301
+    case persistentHistoryTokenStore = 134501
     case managedObjectModelReferenceNotFound = 134504
     case stagedMigrationFrameworkVersionMismatch = 134505
     case stagedMigrationBackwardMigration = 134506

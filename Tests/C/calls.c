@@ -109,6 +109,19 @@ static bool go_further(void *userdata, uint64_t done, uint64_t total) {
     return done <= total;
 }
 
+static bool go_on_deleting(void *userdata, uint64_t transactions, uint64_t changes) {
+    (void)userdata;
+    return transactions <= changes;
+}
+
+static cst_status hear_history(void *userdata, cst_history_cursor *cursor, const cst_history_transaction *transaction,
+                               cst_error **error) {
+    (void)userdata, (void)cursor, (void)transaction, (void)error;
+    return CST_OK;
+}
+
+static void hear_end_of_history(void *userdata, const cst_error *error) { (void)userdata, (void)error; }
+
 static cst_status take(void *userdata, cst_object *fault, cst_object_id *id, cst_string property, bool *out_handled,
                        cst_error **error) {
     (void)userdata, (void)fault, (void)id, (void)property, (void)error;
@@ -316,7 +329,9 @@ void world_open(struct world *world, const char *folder) {
     memset(world, 0, sizeof *world);
     snprintf(world->folder, sizeof world->folder, "%s", folder);
     snprintf(world->fresh, sizeof world->fresh, "%.500s/world.sqlite", folder);
-    world->company = company_open(world->fresh);
+    cst_store_options options = CST_STORE_OPTIONS_INIT;
+    options.flags = CST_STORE_NORMAL_SYNC | CST_STORE_HISTORY;
+    world->company = company_open_with(world->fresh, &options);
     struct company *c = &world->company;
     snprintf(world->model_file, sizeof world->model_file, "%.500s/world.contents", folder);
     check_write(world->model_file, small_model);
@@ -424,17 +439,27 @@ void world_open(struct world *world, const char *folder) {
     snprintf(saved, sizeof saved, "%.500s/world.document", folder);
     OK(cst_document_save_as(document, (cst_string){NULL, 0}, text(saved), true, E));
     world->live[TYPE_DOCUMENT] = document;
+    cst_history_token *token = NULL;
+    cst_history_cursor *history = NULL;
+    const cst_history_transaction *transaction = NULL;
+    OK(cst_coordinator_copy_history_token(c->coordinator, 0, NULL, &token, E));
+    world->live[TYPE_HISTORY_TOKEN] = token;
+    OK(cst_history_token_copy_json(token, &world->token, E));
+    OK(cst_coordinator_fetch_history(c->coordinator, NULL, &history, E));
+    OK(cst_history_cursor_next(history, &transaction, E));
+    world->live[TYPE_HISTORY_CURSOR] = history;
+    OK(cst_coordinator_register_history_consumer(c->coordinator, c->store, text("reader"), NULL, 0, E));
 }
 
 void world_close(struct world *world) {
     cst_log_set_callback(NULL, NULL, NULL, NULL);
     static const enum handle_type owned[] = {
-        TYPE_ERROR,         TYPE_OBJECT,     TYPE_OBJECT_ID,        TYPE_PREDICATE,
-        TYPE_FETCH_REQUEST, TYPE_RESULTS,    TYPE_CURSOR,           TYPE_MAPPING_MODEL,
-        TYPE_EXPRESSION,    TYPE_ROWS,       TYPE_OBSERVATION,      TYPE_UNDO_MANAGER,
-        TYPE_MERGE_POLICY,  TYPE_CONFLICT,   TYPE_QUERY_GENERATION, TYPE_ASYNCHRONOUS_FETCH,
-        TYPE_BATCH_REQUEST, TYPE_CONTROLLER, TYPE_SNAPSHOT,         TYPE_CONTAINER,
-        TYPE_DOCUMENT};
+        TYPE_ERROR,         TYPE_OBJECT,        TYPE_OBJECT_ID,        TYPE_PREDICATE,
+        TYPE_FETCH_REQUEST, TYPE_RESULTS,       TYPE_CURSOR,           TYPE_MAPPING_MODEL,
+        TYPE_EXPRESSION,    TYPE_ROWS,          TYPE_OBSERVATION,      TYPE_UNDO_MANAGER,
+        TYPE_MERGE_POLICY,  TYPE_CONFLICT,      TYPE_QUERY_GENERATION, TYPE_ASYNCHRONOUS_FETCH,
+        TYPE_BATCH_REQUEST, TYPE_CONTROLLER,    TYPE_SNAPSHOT,         TYPE_CONTAINER,
+        TYPE_DOCUMENT,      TYPE_HISTORY_TOKEN, TYPE_HISTORY_CURSOR};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         CHECK_STATUS(CST_OK, cst_release(world->live[owned[i]]));
     CHECK_STATUS(CST_OK, cst_release(world->second[TYPE_OBJECT]));
@@ -449,6 +474,7 @@ void world_close(struct world *world) {
     CHECK_STATUS(CST_OK, cst_release(world->draft[TYPE_FETCH_REQUEST]));
     cst_buffer_dispose(&world->uri);
     cst_buffer_dispose(&world->archived);
+    cst_buffer_dispose(&world->token);
     remove(world->model_file);
     remove(world->named_model);
     remove(world->mapping_file);
@@ -515,7 +541,10 @@ static cst_string string_for(struct world *world, const struct call *call, const
     if (strcmp(name, "filter") == 0 || strcmp(name, "section_key_path") == 0 || strcmp(name, "cache_name") == 0)
         return (cst_string){NULL, 0};
     if (strcmp(name, "json") == 0 && strstr(call->name, "cst_container")) return text("{\"name\": \"Eve\"}");
+    if (is(call, "cst_history_token_new")) return text_of_size(world->token.data, world->token.size);
     if (strcmp(name, "json") == 0) return text("[1]");
+    if (strcmp(name, "store_identifier") == 0) return cst_store_identifier(world->company.store);
+    if (is(call, "cst_coordinator_move_history_consumer")) return text("reader");
     if (is(call, "cst_model_new_from_text") || is(call, "cst_model_add_text")) {
         snprintf(world->fresh, sizeof world->fresh, "{\"Fresh%u\": {\"name\": \"string\"}}", world->names++);
         return text(world->fresh);
@@ -628,6 +657,8 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
                                                      .fetch = fetch_nothing,
                                                      .values = read_nothing};
     storage->delegate = (cst_controller_delegate){.struct_size = sizeof storage->delegate, .will_change = see_change};
+    storage->history_options = (cst_history_options)CST_HISTORY_OPTIONS_INIT;
+    storage->history_retention = (cst_history_retention)CST_HISTORY_RETENTION_INIT;
     storage->options.flags = CST_STORE_NORMAL_SYNC;
     storage->predicate_info.struct_size = sizeof storage->predicate_info;
     if (is(call, "cst_coordinator_migrate_store") && !world->keeps_store) renew_store(world);
@@ -857,6 +888,21 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
             break;
         case KIND_DELEGATE:
             a->pointer = &storage->delegate;
+            break;
+        case KIND_HISTORY:
+            a->history = hear_history;
+            break;
+        case KIND_HISTORY_ENDED:
+            a->history_ended = hear_end_of_history;
+            break;
+        case KIND_HISTORY_PROGRESS:
+            a->history_progress = go_on_deleting;
+            break;
+        case KIND_HISTORY_OPTIONS:
+            a->pointer = &storage->history_options;
+            break;
+        case KIND_HISTORY_RETENTION:
+            a->pointer = &storage->history_retention;
             break;
         }
     }

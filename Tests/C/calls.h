@@ -39,6 +39,8 @@ enum handle_type {
     TYPE_SNAPSHOT,
     TYPE_CONTAINER,
     TYPE_DOCUMENT,
+    TYPE_HISTORY_TOKEN,
+    TYPE_HISTORY_CURSOR,
     /* Those below are alive within a callback of a host's store: no world has one. */
     TYPE_OF_WORLDS,
     TYPE_ROW_SINK = TYPE_OF_WORLDS,
@@ -101,6 +103,11 @@ enum kind {
     KIND_UNDO_OBSERVE,
     KIND_OBSERVE_FETCH,
     KIND_SECTION_NAME,
+    KIND_HISTORY,
+    KIND_HISTORY_ENDED,
+    KIND_HISTORY_PROGRESS,
+    KIND_HISTORY_OPTIONS,
+    KIND_HISTORY_RETENTION,
     KIND_DELEGATE,
     KIND_RESOLVE,
     KIND_ARROW_SCHEMA,
@@ -153,6 +160,9 @@ union argument {
     cst_batch_object_fn batch_object;
     cst_observe_fetch_fn observe_fetch;
     cst_section_name_fn section_name;
+    cst_history_fn history;
+    cst_history_ended_fn history_ended;
+    cst_history_progress_fn history_progress;
 };
 
 struct result {
@@ -214,6 +224,8 @@ struct storage {
     struct ArrowArray arrow_array;
     struct ArrowArrayStream arrow_stream, arrow_source;
     cst_controller_delegate delegate;
+    cst_history_options history_options;
+    cst_history_retention history_retention;
     cst_error *error;
 };
 
@@ -228,7 +240,7 @@ struct world {
     cst_buffer archived;
     cst_batch_request *insertion;
     cst_key to_many, ordered, blob;
-    cst_buffer uri;
+    cst_buffer uri, token;
     char folder[512];
     unsigned names; /* for names that were not used yet */
     char fresh[600];

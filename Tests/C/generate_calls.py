@@ -12,7 +12,7 @@ import re
 import sys
 from typing import Any, NamedTuple
 
-SCALARS = {"bool", "size_t", "int32_t", "int64_t", "uint32_t", "uint64_t"} | {
+SCALARS = {"bool", "double", "size_t", "int32_t", "int64_t", "uint32_t", "uint64_t"} | {
     f"cst_{each}" for each in ("key", "attribute_type", "queue", "schedule")
 }
 COUNTS = {"count", "path_count", "sort_count", "rows", "columns", "capacity", "batch_size"} | {
@@ -42,7 +42,7 @@ BY_VALUE = {
     *("BATCH_ROWS", "BATCH_OBJECT"),
     *("CONTEXT_OBSERVE", "OBJECT_OBSERVE", "COORDINATOR_OBSERVE", "UNDO_ACTION", "UNDO_OBSERVE"),
     "FETCH_DONE",
-    *("OBSERVE_FETCH", "SECTION_NAME"),
+    *("OBSERVE_FETCH", "SECTION_NAME", "HISTORY_PROGRESS", "HISTORY", "HISTORY_ENDED"),
 }
 
 
@@ -108,6 +108,11 @@ def classify(c_type: str, name: str, handles: set[str]) -> tuple[str, str]:
         "cst_fetch_done_fn": "FETCH_DONE",
         "cst_observe_fetch_fn": "OBSERVE_FETCH",
         "cst_section_name_fn": "SECTION_NAME",
+        "cst_history_progress_fn": "HISTORY_PROGRESS",
+        "cst_history_fn": "HISTORY",
+        "cst_history_ended_fn": "HISTORY_ENDED",
+        "const cst_history_options *": "HISTORY_OPTIONS",
+        "const cst_history_retention *": "HISTORY_RETENTION",
         "const cst_controller_delegate *": "DELEGATE",
         "const void *": "USERDATA",
         "const cst_string *": "STRINGS",
@@ -143,6 +148,7 @@ def classify(c_type: str, name: str, handles: set[str]) -> tuple[str, str]:
         "size_t *",
         "uint32_t *",
         "uint64_t *",
+        "int32_t *",
         "int64_t *",
         "uint8_t *",
         "int *",
@@ -155,6 +161,7 @@ def classify(c_type: str, name: str, handles: set[str]) -> tuple[str, str]:
         "cst_request_result *",
         "cst_index_path *",
         "cst_row *",
+        "const cst_history_transaction **",
     }
     if c_type in plain_outputs:
         return "OUT", ""

@@ -90,6 +90,21 @@ static bool may_be_null(const struct call *call, const struct parameter *paramet
         {"cst_context_set_merge_policy", "policy"},
         {"cst_context_set_query_generation", "generation"},
         {"cst_store_type_copy_names", "out_count"},
+        {"cst_coordinator_fetch_history", "options"},
+        {"cst_coordinator_count_history", "options"},
+        {"cst_coordinator_fetch_history_ids", "options"},
+        {"cst_coordinator_follow_history", "options"},
+        {"cst_coordinator_follow_history", "ended"},
+        {"cst_coordinator_delete_history", "progress"},
+        {"cst_coordinator_delete_history", "out_transactions"},
+        {"cst_coordinator_delete_history", "out_changes"},
+        {"cst_coordinator_delete_history_before", "progress"},
+        {"cst_coordinator_delete_history_before", "out_transactions"},
+        {"cst_coordinator_delete_history_before", "out_changes"},
+        {"cst_coordinator_register_history_consumer", "at"},
+        {"cst_coordinator_purge_history", "keep"},
+        {"cst_coordinator_purge_history", "progress"},
+        {"cst_coordinator_purge_history", "out_report"},
     };
     if (parameter->kind == KIND_ERROR || parameter->kind == KIND_USERDATA || parameter->kind == KIND_DESTROY ||
         parameter->kind == KIND_RECORDS || parameter->kind == KIND_FAILURE || parameter->kind == KIND_VARIABLES ||

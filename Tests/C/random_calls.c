@@ -215,7 +215,7 @@ static cst_value random_value(const struct world *world) {
         sizeof callbacks, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL};
     cst_value value;
     memset(&value, 0, sizeof value);
-    value.type = one_in(20) ? (cst_type)next() : (cst_type)below(18);
+    value.type = one_in(20) ? (cst_type)next() : (cst_type)below(19);
     if (one_in(20)) value.aux = (uint32_t)next();
     switch (value.type) {
     case CST_BOOL:
@@ -265,6 +265,9 @@ static cst_value random_value(const struct world *world) {
     case CST_HOST:
         value.as.host = (cst_host){one_in(9) ? NULL : &callbacks, members};
         break;
+    case CST_HISTORY_TOKEN:
+        value.as.history_token = random_handle(world, TYPE_HISTORY_TOKEN);
+        break;
     case CST_EXPRESSION:
         value.as.expression = random_handle(world, TYPE_EXPRESSION);
         break;
@@ -276,7 +279,7 @@ static cst_value random_value(const struct world *world) {
 
 static uint64_t random_scalar(const struct world *world, const struct parameter *parameter) {
     static const int types[] = {0, 100, 200, 300, 400, 500, 600, 700, 800, 900, 1000, 1100, 1200, 1800};
-    if (strcmp(parameter->name, "timeout_ms") == 0) return 0;
+    if (strcmp(parameter->name, "timeout_ms") == 0 || strcmp(parameter->name, "milliseconds") == 0) return 0;
     if (strcmp(parameter->name, "key") == 0) return random_key(world);
     if (strcmp(parameter->name, "type") == 0 && !one_in(5)) return (uint64_t)types[below(14)];
     switch (below(8)) {
@@ -289,6 +292,27 @@ static uint64_t random_scalar(const struct world *world, const struct parameter 
     default:
         return below(NEAR);
     }
+}
+
+static void fill_history(const struct world *world, struct storage *s) {
+    for (int n = 0; n < NEAR; n++)
+        s->out_handles[n] = random_handle(world, TYPE_STORE); /* no call with these options fills them */
+    s->history_options = (cst_history_options){
+        .struct_size = one_in(4) ? below(sizeof s->history_options + 1) : sizeof s->history_options,
+        .after = one_in(2) ? random_handle(world, TYPE_HISTORY_TOKEN) : NULL,
+        .has_after_date = one_in(4),
+        .omits_changes = one_in(4),
+        .subject = (uint32_t)below(one_in(9) ? 99 : 2),
+        .after_date = random_value(world).as.real,
+        .predicate = one_in(3) ? random_handle(world, TYPE_PREDICATE) : NULL,
+        .excluded_author = one_in(3) ? random_string(world) : text_of_size(NULL, 0),
+        .store_count = one_in(4) ? below(NEAR) : 0,
+        .stores = (cst_store *const *)(void *)s->out_handles,
+        .sort_count = one_in(4) ? below(NEAR) : 0,
+        .sort = s->sorts,
+        .limit = one_in(3) ? (size_t)next() : below(NEAR),
+        .batch_size = one_in(3) ? (size_t)next() : below(NEAR)};
+    if (one_in(2)) s->sorts[0].key_path = text("transactionNumber");
 }
 
 /* The arguments of one call. Arrays have room for whatever a count below NEAR asks for. */
@@ -423,6 +447,20 @@ static void fill(const struct world *world, const struct call *call, union argum
         case KIND_OPTIONS:
             a->pointer = &s->options;
             break;
+        case KIND_HISTORY_OPTIONS:
+            fill_history(world, s);
+            a->pointer = &s->history_options;
+            break;
+        case KIND_HISTORY_RETENTION:
+            s->history_retention.struct_size = sizeof s->history_retention;
+            s->history_retention.has_age = one_in(3);
+            s->history_retention.has_count = one_in(2);
+            s->history_retention.has_bytes = one_in(3);
+            s->history_retention.age = random_value(world).as.real;
+            s->history_retention.count = one_in(2) ? below(NEAR) : next();
+            s->history_retention.bytes = one_in(2) ? below(1 << 20) : next();
+            a->pointer = &s->history_retention;
+            break;
         case KIND_USERDATA:
         case KIND_CALLBACKS:
         case KIND_CALL_SITE:
@@ -457,6 +495,9 @@ static void fill(const struct world *world, const struct call *call, union argum
         case KIND_FETCH_DONE:
         case KIND_BATCH_ROWS:
         case KIND_BATCH_OBJECT:
+        case KIND_HISTORY:
+        case KIND_HISTORY_ENDED:
+        case KIND_HISTORY_PROGRESS:
         case KIND_OBSERVE_FETCH:
         case KIND_SECTION_NAME:
         case KIND_DELEGATE:

@@ -248,6 +248,77 @@ final class EveryStructTests: XCTestCase {
         member(\cst_store_description.flags, 48)
     }
 
+    private func checkSort() {
+        size(cst_sort.self, 24)
+        member(\cst_sort.key_path, 0)
+        member(\cst_sort.flags, 16)
+        member(\cst_sort.reserved, 20)
+    }
+
+    private func checkColumn() {
+        size(cst_column.self, 32)
+        member(\cst_column.name, 0)
+        member(\cst_column.expression, 16)
+        member(\cst_column.type, 24)
+        member(\cst_column.reserved, 28)
+    }
+
+    private func checkHistoryChange() {
+        size(cst_history_change.self, 72)
+        member(\cst_history_change.number, 0)
+        member(\cst_history_change.kind, 8)
+        member(\cst_history_change.reserved, 12)
+        member(\cst_history_change.entity, 16)
+        member(\cst_history_change.primary_key, 24)
+        member(\cst_history_change.property_count, 32)
+        member(\cst_history_change.properties, 40)
+        member(\cst_history_change.tombstone_count, 48)
+        member(\cst_history_change.tombstone_keys, 56)
+        member(\cst_history_change.tombstone_values, 64)
+    }
+
+    private func checkHistoryTransaction() {
+        size(cst_history_transaction.self, 112)
+        member(\cst_history_transaction.number, 0)
+        member(\cst_history_transaction.timestamp, 8)
+        member(\cst_history_transaction.store_identifier, 16)
+        member(\cst_history_transaction.author, 32)
+        member(\cst_history_transaction.context_name, 48)
+        member(\cst_history_transaction.bundle_identifier, 64)
+        member(\cst_history_transaction.process_identifier, 80)
+        member(\cst_history_transaction.change_count, 96)
+        member(\cst_history_transaction.changes, 104)
+    }
+
+    private func checkHistoryOptions() {
+        size(cst_history_options.self, 104)
+        member(\cst_history_options.struct_size, 0)
+        member(\cst_history_options.after, 8)
+        member(\cst_history_options.has_after_date, 16)
+        member(\cst_history_options.omits_changes, 17)
+        member(\cst_history_options.subject, 20)
+        member(\cst_history_options.after_date, 24)
+        member(\cst_history_options.predicate, 32)
+        member(\cst_history_options.excluded_author, 40)
+        member(\cst_history_options.store_count, 56)
+        member(\cst_history_options.stores, 64)
+        member(\cst_history_options.sort_count, 72)
+        member(\cst_history_options.sort, 80)
+        member(\cst_history_options.limit, 88)
+        member(\cst_history_options.batch_size, 96)
+    }
+
+    private func checkHistoryRetention() {
+        size(cst_history_retention.self, 40)
+        member(\cst_history_retention.struct_size, 0)
+        member(\cst_history_retention.has_age, 8)
+        member(\cst_history_retention.has_count, 9)
+        member(\cst_history_retention.has_bytes, 10)
+        member(\cst_history_retention.age, 16)
+        member(\cst_history_retention.count, 24)
+        member(\cst_history_retention.bytes, 32)
+    }
+
     private func checkChanges() {
         size(cst_changes.self, 56)
         member(\cst_changes.inserted, 0)
@@ -293,21 +364,6 @@ final class EveryStructTests: XCTestCase {
         member(\cst_predicate_info.modifier, 28)
         member(\cst_predicate_info.options, 32)
         member(\cst_predicate_info.reserved, 36)
-    }
-
-    private func checkSort() {
-        size(cst_sort.self, 24)
-        member(\cst_sort.key_path, 0)
-        member(\cst_sort.flags, 16)
-        member(\cst_sort.reserved, 20)
-    }
-
-    private func checkColumn() {
-        size(cst_column.self, 32)
-        member(\cst_column.name, 0)
-        member(\cst_column.expression, 16)
-        member(\cst_column.type, 24)
-        member(\cst_column.reserved, 28)
     }
 
     private func checkArrowSchema() {
@@ -547,12 +603,16 @@ final class EveryStructTests: XCTestCase {
         checkRequestResult()
         checkContainerOptions()
         checkStoreDescription()
+        checkSort()
+        checkColumn()
+        checkHistoryChange()
+        checkHistoryTransaction()
+        checkHistoryOptions()
+        checkHistoryRetention()
         checkChanges()
         checkValueChange()
         checkUndoState()
         checkPredicateInfo()
-        checkSort()
-        checkColumn()
         checkArrowSchema()
         checkArrowArray()
         checkArrowArrayStream()
@@ -571,7 +631,7 @@ final class EveryStructTests: XCTestCase {
         checkDifference()
         checkIdChange()
         checkControllerDelegate()
-        XCTAssertEqual(structs, 46)
+        XCTAssertEqual(structs, 50)
         print("layout in Swift: \(structs) structs, \(members) members")
     }
 }

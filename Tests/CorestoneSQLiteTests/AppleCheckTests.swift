@@ -80,6 +80,8 @@ final class AppleCheckTests: StoreTestCase {
         try thing.addAttribute(named: "secret", type: .string).setAllowsCloudEncryption(true)
         try thing.addRelationship(named: "others", destination: other, isToMany: true)
         try thing.addAttribute(named: "price", type: .decimal)
+        // The bits of composite attributes in a history.
+        try thing.addAttribute(named: "place", type: .composite).addElement(named: "street", type: .string)
         try model.freeze()
         var options = StoreOptions()
         options.keepsHistory = true
@@ -88,7 +90,7 @@ final class AppleCheckTests: StoreTestCase {
         XCTAssertEqual(check.problems, [])
         XCTAssertEqual(
             Set(check.extrapolations.map { "\($0.entity ?? "").\($0.property ?? "")" }),
-            ["Thing.loud", "Thing.data", "Thing.secret", "Öther.", "."])
+            ["Thing.loud", "Thing.data", "Thing.secret", "Thing.place", "Öther.", "."])
     }
 
     func testWhatIsNoStore() throws {

@@ -59,7 +59,10 @@ enum {
     /* Migrates also if the model only lacks what the store has, so that it may be an older version. */
     CST_STORE_ALLOW_REMOVALS = 1u << 14,
     /* Migrates attributes whose type changed, if every value can be kept exactly. */
-    CST_STORE_ALLOW_TYPE_CHANGES = 1u << 15
+    CST_STORE_ALLOW_TYPE_CHANGES = 1u << 15,
+    /* Records no history. A store whose history has transactions is opened read-only with the reason, as Apple's framework
+     * does, because saves that are not recorded would leave a gap. */
+    CST_STORE_NO_HISTORY = 1u << 16
 };
 
 /* A setting of SQLite, by name: "cache_size", "-65536". */

@@ -153,6 +153,14 @@ typedef struct cst_row_sink cst_row_sink;
  * host_store.h. */
 typedef struct cst_save_request cst_save_request;
 
+/* A place in the histories of stores: how far a reader has read. Created by cst_coordinator_copy_history_token,
+ * cst_history_token_new and others. Immutable, usable on any thread. See history.h. */
+typedef struct cst_history_token cst_history_token;
+
+/* A position among the transactions of a history. Created by cst_coordinator_fetch_history. Used by one thread at a
+ * time. It keeps its coordinator alive. See history.h. */
+typedef struct cst_history_cursor cst_history_cursor;
+
 /* ======== plain values =================================================================================== */
 
 /* The outcome of a call: 0 for success, positive for an expected outcome, negative for a failure. One of the constants
@@ -246,6 +254,7 @@ enum {
     CST_CODE_INFERRED_MAPPING_MODEL = 134190,
     CST_CODE_EXTERNAL_RECORD_IMPORT = 134200,
     CST_CODE_PERSISTENT_HISTORY_TOKEN_EXPIRED = 134301,
+    CST_CODE_PERSISTENT_HISTORY_TOKEN_STORE = 134501,
     CST_CODE_MANAGED_OBJECT_MODEL_REFERENCE_NOT_FOUND = 134504,
     CST_CODE_STAGED_MIGRATION_FRAMEWORK_VERSION_MISMATCH = 134505,
     CST_CODE_STAGED_MIGRATION_BACKWARD_MIGRATION = 134506
@@ -302,10 +311,11 @@ enum {
     /* For predicates, expressions, sorting and errors only; properties do not hold these. */
     CST_ARRAY = 12,
     CST_SET = 13,
-    CST_DICTIONARY = 14, /* keys and values in turns; keys are strings */
-    CST_HOST = 15,       /* an object of the host: cst_host_callbacks */
-    CST_EXPRESSION = 16, /* as an argument of %@ or as a variable: takes its place */
-    CST_DEFAULT = 17     /* in a row of a batch insertion: the default of the attribute */
+    CST_DICTIONARY = 14,   /* keys and values in turns; keys are strings */
+    CST_HOST = 15,         /* an object of the host: cst_host_callbacks */
+    CST_EXPRESSION = 16,   /* as an argument of %@ or as a variable: takes its place */
+    CST_DEFAULT = 17,      /* in a row of a batch insertion: the default of the attribute */
+    CST_HISTORY_TOKEN = 18 /* in predicates on the history of a store */
 };
 
 /* The mantissa of a decimal number: 128 bits, unsigned, low word first. The sign and the exponent are in cst_value.aux
@@ -356,6 +366,7 @@ typedef struct cst_value {
         cst_expression *expression;
         cst_values values; /* CST_ARRAY, CST_SET and CST_DICTIONARY */
         cst_host host;
+        cst_history_token *history_token;
     } as;
 } cst_value;
 

@@ -26,10 +26,10 @@ enum {
     PLATFORM_HANDLE_CHUNK_BITS = 16,
     PLATFORM_HANDLE_INDEX_BITS = 31,
     PLATFORM_HANDLE_TYPE_SHIFT = 1,
-    PLATFORM_HANDLE_TYPE_MASK = 0x1F << 1,
+    PLATFORM_HANDLE_TYPE_MASK = 0x3F << 1,
     /* A flag of the caller's. */
-    PLATFORM_HANDLE_FLAG = 1 << 6,
-    PLATFORM_HANDLE_ONE = 1 << 7
+    PLATFORM_HANDLE_FLAG = 1 << 7,
+    PLATFORM_HANDLE_ONE = 1 << 8
 };
 
 _Static_assert(sizeof(void *) == 8, "a token needs 64 bits");
@@ -54,7 +54,7 @@ static inline platform_handle *platform_handle_matching(uint64_t token, uint64_t
     return (__atomic_load_n(&handle->word, __ATOMIC_ACQUIRE) & mask) == expected ? handle : NULL;
 }
 
-/* The live entry of a token of this type; NULL for anything else. Types are 1 to 31. */
+/* The live entry of a token of this type; NULL for anything else. Types are 1 to 63. */
 static inline platform_handle *platform_handle_find(uint64_t token, uint32_t type) {
     return platform_handle_matching(token, PLATFORM_HANDLE_GENERATION | PLATFORM_HANDLE_TYPE_MASK | 1,
                                     (token & (PLATFORM_HANDLE_GENERATION | 1)) | type << PLATFORM_HANDLE_TYPE_SHIFT);

@@ -6,7 +6,7 @@ import CorestonePredicate
 import CorestoneValues
 
 /// A coordinator, and the token of its model that it keeps for hosts.
-final class CoordinatorBox {
+final class CoordinatorBox: Sendable {
     let coordinator: Coordinator
     let modelToken: Token
 

@@ -22,6 +22,7 @@ enum HandleType: UInt32 {
     case controller, snapshot
     case container, document
     case rowSink, saveRequest
+    case historyToken, historyCursor
 
     var name: String {
         switch self {
@@ -55,6 +56,8 @@ enum HandleType: UInt32 {
         case .document: "document"
         case .rowSink: "row sink"
         case .saveRequest: "save request"
+        case .historyToken: "history token"
+        case .historyCursor: "history cursor"
         }
     }
 

@@ -44,6 +44,7 @@ func propertyValue(_ value: cst_value) throws -> PropertyValue {
     case CST_OBJECT: return .object(try argument(value.as.object))
     case CST_OBJECT_ID:
         return .object(ObjectIDReference(try resolve(value.as.object_id, .objectID, as: ObjectIDBox.self).id))
+    case CST_HISTORY_TOKEN: return .object(HistoryTokenValue(try historyToken(value.as.history_token)))
     default: throw unsuitable(value.type)
     }
 }

@@ -52,6 +52,7 @@ extension Context {
                 store.isInBatch = false
                 store.rowCache.endSave()
             }
+            let formerTransaction = store.backing.lastOwnTransaction
             let author = SaveAuthor(author: transactionAuthor, contextName: name)
             let work = isDeletion ? "delete" : request is BatchInsertRequest ? "insert" : "update"
             try store.backing.saveUnmerged("\(work) rows of \(entity.name)", by: author) { transaction in
@@ -62,6 +63,7 @@ extension Context {
                 changes.indirect = []
                 try run.checkCancelled()
             }
+            noteHistory(of: store, after: formerTransaction)
             store.backing.setInterruptCheck(nil)
             indirect += store.backing.takeComputedRows()
             if store.references != nil { store.backing.endRead() }

@@ -111,6 +111,7 @@ extension Context {
                     (part.inserted.count + part.updated.count) * 256, to: "save to \(store.path)", file: store.path)
             }
             let writer = SaveWriter(context: self, store: store, plan: part)
+            let formerTransaction = store.backing.lastOwnTransaction
             let metadata = store.pendingMetadata.withLock { $0 }
             do {
                 let author = SaveAuthor(author: transactionAuthor, contextName: name)
@@ -137,6 +138,7 @@ extension Context {
             }
             writer.commit()
             store.didWriteMetadata(metadata)
+            noteHistory(of: store, after: formerTransaction)
             store.backing.setInterruptCheck(nil)
             takeComputedRows(of: store)
             store.rowCache.endSave()

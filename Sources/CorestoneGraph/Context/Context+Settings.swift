@@ -11,6 +11,7 @@ struct ContextSettings {
     var stalenessInterval = -1.0
     var faultBatchSize = 256
     var callSite: CallSite?
+    var savedHistoryToken: HistoryToken?
 }
 
 // A context with a private queue may be set up from any thread: what is set waits for its queue. Others on their own thread.

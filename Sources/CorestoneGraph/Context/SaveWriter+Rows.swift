@@ -36,6 +36,7 @@ extension SaveWriter {
     /// Most objects of a save were changed in the same properties, so rows go down in runs of such.
     private func updateRows(_ places: [Int], of entity: Entity, _ transaction: any SaveTransaction) throws -> Bool {
         var (isStale, rows) = (false, [UpdatedRow]())
+        let keepsHistory = store.backing.keepsHistory
         rows.reserveCapacity(min(places.count, SaveWriter.batchSize))
         var shape = ChangeShape(of: plan.updated[places[0]])
         func flush() throws {
@@ -55,7 +56,9 @@ extension SaveWriter {
             let record = try updatedRecord(
                 of: object, version: concernsStore ? RowVersion.next(version) : version, shape, transaction)
             updatedRecords[place] = record
-            if concernsStore { rows.append(UpdatedRow(record: record, oldVersion: version)) }
+            guard concernsStore else { continue }
+            let members = keepsHistory && object.state.contains(.membersChanged) ? object.changedToMany : []
+            rows.append(UpdatedRow(record: record, oldVersion: version, members: members))
         }
         try flush()
         return isStale
@@ -98,6 +101,15 @@ extension SaveWriter {
         for (place, object) in objects.enumerated() { places[Int(object.entity.index)].append(place) }
         return zip(context.entities, places).filter { !$0.1.isEmpty }.map { (entity: $0.0, places: $0.1) }
             .sorted { $0.entity.number < $1.entity.number }
+    }
+}
+
+extension ManagedObject {
+    /// The to-many relationships that gained, lost or moved members.
+    fileprivate var changedToMany: [Relationship] {
+        toManyRelationships.compactMap { keeper in
+            keeper.flatMap { $0.hasChanges && !$0.relationship.isTransient ? $0.relationship : nil }
+        }
     }
 }
 

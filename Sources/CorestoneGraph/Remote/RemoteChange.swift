@@ -15,22 +15,9 @@ public struct RemoteChange: Sendable {
     /// The store's UUID.
     public var storeIdentifier: String { store.identifier }
     public var path: String { store.path }
-    /// What the store's history says last; nil for a store without history.
+    /// The place after the last transaction of the store; nil for a store without history.
     public let historyToken: HistoryToken?
     /// Whether a context of this coordinator wrote, and not another process, or somebody else in this one.
     public let isOwn: Bool
     public let file: File
-}
-
-/// A place in the history of a store. Later ones are greater; those of different stores have no order.
-public struct HistoryToken: Sendable, Hashable {
-    /// The store's UUID.
-    public let storeIdentifier: String
-    /// The number of the last transaction before that place; 0 before the first.
-    public let transactionNumber: Int64
-
-    package init(storeIdentifier: String, transactionNumber: Int64) {
-        self.storeIdentifier = storeIdentifier
-        self.transactionNumber = transactionNumber
-    }
 }

@@ -140,12 +140,14 @@ extension Coordinator {
 
     /// Tells those who asked for it of what a context saved.
     func postOwnChanges(_ plan: SavePlan) {
+        historySignals.send()
         guard listeners.hears(.remoteChange) else { return }
         for store in stores where plan.concerns(store) { postOwnChange(of: store) }
     }
 
     /// The same for one store that was written.
     func postOwnChange(of store: Store) {
+        historySignals.send()
         guard store.backing.postsOwnChanges, listeners.hears(.remoteChange) else { return }
         postRemoteChange(of: store, transaction: store.backing.lastOwnTransaction, isOwn: true)
     }

@@ -24,6 +24,8 @@ public final class Coordinator: @unchecked Sendable {
     /// Those of them that merge what others save.
     let followers = ContextFollowers()
     let listeners = CoordinatorListeners(isShared: true)
+    /// Readers of the history that wait for more.
+    let historySignals = HistorySignals()
     /// Looks out for what others write.
     let remote = RemoteWatching()
 

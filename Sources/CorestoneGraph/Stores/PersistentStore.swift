@@ -248,6 +248,16 @@ package protocol SaveTransaction: AnyObject {
     /// cannot.
     func update(_ fetch: StoreFetch, _ settings: [BatchSetting], _ changes: inout ForeignChanges) throws -> Bool
 
+    /// Deletes the oldest transactions of the history before a number, as many as one save should; nil for a store without
+    /// history.
+    func deleteHistory(before number: Int64) throws -> HistoryDeletionStep?
+
+    /// Writes a named reader of the history, in place of the one of that name.
+    func setHistoryConsumer(_ consumer: HistoryConsumer) throws
+
+    /// Removes a reader of the history; false if there is no such one.
+    func removeHistoryConsumer(_ name: String) throws -> Bool
+
     /// Puts what an application writes into the metadata of its stores into that of this one.
     func setApplicationMetadata(_ values: [String: PropertyListValue]) throws
 
@@ -309,10 +319,13 @@ package struct UpdatedRow {
     package let record: Record
     /// The version that must still be there.
     package let oldVersion: Int32
+    /// To-many relationships whose members changed, for a store that keeps a history; they have no column in the row.
+    package let members: [Relationship]
 
-    package init(record: Record, oldVersion: Int32) {
+    package init(record: Record, oldVersion: Int32, members: [Relationship] = []) {
         self.record = record
         self.oldVersion = oldVersion
+        self.members = members
     }
 }
 

@@ -11,6 +11,9 @@ public struct StoreOptions: Sendable {
     public var normalSync = false
     /// Keeps a history of changes, as a store that has one already does in any case.
     public var keepsHistory = false
+    /// Keeps no history. A store whose history has transactions is opened read-only with the reason: saves that are not recorded
+    /// would leave a gap.
+    public var refusesHistory = false
     /// A rollback journal instead of a write-ahead log.
     public var rollbackJournal = false
     /// How long to wait for another process's lock.

@@ -42,6 +42,9 @@ package protocol StoreReading: AnyObject {
     /// With `includingRows` the members' rows too.
     func members(of relationship: Relationship, owners: [Int64], includingRows: Bool) throws -> StoreMembers
 
+    /// The history of the store; nil for one without.
+    var history: (any StoredHistory)? { get throws }
+
     /// Called every few milliseconds while a request runs; true stops it with `Status.cancelled`. nil: never.
     func setInterruptCheck(_ check: (() -> Bool)?)
 

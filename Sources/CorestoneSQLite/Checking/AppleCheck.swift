@@ -156,13 +156,15 @@ extension AppleCheck {
             guard let refusal = refusal as? HistoryRefusal else { throw refusal }
             extrapolations.append(
                 Finding(entity: nil, property: nil, text: "cannot check the history of the store: \(refusal.reason)"))
-        } else if contents.tables["ACHANGE"] == nil {
+        } else if contents.tables["ACHANGE"] == nil
+            || !model.entities.contains(where: { $0.ownAttributes.contains { $0.type == .composite } })
+        {
             return
         }
         extrapolations.append(
             Finding(
                 entity: nil, property: nil,
-                text: "the store keeps a persistent history, whose mapping of mask bits to columns is unconfirmed"))
+                text: "the store keeps a persistent history, whose mask bits for composite attributes are unconfirmed"))
     }
 
     /// A derived attribute that nothing computes keeps its first value for ever.

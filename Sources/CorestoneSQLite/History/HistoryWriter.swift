@@ -16,9 +16,15 @@ final class HistoryWriter {
     /// The number of the transaction; 0 until there is something to write.
     private(set) var transaction: Int64 = 0
     private var lastChange: Int64 = 0
+    /// The number before the first change of this transaction.
+    private var firstChange: Int64 = 0
+    private var lastType = ChangeType.insert
+    /// Whether a change came after one of a later kind.
+    private var isMixed = false
     private let insertion: Statement
     private var slots: [UInt32: HistorySlots] = [:]
     private var deletions: [UInt32: Statement] = [:]
+    private var lastMask: (entity: UInt32, slots: [Int], mask: [UInt8])?
 
     init(
         design: HistoryDesign, connection: Connection, schema: StoreSchema, names: [HistoryDesign.Label: String]
@@ -48,19 +54,28 @@ final class HistoryWriter {
         try write(insertion, of: entity)
     }
 
-    func update(_ primaryKey: Int64, entity: Entity, slots: [Int]) throws {
+    /// - Parameters:
+    ///   - slots: what was written into the row.
+    ///   - members: to-many relationships whose members changed.
+    func update(_ primaryKey: Int64, entity: Entity, slots: [Int], members: [Relationship] = []) throws {
         try bind(insertion, .update, primaryKey, entity)
         if design.hasColumns {
-            insertion.bind(copying: mask(of: slots, entity), at: 7)
+            insertion.bind(copying: mask(of: slots, members, entity), at: 7)
         }
         try write(insertion, of: entity)
     }
 
-    private func mask(of changed: [Int], _ entity: Entity) -> [UInt8] {
+    /// Most updates of a save change the same properties, so the last mask often serves again.
+    private func mask(of changed: [Int], _ members: [Relationship], _ entity: Entity) -> [UInt8] {
+        if let lastMask, lastMask.entity == entity.index, members.isEmpty, lastMask.slots == changed {
+            return lastMask.mask
+        }
         let slots = slots[entity.index] ?? HistorySlots(of: entity)
         self.slots[entity.index] = slots
-        return slots.mask(
-            of: changed.lazy.filter { entity.properties.indices.contains($0) }.map { entity.properties[$0] })
+        let properties = changed.lazy.filter { entity.properties.indices.contains($0) }.map { entity.properties[$0] }
+        let mask = slots.mask(of: Array(properties) + members)
+        if members.isEmpty { lastMask = (entity.index, changed, mask) }
+        return mask
     }
 
     /// Notes the deletion of a row that is still there, with the values that the model wants kept.
@@ -93,6 +108,8 @@ final class HistoryWriter {
     private func bind(_ statement: Statement, _ type: ChangeType, _ primaryKey: Int64, _ entity: Entity) throws {
         if transaction == 0 { try begin() }
         lastChange += 1
+        if type.rawValue < lastType.rawValue { isMixed = true }
+        lastType = type
         statement.bind(lastChange, at: 1)
         statement.bind(HistoryDesign.Table.change.number, at: 2)
         statement.bind(type.rawValue, at: 3)
@@ -110,6 +127,7 @@ final class HistoryWriter {
     /// Writes the highest keys handed out, before the commit.
     func finish() throws {
         guard transaction != 0 else { return }
+        if isMixed { try sortChanges() }
         try setHighest(lastChange, .change)
         try setHighest(transaction, .transaction)
     }
@@ -120,8 +138,25 @@ final class HistoryWriter {
 extension HistoryWriter {
     private static let mostKeys: Int64 = 1 << 62
 
+    /// Gives the changes their final numbers: insertions first, then updates, then deletions, as Apple's framework writes them. A save
+    /// deletes first, so that unique values are free for the objects that take them.
+    private func sortChanges() throws {
+        let count = lastChange - firstChange
+        for type in [ChangeType.update, .delete] {
+            let statement = try connection.statement(
+                "UPDATE ACHANGE SET Z_PK = Z_PK + ? WHERE ZTRANSACTIONID = ? AND ZCHANGETYPE = ?", HistoryWriter.purpose
+            )
+            statement.bind(count * type.rawValue, at: 1)
+            statement.bind(transaction, at: 2)
+            statement.bind(type.rawValue, at: 3)
+            try statement.run(HistoryWriter.purpose)
+        }
+        lastChange = max(try highest(.change), lastChange)
+    }
+
     private func begin() throws {
         lastChange = try highest(.change)
+        firstChange = lastChange
         transaction = try highest(.transaction) + 1
         var columns = ["Z_PK", "Z_ENT", "ZTIMESTAMP"]
         var values: [PropertyValue] = [

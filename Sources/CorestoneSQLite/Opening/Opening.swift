@@ -169,13 +169,18 @@ struct StoreOpening {
             connection.close()
             return try openReadOnly(place, reason: "\(reason). Save to another store")
         }
+        if let reason = try refusedHistory(examination, connection) {
+            connection.close()
+            return try openReadOnly(place, reason: reason)
+        }
         let schema = examination.schema
         _ = cst_sqlite3_checkpoint_on_close(connection.db, 1)
         try configure(connection, place)
         let isWAL = try journalMode(connection, place) == "wal"
         try tidy(connection, place)
         try derive(schema, in: connection, place)
-        let history = try beginHistory(in: connection, model: schema.model) ?? examination.history
+        let history =
+            options.refusesHistory ? nil : try beginHistory(in: connection, model: schema.model) ?? examination.history
         return OpenedStore(
             connection: connection, schema: schema, document: examination.contents.document,
             source: examination.source, path: place.absolute, readOnlyReason: nil, mayHoldReads: isWAL, watch: nil,
@@ -252,6 +257,20 @@ struct StoreOpening {
                 + "PRAGMA temp_store=\(pragmas.number("temp_store", else: options.isReadOnly ? 0 : 2))"
                 + pragmas.statements,
             "open \(place.given)", cocoaCode: .persistentStoreOpen)
+    }
+
+    /// Why a store that is to be opened without its history can only be read; nil if it has no transactions.
+    private func refusedHistory(_ examination: StoreExamination, _ connection: Connection) throws -> String? {
+        guard options.refusesHistory, examination.history != nil else { return nil }
+        guard
+            try connection.finds(
+                "SELECT 1 FROM ATRANSACTION LIMIT 1", purpose: "read the history of \(connection.path)")
+        else {
+            return nil
+        }
+        return
+            "CST_STORE_NO_HISTORY (history=False) is set, but the store has a history, in which its saves would be missing; open it "
+            + "without that option, or delete the history first"
     }
 
     /// The design of a history that begins now; nil when the options want none, or the file has one.

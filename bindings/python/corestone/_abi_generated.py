@@ -85,6 +85,7 @@ CODE_SQLITE = 134180
 CODE_INFERRED_MAPPING_MODEL = 134190
 CODE_EXTERNAL_RECORD_IMPORT = 134200
 CODE_PERSISTENT_HISTORY_TOKEN_EXPIRED = 134301
+CODE_PERSISTENT_HISTORY_TOKEN_STORE = 134501
 CODE_MANAGED_OBJECT_MODEL_REFERENCE_NOT_FOUND = 134504
 CODE_STAGED_MIGRATION_FRAMEWORK_VERSION_MISMATCH = 134505
 CODE_STAGED_MIGRATION_BACKWARD_MIGRATION = 134506
@@ -106,6 +107,7 @@ DICTIONARY = 14
 HOST = 15
 EXPRESSION = 16
 DEFAULT = 17
+HISTORY_TOKEN = 18
 ATTRIBUTE_UNDEFINED = 0
 ATTRIBUTE_INTEGER_16 = 100
 ATTRIBUTE_INTEGER_32 = 200
@@ -192,6 +194,7 @@ STORE_INFER_MAPPING = 4096
 STORE_NO_MIGRATION = 8192
 STORE_ALLOW_REMOVALS = 16384
 STORE_ALLOW_TYPE_CHANGES = 32768
+STORE_NO_HISTORY = 65536
 UNSAVED_REFUSE = 0
 UNSAVED_SAVE = 1
 UNSAVED_DISCARD = 2
@@ -259,6 +262,31 @@ DOCUMENT_FAILED = 8
 DOCUMENT_UNTITLED = 16
 DOCUMENT_CHANGED_ON_DISK = 32
 DOCUMENT_CLOSED = 64
+FETCH_LIMIT = 1
+FETCH_OFFSET = 2
+FETCH_BATCH_SIZE = 3
+FETCH_RESULT_TYPE = 4
+FETCH_INCLUDES_SUBENTITIES = 5
+FETCH_INCLUDES_PENDING_CHANGES = 6
+FETCH_INCLUDES_PROPERTY_VALUES = 7
+FETCH_RETURNS_FAULTS = 8
+FETCH_REFRESHES_REFETCHED = 9
+FETCH_DISTINCT = 10
+FETCH_NULLS = 11
+FETCH_ALLOWS_SPLIT = 12
+FETCH_ROWS_IN_MEMORY = 13
+SORT_DESCENDING = 1
+SORT_CASE_INSENSITIVE = 2
+SORT_LOCALIZED = 4
+SORT_LOCALIZED_STANDARD = 8
+SORT_COMPARATOR = 16
+NULLS_MEMORY = 0
+NULLS_DATABASE = 1
+HISTORY_INSERT = 0
+HISTORY_UPDATE = 1
+HISTORY_DELETE = 2
+HISTORY_TRANSACTIONS = 0
+HISTORY_CHANGES = 1
 MERGE_ERROR = 0
 MERGE_STORE_TRUMP = 1
 MERGE_OBJECT_TRUMP = 2
@@ -366,26 +394,6 @@ EXPRESSION_CONDITIONAL = 20
 EXPRESSION_FETCH = 50
 EXPRESSION_CALL = 100
 EXPRESSION_ASSIGNMENT = 101
-FETCH_LIMIT = 1
-FETCH_OFFSET = 2
-FETCH_BATCH_SIZE = 3
-FETCH_RESULT_TYPE = 4
-FETCH_INCLUDES_SUBENTITIES = 5
-FETCH_INCLUDES_PENDING_CHANGES = 6
-FETCH_INCLUDES_PROPERTY_VALUES = 7
-FETCH_RETURNS_FAULTS = 8
-FETCH_REFRESHES_REFETCHED = 9
-FETCH_DISTINCT = 10
-FETCH_NULLS = 11
-FETCH_ALLOWS_SPLIT = 12
-FETCH_ROWS_IN_MEMORY = 13
-SORT_DESCENDING = 1
-SORT_CASE_INSENSITIVE = 2
-SORT_LOCALIZED = 4
-SORT_LOCALIZED_STANDARD = 8
-SORT_COMPARATOR = 16
-NULLS_MEMORY = 0
-NULLS_DATABASE = 1
 ARROW_KEYS = 1
 ARROW_DECIMAL_TEXT = 2
 FETCHED_PREDICATE = 1
@@ -496,6 +504,7 @@ class Payload(Union):
         ("expression", c_void_p),
         ("values", Values),
         ("host", Host),
+        ("history_token", c_void_p),
         ("text", InputString),
         ("handle", c_void_p),
     )
@@ -780,6 +789,95 @@ class StoreDescription(Structure):
     )
 
 
+class Sort(Structure):
+    """cst_sort"""
+
+    _fields_ = (
+        ("key_path", InputString),
+        ("flags", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+    )
+
+
+class Column(Structure):
+    """cst_column"""
+
+    _fields_ = (
+        ("name", InputString),
+        ("expression", c_void_p),
+        ("type", ctypes.c_int32),
+        ("reserved", ctypes.c_uint32),
+    )
+
+
+class HistoryChange(Structure):
+    """cst_history_change"""
+
+    _fields_ = (
+        ("number", ctypes.c_int64),
+        ("kind", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+        ("entity", c_void_p),
+        ("primary_key", ctypes.c_int64),
+        ("property_count", ctypes.c_size_t),
+        ("properties", POINTER(String)),
+        ("tombstone_count", ctypes.c_size_t),
+        ("tombstone_keys", POINTER(String)),
+        ("tombstone_values", POINTER(Value)),
+    )
+
+
+class HistoryTransaction(Structure):
+    """cst_history_transaction"""
+
+    _fields_ = (
+        ("number", ctypes.c_int64),
+        ("timestamp", ctypes.c_double),
+        ("store_identifier", String),
+        ("author", String),
+        ("context_name", String),
+        ("bundle_identifier", String),
+        ("process_identifier", String),
+        ("change_count", ctypes.c_size_t),
+        ("changes", POINTER(HistoryChange)),
+    )
+
+
+class HistoryOptions(Structure):
+    """cst_history_options"""
+
+    _fields_ = (
+        ("struct_size", ctypes.c_size_t),
+        ("after", c_void_p),
+        ("has_after_date", ctypes.c_bool),
+        ("omits_changes", ctypes.c_bool),
+        ("subject", ctypes.c_uint32),
+        ("after_date", ctypes.c_double),
+        ("predicate", c_void_p),
+        ("excluded_author", InputString),
+        ("store_count", ctypes.c_size_t),
+        ("stores", POINTER(c_void_p)),
+        ("sort_count", ctypes.c_size_t),
+        ("sort", POINTER(Sort)),
+        ("limit", ctypes.c_size_t),
+        ("batch_size", ctypes.c_size_t),
+    )
+
+
+class HistoryRetention(Structure):
+    """cst_history_retention"""
+
+    _fields_ = (
+        ("struct_size", ctypes.c_size_t),
+        ("has_age", ctypes.c_bool),
+        ("has_count", ctypes.c_bool),
+        ("has_bytes", ctypes.c_bool),
+        ("age", ctypes.c_double),
+        ("count", ctypes.c_uint64),
+        ("bytes", ctypes.c_uint64),
+    )
+
+
 class Changes(Structure):
     """cst_changes"""
 
@@ -835,27 +933,6 @@ class PredicateInfo(Structure):
         ("operator_type", ctypes.c_uint32),
         ("modifier", ctypes.c_uint32),
         ("options", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
-    )
-
-
-class Sort(Structure):
-    """cst_sort"""
-
-    _fields_ = (
-        ("key_path", InputString),
-        ("flags", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
-    )
-
-
-class Column(Structure):
-    """cst_column"""
-
-    _fields_ = (
-        ("name", InputString),
-        ("expression", c_void_p),
-        ("type", ctypes.c_int32),
         ("reserved", ctypes.c_uint32),
     )
 
@@ -1185,6 +1262,19 @@ CONTAINER_LOAD_FN = CFUNCTYPE(None, c_void_p, ctypes.c_size_t, String, c_void_p,
 RECORDS_FN = CFUNCTYPE(None, c_void_p, String, ctypes.c_size_t)
 FAILURE_FN = CFUNCTYPE(None, c_void_p, c_void_p)
 DOCUMENT_OBSERVE_FN = CFUNCTYPE(None, c_void_p, ctypes.c_uint32)
+COMPARE_FN = CFUNCTYPE(
+    ctypes.c_int32,
+    c_void_p,
+    ctypes.c_size_t,
+    POINTER(Value),
+    POINTER(Value),
+    POINTER(ctypes.c_int32),
+    POINTER(c_void_p),
+)
+FETCH_DONE_FN = CFUNCTYPE(None, c_void_p, c_void_p)
+HISTORY_FN = CFUNCTYPE(ctypes.c_int32, c_void_p, c_void_p, POINTER(HistoryTransaction), POINTER(c_void_p))
+HISTORY_ENDED_FN = CFUNCTYPE(None, c_void_p, c_void_p)
+HISTORY_PROGRESS_FN = CFUNCTYPE(ctypes.c_bool, c_void_p, ctypes.c_uint64, ctypes.c_uint64)
 RESOLVE_CONFLICTS_FN = CFUNCTYPE(
     ctypes.c_int32, c_void_p, c_void_p, ctypes.c_size_t, POINTER(c_void_p), POINTER(c_void_p)
 )
@@ -1212,16 +1302,6 @@ EXPRESSION_BLOCK_FN = CFUNCTYPE(
 FUNCTION_FN = CFUNCTYPE(
     ctypes.c_int32, c_void_p, POINTER(Value), ctypes.c_size_t, POINTER(Value), POINTER(Value), POINTER(c_void_p)
 )
-COMPARE_FN = CFUNCTYPE(
-    ctypes.c_int32,
-    c_void_p,
-    ctypes.c_size_t,
-    POINTER(Value),
-    POINTER(Value),
-    POINTER(ctypes.c_int32),
-    POINTER(c_void_p),
-)
-FETCH_DONE_FN = CFUNCTYPE(None, c_void_p, c_void_p)
 BATCH_ROWS_FN = CFUNCTYPE(
     ctypes.c_int32, c_void_p, ctypes.c_size_t, POINTER(Value), POINTER(ctypes.c_size_t), POINTER(c_void_p)
 )
@@ -1252,12 +1332,16 @@ STRUCTS: dict[str, Any] = {
     "cst_request_result": RequestResult,
     "cst_container_options": ContainerOptions,
     "cst_store_description": StoreDescription,
+    "cst_sort": Sort,
+    "cst_column": Column,
+    "cst_history_change": HistoryChange,
+    "cst_history_transaction": HistoryTransaction,
+    "cst_history_options": HistoryOptions,
+    "cst_history_retention": HistoryRetention,
     "cst_changes": Changes,
     "cst_value_change": ValueChange,
     "cst_undo_state": UndoState,
     "cst_predicate_info": PredicateInfo,
-    "cst_sort": Sort,
-    "cst_column": Column,
     "ArrowSchema": ArrowSchema,
     "ArrowArray": ArrowArray,
     "ArrowArrayStream": ArrowArrayStream,
@@ -1303,6 +1387,11 @@ TYPES: dict[str, Any] = {
     "FAILURE_FN": FAILURE_FN,
     "FETCH_DONE_FN": FETCH_DONE_FN,
     "FUNCTION_FN": FUNCTION_FN,
+    "HISTORY_ENDED_FN": HISTORY_ENDED_FN,
+    "HISTORY_FN": HISTORY_FN,
+    "HISTORY_PROGRESS_FN": HISTORY_PROGRESS_FN,
+    "HistoryOptions*": POINTER(HistoryOptions),
+    "HistoryRetention*": POINTER(HistoryRetention),
     "INACCESSIBLE_FAULT_FN": INACCESSIBLE_FAULT_FN,
     "IndexElement*": POINTER(IndexElement),
     "IndexPath*": POINTER(IndexPath),
@@ -1336,8 +1425,10 @@ TYPES: dict[str, Any] = {
     "bool": ctypes.c_bool,
     "bool*": POINTER(ctypes.c_bool),
     "char_p*": POINTER(ctypes.c_char_p),
+    "double": ctypes.c_double,
     "int*": POINTER(ctypes.c_int),
     "int32": ctypes.c_int32,
+    "int32*": POINTER(ctypes.c_int32),
     "int64": ctypes.c_int64,
     "int64*": POINTER(ctypes.c_int64),
     "pointer": c_void_p,
@@ -1642,6 +1733,65 @@ cst_query_generation_equal bool pointer pointer
 cst_query_generation_hash uint64 pointer
 cst_context_set_merges_remote_changes int32 pointer bool pointer*
 cst_context_merges_remote_changes int32 pointer bool* pointer*
+cst_fetch_request_new int32 pointer pointer* pointer*
+cst_fetch_request_new_named int32 InputString pointer* pointer*
+cst_fetch_request_set_entity_name int32 pointer InputString pointer*
+cst_fetch_request_copy int32 pointer pointer* pointer*
+cst_fetch_request_set_option int32 pointer uint32 int64 pointer*
+cst_fetch_request_option int32 pointer uint32 int64* pointer*
+cst_fetch_request_set_affected_stores int32 pointer size_t pointer* pointer*
+cst_fetch_request_copy_json int32 pointer Buffer* pointer*
+cst_fetch_request_copy_archive int32 pointer Buffer* pointer*
+cst_fetch_request_new_from_archive int32 InputString pointer* pointer*
+cst_fetch_request_copy_predicate int32 pointer pointer* pointer*
+cst_fetch_request_set_predicate int32 pointer pointer pointer*
+cst_sort_set_locale int32 InputString pointer*
+cst_sort_copy_locale int32 Buffer* bool* pointer*
+cst_sort_values int32 size_t pointer size_t Sort* COMPARE_FN pointer size_t* pointer*
+cst_fetch_request_set_sort int32 pointer size_t Sort* pointer*
+cst_fetch_request_set_limit int32 pointer uint64 pointer*
+cst_fetch_request_set_offset int32 pointer uint64 pointer*
+cst_fetch_request_set_includes_subentities int32 pointer bool pointer*
+cst_fetch_request_set_includes_pending_changes int32 pointer bool pointer*
+cst_fetch_request_set_returns_faults int32 pointer bool pointer*
+cst_fetch_request_set_nulls int32 pointer uint32 pointer*
+cst_fetch_request_set_allows_split int32 pointer bool pointer*
+cst_fetch_request_set_prefetch int32 pointer size_t InputString* pointer*
+cst_context_fetch_asynchronously int32 pointer pointer uint64 FETCH_DONE_FN pointer DESTROY_FN pointer* pointer*
+cst_asynchronous_fetch_cancel int32 pointer pointer*
+cst_asynchronous_fetch_progress int32 pointer uint64* uint64* pointer*
+cst_asynchronous_fetch_copy_result int32 pointer RequestResult* pointer*
+cst_fetch_request_set_columns int32 pointer size_t Column* pointer*
+cst_fetch_request_set_group_by int32 pointer size_t InputString* pointer*
+cst_fetch_request_set_having int32 pointer pointer pointer*
+cst_fetch_request_set_distinct int32 pointer bool pointer*
+cst_coordinator_copy_history_token int32 pointer size_t pointer* pointer* pointer*
+cst_history_token_new int32 InputString pointer* pointer*
+cst_history_token_new_at int32 InputString int64 pointer* pointer*
+cst_history_token_copy_json int32 pointer Buffer* pointer*
+cst_history_token_transaction int32 pointer InputString int64* pointer*
+cst_history_token_compare int32 pointer pointer int32* pointer*
+cst_context_copy_history_token int32 pointer pointer* pointer*
+cst_coordinator_fetch_history int32 pointer HistoryOptions* pointer* pointer*
+cst_history_cursor_next int32 pointer pointer* pointer*
+cst_history_cursor_copy_object_id int32 pointer size_t pointer* pointer*
+cst_history_cursor_copy_token int32 pointer pointer* pointer*
+cst_coordinator_count_history int32 pointer HistoryOptions* uint64* pointer*
+cst_coordinator_fetch_history_ids int32 pointer HistoryOptions* pointer* pointer*
+cst_context_merge_history int32 pointer pointer pointer*
+cst_history_cursor_wait int32 pointer int64 pointer*
+cst_history_cursor_cancel int32 pointer pointer*
+cst_history_cursor_descriptor int32 pointer int32* pointer*
+cst_history_cursor_copy_value int32 pointer size_t InputString pointer pointer*
+cst_coordinator_follow_history int32 pointer HistoryOptions* HISTORY_FN HISTORY_ENDED_FN pointer DESTROY_FN pointer* pointer*
+cst_coordinator_delete_history int32 pointer pointer HISTORY_PROGRESS_FN pointer uint64* uint64* pointer*
+cst_coordinator_delete_history_before int32 pointer double size_t pointer* HISTORY_PROGRESS_FN pointer uint64* uint64* pointer*
+cst_coordinator_register_history_consumer int32 pointer pointer InputString pointer double pointer*
+cst_coordinator_move_history_consumer int32 pointer pointer InputString pointer pointer*
+cst_coordinator_unregister_history_consumer int32 pointer pointer InputString pointer*
+cst_coordinator_copy_history_consumers int32 pointer pointer Buffer* pointer*
+cst_coordinator_purge_history int32 pointer pointer HistoryRetention* HISTORY_PROGRESS_FN pointer Buffer* pointer*
+cst_coordinator_copy_history_size int32 pointer pointer Buffer* pointer*
 cst_merge_policy_new int32 int32 RESOLVE_CONFLICTS_FN pointer DESTROY_FN pointer* pointer*
 cst_merge_policy_type int32 pointer
 cst_context_set_merge_policy int32 pointer pointer pointer*
@@ -1779,38 +1929,6 @@ cst_expression_value int32 pointer pointer pointer pointer pointer*
 cst_function_register int32 InputString FUNCTION_FN pointer DESTROY_FN pointer*
 cst_function_register_typed int32 InputString InputString pointer pointer*
 cst_function_unregister int32 InputString pointer*
-cst_fetch_request_new int32 pointer pointer* pointer*
-cst_fetch_request_new_named int32 InputString pointer* pointer*
-cst_fetch_request_set_entity_name int32 pointer InputString pointer*
-cst_fetch_request_copy int32 pointer pointer* pointer*
-cst_fetch_request_set_option int32 pointer uint32 int64 pointer*
-cst_fetch_request_option int32 pointer uint32 int64* pointer*
-cst_fetch_request_set_affected_stores int32 pointer size_t pointer* pointer*
-cst_fetch_request_copy_json int32 pointer Buffer* pointer*
-cst_fetch_request_copy_archive int32 pointer Buffer* pointer*
-cst_fetch_request_new_from_archive int32 InputString pointer* pointer*
-cst_fetch_request_copy_predicate int32 pointer pointer* pointer*
-cst_fetch_request_set_predicate int32 pointer pointer pointer*
-cst_sort_set_locale int32 InputString pointer*
-cst_sort_copy_locale int32 Buffer* bool* pointer*
-cst_sort_values int32 size_t pointer size_t Sort* COMPARE_FN pointer size_t* pointer*
-cst_fetch_request_set_sort int32 pointer size_t Sort* pointer*
-cst_fetch_request_set_limit int32 pointer uint64 pointer*
-cst_fetch_request_set_offset int32 pointer uint64 pointer*
-cst_fetch_request_set_includes_subentities int32 pointer bool pointer*
-cst_fetch_request_set_includes_pending_changes int32 pointer bool pointer*
-cst_fetch_request_set_returns_faults int32 pointer bool pointer*
-cst_fetch_request_set_nulls int32 pointer uint32 pointer*
-cst_fetch_request_set_allows_split int32 pointer bool pointer*
-cst_fetch_request_set_prefetch int32 pointer size_t InputString* pointer*
-cst_context_fetch_asynchronously int32 pointer pointer uint64 FETCH_DONE_FN pointer DESTROY_FN pointer* pointer*
-cst_asynchronous_fetch_cancel int32 pointer pointer*
-cst_asynchronous_fetch_progress int32 pointer uint64* uint64* pointer*
-cst_asynchronous_fetch_copy_result int32 pointer RequestResult* pointer*
-cst_fetch_request_set_columns int32 pointer size_t Column* pointer*
-cst_fetch_request_set_group_by int32 pointer size_t InputString* pointer*
-cst_fetch_request_set_having int32 pointer pointer pointer*
-cst_fetch_request_set_distinct int32 pointer bool pointer*
 cst_results_count size_t pointer
 cst_results_batch_size size_t pointer
 cst_results_get_object int32 pointer size_t pointer* pointer*

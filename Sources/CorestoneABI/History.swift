@@ -1,0 +1,414 @@
+import CCorestone
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+@_cdecl("cst_coordinator_fetch_history") @implementation
+public func cst_coordinator_fetch_history(
+    _ pointer: OpaquePointer?, _ given: UnsafePointer<cst_history_options>?,
+    _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try place(out, "out_cursor")
+        let box = try coordinator(pointer)
+        let request = try historyRequest(given)
+        out.pointee = try HandleTable.make(try HistoryCursorBox(request, box), .historyCursor)
+    }
+}
+
+@_cdecl("cst_history_cursor_next") @implementation
+public func cst_history_cursor_next(
+    _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<UnsafePointer<cst_history_transaction>?>?,
+    _ error: ErrorOut
+) -> cst_status {
+    outcome(error) {
+        let out = try required(out, "out_transaction")
+        out.pointee = nil
+        let cursor = try historyCursor(pointer)
+        guard let transaction = try cursor.next() else { return .end }
+        out.pointee = transaction
+        return .ok
+    }
+}
+
+@_cdecl("cst_history_cursor_copy_object_id") @implementation
+public func cst_history_cursor_copy_object_id(
+    _ pointer: OpaquePointer?, _ index: Int, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try place(out, "out_id")
+        let changes = try historyCursor(pointer).current?.changes ?? []
+        guard changes.indices.contains(index) else {
+            throw HistoryCursorBox.missingChange(index, changes.count)
+        }
+        out.pointee = try HandleTable.make(ObjectIDBox(changes[index].objectID), .objectID)
+    }
+}
+
+@_cdecl("cst_history_cursor_copy_token") @implementation
+public func cst_history_cursor_copy_token(
+    _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    outcome(error) {
+        let out = try place(out, "out_token")
+        return try give(try historyCursor(pointer).token(), out)
+    }
+}
+
+@_cdecl("cst_coordinator_count_history") @implementation
+public func cst_coordinator_count_history(
+    _ pointer: OpaquePointer?, _ given: UnsafePointer<cst_history_options>?, _ out: UnsafeMutablePointer<UInt64>?,
+    _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_count")
+        out.pointee = 0
+        var request = try historyRequest(given)
+        request.resultType = .count
+        if case .count(let count) = try coordinator(pointer).coordinator.fetchHistory(request) {
+            out.pointee = UInt64(count)
+        }
+    }
+}
+
+@_cdecl("cst_coordinator_fetch_history_ids") @implementation
+public func cst_coordinator_fetch_history_ids(
+    _ pointer: OpaquePointer?, _ given: UnsafePointer<cst_history_options>?,
+    _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try place(out, "out_ids")
+        var request = try historyRequest(given)
+        request.resultType = .objectIDs
+        let coordinator = try coordinator(pointer).coordinator
+        guard case .objectIDs(let ids) = try coordinator.fetchHistory(request) else { return }
+        out.pointee = try ResultList([], ids: ids, entity: ids.first?.entity, box: nil).makeHandle()
+    }
+}
+
+@_cdecl("cst_context_merge_history") @implementation
+public func cst_context_merge_history(
+    _ pointer: OpaquePointer?, _ cursor: OpaquePointer?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let context = try onQueue(pointer).context
+        if let transaction = try historyCursor(cursor).current { try context.merge(transaction) }
+    }
+}
+
+// MARK: Deletion
+
+@_cdecl("cst_coordinator_delete_history") @implementation
+public func cst_coordinator_delete_history(
+    _ pointer: OpaquePointer?, _ before: OpaquePointer?, _ progress: cst_history_progress_fn?,
+    _ userdata: UnsafeMutableRawPointer?, _ outTransactions: UnsafeMutablePointer<UInt64>?,
+    _ outChanges: UnsafeMutablePointer<UInt64>?, _ error: ErrorOut
+) -> cst_status {
+    let outputs = HistoryCounts(outTransactions, outChanges)
+    return boundary(error) {
+        let coordinator = try coordinator(pointer).coordinator
+        let token = try historyToken(before)
+        try coordinator.deleteHistory(before: .token(token), progress: outputs.reporting(progress, userdata))
+    }
+}
+
+@_cdecl("cst_coordinator_delete_history_before") @implementation
+public func cst_coordinator_delete_history_before(
+    _ pointer: OpaquePointer?, _ date: Double, _ count: Int, _ stores: UnsafePointer<OpaquePointer?>?,
+    _ progress: cst_history_progress_fn?, _ userdata: UnsafeMutableRawPointer?,
+    _ outTransactions: UnsafeMutablePointer<UInt64>?, _ outChanges: UnsafeMutablePointer<UInt64>?, _ error: ErrorOut
+) -> cst_status {
+    let outputs = HistoryCounts(outTransactions, outChanges)
+    return boundary(error) {
+        let coordinator = try coordinator(pointer).coordinator
+        guard !date.isNaN else {
+            throw CoreError(
+                .invalidArgument, "date is not a number; pass seconds since 2001-01-01 00:00:00 UTC", key: "date")
+        }
+        try coordinator.deleteHistory(
+            before: .date(date), of: try historyStores(stores, count),
+            progress: outputs.reporting(progress, userdata))
+    }
+}
+
+/// Where a deletion stores its numbers, step by step, so that a failed one leaves those of what stays deleted.
+private struct HistoryCounts {
+    let transactions, changes: UnsafeMutablePointer<UInt64>?
+
+    init(_ transactions: UnsafeMutablePointer<UInt64>?, _ changes: UnsafeMutablePointer<UInt64>?) {
+        (self.transactions, self.changes) = (transactions, changes)
+        transactions?.pointee = 0
+        changes?.pointee = 0
+    }
+
+    func reporting(
+        _ progress: cst_history_progress_fn?, _ userdata: UnsafeMutableRawPointer?
+    ) -> (Int, Int) -> Bool {
+        { transactions, changes in
+            self.transactions?.pointee = UInt64(transactions)
+            self.changes?.pointee = UInt64(changes)
+            return progress?(userdata, UInt64(transactions), UInt64(changes)) ?? true
+        }
+    }
+}
+
+// MARK: Requests
+
+func historyRequest(_ given: UnsafePointer<cst_history_options>?) throws -> HistoryRequest {
+    var fallback = cst_history_options()
+    fallback.struct_size = MemoryLayout<cst_history_options>.size
+    let given = try options(given, fallback, "options")
+    var request = HistoryRequest()
+    if let after = given.after {
+        request.start = .token(try historyToken(after))
+    } else if given.has_after_date {
+        guard !given.after_date.isNaN else {
+            throw CoreError(
+                .invalidArgument, "after_date is not a number; pass seconds since 2001-01-01 00:00:00 UTC",
+                key: "after_date")
+        }
+        request.start = .date(given.after_date)
+    }
+    guard let subject = HistoryRequest.Subject(rawValue: given.subject) else {
+        throw CoreError(
+            .invalidArgument, "subject is \(given.subject); use CST_HISTORY_TRANSACTIONS or CST_HISTORY_CHANGES",
+            key: "subject", value: .int(Int64(given.subject)))
+    }
+    request.subject = subject
+    request.predicate = try given.predicate.map { try predicate($0) }
+    request.excludedAuthor = try given.excluded_author.optionalString("excluded_author")
+    request.affectedStores = try historyStores(given.stores, given.store_count)
+    request.sortDescriptors = try sortDescriptors(given.sort, given.sort_count, nil, nil)
+    // Sizes beyond Int.max come as negative numbers.
+    request.limit = given.limit < 0 ? .max : given.limit
+    request.batchSize = given.batch_size < 0 ? .max : given.batch_size
+    request.resultType = given.omits_changes ? .transactions : .transactionsAndChanges
+    return request
+}
+
+// MARK: Cursors
+
+func historyCursor(_ pointer: OpaquePointer?) throws -> HistoryCursorBox {
+    try resolve(pointer, .historyCursor, as: HistoryCursorBox.self)
+}
+
+/// A cursor, and its last transaction in the form that hosts read.
+final class HistoryCursorBox {
+    private enum Source {
+        case cursor(HistoryCursor)
+        case list(ArraySlice<HistoryTransaction>)
+    }
+
+    private var source: Source
+    /// Keeps the coordinator, and the model of the entities that are lent.
+    private let coordinator: CoordinatorBox
+    private(set) var current: HistoryTransaction? {
+        didSet { values = nil }
+    }
+    private var values: [[String: PropertyValue]?]?
+    private let lent = LentTransaction()
+
+    init(_ request: HistoryRequest, _ box: CoordinatorBox) throws {
+        coordinator = box
+        if request.sortDescriptors.isEmpty {
+            source = .cursor(try box.coordinator.history(request))
+        } else {
+            source = .list(try HistoryCursorBox.sorted(request, box.coordinator)[...])
+        }
+    }
+
+    /// A cursor that has just returned a transaction, for the time of a callback.
+    init(_ cursor: HistoryCursor, _ transaction: HistoryTransaction, _ box: CoordinatorBox) {
+        (coordinator, source, current) = (box, .cursor(cursor), transaction)
+    }
+
+    func view() throws -> UnsafePointer<cst_history_transaction>? { try current.map { try lent.fill($0) } }
+
+    /// The values of a changed object now, read for all changes of the transaction at once; nil for an object that is gone.
+    func values(ofChange index: Int) throws -> [String: PropertyValue]? {
+        let count = current?.changes?.count ?? 0
+        guard let current, 0..<count ~= index else {
+            throw HistoryCursorBox.missingChange(index, count)
+        }
+        let values = try self.values ?? current.currentValues()
+        self.values = values
+        return values[index]
+    }
+
+    static func missingChange(_ index: Int, _ count: Int) -> CoreError {
+        CoreError(
+            .invalidArgument,
+            "change is \(UInt(bitPattern: index)), but the last transaction has \(count) changes; pass an index below change_count",
+            key: "change")
+    }
+
+    private var cursor: HistoryCursor? {
+        if case .cursor(let cursor) = source { return cursor }
+        return nil
+    }
+
+    /// The cursor of a history in its order, which alone goes on.
+    func following() throws -> HistoryCursor {
+        if let cursor { return cursor }
+        throw CoreError(
+            .invalidArgument,
+            "a history cursor with sort descriptors ends with what there was when it was created; leave the sort descriptors out "
+                + "to follow the history")
+    }
+
+    private static func sorted(_ request: HistoryRequest, _ coordinator: Coordinator) throws -> [HistoryTransaction] {
+        var request = request
+        if request.subject == .changes { request.resultType = .changes }
+        switch try coordinator.fetchHistory(request) {
+        case .transactions(let transactions): return transactions
+        case .changes(let changes): return changes.map(\.alone)
+        default: return []
+        }
+    }
+
+    func next() throws -> UnsafePointer<cst_history_transaction>? {
+        current = nil
+        switch source {
+        case .cursor(let cursor): current = try cursor.next()
+        case .list(var rest):
+            current = rest.popFirst()
+            source = .list(rest)
+        }
+        return try view()
+    }
+
+    func token() throws -> HistoryToken {
+        guard case .cursor(let cursor) = source else {
+            throw CoreError(
+                .invalidArgument,
+                "a history cursor with sort descriptors has no token, because its transactions are not in their order; leave "
+                    + "the sort descriptors out")
+        }
+        return cursor.token
+    }
+}
+
+/// The memory of a transaction that is lent to a host until the next one is read.
+private final class LentTransaction {
+    private let transaction = UnsafeMutablePointer<cst_history_transaction>.allocate(capacity: 1)
+    private var changes: [cst_history_change] = []
+    private var texts: [Text] = []
+    /// Names of the properties of updates: many updates share one list. Kept as long as the cursor.
+    private var names: [UnsafeRawPointer: NameList] = [:]
+    private var tombstones: [Tombstone] = []
+    private var entities: [UInt32: OpaquePointer?] = [:]
+    private var lastEntity: (index: UInt32, handle: OpaquePointer?)?
+    private var lastNames: (address: UnsafeRawPointer, names: UnsafeMutableBufferPointer<cst_string>)?
+
+    private struct NameList {
+        /// Keeps the address that the list is known by.
+        let properties: [Property]
+        let texts: [Text]
+        let names: UnsafeMutableBufferPointer<cst_string>
+    }
+
+    private struct Tombstone {
+        let keys: [Text]
+        let values: [PropertyValue]
+        let keyViews: UnsafeMutableBufferPointer<cst_string>
+        let valueViews: UnsafeMutableBufferPointer<cst_value>
+    }
+
+    deinit {
+        transaction.deallocate()
+        for list in names.values { list.names.deallocate() }
+        endTombstones()
+    }
+
+    private func endTombstones() {
+        for tombstone in tombstones {
+            tombstone.keyViews.deallocate()
+            tombstone.valueViews.deallocate()
+        }
+        tombstones = []
+    }
+
+    func fill(_ given: HistoryTransaction) throws -> UnsafePointer<cst_history_transaction> {
+        endTombstones()
+        texts = []
+        changes.removeAll(keepingCapacity: true)
+        changes.reserveCapacity(given.changes?.count ?? 0)
+        for change in given.changes ?? [] { changes.append(try view(of: change)) }
+        var view = cst_history_transaction()
+        view.number = given.number
+        view.timestamp = given.timestamp
+        view.store_identifier = self.view(of: given.storeIdentifier)
+        view.author = self.view(of: given.author)
+        view.context_name = self.view(of: given.contextName)
+        view.bundle_identifier = self.view(of: given.bundleIdentifier)
+        view.process_identifier = self.view(of: given.processIdentifier)
+        view.change_count = changes.count
+        // The array is not changed before the next transaction, so its memory stays where it is.
+        view.changes = changes.withUnsafeBufferPointer { $0.baseAddress }
+        transaction.initialize(to: view)
+        return UnsafePointer(transaction)
+    }
+
+    private func view(of text: String?) -> cst_string {
+        guard let text else { return .null }
+        let kept = Text(text)
+        texts.append(kept)
+        return cst_string(kept)
+    }
+
+    private func view(of change: HistoryChange) throws -> cst_history_change {
+        var view = cst_history_change()
+        view.number = change.id
+        view.kind = change.kind.rawValue
+        view.entity = try entity(change.objectID.entity)
+        view.primary_key = change.objectID.reference
+        if !change.updatedProperties.isEmpty {
+            let names = names(of: change.updatedProperties)
+            view.property_count = names.count
+            view.properties = UnsafePointer(names.baseAddress)
+        }
+        if let values = change.tombstone, !values.isEmpty {
+            let tombstone = tombstone(values)
+            tombstones.append(tombstone)
+            view.tombstone_count = values.count
+            view.tombstone_keys = UnsafePointer(tombstone.keyViews.baseAddress)
+            view.tombstone_values = UnsafePointer(tombstone.valueViews.baseAddress)
+        }
+        return view
+    }
+
+    private func entity(_ entity: Entity) throws -> OpaquePointer? {
+        if let lastEntity, lastEntity.index == entity.index { return lastEntity.handle }
+        let handle = try entities[entity.index] ?? lend(entity)
+        entities[entity.index] = handle
+        lastEntity = (entity.index, handle)
+        return handle
+    }
+
+    private func names(of properties: [Property]) -> UnsafeMutableBufferPointer<cst_string> {
+        let address = properties.withUnsafeBytes { $0.baseAddress }
+        if let lastNames, lastNames.address == address { return lastNames.names }
+        if let address, let known = names[address] {
+            lastNames = (address, known.names)
+            return known.names
+        }
+        let texts = properties.map { Text($0.path) }
+        let views = UnsafeMutableBufferPointer<cst_string>.allocate(capacity: texts.count)
+        _ = views.initialize(from: texts.map { cst_string($0) })
+        if let address { names[address] = NameList(properties: properties, texts: texts, names: views) }
+        return views
+    }
+
+    private func tombstone(_ values: [String: PropertyValue]) -> Tombstone {
+        let sorted = values.sorted { $0.key < $1.key }
+        let keys = sorted.map { Text($0.key) }
+        let keyViews = UnsafeMutableBufferPointer<cst_string>.allocate(capacity: keys.count)
+        _ = keyViews.initialize(from: keys.map { cst_string($0) })
+        let valueViews = UnsafeMutableBufferPointer<cst_value>.allocate(capacity: keys.count)
+        for (place, entry) in sorted.enumerated() {
+            guard let base = valueViews.baseAddress else { break }
+            put(ValueView(entry.value), base + place)
+        }
+        return Tombstone(keys: keys, values: sorted.map(\.value), keyViews: keyViews, valueViews: valueViews)
+    }
+}

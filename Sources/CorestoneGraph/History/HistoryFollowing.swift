@@ -1,0 +1,253 @@
+import CPlatform
+import CorestoneValues
+import Glibc
+
+/// Tells readers of a coordinator's history that there may be more to read. Any thread.
+final class HistorySignals: Sendable {
+    private struct State {
+        var next = 0
+        var handlers: [Int: @Sendable () -> Void] = [:]
+    }
+
+    private let state = Locked(State(), .watches)
+
+    func add(_ handler: @escaping @Sendable () -> Void) -> Int {
+        state.withLock { state in
+            state.next += 1
+            state.handlers[state.next] = handler
+            return state.next
+        }
+    }
+
+    func remove(_ number: Int) { _ = state.withLock { $0.handlers.removeValue(forKey: number) } }
+
+    /// A context of the coordinator has saved, or others have written into a store.
+    func send() {
+        for handler in state.withLock({ Array($0.handlers.values) }) { handler() }
+    }
+}
+
+/// Calls a handler after each write into the coordinator's stores, by whatever process, until it is cancelled or ends.
+final class HistoryWatch: Observer, @unchecked Sendable {
+    private weak var coordinator: Coordinator?
+    private let signals: HistorySignals
+    private let number: Int
+    /// Keeps the stores watched.
+    private let remote: Observation
+
+    init(_ coordinator: Coordinator, _ handler: @escaping @Sendable () -> Void) {
+        self.coordinator = coordinator
+        signals = coordinator.historySignals
+        number = signals.add(handler)
+        remote = coordinator.observe(.remoteChange) { _, _ in handler() }
+    }
+
+    deinit { cancel() }
+
+    func cancel() {
+        signals.remove(number)
+        remote.cancel()
+    }
+}
+
+// MARK: - Waiting
+
+extension HistoryCursor {
+    /// Waits until there may be more transactions; to be called after `next` returned nil. The first call returns at once, because
+    /// only from then on the stores are watched.
+    ///
+    /// - Parameter milliseconds: the longest wait; nil for no limit.
+    /// - Returns: false if the time is over.
+    /// - Throws: `.cancelled` after `cancel`.
+    public func wait(milliseconds: Int? = nil) throws -> Bool {
+        let (event, isNew) = try following()
+        if isNew { return true }
+        return try event.wait(milliseconds: milliseconds)
+    }
+
+    /// Ends a wait of another thread, and all later ones. Any thread.
+    public func cancel() { waiting.cancel() }
+
+    /// A descriptor that is readable while there may be more transactions, for an event loop. The cursor owns it; `next` clears
+    /// it before it returns nil.
+    package func descriptor() throws -> Int32 {
+        let (event, isNew) = try following()
+        if isNew { event.send() }
+        return event.descriptor
+    }
+
+    private func following() throws -> (event: HistoryEvent, isNew: Bool) {
+        if let event = waiting.event { return (event, false) }
+        let event = try HistoryEvent()
+        waiting.follow(coordinator, event)
+        return (event, true)
+    }
+}
+
+/// How a cursor waits. Any thread may cancel it.
+final class HistoryWaiting: @unchecked Sendable {
+    private struct State {
+        var event: HistoryEvent?
+        var watch: HistoryWatch?
+        var isCancelled = false
+    }
+
+    private let state = Locked(State())
+
+    var event: HistoryEvent? { state.withLock { $0.event } }
+
+    func follow(_ coordinator: Coordinator, _ event: HistoryEvent) {
+        let watch = HistoryWatch(coordinator) { event.send() }
+        let isCancelled = state.withLock { state in
+            (state.event, state.watch) = (event, watch)
+            return state.isCancelled
+        }
+        if isCancelled { event.cancel() }
+    }
+
+    func cancel() {
+        let event = state.withLock { state in
+            state.isCancelled = true
+            return state.event
+        }
+        event?.cancel()
+    }
+
+    deinit { state.withLock { $0.watch }?.cancel() }
+}
+
+/// An event of the system that is set when there may be more to read.
+final class HistoryEvent: @unchecked Sendable {
+    let descriptor: Int32
+    private let cancelled = Locked(false)
+
+    init() throws {
+        descriptor = platform_event_new()
+        guard descriptor >= 0 else {
+            throw CoreError(
+                .noMemory, "cannot create an event descriptor to follow a history: \(StorePlace.text(of: errno))")
+        }
+    }
+
+    deinit { close(descriptor) }
+
+    func send() { platform_event_signal(descriptor) }
+    func clear() { if !cancelled.withLock({ $0 }) { platform_event_clear(descriptor) } }
+
+    func cancel() {
+        cancelled.withLock { $0 = true }
+        send()
+    }
+
+    /// False if the time is over.
+    func wait(milliseconds: Int?) throws -> Bool {
+        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        // No wait needs more than a year.
+        let end = milliseconds.map { monotonicNanoseconds() + UInt64(min(max($0, 0), 31_536_000_000)) * 1_000_000 }
+        while true {
+            var left: Int32 = -1
+            if let end {
+                let now = monotonicNanoseconds()
+                left = now >= end ? 0 : Int32(clamping: (end - now + 999_999) / 1_000_000)
+            }
+            let found = poll(&entry, 1, left)
+            if cancelled.withLock({ $0 }) {
+                throw CoreError(.cancelled, "the wait for more transactions of a history was cancelled")
+            }
+            if found > 0 { return true }
+            if found == 0, left == 0 { return false }
+        }
+    }
+}
+
+// MARK: - Following
+
+extension Coordinator {
+    /// Calls `handler` with each transaction of a request, in order, and then with those that any process commits, until the
+    /// observation is cancelled or ends.
+    ///
+    /// The handler runs on a thread of the library, one call at a time; the next transaction is read when it returns. Each
+    /// transaction comes at least once: after a restart, those after the token with which the program goes on come again.
+    ///
+    /// - Parameters:
+    ///   - ended: called once when following ends by an error, such as code 134301; not when the observation is cancelled.
+    ///   - handler: what it throws ends following.
+    public func followHistory(
+        _ request: HistoryRequest = HistoryRequest(), ended: @escaping @Sendable (any Error) -> Void = { _ in },
+        _ handler: @escaping @Sendable (HistoryTransaction, HistoryCursor) throws -> Void
+    ) throws -> Observation {
+        let follower = HistoryFollower(try history(request), handler, ended)
+        follower.start(self)
+        return Observation(follower)
+    }
+}
+
+/// Reads a cursor to its end whenever there is more, on its own queue.
+private final class HistoryFollower: Observer, @unchecked Sendable {
+    private let state = ObserverState()
+    private let queue = SerialQueue(ContextLabel(origin: nil))
+    private let cursor: HistoryCursor
+    private let handler: Locked<((HistoryTransaction, HistoryCursor) throws -> Void)?>
+    private let ended: Locked<((any Error) -> Void)?>
+    private let watch = Locked<HistoryWatch?>(nil)
+    /// Whether a reading is queued that has not begun.
+    private let isQueued = Locked(false)
+
+    init(
+        _ cursor: HistoryCursor, _ handler: @escaping (HistoryTransaction, HistoryCursor) throws -> Void,
+        _ ended: @escaping (any Error) -> Void
+    ) {
+        self.cursor = cursor
+        self.handler = Locked(handler)
+        self.ended = Locked(ended)
+    }
+
+    func start(_ coordinator: Coordinator) {
+        let watch = HistoryWatch(coordinator) { [weak self] in self?.read() }
+        self.watch.withLock { $0 = watch }
+        read()
+    }
+
+    func cancel() {
+        guard state.cancel() else { return }
+        watch.withLock { $0 }?.cancel()
+        handler.letGo()
+        ended.letGo()
+    }
+
+    private func read() {
+        let isFirst = isQueued.withLock { isQueued in
+            defer { isQueued = true }
+            return !isQueued
+        }
+        guard isFirst, !state.isCancelled else { return }
+        do {
+            try queue.enqueue { [weak self] in
+                guard let self else { return }
+                isQueued.withLock { $0 = false }
+                asCall { self.readAll() }
+            }
+        } catch { end(error) }
+    }
+
+    private func readAll() {
+        do {
+            while !state.isCancelled, let handler = handler.withLock({ $0 }), let transaction = try cursor.next() {
+                try handler(transaction, cursor)
+            }
+        } catch { end(error) }
+    }
+
+    private func end(_ error: any Error) {
+        let ended = ended.withLock { $0 }
+        cancel()
+        ended?(error)
+    }
+}
+
+extension Coordinator {
+    /// Calls `handler` after each write into the stores, by whatever process, on the thread that writes or watches.
+    package func watchHistory(_ handler: @escaping @Sendable () -> Void) -> Observation {
+        Observation(HistoryWatch(self, handler))
+    }
+}

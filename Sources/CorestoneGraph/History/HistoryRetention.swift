@@ -1,0 +1,293 @@
+import CPlatform
+import CorestoneValues
+
+/// A program that reads the history of a store, known to the store by name, so that no purge removes what it has yet to read.
+public struct HistoryConsumer: Sendable, Equatable {
+    public let name: String
+    /// The number of the last transaction that it has read.
+    public let transactionNumber: Int64
+    /// When it was last registered or moved, in seconds since 2001-01-01 00:00:00 UTC.
+    public let lastSeen: Double
+    /// For how many seconds after that it holds up purges.
+    public let lease: Double
+
+    package init(name: String, transactionNumber: Int64, lastSeen: Double, lease: Double) {
+        (self.name, self.transactionNumber, self.lastSeen, self.lease) = (name, transactionNumber, lastSeen, lease)
+    }
+
+    /// Thirty days.
+    public static let usualLease = 30.0 * 86_400
+
+    /// Whether it holds up purges at that time.
+    public func isLiving(at time: Double) -> Bool { time <= lastSeen + lease }
+}
+
+/// What a purge leaves of a history. Without limits it leaves what a living consumer has yet to read.
+public struct HistoryRetention: Sendable, Equatable {
+    /// Keep the transactions of the last so many seconds; nil for no limit.
+    public var age: Double?
+    /// Keep so many transactions, the newest.
+    public var count: Int?
+    /// Keep so many bytes of the newest transactions, by the average size of a change.
+    public var bytes: Int?
+
+    public init(age: Double? = nil, count: Int? = nil, bytes: Int? = nil) {
+        (self.age, self.count, self.bytes) = (age, count, bytes)
+    }
+
+    var hasLimits: Bool { age != nil || count != nil || bytes != nil }
+}
+
+/// What a purge removed, and what held it up.
+public struct HistoryPurge: Sendable, Equatable {
+    public internal(set) var transactions = 0
+    public internal(set) var changes = 0
+    /// The consumer because of which transactions stayed that the limits would remove; nil for none.
+    public internal(set) var heldBy: HistoryConsumer?
+    /// Consumers that were not asked, because their lease has run out.
+    public internal(set) var expired: [HistoryConsumer] = []
+    /// Why transactions stayed that neither the limits nor a consumer keep; nil for no such reason.
+    public internal(set) var reason: String?
+}
+
+/// How large the history of a store is.
+public struct HistorySize: Sendable, Equatable {
+    public package(set) var transactions = 0
+    public package(set) var changes = 0
+    /// The bytes of the tables and their indexes.
+    public package(set) var bytes = 0
+    /// Whether `bytes` is an estimate, because the SQLite library cannot tell (`dbstat`).
+    public package(set) var isEstimated = false
+    /// The times of the first and the last transaction; nil for an empty history.
+    public package(set) var oldest, newest: Double?
+
+    package init() {}
+}
+
+extension Coordinator {
+    // MARK: - Consumers
+
+    /// Registers a consumer of a store's history, or renews one: it keeps its place then.
+    ///
+    /// - Parameters:
+    ///   - token: where a new consumer begins; the current token by default.
+    ///   - lease: for how many seconds the consumer holds up purges after it was last seen.
+    /// - Throws: `.invalidArgument` for a store without history or a token of another store; `.storeReadOnly`.
+    @discardableResult
+    public func registerHistoryConsumer(
+        _ name: String, of store: Store, at token: HistoryToken? = nil, lease: Double = HistoryConsumer.usualLease
+    ) throws -> HistoryConsumer {
+        try requireName(name)
+        guard lease.isFinite, lease > 0 else {
+            throw CoreError(
+                .invalidArgument,
+                "the lease of the history consumer \"\(name)\" is \(lease), but must be a number of seconds "
+                    + "above 0", key: "lease", value: .double(lease))
+        }
+        let start = try token.map { try $0.number(for: store) }
+        return try writeHistory(of: store, "register the history consumer \"\(name)\"") { transaction in
+            let history = try store.requireHistory()
+            let known = try history.consumers().first { $0.name == name }
+            let number = try known?.transactionNumber ?? start ?? history.bounds().highest
+            let consumer = HistoryConsumer(
+                name: name, transactionNumber: number, lastSeen: ReferenceDate.currentSeconds, lease: lease)
+            try transaction.setHistoryConsumer(consumer)
+            return consumer
+        }
+    }
+
+    /// Moves a consumer to the place up to which it has read, and renews its lease. A place before its own leaves it where it is.
+    ///
+    /// - Throws: `.invalidArgument` for a consumer that is not registered.
+    @discardableResult
+    public func moveHistoryConsumer(
+        _ name: String, of store: Store, to token: HistoryToken
+    ) throws -> HistoryConsumer {
+        let number = try token.number(for: store)
+        return try writeHistory(of: store, "move the history consumer \"\(name)\"") { transaction in
+            guard let known = try store.requireHistory().consumers().first(where: { $0.name == name }) else {
+                throw CoreError(
+                    .invalidArgument,
+                    "\(store.path) has no history consumer \"\(name)\"; register it before it is moved",
+                    value: .string(name),
+                    file: store.path)
+            }
+            let consumer = HistoryConsumer(
+                name: name, transactionNumber: max(known.transactionNumber, number),
+                lastSeen: ReferenceDate.currentSeconds, lease: known.lease)
+            try transaction.setHistoryConsumer(consumer)
+            return consumer
+        }
+    }
+
+    /// Removes a consumer. Returns false if it was not registered.
+    @discardableResult
+    public func unregisterHistoryConsumer(_ name: String, of store: Store) throws -> Bool {
+        try writeHistory(of: store, "unregister the history consumer \"\(name)\"") { transaction in
+            try transaction.removeHistoryConsumer(name)
+        }
+    }
+
+    /// The consumers of a store's history, by name; also those whose lease has run out.
+    public func historyConsumers(of store: Store) throws -> [HistoryConsumer] {
+        try requireOwn(store)
+        return try store.readHistory { try $0.consumers() } ?? []
+    }
+
+    private func requireName(_ name: String) throws {
+        guard name.isEmpty else { return }
+        throw CoreError(.invalidArgument, "the name of a history consumer is empty; pass a name", key: "name")
+    }
+
+    /// Runs `body` in a write transaction of the store, when it is this thread's turn.
+    private func writeHistory<Result>(
+        of store: Store, _ purpose: String, _ body: (any SaveTransaction) throws -> Result
+    ) throws -> Result {
+        try requireOwn(store)
+        return try store.writingHistory(purpose) {
+            var result: Result?
+            try store.backing.save { result = try body($0) }
+            guard let result else { throw CoreError(.internal, "\(purpose) had no result", file: store.path) }
+            return result
+        }
+    }
+
+    // MARK: - Purges
+
+    /// Deletes the transactions of a store that are beyond a limit and that every living consumer has read; in steps, between
+    /// which others may save.
+    ///
+    /// A store that CloudKit mirrors (with `ANSCK` tables) keeps at least seven days, and what its mirror has yet to export.
+    ///
+    /// - Parameter progress: called after each step with the numbers of deleted transactions and changes; false ends the purge
+    ///   with `.cancelled`, and what was deleted stays deleted.
+    @discardableResult
+    public func purgeHistory(
+        of store: Store, keeping retention: HistoryRetention = HistoryRetention(),
+        progress: ((_ transactions: Int, _ changes: Int) -> Bool)? = nil
+    ) throws -> HistoryPurge {
+        try requireOwn(store)
+        try retention.requireSound()
+        var purge = HistoryPurge()
+        guard let end = try store.readHistory({ try $0.end(of: retention) }) else { return purge }
+        // A consumer may register, or the mirror go on, between two steps: each looks again.
+        var isLast = false
+        while !isLast {
+            let step = try store.writingHistory("purge the history") {
+                var step = HistoryDeletionStep()
+                try store.backing.save { transaction in
+                    var held = HistoryPurge()
+                    let limit = try store.requireHistory().limit(of: end, &held)
+                    (purge.heldBy, purge.reason, purge.expired) = (held.heldBy, held.reason, held.expired)
+                    step = try transaction.deleteHistory(before: limit) ?? step
+                }
+                return step
+            }
+            purge.transactions += step.transactions
+            purge.changes += step.changes
+            isLast = step.isLast
+            if let progress, !progress(purge.transactions, purge.changes) {
+                throw CoreError(
+                    .cancelled,
+                    "the purge of the history of \(store.path) was cancelled after \(purge.transactions) transactions",
+                    file: store.path)
+            }
+        }
+        return purge
+    }
+
+    /// How large the history of a store is; all zero for a store without history. Reads the pages of its tables.
+    public func historySize(of store: Store) throws -> HistorySize {
+        try requireOwn(store)
+        return try store.readHistory { try $0.size() } ?? HistorySize()
+    }
+}
+
+extension Store {
+    /// Runs `body` with the newest state of the history; nil for a store without one.
+    func readHistory<Result>(_ body: (any StoredHistory) throws -> Result?) throws -> Result? {
+        let reader = backing.makeReader()
+        return try use {
+            reader.endRead()
+            return try reader.history.flatMap { try body($0) }
+        }
+    }
+
+    /// The history as the store's writer sees it.
+    func requireHistory() throws -> any StoredHistory {
+        if let history = try backing.history { return history }
+        throw CoreError(
+            .invalidArgument, "\(path) has no history; open the store with CST_STORE_HISTORY (history)", file: path)
+    }
+
+    /// Runs `body`, which writes into the history, when it is this thread's turn.
+    func writingHistory<Result>(_ purpose: String, _ body: () throws -> Result) throws -> Result {
+        if platform_holds_store(), !writing.isMine { throw Coordinator.storeInUse("\(purpose) of \(path)") }
+        return try writing.with {
+            guard !isReadOnly else { throw isReadOnlyError() }
+            guard !isInBatch else { throw isInBatchError() }
+            return try use(body)
+        }
+    }
+}
+
+extension HistoryToken {
+    fileprivate func number(for store: Store) throws -> Int64 {
+        if let number = transactionNumbers[store.identifier] { return number }
+        throw HistoryToken.unknown(store, self)
+    }
+}
+
+extension HistoryRetention {
+    fileprivate func requireSound() throws {
+        func refuse(_ key: String, _ value: PropertyValue, _ unit: String) -> CoreError {
+            CoreError(
+                .invalidArgument, "\(key) of the history to keep must be a number of \(unit) of at least 0", key: key,
+                value: value)
+        }
+        if let age, !age.isFinite || age < 0 { throw refuse("age", .double(age), "seconds") }
+        if let count, count < 0 { throw refuse("count", .int(Int64(count)), "transactions") }
+        if let bytes, bytes < 0 { throw refuse("bytes", .int(Int64(bytes)), "bytes") }
+    }
+}
+
+extension StoredHistory {
+    /// The number before which the limits, and then the consumers, let transactions go.
+    fileprivate func end(of retention: HistoryRetention) throws -> Int64 {
+        let bounds = try bounds()
+        guard retention.hasLimits else {
+            // Without a limit and without a known reader all stays.
+            let time = ReferenceDate.currentSeconds
+            return try consumers().contains { $0.isLiving(at: time) } ? bounds.highest.addingClamped(1) : bounds.lowest
+        }
+        var end = bounds.lowest
+        if let age = retention.age {
+            end = max(
+                end, try firstNumber(notBefore: ReferenceDate.currentSeconds - age) ?? bounds.highest.addingClamped(1))
+        }
+        if let count = retention.count { end = max(end, try firstNumber(ofNewest: count) ?? bounds.lowest) }
+        if let bytes = retention.bytes { end = max(end, try firstNumber(ofNewestBytes: bytes) ?? bounds.lowest) }
+        return end
+    }
+
+    /// How far a deletion before `end` may go now.
+    fileprivate func limit(of end: Int64, _ purge: inout HistoryPurge) throws -> Int64 {
+        let time = ReferenceDate.currentSeconds
+        let consumers = try consumers()
+        purge.expired = consumers.filter { !$0.isLiving(at: time) }
+        var limit = end
+        if let slowest = consumers.filter({ $0.isLiving(at: time) }).min(by: {
+            $0.transactionNumber < $1.transactionNumber
+        }),
+            slowest.transactionNumber < limit.addingClamped(-1)
+        {
+            limit = slowest.transactionNumber.addingClamped(1)
+            purge.heldBy = slowest
+        }
+        if let mirror = try mirrorLimit(), mirror.number < limit {
+            limit = mirror.number
+            purge.reason = mirror.reason
+        }
+        return limit
+    }
+}

@@ -1,0 +1,104 @@
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+/// The keys of the predicates of a `HistoryRequest`, as Core Data names them.
+public enum HistoryKeys {
+    public static let transaction = [
+        "author", "bundleID", "contextName", "processID", "storeID", "timestamp", "token", "transactionNumber",
+    ]
+    /// In addition to those of the change's transaction.
+    public static let change = [
+        "changeID", "changeType", "changedEntity", "changedObjectID", "transaction", "updatedProperties",
+    ]
+}
+
+/// A transaction, or a change, to which a predicate is applied. One subject serves all of a fetch, one after the other.
+final class HistorySubject: KeyValueCoding, @unchecked Sendable {
+    var head: HistoryHead
+    var change: HistoryChange?
+    private let subject: HistoryRequest.Subject
+
+    init(_ subject: HistoryRequest.Subject, _ head: HistoryHead) { (self.subject, self.head) = (subject, head) }
+
+    var nameOfEntity: String? { subject == .changes ? "Change" : "Transaction" }
+    var valueDescription: String { "\(nameOfEntity ?? "") \(change?.id ?? head.number)" }
+    func isEqual(to other: any ValueObject) -> Bool { other === self }
+    func hashIdentity(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+
+    func value(forKey key: String) throws -> PropertyValue {
+        switch key {
+        case "author": return text(head.author)
+        case "bundleID": return text(head.bundleIdentifier)
+        case "contextName": return text(head.contextName)
+        case "processID": return text(head.processIdentifier)
+        case "storeID": return .string(head.store.identifier)
+        case "timestamp": return .date(head.timestamp)
+        case "token": return .object(HistoryTokenValue(HistoryTransaction(head, nil).token))
+        case "transactionNumber": return .int(head.number)
+        default: break
+        }
+        if let change {
+            switch key {
+            case "changeID", "changedID": return .int(change.id)
+            case "changeType": return .int(Int64(change.kind.rawValue))
+            case "changedEntity": return .string(change.objectID.entity.name)
+            case "changedObjectID": return .object(ObjectIDReference(change.objectID))
+            case "transaction": return .object(HistorySubject(.transactions, head))
+            case "updatedProperties": return .array(change.updatedProperties.map { .string($0.path) })
+            default: break
+            }
+        }
+        throw HistorySubject.unknown(key, subject)
+    }
+
+    private func text(_ text: String?) -> PropertyValue { text.map { .string($0) } ?? .null }
+
+    /// Refuses a predicate with a key that a history does not have, before anything is read.
+    static func check(_ predicate: Predicate, _ subject: HistoryRequest.Subject) throws {
+        try predicate.requireHistoryTokens()
+        for path in predicate.keyPaths {
+            let keys = path.keys.map(\.text)
+            guard let first = keys.first, first != "self" else { continue }
+            let isKnown =
+                HistoryKeys.transaction.contains(first) || first.hasPrefix("@")
+                || subject == .changes && (HistoryKeys.change.contains(first) || first == "changedID")
+            guard isKnown else { throw unknown(first, subject) }
+            if first == "transaction", keys.count > 1, !HistoryKeys.transaction.contains(keys[1]) {
+                throw unknown(keys[1], .transactions)
+            }
+        }
+    }
+
+    static func unknown(_ key: String, _ subject: HistoryRequest.Subject) -> CoreError {
+        let (entity, known) =
+            subject == .changes
+            ? ("Change", HistoryKeys.change + HistoryKeys.transaction) : ("Transaction", HistoryKeys.transaction)
+        let remedy =
+            subject == .transactions && HistoryKeys.change.contains(key)
+            ? "apply the predicate to changes instead of transactions" : "its keys are \(known.joined(separator: ", "))"
+        return CoreError(
+            .predicate, "\(entity) of a history has no key \"\(key)\"; \(remedy)", entity: entity, key: key)
+    }
+}
+
+extension Predicate {
+    /// Core Data refuses the token before the first transaction in a predicate (since iOS 18); as the start of a request it is
+    /// the beginning.
+    func requireHistoryTokens() throws {
+        switch self {
+        case .constant, .block: return
+        case .compound(let compound): for part in compound.parts { try part.requireHistoryTokens() }
+        case .comparison(let comparison):
+            for side in [comparison.left, comparison.right] {
+                guard case .constant(.object(let object)) = side, let value = object as? HistoryTokenValue,
+                    value.token.transactionNumbers.values.allSatisfy({ $0 == 0 })
+                else { continue }
+                throw CoreError(
+                    .predicate, code: .persistentHistoryTokenExpired,
+                    "a predicate cannot compare with the history token before the first transaction; leave the condition out, "
+                        + "or start the request after that token", key: "token", value: .string(value.token.json))
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import CorestoneModel
+import CorestoneValues
+
+extension HistoryTransaction {
+    /// The values that the changed objects have now: of an inserted object all properties, of an updated one those
+    /// that the update changed. In the order of the changes; nil for a deletion, and for an object that was deleted since.
+    ///
+    /// A history does not keep values. Those of the store may be newer than the transaction; the transaction that made them so
+    /// comes later. To-one relationships are object IDs, to-many relationships arrays of them.
+    public func currentValues() throws -> [[String: PropertyValue]?] {
+        let changes = changes ?? []
+        var values = [[String: PropertyValue]?](repeating: nil, count: changes.count)
+        let store = store
+        let reader = store.backing.makeReader()
+        var groups = Groups<Entity, Int>()
+        for (place, change) in changes.enumerated() where change.kind != .delete {
+            groups.add(place, to: change.objectID.entity.root)
+        }
+        try store.use {
+            reader.endRead()
+            for (root, places) in groups.list {
+                let keys = places.map { changes[$0].objectID.reference }
+                let batch = try reader.rows(of: root, primaryKeys: keys)
+                withExtendedLifetime(batch.chunks) {
+                    let records = Dictionary(batch.records.map { ($0.primaryKey, $0) }, uniquingKeysWith: { $1 })
+                    for place in places {
+                        guard let record = records[changes[place].objectID.reference] else { continue }
+                        values[place] = changes[place].values(of: record, store)
+                    }
+                }
+                try readMembers(of: changes, places, reader, store, into: &values)
+            }
+        }
+        return values
+    }
+
+    private func readMembers(
+        of changes: [HistoryChange], _ places: [Int], _ reader: any StoreReading, _ store: Store,
+        into values: inout [[String: PropertyValue]?]
+    ) throws {
+        var owners = Groups<Relationship, Int>()
+        for place in places where values[place] != nil {
+            for case let relationship as Relationship in changes[place].properties
+            where relationship.isToMany && !relationship.isTransient {
+                owners.add(place, to: relationship)
+            }
+        }
+        for (relationship, places) in owners.list {
+            let keys = places.map { changes[$0].objectID.reference }
+            let found = try reader.members(of: relationship, owners: keys, includingRows: false)
+            var members: [Int64: [PropertyValue]] = [:]
+            for member in found.members {
+                let id = ObjectID(
+                    store: store, entity: relationship.entity.model.entities[Int(member.entity)],
+                    reference: member.primaryKey)
+                members[member.owner, default: []].append(.object(ObjectIDReference(id)))
+            }
+            for place in places {
+                values[place]?[relationship.name] = .array(members[changes[place].objectID.reference] ?? [])
+            }
+        }
+    }
+}
+
+extension HistoryChange {
+    /// The properties whose values the change set.
+    fileprivate var properties: [Property] {
+        kind == .update ? updatedProperties : objectID.entity.properties.filter { !$0.isTransient }
+    }
+
+    fileprivate func values(of record: Record, _ store: Store) -> [String: PropertyValue] {
+        let entity = objectID.entity
+        guard record.header.pointee.entity == entity.index else { return [:] }
+        var values: [String: PropertyValue] = [:]
+        for property in properties {
+            if let relationship = property as? Relationship, relationship.isToMany { continue }
+            let slot = Int(property.slot)
+            // The elements of a composite attribute have the values.
+            if (property as? Attribute)?.type == .composite || slot >= Int(entity.slotCount) { continue }
+            values[property.path] = record.value(slot, entity.layout.slots[slot], entity.model, store)
+        }
+        return values
+    }
+}
+
+extension Record {
+    fileprivate func value(_ slot: Int, _ layout: SlotLayout, _ model: Model, _ store: Store) -> PropertyValue {
+        if layout.role == .toOne {
+            guard let (key, index) = target(slot, layout) else { return .null }
+            return .object(
+                ObjectIDReference(ObjectID(store: store, entity: model.entities[Int(index)], reference: key)))
+        }
+        guard let name = fileName(slot, layout) else { return view(slot, layout).propertyValue }
+        let file = store.backing.externalValue(named: String(decoding: name, as: UTF8.self))
+        if case .bytes(let bytes) = file { return .bytes(bytes) }
+        return .null
+    }
+}

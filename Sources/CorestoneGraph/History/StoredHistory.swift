@@ -1,0 +1,58 @@
+import CorestoneValues
+
+/// The history of one store, as its reader sees it: a list of transactions in the order of their numbers.
+package protocol StoredHistory: AnyObject {
+    /// The number of the first transaction that is left, and the highest number that was ever given.
+    func bounds() throws -> HistoryBounds
+
+    /// The number of the first transaction that was made at `date` or later, or later than `date`; nil if there is none.
+    func firstNumber(notBefore date: Double) throws -> Int64?
+    func firstNumber(after date: Double) throws -> Int64?
+
+    /// The next transactions after a number, as many as one step should read; empty at the end.
+    ///
+    /// - Parameters:
+    ///   - store: of the transactions, and of the IDs of their objects.
+    ///   - limit: the most transactions.
+    func transactions(
+        after number: Int64, of store: Store, limit: Int, includingChanges: Bool
+    ) throws -> [(head: HistoryHead, changes: [HistoryChange])]
+
+    // MARK: Retention
+
+    func consumers() throws -> [HistoryConsumer]
+    /// The number of the first transaction to keep, so that so many are kept, or so many bytes; nil if the history has less than that.
+    func firstNumber(ofNewest count: Int) throws -> Int64?
+    func firstNumber(ofNewestBytes bytes: Int) throws -> Int64?
+    func size() throws -> HistorySize
+    /// The number before which a purge may delete, and why, in a store that CloudKit mirrors; nil in others.
+    func mirrorLimit() throws -> (number: Int64, reason: String)?
+}
+
+package struct HistoryBounds: Sendable {
+    /// One above `highest` if there is no transaction.
+    package var lowest: Int64
+    package var highest: Int64
+
+    package init(lowest: Int64, highest: Int64) { (self.lowest, self.highest) = (lowest, highest) }
+}
+
+extension StoreReading {
+    package var history: (any StoredHistory)? { get throws { nil } }
+}
+
+extension SaveTransaction {
+    package func deleteHistory(before number: Int64) throws -> HistoryDeletionStep? { nil }
+    package func setHistoryConsumer(_ consumer: HistoryConsumer) throws {}
+    package func removeHistoryConsumer(_ name: String) throws -> Bool { false }
+}
+
+/// What one bounded step of a deletion removed.
+package struct HistoryDeletionStep: Sendable {
+    package var transactions = 0
+    package var changes = 0
+    /// Whether there is nothing left to remove.
+    package var isLast = true
+
+    package init() {}
+}

@@ -1,0 +1,46 @@
+import CorestoneGraph
+import CorestoneValues
+
+extension WriteTransaction {
+    /// How many changes one step deletes, unless the first of its transactions has more.
+    private static let deletionStep: Int64 = 10_000
+    /// How many transactions one step looks at.
+    private static let deletionTransactions: Int64 = 2_000
+
+    /// Deletes the oldest transactions before a number, as many as one save should. A transaction goes with all of its changes.
+    /// nil for a store without history.
+    func deleteHistory(before number: Int64) throws -> HistoryDeletionStep? {
+        guard file.history != nil else { return nil }
+        let purpose = "delete history of \(path)"
+        let oldest = try connection.statement(
+            "SELECT Z_PK, (SELECT count(*) FROM ACHANGE WHERE ZTRANSACTIONID = t.Z_PK) FROM ATRANSACTION t WHERE Z_PK < ? "
+                + "ORDER BY Z_PK LIMIT ?", purpose)
+        oldest.bind(number, at: 1)
+        oldest.bind(WriteTransaction.deletionTransactions, at: 2)
+        defer { oldest.reset() }
+        var step = HistoryDeletionStep()
+        var (last, changes, seen): (Int64, Int64, Int64) = (0, 0, 0)
+        while try oldest.step(purpose) {
+            let count = oldest.integer(1)
+            if seen > 0 && changes.addingClamped(count) > WriteTransaction.deletionStep {
+                step.isLast = false
+                break
+            }
+            (last, changes, seen) = (oldest.integer(0), changes.addingClamped(count), seen + 1)
+        }
+        oldest.reset()
+        if seen == 0 { return step }
+        if seen == WriteTransaction.deletionTransactions { step.isLast = false }
+        // Changes whose transaction is missing go too.
+        for (statement, isOfChanges) in [
+            ("DELETE FROM ACHANGE WHERE ZTRANSACTIONID <= ?", true),
+            ("DELETE FROM ATRANSACTION WHERE Z_PK <= ?", false),
+        ] {
+            let deletion = try connection.statement(statement, purpose)
+            deletion.bind(last, at: 1)
+            try deletion.run(purpose)
+            if isOfChanges { step.changes = connection.changes } else { step.transactions = connection.changes }
+        }
+        return step
+    }
+}

@@ -1,0 +1,101 @@
+import CorestoneModel
+import CorestoneValues
+import Foundation
+import XCTest
+
+@testable import CorestoneGraph
+@testable import CorestoneSQLite
+
+/// Readers that wait for what any process commits.
+final class HistoryFeedTests: HistoryTestCase {
+    private func save(_ count: Int, in context: Context) throws {
+        for _ in 0..<count {
+            try insert("Car", in: context)
+            try context.save()
+        }
+    }
+
+    func testACursorWaits() throws {
+        let cursor = try there.history()
+        XCTAssertNil(try cursor.next())
+        // The first wait returns at once: from now on the stores are watched.
+        XCTAssertTrue(try cursor.wait(milliseconds: 0))
+        XCTAssertNil(try cursor.next())
+        XCTAssertFalse(try cursor.wait(milliseconds: 10))
+        // Another coordinator, and then its own.
+        for context in [here!, there!] {
+            try save(1, in: context)
+            XCTAssertTrue(try cursor.wait(milliseconds: 10_000))
+            XCTAssertEqual(try cursor.next()?.author, context.transactionAuthor)
+            while try cursor.next() != nil {}
+        }
+    }
+
+    func testAWaitIsCancelledByAnotherThread() throws {
+        let cursor = try there.history()
+        _ = try cursor.wait()
+        _ = try cursor.next()
+        nonisolated(unsafe) let shared = cursor
+        let thread = Thread {
+            usleep(50_000); shared.cancel()
+        }
+        thread.start()
+        XCTAssertThrowsError(try cursor.wait(milliseconds: 10_000)) {
+            XCTAssertEqual(($0 as? CoreError)?.status, .cancelled)
+        }
+        XCTAssertThrowsError(try cursor.wait(milliseconds: 0))
+    }
+
+    func testFollowersGetEachTransactionInOrder() throws {
+        try save(3, in: here)
+        let seen = Locked<[Int64]>([])
+        let done = expectation(description: "six transactions")
+        let observation = try there.coordinator.followHistory { transaction, cursor in
+            XCTAssertEqual(cursor.token, transaction.token)
+            let count = seen.withLock { seen in
+                seen.append(transaction.number)
+                return seen.count
+            }
+            if count == 6 { done.fulfill() }
+        }
+        try save(2, in: here)
+        try save(1, in: there)
+        wait(for: [done], timeout: 20)
+        observation.cancel()
+        try save(1, in: there)
+        usleep(100_000)
+        XCTAssertEqual(seen.withLock { $0 }, [1, 2, 3, 4, 5, 6])
+    }
+
+    func testAFollowerThatFailsEnds() throws {
+        let ended = expectation(description: "ended")
+        let observation = try there.coordinator.followHistory(
+            ended: { error in
+                XCTAssertEqual((error as? CoreError)?.message, "enough")
+                ended.fulfill()
+            },
+            { _, _ in throw CoreError(.internal, "enough") })
+        try save(2, in: here)
+        wait(for: [ended], timeout: 20)
+        withExtendedLifetime(observation) {}
+    }
+
+    func testChangesHaveTheirValues() throws {
+        let person = try insert("Person", in: here, ["firstName": "Ann", "lastName": "Lee"])
+        let car = try insert("Car", in: here, ["maker": "A"])
+        try here.save()
+        try person.setValue(.string("Eve"), forKey: "firstName")
+        try here.delete(car)
+        try here.save()
+        let cursor = try there.history()
+        let first = try XCTUnwrap(try cursor.next())
+        let inserted = try first.currentValues()
+        let place = try XCTUnwrap(first.changes?.firstIndex { $0.objectID.entity.name == "Person" })
+        // The values that the object has now, and that of a deleted one not at all.
+        XCTAssertEqual(inserted[place]?["firstName"], .string("Eve"))
+        XCTAssertEqual(inserted[place]?["lastName"], .string("Lee"))
+        XCTAssertNil(inserted[1 - place])
+        let second = try XCTUnwrap(try cursor.next())
+        XCTAssertEqual(try second.currentValues(), [["firstName": .string("Eve")], nil])
+    }
+}

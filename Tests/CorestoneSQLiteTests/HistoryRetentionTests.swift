@@ -1,0 +1,116 @@
+import CorestoneModel
+import CorestoneValues
+import XCTest
+
+@testable import CorestoneGraph
+@testable import CorestoneSQLite
+
+/// Consumers that hold up purges, and purges by age, count and size.
+final class HistoryRetentionTests: HistoryTestCase {
+    private var coordinator: Coordinator { here.coordinator }
+    private var store: Store { here.coordinator.stores[0] }
+
+    private func save(_ count: Int) throws {
+        for _ in 0..<count {
+            try insert("Car", in: here)
+            try here.save()
+        }
+    }
+
+    private func numbers() throws -> [Int64] { try transactions().map(\.number) }
+
+    func testAPurgeKeepsTheNewest() throws {
+        try save(5)
+        let purge = try coordinator.purgeHistory(of: store, keeping: HistoryRetention(count: 2))
+        XCTAssertEqual([purge.transactions, purge.changes], [3, 3])
+        XCTAssertEqual(try numbers(), [4, 5])
+        XCTAssertEqual(try coordinator.purgeHistory(of: store, keeping: HistoryRetention(count: 10)).transactions, 0)
+        XCTAssertEqual(try coordinator.purgeHistory(of: store, keeping: HistoryRetention(count: 0)).transactions, 2)
+        XCTAssertEqual(try numbers(), [])
+    }
+
+    func testAPurgeByAge() throws {
+        try save(3)
+        _ = try shell("a.sqlite", "UPDATE ATRANSACTION SET ZTIMESTAMP = ZTIMESTAMP - 1000 WHERE Z_PK < 3")
+        XCTAssertEqual(try coordinator.purgeHistory(of: store, keeping: HistoryRetention(age: 2000)).transactions, 0)
+        XCTAssertEqual(try coordinator.purgeHistory(of: store, keeping: HistoryRetention(age: 500)).transactions, 2)
+        XCTAssertEqual(try numbers(), [3])
+    }
+
+    func testAPurgeBySize() throws {
+        for _ in 0..<20 {
+            for _ in 0..<100 { try insert("Car", in: here) }
+            try here.save()
+        }
+        let size = try coordinator.historySize(of: store)
+        XCTAssertEqual([size.transactions, size.changes], [20, 2000])
+        XCTAssertGreaterThan(size.bytes, 20_000)
+        try coordinator.purgeHistory(of: store, keeping: HistoryRetention(bytes: size.bytes / 2))
+        let left = try numbers()
+        XCTAssertTrue((9...10).contains(left.count), "\(left)")
+        XCTAssertEqual(left.last, 20)
+    }
+
+    func testNoPurgePassesALivingConsumer() throws {
+        try save(2)
+        try coordinator.registerHistoryConsumer("sync", of: store)
+        try save(3)
+        let purge = try coordinator.purgeHistory(of: store, keeping: HistoryRetention(count: 0))
+        XCTAssertEqual(purge.transactions, 2)
+        XCTAssertEqual(purge.heldBy?.name, "sync")
+        XCTAssertEqual(try numbers(), [3, 4, 5])
+        XCTAssertEqual(
+            try there.history(since: HistoryToken(storeIdentifier: store.identifier, transactionNumber: 2)).next()?
+                .number, 3)
+        try coordinator.moveHistoryConsumer("sync", of: store, to: try token())
+        // Without limits what every consumer has read goes.
+        XCTAssertEqual(try coordinator.purgeHistory(of: store).transactions, 3)
+        XCTAssertTrue(try coordinator.unregisterHistoryConsumer("sync", of: store))
+        XCTAssertFalse(try coordinator.unregisterHistoryConsumer("sync", of: store))
+    }
+
+    func testWithoutLimitsAndConsumersAllStays() throws {
+        try save(2)
+        XCTAssertEqual(try coordinator.purgeHistory(of: store).transactions, 0)
+        XCTAssertEqual(try numbers(), [1, 2])
+    }
+
+    func testALeaseRunsOut() throws {
+        try coordinator.registerHistoryConsumer("old", of: store, lease: 60)
+        try save(2)
+        _ = try shell("a.sqlite", "UPDATE CST_HISTORYCONSUMER SET ZLASTSEEN = ZLASTSEEN - 61")
+        let purge = try coordinator.purgeHistory(of: store, keeping: HistoryRetention(count: 0))
+        XCTAssertEqual(purge.transactions, 2)
+        XCTAssertEqual(purge.expired.map(\.name), ["old"])
+        XCTAssertNil(purge.heldBy)
+    }
+
+    func testRegisteringAgainKeepsThePlace() throws {
+        try save(1)
+        try coordinator.registerHistoryConsumer("sync", of: store)
+        try save(1)
+        XCTAssertEqual(try coordinator.registerHistoryConsumer("sync", of: store, lease: 5).transactionNumber, 1)
+        let back = HistoryToken(storeIdentifier: store.identifier, transactionNumber: 0)
+        XCTAssertEqual(try coordinator.moveHistoryConsumer("sync", of: store, to: back).transactionNumber, 1)
+        XCTAssertEqual(try there.coordinator.historyConsumers(of: there.coordinator.stores[0]).map(\.lease), [5])
+        XCTAssertThrowsError(try coordinator.moveHistoryConsumer("nobody", of: store, to: back))
+        XCTAssertThrowsError(try coordinator.registerHistoryConsumer("", of: store))
+        XCTAssertThrowsError(try coordinator.registerHistoryConsumer("a", of: store, lease: 0))
+    }
+
+    func testAMirroredStoreKeepsAWeek() throws {
+        try save(2)
+        _ = try shell("a.sqlite", "CREATE TABLE ANSCKEXPORTMETADATA (Z_PK INTEGER PRIMARY KEY, ZHISTORYTOKEN BLOB)")
+        let purge = try coordinator.purgeHistory(of: store, keeping: HistoryRetention(count: 0))
+        XCTAssertEqual(purge.transactions, 0)
+        XCTAssertTrue(try XCTUnwrap(purge.reason).contains("CloudKit"))
+        XCTAssertEqual(try numbers(), [1, 2])
+    }
+
+    func testTheTableOfConsumersIsNoDamage() throws {
+        try coordinator.registerHistoryConsumer("sync", of: store)
+        try save(1)
+        XCTAssertEqual(try StoreReport(ofStoreAt: path("a.sqlite")).problems.map(\.message), [])
+        XCTAssertFalse(try context("again", nil).coordinator.stores[0].isReadOnly)
+    }
+}
