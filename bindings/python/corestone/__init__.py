@@ -42,6 +42,7 @@ from .codes import (
     CoordinatorNotification,
     CoreDataCode,
     DeleteRule,
+    HistoryChangeKind,
     ProblemKind,
     SnapshotEvents,
     Status,
@@ -73,6 +74,8 @@ from .errors import (
     ConflictError,
     CorestoneError,
     ForkedError,
+    HistoryTokenExpiredError,
+    HistoryTokenStoreError,
     InternalError,
     InvalidArgumentError,
     InvalidHandleError,
@@ -102,6 +105,16 @@ from .expression import Expression, ExpressionType
 from .faulting import InaccessibleFaultHandler, SingleFaults
 from .function import register_function, unregister_function
 from .generation import QueryGeneration
+from .history import (
+    DeletedHistory,
+    HistoryChange,
+    HistoryConsumer,
+    HistoryCursor,
+    HistoryPurge,
+    HistorySize,
+    HistoryToken,
+    HistoryTransaction,
+)
 from .host_store import (
     AtomicStore,
     AtomicStoreCacheNode,
@@ -255,6 +268,15 @@ __all__ = [
     "ContextNotification",
     "QueryGeneration",
     "CoordinatorNotification",
+    "HistoryConsumer",
+    "HistoryCursor",
+    "HistoryPurge",
+    "HistorySize",
+    "HistoryTransaction",
+    "HistoryChange",
+    "HistoryChangeKind",
+    "HistoryToken",
+    "DeletedHistory",
     "StoreChanges",
     "RemoteChange",
     "StoreFile",
@@ -302,6 +324,8 @@ __all__ = [
     "CancelledError",
     "ConflictError",
     "ForkedError",
+    "HistoryTokenExpiredError",
+    "HistoryTokenStoreError",
     "InternalError",
     "InvalidArgumentError",
     "InvalidHandleError",

@@ -13,7 +13,7 @@ from ._abi import lib
 from ._callbacks import cause, kept
 from ._handles import Handle, Token, put_error, take_error
 from .codes import Status
-from .errors import BY_STATUS, CorestoneError
+from .errors import BY_STATUS, CorestoneError, error_class
 
 
 def _shown_value(cell: values.Cell) -> Any:
@@ -62,10 +62,11 @@ def read_error(handle: int, status: int | None = None) -> CorestoneError:
             details.append(read_error(detail))
     offset = lib.cst_error_offset(handle)
     message = _abi.decode(lib.cst_error_message(handle)) or f"the library returned status {status} without a message"
-    found = BY_STATUS.get(status, CorestoneError)(
+    code = lib.cst_error_code(handle)
+    found = error_class(status, code)(
         _with_names(message) if status == Status.WRONG_THREAD else message.replace(*_POLICY),
         status=status,
-        code=lib.cst_error_code(handle),
+        code=code,
         domain=_abi.decode(lib.cst_error_domain(handle)),
         entity=_abi.decode(lib.cst_error_entity(handle)),
         key=_abi.decode(lib.cst_error_key(handle)),

@@ -36,7 +36,7 @@ _NESTING = 64  # the deepest nesting of collections, as in the library
 _CELLS = 1 << 24  # the most cells of one value
 _CELL = ctypes.sizeof(_abi.Value)
 _words = struct.Struct("=qqq")
-_KIND = [struct.unpack("=q", struct.pack("=II", kind, 0))[0] for kind in range(17)]
+_KIND = [struct.unpack("=q", struct.pack("=II", kind, 0))[0] for kind in range(_abi.HISTORY_TOKEN + 1)]
 _TRUE = struct.unpack("=q", b"\x01" + bytes(7))[0]
 _NULL, _BOOL, _INT, _DOUBLE = (_KIND[kind] for kind in (_abi.NULL, _abi.BOOL, _abi.INT, _abi.DOUBLE))
 _NOTHING, _TEXT_ONLY = (_NULL, 0, 0), {str}

@@ -35,6 +35,20 @@ def sort_array(sort: SortKey | Sequence[SortKey]) -> Any:
     return (_abi.Sort * len(found))(*found)
 
 
+def given_predicate(predicate: str | Predicate | None, arguments: Sequence[Any]) -> Predicate | None:
+    """Returns the predicate of a call, or that of its text and arguments."""
+    if isinstance(predicate, str):
+        return Predicate(predicate, *arguments)
+    if arguments:
+        raise InvalidArgumentError("arguments were passed without a predicate format; pass the predicate as a str")
+    if predicate is None or isinstance(predicate, Predicate):
+        return predicate
+    raise TypeMismatchError(
+        f"{shown(predicate)} is not a predicate; pass a str, a Predicate or a comparison such as "
+        "Employee.active == True"
+    )
+
+
 def make_request(
     entity: Entity,
     predicate: str | Predicate | None,
@@ -75,16 +89,8 @@ def fill_request(
 ) -> None:
     """Sets every value that differs from its default."""
     handle = request.handle
-    if isinstance(predicate, str):
-        predicate = Predicate(predicate, *arguments)
-    elif arguments:
-        raise InvalidArgumentError("arguments were passed without a predicate format; pass the predicate as a str")
+    predicate = given_predicate(predicate, arguments)
     if predicate is not None:
-        if not isinstance(predicate, Predicate):
-            raise TypeMismatchError(
-                f"{shown(predicate)} is not a predicate; pass a str, a Predicate or a comparison such as "
-                "Employee.active == True"
-            )
         call(lib.cst_fetch_request_set_predicate, handle, predicate._handle)
     array = sort_array(sort)
     if len(array):

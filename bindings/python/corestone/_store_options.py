@@ -27,7 +27,7 @@ class StoreOptions(TypedDict, total=False):
     busy_timeout: float
     cache_kb: int
     max_connections: int
-    history: bool
+    history: bool | None
     configuration: str | None
     posts_own_changes: bool
     watch_interval: float
@@ -62,7 +62,7 @@ def store_options(
     busy_timeout: float = 5.0,
     cache_kb: int = 0,
     max_connections: int = 0,
-    history: bool = False,
+    history: bool | None = None,
     configuration: str | None = None,
     posts_own_changes: bool = False,
     watch_interval: float = 0.0,
@@ -98,6 +98,7 @@ def store_options(
         | (_abi.STORE_READ_ONLY if read_only else 0)
         | (_abi.STORE_MUST_EXIST if must_exist else 0)
         | (_abi.STORE_HISTORY if history else 0)
+        | (_abi.STORE_NO_HISTORY if history is False else 0)
         | (_abi.STORE_POSTS_OWN_CHANGES if posts_own_changes else 0)
         | (_abi.STORE_NORMAL_SYNC if sync == "normal" else 0)
         | (_abi.STORE_ROLLBACK_JOURNAL if journal == "rollback" else 0)

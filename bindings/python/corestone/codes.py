@@ -84,6 +84,7 @@ class CoreDataCode(enum.IntEnum):
     INFERRED_MAPPING_MODEL = 134190
     EXTERNAL_RECORD_IMPORT = 134200
     PERSISTENT_HISTORY_TOKEN_EXPIRED = 134301
+    PERSISTENT_HISTORY_TOKEN_STORE = 134501
     MANAGED_OBJECT_MODEL_REFERENCE_NOT_FOUND = 134504
     STAGED_MIGRATION_FRAMEWORK_VERSION_MISMATCH = 134505
     STAGED_MIGRATION_BACKWARD_MIGRATION = 134506
@@ -173,6 +174,14 @@ class ValueChangeKind(enum.IntEnum):
     INSERTION = 2  # members were added
     REMOVAL = 3  # members were removed
     REPLACEMENT = 4  # members were replaced or reordered
+
+
+class HistoryChangeKind(enum.IntEnum):
+    """The kinds of changes in a history."""
+
+    INSERT = 0
+    UPDATE = 1
+    DELETE = 2
 
 
 class DeleteRule(enum.IntEnum):

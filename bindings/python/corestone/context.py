@@ -42,6 +42,7 @@ from .errors import (
 from .explanation import FetchExplanation, explanation
 from .expression import Expression, KeyPath, listed
 from .generation import QueryGeneration, optional_generation
+from .history import HistoryCursor, HistoryToken, HistoryTransaction
 from .merging import MergePolicy, PolicyLike, policy
 from .object import ManagedObject, drop_held_values, place, set_single_values, wrap, wrap_all, wrappers
 from .object_id import ObjectID
@@ -54,7 +55,10 @@ from .sort import SortKey
 from .undo import UndoManager, forget_what_was_read
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from ._contexts import ContextOwner
+    from ._history import HistoryOptions
     from .codes import ContextNotification
     from .container import Container
     from .coordinator import Store
@@ -1197,6 +1201,36 @@ class Context:
 
         URIs are accepted too; those of other stores are ignored. Cached rows of these objects are dropped first."""
         nesting.merge_remote(self, changes)
+
+    # ---- history
+
+    def history(
+        self, predicate: str | Predicate | None = None, *arguments: Any, **options: Unpack[HistoryOptions]
+    ) -> HistoryCursor:
+        """Returns a cursor over the transactions of the coordinator's stores, like Coordinator.history.
+
+        history = ctx.history(since=token, excluding_author=ctx.transaction_author)
+        ctx.merge_history(history)
+        token = history.token
+        """
+        self._require_open()
+        return self.coordinator.history(predicate, *arguments, **options)
+
+    def merge_history(self, history: HistoryCursor | HistoryTransaction) -> None:
+        """Merges, like merge_changes, a transaction, or the remaining transactions of a cursor, one after the other.
+
+        They may be of another process. InvalidArgumentError for transactions that were read without changes.
+        """
+        nesting.merge_history(self, history)
+
+    @property
+    def history_token(self) -> HistoryToken | None:
+        """The token of the last transaction that the context wrote by a save or a batch request; None without any.
+
+        In an observer of "did_save", it is that of the very save.
+        """
+        handle = owned(lib.cst_context_copy_history_token, self._open)
+        return HistoryToken._owned(handle) if handle else None
 
     # ---- faulting
 

@@ -8,18 +8,30 @@ import json
 import os
 import plistlib
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from ctypes import byref
+from datetime import datetime, timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, TypeVar
 
 from . import _abi, _host, queue
 from ._abi import lib, optional_text, path_argument, text
-from ._arguments import choice, flag, one_of, shown
+from ._arguments import choice, flag, handles, one_of, shown
 from ._call import call, held, made, owned
 from ._contexts import Contexts, Policy, leave_block, policy_of
 from ._handles import retained
+from ._history import (
+    HistoryPart,
+    Since,
+    delete_transactions,
+    history_options,
+    purge,
+    read_consumers,
+    read_ids,
+    read_size,
+    register_consumer,
+)
 from ._notifications import Notifications
 from ._open_hosts import host_store, host_stores_opened
 from ._progress import migrating, told
@@ -27,8 +39,19 @@ from ._store_options import StoreOptions, store_options
 from .codes import CoordinatorNotification
 from .errors import ForkedError, InvalidArgumentError, InvalidHandleError, TypeMismatchError
 from .generation import QueryGeneration, optional_generation
+from .history import (
+    DeletedHistory,
+    HistoryConsumer,
+    HistoryCursor,
+    HistoryPurge,
+    HistorySize,
+    HistoryToken,
+    HistoryTransaction,
+)
 from .model import Model, ModelLike
 from .object_id import ObjectID
+from .predicate import Predicate
+from .sort import SortKey
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -544,6 +567,183 @@ class Coordinator(Contexts):
             ...
         """
         return Notifications(self, newest, lambda tell: self.observe(notification, tell), lambda changes: changes)
+
+    # ---- history
+
+    def history(
+        self,
+        predicate: str | Predicate | None = None,
+        *arguments: Any,
+        subject: str = "transactions",
+        since: Since = None,
+        excluding_author: str | None = None,
+        stores: Sequence[Store] = (),
+        sort: SortKey | Sequence[SortKey] = (),
+        limit: int | None = None,
+        batch_size: int = 0,
+        changes: bool = True,
+    ) -> HistoryCursor:
+        """Returns a cursor over the transactions of the stores that have a history (`history` of add_store).
+
+            for transaction in coordinator.history("author == %@", "import", since=token):
+                for change in transaction.changes:
+                    ...
+
+        predicate   a Predicate, or its text and arguments; a HistoryToken is an argument too: "token >= %@"
+        subject     "transactions" or "changes": the subject of the predicate, the sort keys and the limit. Transactions
+                    have the keys author, bundleID, contextName, processID, storeID, timestamp, token and
+                    transactionNumber; changes have these, and changeID, changeType (HistoryChangeKind), changedEntity
+                    (the name; without subentities), changedObjectID, updatedProperties and transaction. With "changes",
+                    a transaction has only the changes for which the predicate holds, and is left out without any
+        since       the place after which to begin: a HistoryToken, or a datetime; None: the first transaction. A store
+                    that the token does not know begins with its first transaction
+        excluding_author  leaves out the transactions of this author, and keeps those without author
+        stores      the stores to read; empty: all
+        sort        key paths as for Context.fetch. Without them transactions come in their order, and those of several
+                    stores by time. With them everything is read at once, and sorted changes come one per transaction
+        limit       the greatest number of transactions or changes (None and 0: all)
+        batch_size  the number of transactions that are read at a time (0: a suitable number)
+        changes     False: transactions without changes, which are faster to read
+
+        HistoryTokenExpiredError if transactions after the token were deleted, or the file was replaced by an older one.
+        HistoryTokenStoreError if the token knows none of the stores. PredicateError for a key that the subject lacks.
+        """
+        self._require_open()
+        options = history_options(
+            predicate, arguments, handles(stores, Store, "stores"), subject, since, excluding_author, sort, limit,
+            batch_size, changes,
+        )  # fmt: skip
+        return HistoryCursor(
+            self, owned(lib.cst_coordinator_fetch_history, self._handle, byref(options)), not options.omits_changes
+        )
+
+    def history_count(
+        self, predicate: str | Predicate | None = None, *arguments: Any, **part: Unpack[HistoryPart]
+    ) -> int:
+        """Returns the number of transactions in a part of the history, or of changes if they are the subject.
+
+        coordinator.history_count("changeType == %d", HistoryChangeKind.DELETE, subject="changes", since=token)
+        """
+        out = ctypes.c_uint64()
+        options = self._history_part(predicate, arguments, part)
+        call(lib.cst_coordinator_count_history, self._handle, byref(options), byref(out))
+        return out.value
+
+    def history_ids(
+        self, predicate: str | Predicate | None = None, *arguments: Any, **part: Unpack[HistoryPart]
+    ) -> list[ObjectID]:
+        """Returns the IDs of all objects that a part of the history changed, each once. They may no longer exist."""
+        return read_ids(self, self._history_part(predicate, arguments, part))
+
+    def _history_part(
+        self, predicate: str | Predicate | None, arguments: tuple[Any, ...], part: HistoryPart
+    ) -> _abi.HistoryOptions:
+        self._require_open()
+        unknown = set(part) - HistoryPart.__annotations__.keys()
+        if unknown:
+            raise TypeError(f"{min(unknown)} is not a keyword argument; use {', '.join(HistoryPart.__annotations__)}")
+        given: dict[str, Any] = {**part}
+        return history_options(predicate, arguments, handles(given.pop("stores", ()), Store, "stores"), **given)
+
+    def history_token(self, *stores: Store) -> HistoryToken | None:
+        """Returns the token of the present place, after the last transaction of each store; without arguments, of all
+        stores. None if none of them has a history."""
+        self._require_open()
+        handle = owned(lib.cst_coordinator_copy_history_token, self._handle, *handles(stores, Store, "stores"))
+        return HistoryToken._owned(handle) if handle else None
+
+    def delete_history(
+        self,
+        before: HistoryToken | HistoryTransaction | datetime,
+        stores: Sequence[Store] = (),
+        *,
+        progress: Callable[[int, int], Any] | None = None,
+    ) -> DeletedHistory:
+        """Deletes the transactions before a place, with their changes, and returns the numbers of both. Objects stay.
+
+            coordinator.delete_history(datetime.now(timezone.utc) - timedelta(days=30))
+
+        A reader whose token is older gets HistoryTokenExpiredError and must fetch its objects again, so keep what the
+        slowest reader has not read.
+
+        before    a token or a transaction, whose own transaction stays; or a datetime: the transactions before the
+                  first one of that time or later
+        stores    with a datetime, the stores; empty: all. A token states its stores
+        progress  progress(transactions, changes) receives the deleted numbers after each step; other contexts can save
+                  between two steps. An exception from it ends the deletion and propagates; deleted transactions stay
+                  deleted
+
+        StoreReadOnlyError; HistoryTokenStoreError for a token of other stores.
+        """
+        self._require_open()
+        return delete_transactions(self, before, handles(stores, Store, "stores"), progress)
+
+    def register_history_consumer(
+        self, name: str, store: Store, *, at: HistoryToken | None = None, lease: timedelta | None = None
+    ) -> None:
+        """Registers a program that reads the history of a store, by name: no purge deletes what it has not read.
+
+        A new consumer begins at `at` (None: after the last transaction); one that is registered keeps its place. It
+        holds up purges until it was not seen for the lease (None: 30 days). InvalidArgumentError for a store without
+        history; HistoryTokenStoreError for a token of another store; StoreReadOnlyError.
+        """
+        self._require_open()
+        register_consumer(self, one_of(Store, store, "store"), name, at, lease)
+
+    def move_history_consumer(self, name: str, store: Store, to: HistoryToken) -> None:
+        """Moves a consumer to the place up to which it has read, and renews its lease.
+
+        A place before its own leaves it where it is. InvalidArgumentError for a consumer that is not registered.
+        """
+        self._require_open()
+        if not isinstance(to, HistoryToken):
+            raise TypeMismatchError(f"to must be a HistoryToken, not {shown(to)}", key="to")
+        store = one_of(Store, store, "store")
+        call(lib.cst_coordinator_move_history_consumer, self._handle, store._handle, text(name), to._handle)
+
+    def unregister_history_consumer(self, name: str, store: Store) -> bool:
+        """Removes a consumer; False if it was not registered."""
+        self._require_open()
+        store = one_of(Store, store, "store")
+        found = call(lib.cst_coordinator_unregister_history_consumer, self._handle, store._handle, text(name))
+        return bool(found == _abi.OK)
+
+    def history_consumers(self, store: Store) -> list[HistoryConsumer]:
+        """Returns the consumers of a store's history, by name; also those whose lease has run out."""
+        self._require_open()
+        return read_consumers(self, one_of(Store, store, "store"))
+
+    def purge_history(
+        self,
+        store: Store,
+        *,
+        older_than: timedelta | None = None,
+        keep: int | None = None,
+        max_bytes: int | None = None,
+        progress: Callable[[int, int], Any] | None = None,
+    ) -> HistoryPurge:
+        """Deletes the transactions that are beyond a limit and that every living consumer has read.
+
+            coordinator.purge_history(store, older_than=timedelta(days=30), keep=10_000)
+
+        Without limits those are deleted that every living consumer has read, and none if there is no consumer. A store
+        that CloudKit mirrors keeps at least seven days, and what its mirror has yet to export.
+
+        older_than  delete transactions older than this
+        keep        keep only so many transactions, the newest
+        max_bytes   keep only so many bytes of the newest transactions, by the average size of a change
+        progress    progress(transactions, changes) receives the deleted numbers after each step; other contexts can
+                    save between two steps. An exception from it ends the purge and propagates
+        """
+        self._require_open()
+        return purge(self, one_of(Store, store, "store"), older_than, keep, max_bytes, progress)
+
+    def history_size(self, store: Store) -> HistorySize:
+        """Returns the size of a store's history. Reads the pages of its tables."""
+        self._require_open()
+        return read_size(self, one_of(Store, store, "store"))
+
+    # ---- statistics
 
     @property
     def statistics(self) -> Statistics:

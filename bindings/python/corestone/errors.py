@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .codes import Status
+from .codes import CoreDataCode, Status
 
 
 class CorestoneError(Exception):
@@ -98,6 +98,17 @@ class InvalidArgumentError(CorestoneError, ValueError):
 
 class NumberRangeError(InvalidArgumentError, OverflowError):
     """A number beyond the range of the library's 64-bit numbers."""
+
+
+class HistoryTokenExpiredError(InvalidArgumentError):
+    """A history token after which transactions were deleted, or of a file that was replaced by an older one.
+
+    Fetch the objects again, and go on from Coordinator.history_token().
+    """
+
+
+class HistoryTokenStoreError(InvalidArgumentError):
+    """A history token of other stores."""
 
 
 class InvalidHandleError(CorestoneError):
@@ -280,3 +291,16 @@ BY_STATUS: dict[int, type[CorestoneError]] = {
         MigrationError,
     )
 }
+
+# Classes of their own for codes of a status.
+_BY_CODE: dict[int, type[CorestoneError]] = {
+    CoreDataCode.PERSISTENT_HISTORY_TOKEN_EXPIRED: HistoryTokenExpiredError,
+    CoreDataCode.PERSISTENT_HISTORY_TOKEN_STORE: HistoryTokenStoreError,
+}
+
+
+def error_class(status: int, code: int) -> type[CorestoneError]:
+    """Returns the class for a status, or its subclass for a code."""
+    kind = BY_STATUS.get(status, CorestoneError)
+    special = _BY_CODE.get(code, kind)
+    return special if special.default_status == status else kind

@@ -12,7 +12,9 @@ from ._abi import lib
 from ._ahead import Stamp
 from ._arguments import quoted, shown
 from ._call import call
-from .errors import InvalidArgumentError
+from .codes import HistoryChangeKind
+from .errors import InvalidArgumentError, TypeMismatchError
+from .history import HistoryCursor, HistoryTransaction
 from .object import ManagedObject, drop_held_values, object_id, wrappers
 from .object_id import ObjectID
 
@@ -103,3 +105,27 @@ def merge_remote(context: Context, changes: Changes) -> None:
         arguments += [len(uris), _abi.texts(uris)]
     _read_anew(context)
     call(lib.cst_context_merge_remote_changes, context._open, *arguments)
+
+
+_MERGED_AS = {
+    HistoryChangeKind.INSERT: "inserted",
+    HistoryChangeKind.UPDATE: "updated",
+    HistoryChangeKind.DELETE: "deleted",
+}
+
+
+def merge_history(context: Context, history: HistoryCursor | HistoryTransaction) -> None:
+    """Implements Context.merge_history."""
+    if isinstance(history, HistoryTransaction):
+        changes: dict[str, list[str]] = {kind: [] for kind in _KINDS}
+        for change in history.changes:
+            changes[_MERGED_AS[change.kind]].append(change.object_uri)
+        merge_remote(context, changes)
+        return
+    if not isinstance(history, HistoryCursor):
+        raise TypeMismatchError(f"history must be a HistoryTransaction or a HistoryCursor, not {shown(history)}")
+    history._require_changes()
+    _ = context.has_changes  # raises on another queue, before a transaction is read
+    while history._next() is not None:
+        _read_anew(context)
+        call(lib.cst_context_merge_history, context._open, history._handle)

@@ -22,6 +22,7 @@ from ._notifications import ChangedIDs
 from .codes import ContextNotification, CoordinatorNotification, StoreFile, ValueChangeKind
 from .errors import ForkedError, InvalidArgumentError
 from .generation import QueryGeneration
+from .history import HistoryToken
 from .object import ManagedObject, wrap, wrappers
 from .object_id import ObjectID
 
@@ -158,6 +159,11 @@ class RemoteChange(NamedTuple):
     transaction: int | None  # the number of the last one in the store's history; None without a history
     is_own: bool  # whether a context of this coordinator saved
     file: StoreFile
+
+    @property
+    def history_token(self) -> HistoryToken | None:
+        """The place after that transaction; None without a history."""
+        return None if self.transaction is None else HistoryToken.at(self.store_identifier, self.transaction)
 
 
 class StoreChanges(NamedTuple):

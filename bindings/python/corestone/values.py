@@ -16,7 +16,7 @@ from uuid import UUID
 
 from . import _abi
 from ._arguments import shown
-from ._handles import Handle
+from ._handles import Handle, retained
 from .codes import AttributeType
 from .errors import CorestoneError, InternalError, InvalidArgumentError, NumberRangeError, TypeMismatchError
 
@@ -382,6 +382,10 @@ def decode_words(
         return ObjectID._borrowed(low & _MASK)
     if kind == _abi.OBJECT:
         return context._object(low & _MASK, target) if context is not None else None
+    if kind == _abi.HISTORY_TOKEN:
+        from .history import HistoryToken
+
+        return HistoryToken._owned(retained(low & _MASK))
     raise InternalError(f"the library returned a value of the unknown type {kind}")
 
 

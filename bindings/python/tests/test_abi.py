@@ -19,6 +19,7 @@ from corestone import (
     CoreDataCode,
     DeleteRule,
     ExpressionType,
+    HistoryChangeKind,
     MergePolicyType,
     Modifier,
     Operator,
@@ -107,6 +108,7 @@ def test_constants(kind: Any, prefix: str) -> None:
         (Aggregate, "CST_AGGREGATE_"),
         (ConflictKind, "CST_CONFLICT_"),
         (MergePolicyType, "CST_MERGE_"),
+        (HistoryChangeKind, "CST_HISTORY_"),
     ],
 )
 def test_numbers_of_kinds(kind: Any, prefix: str) -> None:

@@ -1,0 +1,536 @@
+"""Persistent history: the transactions that stores recorded, the changes of each, and tokens for places among them."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import math
+import struct
+import time
+from collections.abc import AsyncIterator, Iterator
+from ctypes import byref
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from . import _abi, values
+from ._abi import lib, text
+from ._arguments import plural, shown, whole
+from ._call import call, held, owned
+from ._host import take
+from .codes import HistoryChangeKind
+from .errors import InvalidArgumentError, InvalidHandleError, TypeMismatchError
+from .object_id import ObjectID
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from .context import Context
+    from .coordinator import Coordinator, Store
+
+_KINDS = tuple(HistoryChangeKind)
+# The members of cst_history_transaction and of cst_history_change.
+_TRANSACTION = struct.Struct("=qd10QQQ")
+_CHANGE = struct.Struct("=qIIQqQQQQQ")
+_TEXT = struct.Struct("=QQ")
+
+
+class HistoryToken:
+    """A place in the histories of stores, up to which a reader has read. A value, which may cross threads.
+
+        history = ctx.history(since=token, excluding_author="me")
+        ctx.merge_history(history)
+        file.write_text(history.token.to_json())
+
+    It can be kept in a file and used in another process. A token is less than another one if it is at an earlier place
+    in a store and at a later one in none. Tokens of different stores have no order: `<`, `<=`, `>`, `>=` and `==` are
+    False. A store that a token does not know counts as at its beginning.
+    """
+
+    __slots__ = ("__weakref__", "_handle", "_text")
+    _handle: int
+    _text: str | None
+
+    def __init__(self) -> None:
+        raise TypeError(
+            "a HistoryToken cannot be created; call Coordinator.history_token(), HistoryToken.at or "
+            "HistoryToken.from_json"
+        )
+
+    @classmethod
+    def _owned(cls, handle: int) -> HistoryToken:
+        self = object.__new__(cls)
+        self._handle = handle
+        self._text = None
+        return self
+
+    @classmethod
+    def at(cls, store: Store | str, number: int) -> HistoryToken:
+        """Returns the token for the place after a transaction of a store (or of its UUID); 0 is the beginning."""
+        return cls._owned(owned(lib.cst_history_token_new_at, text(_identifier(store)), whole(number, "number")))
+
+    @classmethod
+    def from_json(cls, json: str) -> HistoryToken:
+        """Returns the token of a text that `to_json` returned, perhaps in another process."""
+        return cls._owned(owned(lib.cst_history_token_new, text(json)))
+
+    @classmethod
+    def from_bytes(cls, data: bytes | bytearray | memoryview) -> HistoryToken:
+        """Returns the token of the bytes that `bytes(token)` returned."""
+        try:
+            return cls.from_json(bytes(memoryview(data)).decode())
+        except TypeError:
+            raise TypeMismatchError(f"data must be bytes, not {shown(data)}", key="data") from None
+        except UnicodeDecodeError:
+            raise InvalidArgumentError(
+                "cannot read the history token: the bytes are not UTF-8; pass what bytes(token) returned", key="data"
+            ) from None
+
+    def to_json(self) -> str:
+        """Returns the token as text: the number of the last transaction of each store, by the store's UUID."""
+        if self._text is None:
+            buffer = _abi.Buffer()
+            call(lib.cst_history_token_copy_json, self._handle, byref(buffer))
+            self._text = _abi.take_text(buffer)
+        return self._text
+
+    def __bytes__(self) -> bytes:
+        return self.to_json().encode()
+
+    def transaction(self, store: Store | str) -> int | None:
+        """Returns the number of the last transaction of a store (or of its UUID) before the place, 0 before the first.
+
+        None for a store that the token does not know.
+        """
+        out = ctypes.c_int64()
+        found = call(lib.cst_history_token_transaction, self._handle, text(_identifier(store)), byref(out))
+        return out.value if found == _abi.OK else None
+
+    def _cst_value_handle(self) -> tuple[int, int]:
+        return _abi.HISTORY_TOKEN, self._handle
+
+    def _order(self, other: HistoryToken) -> int | None:
+        """Returns -1, 0 or 1; None without an order."""
+        out = ctypes.c_int32()
+        found = call(lib.cst_history_token_compare, self._handle, other._handle, byref(out))
+        return out.value if found == _abi.OK else None
+
+    def __eq__(self, other: object) -> bool:
+        return self._order(other) == 0 if isinstance(other, HistoryToken) else NotImplemented
+
+    def __lt__(self, other: object) -> bool:
+        return self._order(other) == -1 if isinstance(other, HistoryToken) else NotImplemented
+
+    def __le__(self, other: object) -> bool:
+        return self._order(other) in (-1, 0) if isinstance(other, HistoryToken) else NotImplemented
+
+    def __gt__(self, other: object) -> bool:
+        return self._order(other) == 1 if isinstance(other, HistoryToken) else NotImplemented
+
+    def __ge__(self, other: object) -> bool:
+        return self._order(other) in (0, 1) if isinstance(other, HistoryToken) else NotImplemented
+
+    def __hash__(self) -> int:
+        # A store at its beginning counts as one that is not known.
+        return hash(frozenset(each for each in json.loads(self.to_json()).items() if each[1]))
+
+    def __repr__(self) -> str:
+        return f"HistoryToken.from_json({self.to_json()!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return HistoryToken.from_json, (self.to_json(),)
+
+    def __copy__(self) -> HistoryToken:
+        return self
+
+    def __deepcopy__(self, memo: object) -> HistoryToken:
+        return self
+
+
+def _identifier(store: Store | str) -> str:
+    from .coordinator import Store
+
+    if isinstance(store, str):
+        return store
+    if isinstance(store, Store):
+        return store.identifier
+    raise TypeMismatchError(f"store must be a Store or its UUID, not {shown(store)}", key="store")
+
+
+class _Stores:
+    """The stores of a coordinator by identifier, for the object IDs of changes."""
+
+    __slots__ = ("_coordinator", "_known")
+
+    def __init__(self, coordinator: Coordinator) -> None:
+        self._coordinator = coordinator
+        self._known: dict[str, Store] = {}
+
+    def object_id(self, change: HistoryChange) -> ObjectID:
+        """Returns the ID of a change's object."""
+        identifier = change._store
+        store = self._known.get(identifier)
+        if store is None:
+            found = (each for each in self._coordinator.stores if each.identifier == identifier)
+            store = next(found, None)
+            if store is None:
+                raise InvalidHandleError(
+                    f"the store of {change.object_uri} is not open; use object_uri, or open the store again"
+                )
+            self._known[identifier] = store
+        entity = self._coordinator.model[change.entity_name]
+        key = _abi.Value(_abi.INT)
+        key.payload.integer = change._key
+        return ObjectID._owned(held(lib.cst_store_new_object_id, store._handle, entity._handle, byref(key)))
+
+
+class HistoryChange:
+    """An object that a transaction inserted, updated or deleted."""
+
+    __slots__ = ("_id", "_key", "_store", "_stores", "entity_name", "kind", "number", "tombstone", "updated_properties")
+
+    def __init__(
+        self,
+        stores: _Stores,
+        store: str,
+        number: int,
+        kind: HistoryChangeKind,
+        entity_name: str,
+        key: int,
+        updated_properties: list[str],
+        tombstone: dict[str, Any] | None,
+    ) -> None:
+        self._stores = stores
+        self._store = store
+        self._key = key
+        self._id: ObjectID | None = None
+        #: Ascends within a store.
+        self.number = number
+        self.kind = kind
+        #: The name of the object's own entity.
+        self.entity_name = entity_name
+        #: The names of the properties that an update changed; empty for other changes.
+        self.updated_properties = updated_properties
+        #: Of a deletion, the values of the attributes that the model preserves, without those that were None; None for
+        #: other changes. Transformable attributes are their bytes.
+        self.tombstone = tombstone
+
+    @property
+    def object_id(self) -> ObjectID:
+        """The ID of the object, which may no longer exist. InvalidHandleError if its store is no longer open."""
+        if self._id is None:
+            self._id = self._stores.object_id(self)
+        return self._id
+
+    @property
+    def object_uri(self) -> str:
+        """The URI of the object, also if its store is no longer open."""
+        return f"x-coredata://{self._store}/{self.entity_name}/p{self._key}"
+
+    def __repr__(self) -> str:
+        return f"<HistoryChange {self.number}: {self.kind.name.lower()} {self.entity_name}/p{self._key}>"
+
+
+class HistoryTransaction:
+    """One transaction of a store: a save, a batch request or a step of a migration."""
+
+    __slots__ = ("_changes", "_seconds", "author", "bundle_identifier", "context_name", "number", "process_identifier",
+                 "store_identifier")  # fmt: skip
+
+    def __init__(
+        self,
+        number: int,
+        seconds: float,
+        store_identifier: str,
+        author: str | None,
+        context_name: str | None,
+        bundle_identifier: str | None,
+        process_identifier: str | None,
+        changes: list[HistoryChange] | None,
+    ) -> None:
+        self._seconds = seconds
+        self._changes = changes
+        #: Ascends within a store, and is never used again.
+        self.number = number
+        #: The UUID of the store.
+        self.store_identifier = store_identifier
+        #: Context.transaction_author of the context that saved.
+        self.author = author
+        #: Context.name of the context that saved.
+        self.context_name = context_name
+        #: The bundle identifier of the application that saved; the name of the program for one without.
+        self.bundle_identifier = bundle_identifier
+        #: The name of the process that saved.
+        self.process_identifier = process_identifier
+
+    @property
+    def timestamp(self) -> datetime:
+        """The time of the save, to the microsecond. Go on from `token`, which is exact."""
+        return values.date_from_seconds(self._seconds)
+
+    @property
+    def token(self) -> HistoryToken:
+        """The place after the transaction."""
+        return HistoryToken.at(self.store_identifier, self.number)
+
+    @property
+    def changes(self) -> list[HistoryChange]:
+        """The changes, in the order in which they were recorded.
+
+        InvalidArgumentError for a transaction that was read without them.
+        """
+        if self._changes is None:
+            raise InvalidArgumentError(
+                f"transaction {self.number} was read without its changes; pass changes=True to history", key="changes"
+            )
+        return self._changes
+
+    def __repr__(self) -> str:
+        author = f' by "{self.author}"' if self.author is not None else ""
+        count = "" if self._changes is None else f": {plural(len(self._changes), 'change')}"
+        return f"<HistoryTransaction {self.number}{author}{count}>"
+
+
+class HistoryCursor(Iterator[HistoryTransaction]):
+    """The cursor that Coordinator.history returns: an iterator over transactions.
+
+    It reads a number of transactions at a time, and locks nothing in between. After its end, another loop returns what
+    was committed meanwhile. One thread at a time may use it.
+    """
+
+    __slots__ = (
+        "__weakref__", "_coordinator", "_handle", "_has_changes", "_indexes", "_kept", "_last", "_out", "_place",
+        "_stores",
+    )  # fmt: skip
+
+    def __init__(self, coordinator: Coordinator, handle: int, has_changes: bool) -> None:
+        self._coordinator = coordinator
+        self._stores = _Stores(coordinator)
+        self._handle = handle
+        self._has_changes = has_changes
+        self._out = ctypes.c_void_p()
+        self._place = byref(self._out)
+        # The changes of the last transaction, and when values of one were asked for, the index of each.
+        self._last: list[HistoryChange] = []
+        self._kept: list[HistoryChange] = []
+        self._indexes: dict[int, int] = {}
+
+    def _next(self) -> int | None:
+        """Moves on to the next transaction and returns its address; None at the end."""
+        self._coordinator._require_open()
+        if call(lib.cst_history_cursor_next, self._handle, self._place) == _abi.END:
+            return None
+        return self._out.value
+
+    def __next__(self) -> HistoryTransaction:
+        address = self._next()
+        if address is None:
+            raise StopIteration
+        number, seconds, *texts, count, changes = _TRANSACTION.unpack(ctypes.string_at(address, _TRANSACTION.size))
+        store, author, context_name, bundle, process = map(_decoded, texts[::2], texts[1::2])
+        listed = self._changes(store or "", count, changes) if self._has_changes else None
+        self._last, self._kept, self._indexes = listed or [], [], {}
+        return HistoryTransaction(number, seconds, store or "", author, context_name, bundle, process, listed)
+
+    def _changes(self, store: str, count: int, address: int) -> list[HistoryChange]:
+        stores, entity_of = self._stores, self._coordinator.model._entity_of
+        found: list[HistoryChange] = []
+        entities: dict[int, str] = {}
+        # Many changes share one list, within a transaction.
+        names: dict[tuple[int, int], list[str]] = {}
+        for number, kind, _, entity, key, property_count, properties, tombstone_count, keys, kept in (
+            _CHANGE.iter_unpack(ctypes.string_at(address, count * _CHANGE.size)) if count else ()
+        ):
+            name = entities.get(entity)
+            if name is None:
+                name = entities[entity] = entity_of(entity).name
+            updated: list[str] = []
+            if property_count:
+                place = property_count, properties
+                if place not in names:
+                    names[place] = _texts(property_count, properties)
+                updated = names[place].copy()
+            tombstone = None
+            if kind == HistoryChangeKind.DELETE:
+                tombstone = {}
+                if tombstone_count:
+                    array = (_abi.Value * tombstone_count).from_address(kept)
+                    tombstone = dict(
+                        zip(_texts(tombstone_count, keys), values.decode_array(array, tombstone_count, None))
+                    )
+            found.append(HistoryChange(stores, store, number, _KINDS[kind], name, key, updated, tombstone))
+        return found
+
+    def _require_changes(self) -> None:
+        if not self._has_changes:
+            raise InvalidArgumentError(
+                "the cursor reads transactions without their changes; pass changes=True to history", key="changes"
+            )
+
+    @property
+    def token(self) -> HistoryToken:
+        """The place after the last transaction that was read, also if the predicate left it out: where to go on later.
+
+        Before the first one it is the beginning. InvalidArgumentError for a cursor with sort keys.
+        """
+        return HistoryToken._owned(owned(lib.cst_history_cursor_copy_token, self._handle))
+
+    # ---- following
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Waits until there may be more transactions, committed by any process; call it after the end of a loop.
+
+        The first call returns at once, because the stores are watched only from then on. Returns False if `timeout`
+        (seconds) is over. CancelledError after `cancel`. Ctrl-C ends the wait.
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while True:
+            left = _PATIENCE if deadline is None else min(max(deadline - time.monotonic(), 0), _PATIENCE)
+            if call(lib.cst_history_cursor_wait, self._handle, math.ceil(left * 1000)) != _abi.END:
+                return True
+            if deadline is not None and time.monotonic() >= deadline:
+                return False
+
+    def cancel(self) -> None:
+        """Ends a wait of another thread, and all later ones."""
+        call(lib.cst_history_cursor_cancel, self._handle)
+
+    def fileno(self) -> int:
+        """Returns a descriptor that is readable while there may be more transactions, for select and event loops."""
+        out = ctypes.c_int32()
+        call(lib.cst_history_cursor_descriptor, self._handle, byref(out))
+        return out.value
+
+    def follow(self, timeout: float | None = None) -> Iterator[HistoryTransaction]:
+        """Yields the transactions, and then those that any process commits; ends after `timeout` seconds without one.
+
+        Each transaction comes at least once and in order: keep `token` with the effect of the last one, and start after
+        it. The next one is read when the loop comes round, so a slow reader holds up no other.
+        """
+        while True:
+            yield from self
+            if not self.wait(timeout):
+                return
+
+    async def __aiter__(self) -> AsyncIterator[HistoryTransaction]:
+        """Yields the transactions, and then those that any process commits, without a thread; like `follow`."""
+        import asyncio
+
+        loop = asyncio.get_running_loop()
+        descriptor = self.fileno()
+        while True:
+            for transaction in self:
+                yield transaction
+            more = loop.create_future()
+            loop.add_reader(descriptor, _set, more)
+            try:
+                await more
+            finally:
+                loop.remove_reader(descriptor)
+
+    def values(self, change: HistoryChange) -> dict[str, Any] | None:
+        """Returns the values that a changed object has now: of an inserted one all properties, of an updated one those
+        that the update changed. None for a deletion, and for an object that was deleted since.
+
+        A history does not keep values: those of the store may be newer than the transaction, and the transaction that
+        made them so comes later. To-one relationships are object IDs, to-many relationships lists of them. The change
+        must be one of the last transaction.
+        """
+        index = self._index(change)
+        if change.kind is HistoryChangeKind.DELETE:
+            return None
+        names = change.updated_properties
+        if change.kind is HistoryChangeKind.INSERT:
+            entity = self._coordinator.model[change.entity_name]
+            names = [each.name for each in entity.properties.values() if not each.is_transient]
+        found: dict[str, Any] = {}
+        for name in names:
+            cell = _abi.Value()
+            if call(lib.cst_history_cursor_copy_value, self._handle, index, text(name), byref(cell)) == _abi.OK:
+                found[name] = take(cell)
+        return found or None
+
+    def _index(self, change: HistoryChange) -> int:
+        """Returns the index of a change of the last transaction."""
+        if self._last:
+            self._indexes = {id(each): index for index, each in enumerate(self._last)}
+            self._kept, self._last = self._last, []
+        index = self._indexes.get(id(change))
+        if index is None:
+            raise InvalidArgumentError(
+                f"{change!r} is not a change of the cursor's last transaction; ask for its values before the next one",
+                key="change",
+            )
+        return index
+
+    def merge(self, context: Context) -> None:
+        """Merges the remaining transactions into a context; see Context.merge_history."""
+        context.merge_history(self)
+
+    def __repr__(self) -> str:
+        return f"<HistoryCursor of {self._coordinator._title}>"
+
+
+# Seconds between two looks for Ctrl-C.
+_PATIENCE = 0.2
+
+
+def _set(more: asyncio.Future[None]) -> None:
+    if not more.done():
+        more.set_result(None)
+
+
+def _decoded(address: int, size: int) -> str | None:
+    return ctypes.string_at(address, size).decode() if address else None
+
+
+def _texts(count: int, address: int) -> list[str]:
+    views = ctypes.string_at(address, count * _TEXT.size)
+    return [_decoded(*each) or "" for each in _TEXT.iter_unpack(views)]
+
+
+class HistoryConsumer(NamedTuple):
+    """A program that reads the history of a store, and is known to it by name."""
+
+    name: str
+    #: The number of the last transaction that it has read.
+    transaction: int
+    #: When it was last registered or moved.
+    last_seen: datetime
+    #: How long after that it holds up purges.
+    lease: timedelta
+    #: False if the lease has run out.
+    is_living: bool
+
+
+class HistoryPurge(NamedTuple):
+    """The numbers that a purge deleted, and the reasons why more stayed."""
+
+    transactions: int
+    changes: int
+    #: The consumer because of which transactions stayed; None for none.
+    held_by: str | None
+    #: Consumers whose lease has run out.
+    expired: list[str]
+    #: Why other transactions stayed; None for no such reason.
+    reason: str | None
+
+
+class HistorySize(NamedTuple):
+    """The size of a history."""
+
+    transactions: int
+    changes: int
+    #: The bytes of its tables and indexes.
+    bytes: int
+    #: Whether `bytes` is an estimate, because the SQLite library cannot tell.
+    is_estimated: bool
+    #: The times of the first and the last transaction; None for an empty history.
+    oldest: datetime | None
+    newest: datetime | None
+
+
+class DeletedHistory(NamedTuple):
+    """The numbers of transactions and changes that a deletion removed."""
+
+    transactions: int
+    changes: int
