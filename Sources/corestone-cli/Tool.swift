@@ -6,7 +6,8 @@ enum Tool {
     static let name = "corestone"
     static let commands: [any Command.Type] = [
         ShowCommand.self, FetchCommand.self, CheckCommand.self, MetadataCommand.self, CopyCommand.self,
-        BackupCommand.self, ConvertCommand.self, MigrateCommand.self, ViewsCommand.self, DumpCommand.self,
+        BackupCommand.self, ConvertCommand.self, MigrateCommand.self, HistoryCommand.self,
+        HistoryPurgeCommand.self, HistorySizeCommand.self, ViewsCommand.self, DumpCommand.self,
         LoadCommand.self,
         DestroyCommand.self, InitCommand.self,
     ]
@@ -88,6 +89,11 @@ enum Tool {
             words.removeFirst()
             return .command(try group.command(named: word))
         }
+        // "history purge" is a command beside "history", whose operand may be any other word.
+        if let second = words.first, let found = commands.first(where: { $0.manual.command == "\(name) \(second)" }) {
+            words.removeFirst()
+            return .command(found)
+        }
         if let found = commands.first(where: { $0.manual.command == name }) { return .command(found) }
         if name.hasPrefix("-") { throw UsageError("there is no option \(name); see \(Tool.name) --help") }
         let names = commands.map { $0.manual.command } + groups.map(\.name)
@@ -133,8 +139,8 @@ enum Tool {
                 ("--file-limit NAME=NUMBER", "limit the resources that a store file can use, in any command"),
             ]
         return """
-            Core Data stores and models from the command line. Only load, destroy, metadata --set and --remove,
-            and check --remove-leftovers change the store that they open.
+            Core Data stores and models from the command line. Only load, migrate, destroy, history purge,
+            metadata --set and --remove, and check --remove-leftovers change the store that they open.
 
             \(list(lines))
             Examples
