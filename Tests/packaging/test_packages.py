@@ -186,6 +186,12 @@ def test_debian_packages_need_the_same_sqlite_as_the_python_package() -> None:
     assert set(re.findall(r"libsqlite3-0 \(>= ([\d.]+)\)", control)) == {".".join(map(str, _sqlite.MINIMUM[:2]))}
 
 
+@pytest.mark.parametrize("package", ["libcorestone1", "corestone"])
+def test_debian_packages_have_the_notices_of_what_is_linked_in(package: str) -> None:
+    files = (ROOT / f"packaging/debian/{package}.docs").read_text(encoding="utf-8").split()
+    assert {"debian/THIRD-PARTY-NOTICES.txt", "debian/corestone.spdx.json"} <= set(files)
+
+
 def test_flags_for_c_programs(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "corestone", "--cflags", "--libs"],
