@@ -16,6 +16,10 @@ sed -i "1s/(.*)/($version)/" "$tree/debian/changelog"
 
 (cd "$tree" && CORESTONE_BUILD=$build dpkg-buildpackage --no-sign --build=binary --no-check-builddeps) \
     >"$work/build.log" 2>&1 || { tail -40 "$work/build.log" >&2; exit 1; }
+# What the SPDX document describes, unchanged.
+contains() { dpkg-deb --fsys-tarfile "$1" | tar -xO --wildcards "$2" | cmp - "$3"; }
+contains "$work"/libcorestone1_*.deb "./usr/lib/*/libcorestone.so.$version" "$build/portable/lib/libcorestone.so.1"
+contains "$work"/corestone_*.deb ./usr/bin/corestone "$build/portable/bin/corestone"
 rm -f "$dist"/*.deb
 cp "$work"/*.deb "$dist/"
 # Errors fail; what else it says stays in the log.

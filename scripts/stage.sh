@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Copies a binary without its symbols, and only when that changes something, so that what depends on it stays fresh.
+# Copies a binary without its symbols and the names of its compilers, and only when that changes something, so that what depends
+# on it stays fresh.
 # Usage: stage.sh SOURCE DESTINATION
 set -euo pipefail
 mkdir -p "$(dirname "$2")"
-strip --strip-unneeded -o "$2.new" "$1"
+strip --strip-unneeded --remove-section=.comment -o "$2.new" "$1"
 chmod 755 "$2.new"
 if cmp -s "$2.new" "$2"; then rm "$2.new"; else mv "$2.new" "$2"; fi
