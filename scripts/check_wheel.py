@@ -1,10 +1,13 @@
-"""Checks the wheel in a folder: its tag by auditwheel, its metadata by twine, and that nothing of SQLite is in it.
+"""Checks the wheel in a folder: its tag by auditwheel, its metadata by twine, its SPDX document by spdx-tools and
+against the files that it describes, and that nothing of SQLite is in it.
 
 Usage: check_wheel.py DIST   with the Python of build/venv-packaging
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import re
 import subprocess
@@ -32,6 +35,34 @@ def contents(path: Path) -> dict[str, bytes]:
         return {each.filename: archive.read(each) for each in archive.infolist()}
 
 
+def floor(binary: Path) -> str:
+    """The newest version of each set of symbols that a binary needs."""
+    listing = subprocess.run(
+        ["readelf", "--version-info", "--wide", str(binary)], check=True, capture_output=True, text=True
+    ).stdout
+    newest: dict[str, tuple[int, ...]] = {}
+    for name, number in re.findall(r"Name: ([A-Z]+)_(\d[\d.]*)", listing.partition(".gnu.version_r")[2]):
+        newest[name] = max(newest.get(name, ()), tuple(map(int, number.split("."))))
+    return ", ".join(f"{name}_{'.'.join(map(str, newest[name]))}" for name in sorted(newest))
+
+
+def check_document(text: bytes, binaries: dict[str, Path]) -> None:
+    """Checks the SPDX document in form, and the hashes in it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "corestone.spdx.json"
+        path.write_bytes(text)
+        run("pyspdxtools", "--infile", str(path))
+    sums = {
+        Path(file["fileName"]).name: checksum["checksumValue"]
+        for file in json.loads(text)["files"]
+        for checksum in file["checksums"]
+        if checksum["algorithm"] == "SHA256"
+    }
+    found = {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in binaries.items()}
+    if sums != found:
+        sys.exit("check-wheel: the SPDX document describes other files than those in the wheel")
+
+
 def main(dist: Path) -> None:
     (wheel,) = dist.glob("*.whl")
     match = re.search(r"-py3-none-(manylinux_\d+_\d+_\w+)\.whl$", wheel.name)
@@ -54,6 +85,15 @@ def main(dist: Path) -> None:
         if added := [name for name in after if name not in entries and after[name].startswith(b"\x7fELF")]:
             sys.exit(f"check-wheel: auditwheel would add {', '.join(added)}")
     run("twine", "check", "--strict", str(wheel))
+    with tempfile.TemporaryDirectory() as folder:
+        binaries = {}
+        for name, content in entries.items():
+            if content.startswith(b"\x7fELF"):
+                path = binaries[Path(name).name] = Path(folder) / Path(name).name
+                path.write_bytes(content)
+                print(f"{name}: {len(content):,} bytes; needs {floor(path)}")
+        (document,) = (content for name, content in entries.items() if name.endswith(".spdx.json"))
+        check_document(document, binaries)
     print(f"check-wheel: {wheel.name}, {wheel.stat().st_size:,} bytes, {len(entries)} files, without SQLite")
 
 
