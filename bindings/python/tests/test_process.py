@@ -180,7 +180,7 @@ sys.path[:0] = PATHS
 try:
     import corestone
 except ImportError as error:
-    print(error)
+    print(error, flush=True)  # before what the main interpreter prints
 """
     outer = """
 import sys
