@@ -62,6 +62,10 @@ fill() {
     if [ -d "$fixtures" ]; then
         mkdir -p "$check/shared"
         cp -R "$fixtures" "$check/shared/fixtures"
+        # What some tests compare the fixtures with.
+        for each in tools predicate-cases.json; do
+            if [ -e "$fixtures/../$each" ]; then cp -R "$fixtures/../$each" "$check/shared/"; fi
+        done
     fi
 }
 

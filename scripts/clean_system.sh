@@ -99,7 +99,7 @@ wheel)
     pip install --quiet --disable-pip-version-check --no-index --find-links $check/pytest pytest
     echo
     echo "\$ python3 -m pytest bindings/python/tests   with the installed wheel"
-    (cd $project && $python -m pytest -q -rs -p no:cacheprovider bindings/python/tests) >/tmp/tests 2>&1 \
+    (cd $project && $python -m pytest -rs -p no:cacheprovider bindings/python/tests) >/tmp/tests 2>&1 \
         || { tail -60 /tmp/tests; fail "tests failed"; }
     grep '^SKIPPED' /tmp/tests | cut -c1-200 || true
     tail -1 /tmp/tests
