@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs what `make dist` built on clean Debian systems without Swift, made by debootstrap, and runs programs there: once from
-# the Debian packages, once from the wheel, with the tests of the Python package. Logs stay in BUILD/clean.
-# Usage: check_clean_systems.sh BUILD VERSION DIST   (environment: SYSTEMS, else "bookworm trixie"; KINDS, else "deb wheel")
+# Installs what `make dist` built on clean Debian systems without Swift, made by debootstrap, and runs programs there: from the
+# Debian packages, from the archive, and from the wheel, with the tests of the Python package. Logs stay in BUILD/clean.
+# Usage: check_clean_systems.sh BUILD VERSION DIST   (environment: SYSTEMS, else "bookworm trixie"; KINDS, else "deb archive wheel")
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$1 version=$2 dist=$3
@@ -14,6 +14,7 @@ fail() {
 [ "$(id -u)" = 0 ] || fail "making a system takes root"
 compgen -G "$dist/corestone-$version-*.whl" >/dev/null || fail "there is no wheel in $dist; run make dist"
 compgen -G "$dist/*.deb" >/dev/null || fail "there are no packages in $dist; run make dist"
+compgen -G "$dist/*-linux-*.tar.gz" >/dev/null || fail "there is no archive in $dist; run make dist"
 mkdir -p "$clean/pytest"
 zsh -n "$build/share/zsh/site-functions/_corestone"
 fish -n "$build/share/fish/vendor_completions.d/corestone.fish"
@@ -54,7 +55,7 @@ system() {
 fill() {
     local check=$1/mnt/check
     mkdir -p "$check/dist" "$check/project/bindings/python"
-    cp "$dist"/*.deb "$dist"/*.whl "$check/dist/"
+    cp "$dist"/*.deb "$dist"/*.whl "$dist"/*-linux-*.tar.gz "$check/dist/"
     cp scripts/clean_system.sh "$check/"
     cp -R "$clean/pytest" "$check/"
     cp -R bindings/python/tests bindings/python/pyproject.toml bindings/python/README.md "$check/project/bindings/python/"
@@ -71,7 +72,7 @@ fill() {
 
 code=0
 for suite in ${SYSTEMS:-bookworm trixie}; do
-    for kind in ${KINDS:-deb wheel}; do
+    for kind in ${KINDS:-deb archive wheel}; do
         echo "==== $suite, $kind"
         root=$clean/$suite-$kind
         system "$suite" "$root"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs within a clean system: installs the packages or the wheel of /mnt/check/dist, and runs programs of a user's.
-# Usage: clean_system.sh deb|wheel
+# Runs within a clean system: installs the packages or the wheel of /mnt/check/dist, or unpacks the archive, and runs programs
+# of a user's.
+# Usage: clean_system.sh deb|wheel|archive
 set -euo pipefail
 kind=$1
 check=/mnt/check
@@ -60,9 +61,22 @@ wheel)
     apt_install gcc libc6-dev make
     flags() { $python -m corestone --cflags --libs; }
     ;;
-*) fail "deb or wheel?" ;;
+archive)
+    apt_install python3 libsqlite3-0
+    show tar -C /opt -xf $check/dist/corestone-*-linux-*.tar.gz
+    cd /opt/corestone-*
+    show sha256sum --check --quiet SHA256SUMS
+    # As docs/INSTALL.md says.
+    export PATH=$PWD/bin:$PATH PKG_CONFIG_PATH=$PWD/lib/pkgconfig PYTHONPATH=$PWD/lib/python3/site-packages
+    cd /root
+    python=python3
+    apt_install gcc libc6-dev make pkg-config
+    flags() { echo "$(pkg-config --cflags --libs corestone) -Wl,-rpath,$(pkg-config --variable=libdir corestone)"; }
+    ;;
+*) fail "deb, wheel or archive?" ;;
 esac
-[ -z "${PYTHONPATH:-}${CORESTONE_LIBRARY:-}" ] || fail "the environment names the library"
+[ $kind = archive ] || [ -z "${PYTHONPATH:-}" ] || fail "the environment names the Python package"
+[ -z "${CORESTONE_LIBRARY:-}" ] || fail "the environment names the library"
 
 mkdir ten && cd ten
 expect "Grace 85" $python $project/examples/python/ten_lines.py
