@@ -172,7 +172,7 @@ extension Context {
         guard MainQueue.boundThread != 0 else { return try checkQueue() }
         var failure: (any Error)?
         let done = Turn(), waiter = platform_thread_id()
-        try withoutActuallyEscaping(body) { body in
+        try withEscaping(body) { body in
             // The queue may keep the block a moment longer than this waits; by then the block has let go of the body.
             var waiting: ((Context) throws -> Void)? = body
             try Waits.whileWaiting(for: .mainThread, label) {
@@ -188,3 +188,13 @@ extension Context {
         if let failure { throw failure }
     }
 }
+
+// The check that the closure did not escape takes the length of this file's path, whose folder no option of the compiler maps:
+// without a name of its own here, builds in two folders would differ (docs/INSTALL.md, "From source").
+#sourceLocation(file:"Context+Queue",line:1)
+private func withEscaping(
+    _ body: (Context) throws -> Void, _ use: (@escaping (Context) throws -> Void) throws -> Void
+) rethrows {
+    try withoutActuallyEscaping(body, do: use)
+}
+#sourceLocation()
