@@ -92,7 +92,14 @@ public func cst_context_merge_history(
 ) -> cst_status {
     boundary(error) {
         let context = try onQueue(pointer).context
-        if let transaction = try historyCursor(cursor).current { try context.merge(transaction) }
+        guard let transaction = try historyCursor(cursor).current else { return }
+        guard transaction.changes != nil else {
+            throw CoreError(
+                .invalidArgument,
+                "transaction \(transaction.number) was read without its changes and cannot be merged; leave omits_changes false",
+                key: "omits_changes")
+        }
+        try context.merge(transaction)
     }
 }
 

@@ -40,7 +40,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_history_token_new_at(cst_string store_i
                                                               cst_history_token **out_token CST_OWNED,
                                                               cst_error **error);
 
-/* Fills a buffer with the token as text, to be kept in a file. Equal tokens have equal texts. */
+/* Fills a buffer with the token as text, to be kept in a file. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_history_token_copy_json(const cst_history_token *token, cst_buffer *out_json,
                                                                  cst_error **error);
 

@@ -29,6 +29,9 @@ func putOwned(_ value: PropertyValue, _ out: UnsafeMutablePointer<cst_value>) th
     case .object(let reference as ObjectIDReference):
         out.pointee.as.object_id = try HandleTable.make(ObjectIDBox(reference.id), .objectID)
         mark(out, CST_OBJECT_ID)
+    case .object(let token as HistoryTokenValue):
+        out.pointee.as.history_token = try HandleTable.make(token, .historyToken)
+        mark(out, CST_HISTORY_TOKEN)
     case .object(let object as HostObject):
         try options(object.host.callbacks, cst_host_callbacks(), "callbacks").retain?(object.host.object)
         out.pointee.as.host = object.host
@@ -85,6 +88,7 @@ func dispose(_ value: UnsafeMutablePointer<cst_value>, byHost: Bool = false) {
     case CST_STRING, CST_URI, CST_BYTES: free(UnsafeMutableRawPointer(mutating: held.bytes.data))
     case CST_OBJECT: release(held.object)
     case CST_OBJECT_ID: release(held.object_id)
+    case CST_HISTORY_TOKEN: release(held.history_token)
     case CST_EXPRESSION: release(held.expression)
     case CST_HOST:
         let callbacks = try? options(held.host.callbacks, cst_host_callbacks(), "callbacks")

@@ -22,6 +22,7 @@ extension Coordinator {
     /// - Throws: as `history(_:)`.
     public func fetchHistory(_ request: HistoryRequest = HistoryRequest()) throws -> HistoryResult {
         let sort = request.sortDescriptors
+        for descriptor in sort { try HistorySubject.check(descriptor.path, request.subject) }
         var unsorted = request
         unsorted.sortDescriptors = []
         // Which are the first, only the order can tell.

@@ -81,7 +81,7 @@ public final class HistoryCursor {
         return matching.isEmpty ? nil : chosen(head, matching)
     }
 
-    /// A comparison with a missing author is false, as in SQL and in Core Data.
+    /// A missing author equals no author: `author != 'x'` keeps transactions without one.
     private func holds(_ predicate: Predicate, _ subject: HistorySubject) throws -> Bool {
         try predicate.evaluate(with: subject, arithmetic: .nilPropagating)
     }

@@ -57,16 +57,18 @@ final class HistorySubject: KeyValueCoding, @unchecked Sendable {
     /// Refuses a predicate with a key that a history does not have, before anything is read.
     static func check(_ predicate: Predicate, _ subject: HistoryRequest.Subject) throws {
         try predicate.requireHistoryTokens()
-        for path in predicate.keyPaths {
-            let keys = path.keys.map(\.text)
-            guard let first = keys.first, first != "self" else { continue }
-            let isKnown =
-                HistoryKeys.transaction.contains(first) || first.hasPrefix("@")
-                || subject == .changes && (HistoryKeys.change.contains(first) || first == "changedID")
-            guard isKnown else { throw unknown(first, subject) }
-            if first == "transaction", keys.count > 1, !HistoryKeys.transaction.contains(keys[1]) {
-                throw unknown(keys[1], .transactions)
-            }
+        for path in predicate.keyPaths { try check(path, subject) }
+    }
+
+    static func check(_ path: KeyPath, _ subject: HistoryRequest.Subject) throws {
+        let keys = path.keys.map(\.text)
+        guard let first = keys.first, first != "self" else { return }
+        let isKnown =
+            HistoryKeys.transaction.contains(first) || first.hasPrefix("@")
+            || subject == .changes && (HistoryKeys.change.contains(first) || first == "changedID")
+        guard isKnown else { throw unknown(first, subject) }
+        if first == "transaction", keys.count > 1, !HistoryKeys.transaction.contains(keys[1]) {
+            throw unknown(keys[1], .transactions)
         }
     }
 

@@ -55,7 +55,7 @@ public struct HistoryToken: Sendable, Hashable {
 // MARK: - As text
 
 extension HistoryToken: CustomStringConvertible {
-    /// The text to keep: JSON with the number of each store, in the order of the UUIDs. Equal tokens give equal texts.
+    /// The text to keep: JSON with the number of each store, in the order of the UUIDs.
     public var json: String {
         var text = "{"
         for (place, store) in storeIdentifiers.enumerated() {
@@ -72,7 +72,11 @@ extension HistoryToken: CustomStringConvertible {
     ///
     /// - Throws: `.invalidArgument` for another text.
     public init(json: String) throws {
-        guard case .dictionary(let stores) = try decodeJSON(Array(json.utf8), allowsTwins: false) else {
+        let value: PropertyValue
+        do { value = try decodeJSON(Array(json.utf8), allowsTwins: false) } catch let error as CoreError {
+            throw HistoryToken.unreadable(error.message, json)
+        }
+        guard case .dictionary(let stores) = value else {
             throw HistoryToken.unreadable("it is not a JSON object", json)
         }
         var numbers: [String: Int64] = [:]

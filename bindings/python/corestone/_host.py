@@ -27,6 +27,7 @@ from . import _abi, values
 from ._abi import lib
 from ._arguments import shown
 from ._callbacks import reported
+from ._handles import retained
 from ._interrupt import immortal
 from ._validators import wrapper
 from .errors import InvalidArgumentError, TypeMismatchError
@@ -298,6 +299,10 @@ def decode(cell: Any) -> Any:
         from .expression import Expression
 
         return Expression._borrowed(cell.payload.handle)
+    if kind == _abi.HISTORY_TOKEN:
+        from .history import HistoryToken
+
+        return HistoryToken._owned(retained(cell.payload.handle))
     low, high = struct.unpack_from("=qq", cell, _abi.PAYLOAD_OFFSET)
     return values.decode_words(kind, cell.aux, low, high, None)
 

@@ -318,7 +318,8 @@ class Coordinator(Contexts):
         busy_timeout  seconds to wait for another process's lock
         cache_kb      SQLite's page cache, for each connection; 0 is the library's default
         max_connections  how many threads may read the store at a time, or save; 0 is the library's default, 8
-        history       each save records its changes; a store that has a history always continues it
+        history       True: each save records its changes; None: if the store has a history; False: does not record, so
+                      that a store whose history has transactions is opened read-only
         configuration the configuration of the model whose objects the store holds; None for the whole model. New
                       objects go to the first writable store for them; fetches use the stores that can have them
         posts_own_changes  "remote_change" is also posted for saves by contexts of this coordinator

@@ -1230,6 +1230,29 @@ def test_absurd_rows_do_not_end_the_process(store_path: Path, run_python: Run, s
     assert done.stdout.endswith("survived\n")
 
 
+def test_store_that_is_opened_without_its_history_is_read_only(store_path: Path) -> None:
+    """H038, with a reason instead of a line in the log."""
+    with opened(store_path) as container:
+        save_people(container.context(), "a")
+    with Container(Model(MODEL), store_path) as container:
+        save_people(container.context(), "b")
+        assert numbers(container.coordinator.history()) == [1, 2]
+    with Container(Model(MODEL), store_path, history=False, unsaved="discard") as container:
+        assert container.is_read_only
+        assert "history" in (container.read_only_reason or "")
+        with pytest.raises(StoreReadOnlyError):
+            save_people(container.context(), "c")
+    with opened(store_path) as container:
+        assert container.coordinator.delete_history(FAR_AWAY) == (2, 2)
+    with Container(Model(MODEL), store_path, history=False) as container:
+        assert not container.is_read_only
+        save_people(container.context(), "c")
+        assert container.coordinator.history_count() == 0
+    with opened(store_path) as container:
+        save_people(container.context(), "d")
+        assert numbers(container.coordinator.history()) == [3]
+
+
 # -------- several stores -----------------------------------------------------------------------------------
 
 

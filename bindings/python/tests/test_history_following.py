@@ -15,11 +15,14 @@ from corestone import (
     Container,
     Context,
     Coordinator,
+    Expression,
     HistoryChangeKind,
     HistoryToken,
     InvalidArgumentError,
     Model,
     ObjectID,
+    Predicate,
+    PredicateError,
     Store,
     TypeMismatchError,
 )
@@ -204,3 +207,16 @@ def test_history_false_opens_read_only(tmp_path: Path) -> None:
         save(container.context())  # goes on recording
         assert [each.number for each in container.coordinator.history()] == [1, 2]
         container.coordinator.delete_history(HistoryToken.at(container.coordinator.stores[0], 2))
+
+
+def test_a_token_is_a_value_of_expressions(pair: tuple[Context, Context]) -> None:
+    save(pair[0])
+    token = pair[0].history_token
+    assert token is not None
+    predicate = Predicate("token == %@", token)
+    assert [each.number for each in pair[1].history(predicate)] == [1]
+    assert Expression.constant(token).constant_value == token
+    with pytest.raises(InvalidArgumentError, match="history token"):
+        HistoryToken.from_json("{")
+    with pytest.raises(PredicateError, match="nonsense"):
+        pair[0].history(sort="nonsense")

@@ -165,13 +165,13 @@ def test_migration_copies_unsaved_metadata(notes: Model, tmp_path: Path, type: s
 
 def test_a_history_begins_where_the_former_store_had_one(notes: Model, tmp_path: Path) -> None:
     count = "SELECT count(*) FROM sqlite_master WHERE name = 'ATRANSACTION'"
-    for name, before, after in [("kept", True, False), ("asked", False, True), ("none", False, False)]:
+    for name, before, after in [("kept", True, None), ("asked", None, True), ("none", None, None)]:
         path, to = tmp_path / name, tmp_path / f"{name}.new"
         with Container(notes, path, history=before) as container:
             for text in "abc":
                 container.insert("Note", {"text": text})
             container.migrate(to, history=after)
-        assert ask(to, count) == [(int(before or after),)]
+        assert ask(to, count) == [(int(bool(before or after)),)]
         if before:
             assert ask(path, "SELECT count(*) FROM ATRANSACTION") == [(3,)]
             # Not those of the former store: one of the copying.
