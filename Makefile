@@ -69,7 +69,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 C_TESTS = $(MAKE) -C Tests/C LIB=$(BUILD)/lib INCLUDE=$(BUILD)/include
 TIMED = SECONDS=0; trap 'code=$$?; echo "make $@: $$([ $$code = 0 ] && echo done || echo FAILED) in $$SECONDS seconds"' EXIT
 
-.PHONY: help deps build library tool portable pages sbom wheel sdist deb dist check-install check-reproducible generate abi demo diagrams test lint format test-asan test-leaks test-tsan stress stress-processes stress-faults stress-reentrancy check-hostile check-migration check-mutants fuzz bench install clean
+.PHONY: help deps build library tool portable pages sbom wheel sdist deb dist check-install check-reproducible generate abi demo diagrams test lint format test-asan test-leaks test-tsan stress stress-processes stress-faults stress-reentrancy check-hostile check-migration check-history check-mutants fuzz bench install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)$$/  make \1\t\2/p' Makefile | expand -t 22
@@ -180,6 +180,11 @@ check-hostile: build ## 100 files that mean harm, each with every command of the
 check-migration: build ## migrations compared with an independent oracle, value by value, then failed, killed, cancelled and raced
 	@$(TIMED); set -e; for pairs in "" "--random 300"; do $(VENV)/bin/python Tests/migration/pairs.py $$pairs; done; \
 	    $(VENV)/bin/python Tests/faults/migrations.py
+
+check-history: build ## histories: two writers, three consumers and a purger for 60 s; 100,000 random changes replayed
+	@$(TIMED); export CORESTONE_LIBRARY=$(BUILD)/lib/libcorestone.so PYTHONPATH=bindings/python; \
+	    $(VENV)/bin/python Tests/history/stress.py && $(VENV)/bin/python Tests/history/replay.py && \
+	    $(VENV)/bin/python bench/history.py --gate
 
 check-mutants: deps ## wrong changes of Tests/mutants, one at a time: which tests notice them (MUTANTS)
 	@$(TIMED); $(VENV)/bin/python Tests/mutants/run.py $(MUTANTS)

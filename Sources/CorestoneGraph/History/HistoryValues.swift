@@ -74,12 +74,21 @@ extension HistoryChange {
         var values: [String: PropertyValue] = [:]
         for property in properties {
             if let relationship = property as? Relationship, relationship.isToMany { continue }
-            let slot = Int(property.slot)
-            // The elements of a composite attribute have the values.
-            if (property as? Attribute)?.type == .composite || slot >= Int(entity.slotCount) { continue }
-            values[property.path] = record.value(slot, entity.layout.slots[slot], entity.model, store)
+            if let value = value(of: property, record, store) { values[property.path] = value }
         }
         return values
+    }
+
+    /// The value of a composite attribute is a dictionary of its elements that have one, or null.
+    private func value(of property: Property, _ record: Record, _ store: Store) -> PropertyValue? {
+        if let attribute = property as? Attribute, attribute.type == .composite {
+            let elements = attribute.elements.map { ($0.name, value(of: $0, record, store) ?? .null) }
+            let known = elements.filter { !$0.1.isNull }
+            return known.isEmpty ? .null : .dictionary(Dictionary(known) { $1 })
+        }
+        let (slot, entity) = (Int(property.slot), objectID.entity)
+        guard slot < Int(entity.slotCount) else { return nil }
+        return record.value(slot, entity.layout.slots[slot], entity.model, store)
     }
 }
 
