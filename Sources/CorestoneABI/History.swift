@@ -1,7 +1,9 @@
 import CCorestone
+import CPlatform
 import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
+import Synchronization
 
 @_cdecl("cst_coordinator_fetch_history") @implementation
 public func cst_coordinator_fetch_history(
@@ -273,7 +275,17 @@ final class HistoryCursorBox {
         }
     }
 
+    /// Threads that share a cursor would free what is lent to the other one.
+    private let isBusy = Atomic(false)
+
     func next() throws -> UnsafePointer<cst_history_transaction>? {
+        guard !isBusy.exchange(true, ordering: .acquiring) else {
+            throw CoreError(
+                .wrongThread,
+                "\(nameOfThread(platform_thread_id())) used a history cursor that another thread is using; create a cursor for "
+                    + "each thread")
+        }
+        defer { isBusy.store(false, ordering: .releasing) }
         current = nil
         switch source {
         case .cursor(let cursor): current = try cursor.next()

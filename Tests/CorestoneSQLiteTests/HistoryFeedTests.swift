@@ -46,6 +46,57 @@ final class HistoryFeedTests: HistoryTestCase {
         XCTAssertThrowsError(try cursor.wait(milliseconds: 0))
     }
 
+    func testAWaitHearsOfEveryStore() throws {
+        let coordinator = try Coordinator(model: HistoryTestCase.cars())
+        var options = StoreOptions()
+        options.keepsHistory = true
+        let stores = try ["one.sqlite", "two.sqlite"].map {
+            try coordinator.addSQLiteStore(at: path($0), options: options)
+        }
+        let context = Context(coordinator: coordinator)
+        func save(to store: Store) throws {
+            try context.assign(try insert("Car", in: context), to: store)
+            try context.save()
+        }
+        let cursor = try coordinator.history()
+        _ = try cursor.wait()
+        XCTAssertNil(try cursor.next())
+        for _ in 0..<3 { try save(to: stores[1]) }
+        XCTAssertEqual(try cursor.next()?.store === stores[1], true)
+        // The first store was at its end when the pass began.
+        try save(to: stores[0])
+        var seen: [Int64] = []
+        while let transaction = try cursor.next() { seen.append(transaction.number) }
+        XCTAssertEqual(seen.sorted(), [1, 2, 3])
+        XCTAssertFalse(try cursor.wait(milliseconds: 0))
+    }
+
+    func testAHistoryWithALimitIsNotFollowed() throws {
+        var request = HistoryRequest()
+        request.limit = 1
+        XCTAssertThrowsError(try there.coordinator.history(request).wait(milliseconds: 0)) {
+            XCTAssertEqual(($0 as? CoreError)?.key, "limit")
+        }
+        XCTAssertThrowsError(try there.coordinator.followHistory(request) { _, _ in })
+    }
+
+    func testClosingEndsAWait() throws {
+        let coordinator = there.coordinator
+        let cursor = try there.history()
+        _ = try cursor.wait()
+        XCTAssertNil(try cursor.next())
+        let ended = expectation(description: "the follower ended")
+        let observation = try coordinator.followHistory(ended: { _ in ended.fulfill() }) { _, _ in }
+        let thread = Thread {
+            usleep(50_000); try? coordinator.close()
+        }
+        thread.start()
+        XCTAssertTrue(try cursor.wait(milliseconds: 20_000))
+        wait(for: [ended], timeout: 20)
+        XCTAssertThrowsError(try cursor.next())
+        withExtendedLifetime(observation) {}
+    }
+
     func testFollowersGetEachTransactionInOrder() throws {
         try save(3, in: here)
         let seen = Locked<[Int64]>([])

@@ -322,6 +322,55 @@ final class HistoryReadingTests: HistoryTestCase {
         assertCode(.persistentHistoryTokenExpired) { _ = try cursor.next() }
     }
 
+    func testARestoredFileIsNoticed() throws {
+        _ = try drive()
+        let cursor = try there.history()
+        while try cursor.next() != nil {}
+        _ = try shell(
+            "a.sqlite",
+            "DELETE FROM ACHANGE WHERE ZTRANSACTIONID > 1; DELETE FROM ATRANSACTION WHERE Z_PK > 1; "
+                + "UPDATE Z_PRIMARYKEY SET Z_MAX = 1 WHERE Z_ENT = 16002")
+        assertCode(.persistentHistoryTokenExpired) { _ = try cursor.next() }
+    }
+
+    func testAPurgedTransactionIsNoStart() throws {
+        _ = try drive()
+        let all = try transactions()
+        try here.coordinator.deleteHistory(before: .transaction(all[2]))
+        assertCode(.persistentHistoryTokenExpired) {
+            _ = try self.transactions(HistoryRequest(after: .transaction(all[0])))
+        }
+        XCTAssertEqual(try transactions(HistoryRequest(after: .transaction(all[1]))).map(\.number), [3])
+    }
+
+    /// A table of another program's making: its keys are text, so that they have no order of numbers.
+    func testTablesWithTextualKeysAreDamaged() throws {
+        for _ in 0..<25 {
+            try insert("Car", in: here)
+            try here.save()
+        }
+        (here, there) = (nil, nil)
+        func rebuild(_ table: String, _ column: String) throws {
+            let sql = try shell("a.sqlite", "SELECT sql FROM sqlite_master WHERE name = '\(table)'")
+                .replacingOccurrences(of: "\(column) INTEGER PRIMARY KEY", with: "\(column) VARCHAR")
+                .replacingOccurrences(of: "\(column) INTEGER", with: "\(column) VARCHAR")
+            _ = try shell(
+                "a.sqlite",
+                "ALTER TABLE \(table) RENAME TO OLD; \(sql); INSERT INTO \(table) SELECT * FROM OLD; DROP TABLE OLD")
+        }
+        try rebuild("ACHANGE", "ZTRANSACTIONID")
+        try rebuild("ATRANSACTION", "Z_PK")
+        _ = try shell("a.sqlite", "UPDATE ATRANSACTION SET Z_PK = 'a' WHERE Z_PK = '25'")
+        here = try context("again", nil)
+        for size in [2, 0] {
+            var request = HistoryRequest()
+            request.batchSize = size
+            XCTAssertThrowsError(try transactions(request)) {
+                XCTAssertEqual(($0 as? CoreError)?.status, .storeCorrupt)
+            }
+        }
+    }
+
     func testDeletionInStepsCanBeCancelled() throws {
         for _ in 0..<3 {
             for _ in 0..<6_000 { try insert("Car", in: here) }

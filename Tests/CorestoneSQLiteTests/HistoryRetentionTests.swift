@@ -75,6 +75,47 @@ final class HistoryRetentionTests: HistoryTestCase {
         XCTAssertEqual(try numbers(), [1, 2])
     }
 
+    func testAConsumerThatLeavesDuringAPurgeLetsNothingGo() throws {
+        for _ in 0..<3 {
+            for _ in 0..<6_000 { try insert("Car", in: here) }
+            try here.save()
+        }
+        let first = HistoryToken(storeIdentifier: store.identifier, transactionNumber: 2)
+        try coordinator.registerHistoryConsumer("sync", of: store, at: first)
+        let purge = try coordinator.purgeHistory(of: store) { _, _ in
+            (try? self.coordinator.unregisterHistoryConsumer("sync", of: self.store)) != nil
+        }
+        XCTAssertEqual(purge.transactions, 1)
+        XCTAssertEqual(try numbers(), [2, 3])
+    }
+
+    func testAConsumerHasAPlaceThatExists() throws {
+        try save(4)
+        try coordinator.purgeHistory(of: store, keeping: HistoryRetention(count: 2))
+        func token(_ number: Int64) -> HistoryToken {
+            HistoryToken(storeIdentifier: store.identifier, transactionNumber: number)
+        }
+        for number: Int64 in [1, 5, 1000] {
+            assertCode(.persistentHistoryTokenExpired) {
+                try self.coordinator.registerHistoryConsumer("sync", of: self.store, at: token(number))
+            }
+        }
+        try coordinator.registerHistoryConsumer("sync", of: store, at: token(2))
+        assertCode(.persistentHistoryTokenExpired) {
+            try self.coordinator.moveHistoryConsumer("sync", of: self.store, to: token(1000))
+        }
+        XCTAssertEqual(try coordinator.moveHistoryConsumer("sync", of: store, to: token(3)).transactionNumber, 3)
+    }
+
+    func testAStoreWithoutHistoryHasNothingToPurge() throws {
+        let plain = try context("plain", nil, at: "plain.sqlite", history: false)
+        let store = plain.coordinator.stores[0]
+        XCTAssertThrowsError(try plain.coordinator.purgeHistory(of: store)) {
+            XCTAssertTrue((($0 as? CoreError)?.message ?? "").contains("has no history"))
+        }
+        XCTAssertEqual(try plain.coordinator.historySize(of: store), HistorySize())
+    }
+
     func testALeaseRunsOut() throws {
         try coordinator.registerHistoryConsumer("old", of: store, lease: 60)
         try save(2)

@@ -185,6 +185,8 @@ def campaign(store: Path, seconds: float, writers: int, consumers: int) -> int:
         wrong.append("a writer's transaction is beyond the last one of the store")
     repeats = sum(each.get("repeats", 0) for each in reports)
     purged = sum(each.get("purged", 0) for each in reports)
+    if not purged:
+        wrong.append("the purger deleted nothing")
     for line in wrong:
         print(f"history stress: {line}")
     print(

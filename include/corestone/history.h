@@ -260,14 +260,16 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_delete_history_before(cst_c
  * not read. A new consumer begins at `at`; NULL: after the last transaction. One that is registered keeps its place. The
  * consumer holds up purges until it was not seen for `lease` seconds; 0: 30 days. The table CST_HISTORYCONSUMER of the
  * store keeps it; Apple's framework ignores that. Fails with CST_E_STORE_READ_ONLY, with CST_E_INVALID_ARGUMENT for a
- * store without history, and with code 134501 for a token of another store. */
+ * store without history, with code 134301 for a place that was deleted or does not exist, and with code 134501 for a
+ * token of another store. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_register_history_consumer(cst_coordinator *coordinator,
                                                                                cst_store *store, cst_string name,
                                                                                const cst_history_token *at,
                                                                                double lease, cst_error **error);
 
 /* Moves a consumer to the place up to which it has read, and renews its lease. A place before its own leaves it where
- * it is. Fails with CST_E_INVALID_ARGUMENT for a consumer that is not registered. */
+ * it is. Fails with CST_E_INVALID_ARGUMENT for a consumer that is not registered, and with code 134301 for a place that
+ * was deleted or does not exist. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_move_history_consumer(cst_coordinator *coordinator,
                                                                            cst_store *store, cst_string name,
                                                                            const cst_history_token *to,

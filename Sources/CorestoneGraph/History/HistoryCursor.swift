@@ -14,6 +14,9 @@ public final class HistoryCursor {
     private var sources: [HistorySource]
     private var subject: HistorySubject?
     private var count = 0
+    /// Whether nothing was returned since the event of a wait was cleared.
+    private var isWholePass = false
+    var hasLimit: Bool { request.limit > 0 }
     /// The place after the last transaction that was read, in all stores of the request: where to go on later. Transactions that
     /// the predicate leaves out count as read.
     public private(set) var token: HistoryToken
@@ -32,17 +35,24 @@ public final class HistoryCursor {
     /// - Throws: code 134301 if transactions that were not read yet were deleted; what reading the store or the predicate fails with.
     public func next() throws -> HistoryTransaction? {
         if request.limit > 0 && count >= request.limit { return nil }
-        // What is committed from here on sets it again.
-        waiting.event?.clear()
-        while let source = try earliest() {
-            let (head, changes) = source.take()
-            token = token.updated(with: HistoryTransaction(head, nil).token)
-            guard let chosen = try choose(head, changes) else { continue }
-            if request.subject == .transactions { count += 1 }
-            return chosen
+        while true {
+            while let source = try earliest() {
+                isWholePass = false
+                let (head, changes) = source.take()
+                token = token.updated(with: HistoryTransaction(head, nil).token)
+                guard let chosen = try choose(head, changes) else { continue }
+                if request.subject == .transactions { count += 1 }
+                return chosen
+            }
+            for source in sources { source.isAtEnd = false }
+            guard let event = waiting.event, !isWholePass else {
+                isWholePass = false
+                return nil
+            }
+            // What is committed from here on sets it again; what was committed before, another look at all stores finds.
+            event.clear()
+            isWholePass = true
         }
-        for source in sources { source.isAtEnd = false }
-        return nil
     }
 
     /// The source with the earliest transaction. Stores are merged by the times of their transactions, each in its own order.
@@ -124,23 +134,16 @@ private final class HistorySource {
     func fill(limit: Int, includingChanges: Bool) throws {
         guard place == batch.count else { return }
         (batch, place) = ([], 0)
-        batch = try store.use {
+        let read = try store.use {
             reader.endRead()
             return try history.transactions(
                 after: position, of: store, limit: limit > 0 ? limit : HistorySource.usualBatch,
                 includingChanges: includingChanges)
         }
-        let first = batch.first?.head.number
-        if first != position.addingClamped(1) { try requireKept(first) }
+        // A purge removed transactions that were not read, or an older file took the place of this one.
+        try read.bounds.requireKept(after: position, store)
+        batch = read.transactions
         if let last = batch.last { position = last.head.number }
-    }
-
-    /// Throws if a purge removed transactions that this cursor had not read: the first remaining one, or the end of an empty
-    /// history, lies beyond the next number.
-    private func requireKept(_ first: Int64?) throws {
-        let bounds = try store.use { try history.bounds() }
-        let isGone = first.map { $0 == bounds.lowest } ?? (bounds.lowest > bounds.highest && bounds.highest > position)
-        if isGone { throw HistoryToken.expired(position, bounds, store) }
     }
 }
 
@@ -163,6 +166,15 @@ extension HistoryToken {
             .invalidArgument, code: .persistentHistoryTokenExpired,
             "the history token of \(store.path) at transaction \(number) has expired: \(reason); fetch the objects again and go on "
                 + "from the current token", value: .int(number), file: store.path)
+    }
+}
+
+extension HistoryBounds {
+    /// Throws code 134301 unless all transactions after a number are there, and the number is not of a later state.
+    func requireKept(after number: Int64, _ store: Store) throws {
+        guard lowest.addingClamped(-1) <= number, number <= highest else {
+            throw HistoryToken.expired(number, self, store)
+        }
     }
 }
 
@@ -197,14 +209,13 @@ extension HistoryRequest {
             guard let number = token.transactionNumbers[store.identifier] else {
                 return bounds.lowest.addingClamped(-1)
             }
-            guard number <= bounds.highest, number >= bounds.lowest.addingClamped(-1) else {
-                throw HistoryToken.expired(number, bounds, store)
-            }
+            try bounds.requireKept(after: number, store)
             return number
         case .date(let date): return try history.firstNumber(after: date).map { $0.addingClamped(-1) } ?? bounds.highest
         case .transaction(let transaction):
             if transaction.store.identifier == store.identifier {
-                return max(transaction.number, bounds.lowest.addingClamped(-1))
+                try bounds.requireKept(after: transaction.number, store)
+                return transaction.number
             }
             return try history.firstNumber(after: transaction.timestamp).map { $0.addingClamped(-1) } ?? bounds.highest
         }

@@ -2,7 +2,7 @@ import CPlatform
 import CorestoneValues
 import Glibc
 
-/// Tells readers of a coordinator's history that there may be more to read. Any thread.
+/// Notifies readers of a coordinator's history that there may be more to read. Any thread.
 final class HistorySignals: Sendable {
     private struct State {
         var next = 0
@@ -76,8 +76,18 @@ extension HistoryCursor {
         return event.descriptor
     }
 
+    /// A cursor with a limit ends there, whatever is committed.
+    func requireFollowable() throws {
+        guard hasLimit else { return }
+        throw CoreError(
+            .invalidArgument,
+            "a history that is followed cannot have a limit; leave the limit out, and end when it is reached",
+            key: "limit")
+    }
+
     private func following() throws -> (event: HistoryEvent, isNew: Bool) {
         if let event = waiting.event { return (event, false) }
+        try requireFollowable()
         let event = try HistoryEvent()
         waiting.follow(coordinator, event)
         return (event, true)
@@ -176,7 +186,9 @@ extension Coordinator {
         _ request: HistoryRequest = HistoryRequest(), ended: @escaping @Sendable (any Error) -> Void = { _ in },
         _ handler: @escaping @Sendable (HistoryTransaction, HistoryCursor) throws -> Void
     ) throws -> Observation {
-        let follower = HistoryFollower(try history(request), handler, ended)
+        let cursor = try history(request)
+        try cursor.requireFollowable()
+        let follower = HistoryFollower(cursor, handler, ended)
         follower.start(self)
         return Observation(follower)
     }

@@ -17,6 +17,7 @@ public struct HistoryConsumer: Sendable, Equatable {
 
     /// Thirty days.
     public static let usualLease = 30.0 * 86_400
+    static let longestLease = 100 * 365.25 * 86_400
 
     /// Whether it holds up purges at that time.
     public func isLiving(at time: Double) -> Bool { time <= lastSeen + lease }
@@ -78,17 +79,19 @@ extension Coordinator {
         _ name: String, of store: Store, at token: HistoryToken? = nil, lease: Double = HistoryConsumer.usualLease
     ) throws -> HistoryConsumer {
         try requireName(name)
-        guard lease.isFinite, lease > 0 else {
+        guard lease > 0, lease <= HistoryConsumer.longestLease else {
             throw CoreError(
                 .invalidArgument,
-                "the lease of the history consumer \"\(name)\" is \(lease), but must be a number of seconds "
-                    + "above 0", key: "lease", value: .double(lease))
+                "the lease of the history consumer \"\(name)\" is \(lease), but must be a number of seconds above 0, and of 100 "
+                    + "years at most", key: "lease", value: .double(lease))
         }
         let start = try token.map { try $0.number(for: store) }
         return try writeHistory(of: store, "register the history consumer \"\(name)\"") { transaction in
             let history = try store.requireHistory()
+            let bounds = try history.bounds()
             let known = try history.consumers().first { $0.name == name }
-            let number = try known?.transactionNumber ?? start ?? history.bounds().highest
+            let number = known?.transactionNumber ?? start ?? bounds.highest
+            try bounds.requireKept(after: number, store)
             let consumer = HistoryConsumer(
                 name: name, transactionNumber: number, lastSeen: ReferenceDate.currentSeconds, lease: lease)
             try transaction.setHistoryConsumer(consumer)
@@ -105,13 +108,15 @@ extension Coordinator {
     ) throws -> HistoryConsumer {
         let number = try token.number(for: store)
         return try writeHistory(of: store, "move the history consumer \"\(name)\"") { transaction in
-            guard let known = try store.requireHistory().consumers().first(where: { $0.name == name }) else {
+            let history = try store.requireHistory()
+            guard let known = try history.consumers().first(where: { $0.name == name }) else {
                 throw CoreError(
                     .invalidArgument,
                     "\(store.path) has no history consumer \"\(name)\"; register it before it is moved",
                     value: .string(name),
                     file: store.path)
             }
+            try history.bounds().requireKept(after: max(known.transactionNumber, number), store)
             let consumer = HistoryConsumer(
                 name: name, transactionNumber: max(known.transactionNumber, number),
                 lastSeen: ReferenceDate.currentSeconds, lease: known.lease)
@@ -169,7 +174,7 @@ extension Coordinator {
         try requireOwn(store)
         try retention.requireSound()
         var purge = HistoryPurge()
-        guard let end = try store.readHistory({ try $0.end(of: retention) }) else { return purge }
+        guard let end = try store.readHistory({ try $0.end(of: retention) }) else { throw store.hasNoHistory() }
         // A consumer may register, or the mirror go on, between two steps: each looks again.
         var isLast = false
         while !isLast {
@@ -177,7 +182,7 @@ extension Coordinator {
                 var step = HistoryDeletionStep()
                 try store.backing.save { transaction in
                     var held = HistoryPurge()
-                    let limit = try store.requireHistory().limit(of: end, &held)
+                    let limit = try store.requireHistory().limit(of: end, hasLimits: retention.hasLimits, &held)
                     (purge.heldBy, purge.reason, purge.expired) = (held.heldBy, held.reason, held.expired)
                     step = try transaction.deleteHistory(before: limit) ?? step
                 }
@@ -216,7 +221,11 @@ extension Store {
     /// The history as the store's writer sees it.
     func requireHistory() throws -> any StoredHistory {
         if let history = try backing.history { return history }
-        throw CoreError(
+        throw hasNoHistory()
+    }
+
+    fileprivate func hasNoHistory() -> CoreError {
+        CoreError(
             .invalidArgument, "\(path) has no history; open the store with CST_STORE_HISTORY (history)", file: path)
     }
 
@@ -255,11 +264,8 @@ extension StoredHistory {
     /// The number before which the limits, and then the consumers, let transactions go.
     fileprivate func end(of retention: HistoryRetention) throws -> Int64 {
         let bounds = try bounds()
-        guard retention.hasLimits else {
-            // Without a limit and without a known reader all stays.
-            let time = ReferenceDate.currentSeconds
-            return try consumers().contains { $0.isLiving(at: time) } ? bounds.highest.addingClamped(1) : bounds.lowest
-        }
+        // Without limits the consumers decide, again with each step.
+        guard retention.hasLimits else { return bounds.highest.addingClamped(1) }
         var end = bounds.lowest
         if let age = retention.age {
             end = max(
@@ -271,10 +277,13 @@ extension StoredHistory {
     }
 
     /// How far a deletion before `end` may go now.
-    fileprivate func limit(of end: Int64, _ purge: inout HistoryPurge) throws -> Int64 {
+    ///
+    /// - Parameter hasLimits: false where only consumers let transactions go: without a living one all stays.
+    fileprivate func limit(of end: Int64, hasLimits: Bool, _ purge: inout HistoryPurge) throws -> Int64 {
         let time = ReferenceDate.currentSeconds
         let consumers = try consumers()
         purge.expired = consumers.filter { !$0.isLiving(at: time) }
+        if !hasLimits, purge.expired.count == consumers.count { return 0 }
         var limit = end
         if let slowest = consumers.filter({ $0.isLiving(at: time) }).min(by: {
             $0.transactionNumber < $1.transactionNumber

@@ -16,7 +16,7 @@ package protocol StoredHistory: AnyObject {
     ///   - limit: the most transactions.
     func transactions(
         after number: Int64, of store: Store, limit: Int, includingChanges: Bool
-    ) throws -> [(head: HistoryHead, changes: [HistoryChange])]
+    ) throws -> HistoryBatch
 
     // MARK: Retention
 
@@ -27,6 +27,16 @@ package protocol StoredHistory: AnyObject {
     func size() throws -> HistorySize
     /// The number before which a purge may delete, and why, in a store that CloudKit mirrors; nil in others.
     func mirrorLimit() throws -> (number: Int64, reason: String)?
+}
+
+/// Transactions of a history, and its bounds in the same state of the store.
+package struct HistoryBatch {
+    package let transactions: [(head: HistoryHead, changes: [HistoryChange])]
+    package let bounds: HistoryBounds
+
+    package init(_ transactions: [(head: HistoryHead, changes: [HistoryChange])], _ bounds: HistoryBounds) {
+        (self.transactions, self.bounds) = (transactions, bounds)
+    }
 }
 
 package struct HistoryBounds: Sendable {

@@ -84,6 +84,8 @@ extension Coordinator {
             try closeQueues(waits)
             try body()
             closing.finish()
+            // Readers of the history that wait find the coordinator closed.
+            historySignals.send()
             // Stores that were added since `body` closed them.
             for store in stores { try? remove(store) }
             // What nobody waited for is not waited for by the end of the contexts either.

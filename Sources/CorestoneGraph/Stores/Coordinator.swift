@@ -145,6 +145,8 @@ public final class Coordinator: @unchecked Sendable {
         // Should somebody have begun to listen meanwhile.
         remote.end(store)
         store.writing.with { store.close() }
+        // Readers that wait find the store closed.
+        historySignals.send()
         // Where all stores are closed, contexts keep their objects.
         if !isClosing { invalidateObjects(of: store) }
         post(.storesDidChange, StoreChanges(removed: [store]))

@@ -41,18 +41,18 @@ final class HistoryReader: StoredHistory {
 
     var purpose: String { "read the history of \(reader.store.path)" }
 
-    func bounds() throws -> HistoryBounds {
-        try reading { file in
-            let statement = try file.connection.statement(
-                "SELECT (SELECT min(Z_PK) FROM ATRANSACTION), (SELECT max(Z_PK) FROM ATRANSACTION), "
-                    + "(SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT = ?)", purpose)
-            statement.bind(HistoryDesign.Table.transaction.number, at: 1)
-            defer { statement.reset() }
-            guard try statement.step(purpose) else { return HistoryBounds(lowest: 1, highest: 0) }
-            let highest = max(statement.integer(1), statement.integer(2), 0)
-            return HistoryBounds(
-                lowest: statement.isNull(0) ? highest.addingClamped(1) : statement.integer(0), highest: highest)
-        }
+    func bounds() throws -> HistoryBounds { try reading { try bounds(in: $0) } }
+
+    private func bounds(in file: OpenFile) throws -> HistoryBounds {
+        let statement = try file.connection.statement(
+            "SELECT (SELECT min(Z_PK) FROM ATRANSACTION), (SELECT max(Z_PK) FROM ATRANSACTION), "
+                + "(SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT = ?)", purpose)
+        statement.bind(HistoryDesign.Table.transaction.number, at: 1)
+        defer { statement.reset() }
+        guard try statement.step(purpose) else { return HistoryBounds(lowest: 1, highest: 0) }
+        let highest = max(statement.integer(1), statement.integer(2), 0)
+        return HistoryBounds(
+            lowest: statement.isNull(0) ? highest.addingClamped(1) : statement.integer(0), highest: highest)
     }
 
     func firstNumber(notBefore date: Double) throws -> Int64? { try firstNumber(">=", date) }
@@ -70,13 +70,14 @@ final class HistoryReader: StoredHistory {
 
     func transactions(
         after number: Int64, of store: Store, limit: Int, includingChanges: Bool
-    ) throws -> [(head: HistoryHead, changes: [HistoryChange])] {
+    ) throws -> HistoryBatch {
         try reading { file in
+            let bounds = try bounds(in: file)
             let heads = try heads(after: number, of: store, limit: limit, file.connection)
             guard includingChanges, let first = heads.first, let last = heads.last else {
-                return heads.map { ($0, []) }
+                return HistoryBatch(heads.map { ($0, []) }, bounds)
             }
-            return try changes(of: heads, from: first.number, to: last.number, file.connection)
+            return HistoryBatch(try changes(of: heads, from: first.number, to: last.number, file.connection), bounds)
         }
     }
 
@@ -101,6 +102,8 @@ final class HistoryReader: StoredHistory {
         defer { statement.reset() }
         var heads: [HistoryHead] = []
         while try statement.step(purpose) {
+            // In a table whose key is text, a damaged one, reading would not end.
+            guard statement.integer(0) > heads.last?.number ?? number else { throw damaged("ATRANSACTION", "Z_PK") }
             heads.append(
                 HistoryHead(
                     store, number: statement.integer(0), timestamp: sqlite3_column_double(statement.handle, 1),
@@ -108,6 +111,13 @@ final class HistoryReader: StoredHistory {
                     processIdentifier: statement.text(5)))
         }
         return heads
+    }
+
+    private func damaged(_ table: String, _ column: String) -> CoreError {
+        CoreError(
+            .storeCorrupt, code: .persistentStoreOperation,
+            "cannot \(purpose): the values of \(table).\(column) are not in the order of numbers, so the table is damaged; run "
+                + "corestone check, and restore the store from a backup", file: reader.store.path)
     }
 
     // MARK: - Changes
@@ -126,6 +136,7 @@ final class HistoryReader: StoredHistory {
         var changes: [HistoryChange] = []
         while try statement.step(purpose) {
             let number = statement.integer(1)
+            guard number <= heads[heads.count - 1].number else { throw damaged("ACHANGE", "ZTRANSACTIONID") }
             while heads[place].number < number {
                 found.append((heads[place], changes))
                 changes = []

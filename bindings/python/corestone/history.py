@@ -6,6 +6,7 @@ import ctypes
 import json
 import math
 import struct
+import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from ctypes import byref
@@ -298,8 +299,8 @@ class HistoryCursor(Iterator[HistoryTransaction]):
     """
 
     __slots__ = (
-        "__weakref__", "_coordinator", "_handle", "_has_changes", "_indexes", "_kept", "_last", "_out", "_place",
-        "_stores",
+        "__weakref__", "_coordinator", "_handle", "_has_changes", "_indexes", "_kept", "_last", "_lock", "_out",
+        "_place", "_stores",
     )  # fmt: skip
 
     def __init__(self, coordinator: Coordinator, handle: int, has_changes: bool) -> None:
@@ -307,6 +308,7 @@ class HistoryCursor(Iterator[HistoryTransaction]):
         self._stores = _Stores(coordinator)
         self._handle = handle
         self._has_changes = has_changes
+        self._lock = threading.Lock()
         self._out = ctypes.c_void_p()
         self._place = byref(self._out)
         # The changes of the last transaction, and when values of one were asked for, the index of each.
@@ -322,6 +324,11 @@ class HistoryCursor(Iterator[HistoryTransaction]):
         return self._out.value
 
     def __next__(self) -> HistoryTransaction:
+        # What the library lends is read before another thread moves on.
+        with self._lock:
+            return self._read_next()
+
+    def _read_next(self) -> HistoryTransaction:
         address = self._next()
         if address is None:
             raise StopIteration
@@ -406,9 +413,13 @@ class HistoryCursor(Iterator[HistoryTransaction]):
         Each transaction comes at least once and in order: keep `token` with the effect of the last one, and start after
         it. The next one is read when the loop comes round, so a slow reader holds up no other.
         """
+        deadline = None if timeout is None else time.monotonic() + timeout
         while True:
-            yield from self
-            if not self.wait(timeout):
+            for transaction in self:
+                yield transaction
+                if timeout is not None:
+                    deadline = time.monotonic() + timeout
+            if not self.wait(None if deadline is None else max(deadline - time.monotonic(), 0)):
                 return
 
     async def __aiter__(self) -> AsyncIterator[HistoryTransaction]:
@@ -426,6 +437,7 @@ class HistoryCursor(Iterator[HistoryTransaction]):
                 await more
             finally:
                 loop.remove_reader(descriptor)
+            call(lib.cst_history_cursor_wait, self._handle, 0)  # CancelledError after `cancel`
 
     def values(self, change: HistoryChange) -> dict[str, Any] | None:
         """Returns the values that a changed object has now: of an inserted one all properties, of an updated one those
@@ -447,7 +459,7 @@ class HistoryCursor(Iterator[HistoryTransaction]):
             cell = _abi.Value()
             if call(lib.cst_history_cursor_copy_value, self._handle, index, text(name), byref(cell)) == _abi.OK:
                 found[name] = take(cell)
-        return found or None
+        return found if found or not names else None
 
     def _index(self, change: HistoryChange) -> int:
         """Returns the index of a change of the last transaction."""

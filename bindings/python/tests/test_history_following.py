@@ -64,6 +64,66 @@ def test_follow_waits_for_what_others_save(pair: tuple[Context, Context]) -> Non
     assert [each.number for each in history.follow(timeout=0.01)] == []
 
 
+def test_a_time_limit_is_that_of_transactions(pair: tuple[Context, Context]) -> None:
+    here, there = pair
+    here.transaction_author = "me"
+    done = threading.Event()
+
+    def keep_saving() -> None:
+        with Container(Model(MODEL), path, history=True) as container:
+            ctx = container.context()
+            ctx.transaction_author = "me"
+            while not done.is_set():
+                save(ctx)
+                done.wait(0.02)
+
+    path = here.coordinator.stores[0].path
+    thread = threading.Thread(target=keep_saving)
+    thread.start()
+    try:
+        assert list(there.history(excluding_author="me").follow(timeout=0.3)) == []
+    finally:
+        done.set()
+        thread.join()
+
+
+def test_threads_that_share_a_cursor(pair: tuple[Context, Context]) -> None:
+    here, there = pair
+    save(here, 200)
+    history = there.history(batch_size=3)
+    found: list[int] = []
+
+    def read() -> None:
+        found.extend(transaction.number for transaction in history)
+
+    threads = [threading.Thread(target=read) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(found) == list(range(1, 201))
+
+
+def test_a_cancelled_iteration_ends(pair: tuple[Context, Context]) -> None:
+    history = pair[1].history()
+
+    async def read() -> None:
+        asyncio.get_running_loop().call_later(0.05, history.cancel)
+        async for _ in history:
+            pass
+
+    with pytest.raises(CancelledError):
+        asyncio.run(asyncio.wait_for(read(), 20))
+
+
+def test_a_limit_is_not_followed(pair: tuple[Context, Context]) -> None:
+    save(pair[0], 3)
+    limited = pair[1].history(limit=2)
+    assert [each.number for each in limited] == [1, 2]
+    with pytest.raises(InvalidArgumentError, match="limit"):
+        limited.wait(0)
+
+
 def test_a_wait_ends(pair: tuple[Context, Context]) -> None:
     history = pair[0].history()
     assert list(history) == []

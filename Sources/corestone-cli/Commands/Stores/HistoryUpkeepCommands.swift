@@ -45,8 +45,8 @@ struct HistoryPurgeCommand: Command {
         }
         if options.has("keep") { retention.count = try options.number("keep", or: 0) }
         if options.has("max-size") {
-            retention.bytes = try options.number("max-size", or: 0).multipliedReportingOverflow(by: 1 << 20)
-                .partialValue
+            let (bytes, overflow) = try options.number("max-size", or: 0).multipliedReportingOverflow(by: 1 << 20)
+            retention.bytes = overflow ? .max : bytes
         }
         if options.has("all") { retention.count = 0 }
         guard retention != HistoryRetention() else {
