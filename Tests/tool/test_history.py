@@ -115,7 +115,7 @@ def test_following_prints_what_others_save(notes: Path) -> None:
             ctx.save()
             line = json.loads(tool.stdout.readline())
             assert line["number"] == 4 + number
-    tool.send_signal(signal.SIGINT)
+    tool.send_signal(signal.SIGTERM)  # a background shell has children ignore SIGINT
     tool.wait(timeout=20)
     assert tool.stderr is not None and tool.stderr.read() == ""
 
