@@ -49,8 +49,12 @@ MODEL: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-def opened(store: Path, **options: Any) -> Container:
-    return Container(Model(MODEL), store, busy_timeout=60.0, **options)
+#: Deletions of members are changes of their own, so the copy has no rule that deletes them.
+COPY = {**MODEL, "Folder": {**MODEL["Folder"], "parts": "to-many Part inverse folder"}}
+
+
+def opened(store: Path, model: dict[str, dict[str, Any]] = MODEL, **options: Any) -> Container:
+    return Container(Model(model), store, busy_timeout=60.0, **options)
 
 
 # ---- the writers
@@ -198,7 +202,7 @@ def campaign(folder: Path, changes: int, processes: int, seed: int) -> int:
         for number in range(processes)
     ]
     wrong: list[str] = []
-    with opened(store, history=True) as source, opened(folder / "copy.sqlite") as target:
+    with opened(store, history=True) as source, opened(folder / "copy.sqlite", COPY) as target:
         copy = Copy(target.context())
         history = source.coordinator.history()
         while True:
