@@ -38,6 +38,7 @@ public struct HistoryFeed: AsyncSequence, Sendable {
             observation = feed.coordinator.watchHistory { continuation.yield() }
             self.signal = signal.makeAsyncIterator()
             let cursor = try feed.coordinator.history(feed.request)
+            try cursor.requireFollowable()
             self.cursor = cursor
             return cursor
         }
@@ -46,6 +47,9 @@ public struct HistoryFeed: AsyncSequence, Sendable {
 
 extension Coordinator {
     /// The transactions of a request, and those that are committed later, as an asynchronous sequence.
+    ///
+    /// The sequence throws what `history(_:)` throws, and `.invalidArgument` for a request with a limit: it would wait after the
+    /// last transaction of the limit.
     ///
     ///     for try await transaction in coordinator.historyFeed(HistoryRequest(after: .token(token))) { … }
     public func historyFeed(_ request: HistoryRequest = HistoryRequest()) -> HistoryFeed {

@@ -60,10 +60,6 @@ public func cst_coordinator_follow_history(
             throw CoreError(
                 .invalidArgument, "follow is NULL; pass the function to be called with each transaction", key: "follow")
         }
-        guard request.limit == 0 else {
-            throw CoreError(
-                .invalidArgument, "a history that is followed cannot have a limit; leave limit 0", key: "limit")
-        }
         let observation = try box.coordinator.followHistory(
             request,
             ended: { failure in

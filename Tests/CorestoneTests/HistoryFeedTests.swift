@@ -56,4 +56,16 @@ final class HistoryFeedTests: XCTestCase {
         let count = try await endless.value
         XCTAssertEqual(count, 4)
     }
+
+    func testAFeedRefusesALimit() async throws {
+        let coordinator = try coordinator()
+        try save(1, in: coordinator)
+        var request = HistoryRequest()
+        request.limit = 1
+        var reader = coordinator.historyFeed(request).makeAsyncIterator()
+        do {
+            _ = try await reader.next()
+            XCTFail("a feed with a limit would wait forever after the last transaction")
+        } catch let error as CoreError { XCTAssertEqual(error.key, "limit") }
+    }
 }

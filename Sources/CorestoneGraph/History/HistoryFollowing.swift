@@ -29,14 +29,12 @@ final class HistorySignals: Sendable {
 
 /// Calls a handler after each write into the coordinator's stores, by whatever process, until it is cancelled or ends.
 final class HistoryWatch: Observer, @unchecked Sendable {
-    private weak var coordinator: Coordinator?
     private let signals: HistorySignals
     private let number: Int
     /// Keeps the stores watched.
     private let remote: Observation
 
     init(_ coordinator: Coordinator, _ handler: @escaping @Sendable () -> Void) {
-        self.coordinator = coordinator
         signals = coordinator.historySignals
         number = signals.add(handler)
         remote = coordinator.observe(.remoteChange) { _, _ in handler() }
@@ -77,7 +75,7 @@ extension HistoryCursor {
     }
 
     /// A cursor with a limit ends there, whatever is committed.
-    func requireFollowable() throws {
+    package func requireFollowable() throws {
         guard hasLimit else { return }
         throw CoreError(
             .invalidArgument,
@@ -182,6 +180,7 @@ extension Coordinator {
     /// - Parameters:
     ///   - ended: called once when following ends by an error, such as code 134301; not when the observation is cancelled.
     ///   - handler: what it throws ends following.
+    /// - Throws: as `history(_:)`; `.invalidArgument` for a request with a limit.
     public func followHistory(
         _ request: HistoryRequest = HistoryRequest(), ended: @escaping @Sendable (any Error) -> Void = { _ in },
         _ handler: @escaping @Sendable (HistoryTransaction, HistoryCursor) throws -> Void
