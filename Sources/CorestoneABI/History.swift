@@ -164,9 +164,7 @@ private struct HistoryCounts {
 // MARK: Requests
 
 func historyRequest(_ given: UnsafePointer<cst_history_options>?) throws -> HistoryRequest {
-    var fallback = cst_history_options()
-    fallback.struct_size = MemoryLayout<cst_history_options>.size
-    let given = try options(given, fallback, "options")
+    let given = try options(given, cst_history_options(), "options")
     var request = HistoryRequest()
     if let after = given.after {
         request.start = .token(try historyToken(after))

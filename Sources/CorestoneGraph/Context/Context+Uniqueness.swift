@@ -53,7 +53,7 @@ extension Context {
             defer { withExtendedLifetime(batch) {} }
             return batch.records.compactMap { record in
                 let entity = entity(at: record.header.pointee.entity)
-                let values = entity.slots(of: first.keys).map { entity.value(of: record, $0, store, self) }
+                let values = entity.slots(of: first.keys).map { entity.value(of: record, $0, store) }
                 let place = UniqueValues(entity: first.entity, keys: first.keys, values: values)
                 guard let object = groups.owners(of: place).first else { return nil }
                 let known = registered(store: store, root: entity, primaryKey: record.primaryKey)

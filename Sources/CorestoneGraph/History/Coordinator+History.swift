@@ -58,11 +58,7 @@ extension Coordinator {
     public func currentHistoryToken(of stores: [Store] = []) throws -> HistoryToken? {
         var numbers: [String: Int64] = [:]
         for store in try historyStores(stores) {
-            let reader = store.backing.makeReader()
-            try store.use {
-                reader.endRead()
-                if let history = try reader.history { numbers[store.identifier] = try history.bounds().highest }
-            }
+            numbers[store.identifier] = try store.readHistory { try $0.bounds().highest }
         }
         return numbers.isEmpty ? nil : HistoryToken(transactionNumbers: numbers)
     }
@@ -85,23 +81,12 @@ extension Coordinator {
     ) throws -> (transactions: Int, changes: Int) {
         var request = HistoryRequest(after: end)
         request.affectedStores = stores
-        var total = (transactions: 0, changes: 0)
+        var deletion = HistoryDeletion("delete history", "deletion", progress)
         for (store, number) in try request.ends(in: self) {
             try logPassedConsumers(of: store, before: number)
-            while true {
-                let step = try deleteHistoryStep(of: store, before: number)
-                total.transactions += step.transactions
-                total.changes += step.changes
-                if let progress, !progress(total.transactions, total.changes) {
-                    throw CoreError(
-                        .cancelled,
-                        "the deletion of the history of \(store.path) was cancelled after \(total.transactions) transactions",
-                        file: store.path)
-                }
-                if step.isLast { break }
-            }
+            try deletion.run(in: store) { try $0.deleteHistory(before: number) }
         }
-        return total
+        return (deletion.transactions, deletion.changes)
     }
 
     /// The stores of a request: those that are given, or all.
@@ -119,15 +104,7 @@ extension Coordinator {
         return given.isEmpty ? stores : chosen
     }
 
-    private func deleteHistoryStep(of store: Store, before number: Int64) throws -> HistoryDeletionStep {
-        try store.writingHistory("delete history") {
-            var step = HistoryDeletionStep()
-            try store.backing.save { step = try $0.deleteHistory(before: number) ?? step }
-            return step
-        }
-    }
-
-    /// A deletion by place is the program's decision, as with Apple's framework; those whom it passes are named in the log.
+    /// A deletion by place is the program's decision, as with Apple's framework. The log names the consumers that lose transactions.
     private func logPassedConsumers(of store: Store, before number: Int64) throws {
         let time = ReferenceDate.currentSeconds
         for consumer in try historyConsumers(of: store)
@@ -159,10 +136,7 @@ extension HistoryRequest {
         let stores = try coordinator.historyStores(affectedStores)
         try requireKnown(stores)
         return try stores.compactMap { store in
-            let reader = store.backing.makeReader()
-            return try store.use {
-                reader.endRead()
-                guard let history = try reader.history else { return nil }
+            try store.readHistory { history in
                 switch start {
                 case .beginning: return nil
                 case .token(let token):

@@ -39,7 +39,7 @@ public struct HistoryRetention: Sendable, Equatable {
     var hasLimits: Bool { age != nil || count != nil || bytes != nil }
 }
 
-/// What a purge removed, and what held it up.
+/// The result of a purge: how much it removed, and why it did not remove more.
 public struct HistoryPurge: Sendable, Equatable {
     public internal(set) var transactions = 0
     public internal(set) var changes = 0
@@ -175,29 +175,13 @@ extension Coordinator {
         try retention.requireSound()
         var purge = HistoryPurge()
         guard let end = try store.readHistory({ try $0.end(of: retention) }) else { throw store.hasNoHistory() }
+        var deletion = HistoryDeletion("purge the history", "purge", progress)
         // A consumer may register, or the mirror go on, between two steps: each looks again.
-        var isLast = false
-        while !isLast {
-            let step = try store.writingHistory("purge the history") {
-                var step = HistoryDeletionStep()
-                try store.backing.save { transaction in
-                    var held = HistoryPurge()
-                    let limit = try store.requireHistory().limit(of: end, hasLimits: retention.hasLimits, &held)
-                    (purge.heldBy, purge.reason, purge.expired) = (held.heldBy, held.reason, held.expired)
-                    step = try transaction.deleteHistory(before: limit) ?? step
-                }
-                return step
-            }
-            purge.transactions += step.transactions
-            purge.changes += step.changes
-            isLast = step.isLast
-            if let progress, !progress(purge.transactions, purge.changes) {
-                throw CoreError(
-                    .cancelled,
-                    "the purge of the history of \(store.path) was cancelled after \(purge.transactions) transactions",
-                    file: store.path)
-            }
+        try deletion.run(in: store) { transaction in
+            let limit = try store.requireHistory().limit(of: end, hasLimits: retention.hasLimits, &purge)
+            return try transaction.deleteHistory(before: limit)
         }
+        (purge.transactions, purge.changes) = (deletion.transactions, deletion.changes)
         return purge
     }
 
@@ -278,16 +262,18 @@ extension StoredHistory {
 
     /// How far a deletion before `end` may go now.
     ///
-    /// - Parameter hasLimits: false where only consumers let transactions go: without a living one all stays.
+    /// - Parameters:
+    ///   - hasLimits: false where only consumers let transactions go: without a living one all stays.
+    ///   - purge: takes what keeps transactions now.
     fileprivate func limit(of end: Int64, hasLimits: Bool, _ purge: inout HistoryPurge) throws -> Int64 {
         let time = ReferenceDate.currentSeconds
         let consumers = try consumers()
+        let living = consumers.filter { $0.isLiving(at: time) }
         purge.expired = consumers.filter { !$0.isLiving(at: time) }
-        if !hasLimits, purge.expired.count == consumers.count { return 0 }
+        (purge.heldBy, purge.reason) = (nil, nil)
+        if !hasLimits, living.isEmpty { return 0 }
         var limit = end
-        if let slowest = consumers.filter({ $0.isLiving(at: time) }).min(by: {
-            $0.transactionNumber < $1.transactionNumber
-        }),
+        if let slowest = living.min(by: { $0.transactionNumber < $1.transactionNumber }),
             slowest.transactionNumber < limit.addingClamped(-1)
         {
             limit = slowest.transactionNumber.addingClamped(1)

@@ -88,20 +88,6 @@ extension HistoryChange {
         }
         let (slot, entity) = (Int(property.slot), objectID.entity)
         guard slot < Int(entity.slotCount) else { return nil }
-        return record.value(slot, entity.layout.slots[slot], entity.model, store)
-    }
-}
-
-extension Record {
-    fileprivate func value(_ slot: Int, _ layout: SlotLayout, _ model: Model, _ store: Store) -> PropertyValue {
-        if layout.role == .toOne {
-            guard let (key, index) = target(slot, layout) else { return .null }
-            return .object(
-                ObjectIDReference(ObjectID(store: store, entity: model.entities[Int(index)], reference: key)))
-        }
-        guard let name = fileName(slot, layout) else { return view(slot, layout).propertyValue }
-        let file = store.backing.externalValue(named: String(decoding: name, as: UTF8.self))
-        if case .bytes(let bytes) = file { return .bytes(bytes) }
-        return .null
+        return entity.value(of: record, slot, store)
     }
 }

@@ -5,8 +5,9 @@ package protocol StoredHistory: AnyObject {
     /// The number of the first transaction that is left, and the highest number that was ever given.
     func bounds() throws -> HistoryBounds
 
-    /// The number of the first transaction that was made at `date` or later, or later than `date`; nil if there is none.
+    /// The number of the first transaction at or after a date; nil without one.
     func firstNumber(notBefore date: Double) throws -> Int64?
+    /// The number of the first transaction after a date; nil without one.
     func firstNumber(after date: Double) throws -> Int64?
 
     /// The next transactions after a number, as many as one step should read; empty at the end.

@@ -7,20 +7,20 @@ extension Entity {
     var snapshotSlots: [Int] { (0..<Int(slotCount)).filter { layout.slots[$0].kind != .none } }
 
     /// What a row holds. Values that lie in files of their own are read; null for a file that is gone.
-    func snapshot(of record: Record, _ store: Store, _ context: Context) -> ConflictSnapshot {
+    func snapshot(of record: Record, _ store: Store) -> ConflictSnapshot {
         var snapshot: ConflictSnapshot = [:]
         guard record.header.pointee.entity == index else { return snapshot }
-        for slot in snapshotSlots { snapshot[properties[slot].path] = value(of: record, slot, store, context) }
+        for slot in snapshotSlots { snapshot[properties[slot].path] = value(of: record, slot, store) }
         return snapshot
     }
 
-    /// One value of a row; a to-one target as an ID.
-    func value(of record: Record, _ slot: Int, _ store: Store, _ context: Context) -> PropertyValue {
+    /// One value of a row; a to-one target as an ID. A value in a file of its own is read; null if the file is gone.
+    func value(of record: Record, _ slot: Int, _ store: Store) -> PropertyValue {
         let layout = layout.slots[slot]
         if layout.role == .toOne {
             guard let (key, index) = record.target(slot, layout) else { return .null }
             return .object(
-                ObjectIDReference(ObjectID(store: store, entity: context.entity(at: index), reference: key)))
+                ObjectIDReference(ObjectID(store: store, entity: model.entities[Int(index)], reference: key)))
         }
         guard let name = record.fileName(slot, layout) else { return record.view(slot, layout).propertyValue }
         let file = store.backing.externalValue(named: String(decoding: name, as: UTF8.self))

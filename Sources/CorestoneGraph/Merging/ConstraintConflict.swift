@@ -28,7 +28,7 @@ public final class ConstraintConflict: SaveConflict, @unchecked Sendable {
         databaseObjectID = entity.flatMap { entity in
             database.map { ObjectID(store: store, entity: entity, reference: $0.primaryKey) }
         }
-        databaseSnapshot = entity.flatMap { entity in database.map { entity.snapshot(of: $0, store, context) } }
+        databaseSnapshot = entity.flatMap { entity in database.map { entity.snapshot(of: $0, store) } }
         super.init(objects, in: context)
     }
 

@@ -50,12 +50,12 @@ public final class MergeConflict: SaveConflict, @unchecked Sendable {
         (isInserted, isGone) = (object.isInserted, row == nil)
         uri = ObjectID(store: store, entity: object.entity, reference: key).uri
         let base = object.record.map { Record($0) }
-        let now = row.map { object.entity.snapshot(of: $0, store, context) }
+        let now = row.map { object.entity.snapshot(of: $0, store) }
         currentSnapshot = object.snapshot()
-        objectSnapshot = base.map { object.entity.snapshot(of: $0, store, context) } ?? [:]
+        objectSnapshot = base.map { object.entity.snapshot(of: $0, store) } ?? [:]
         kind = cached?.version == row?.version ? .context : .store
         cachedSnapshot =
-            kind == .context ? now : cached.map { object.entity.snapshot(of: $0, store, context) } ?? objectSnapshot
+            kind == .context ? now : cached.map { object.entity.snapshot(of: $0, store) } ?? objectSnapshot
         persistedSnapshot = kind == .context ? nil : now
         (oldVersion, newVersion, isDeleted) = (Int(object.version), Int(row?.version ?? 0), object.isDeleted)
         differences = object.differences(to: row, base: objectSnapshot, mine: currentSnapshot, theirs: now)

@@ -141,13 +141,9 @@ extension Connection {
     /// The names of all files that any row refers to, whatever the model says: an inferred one knows of no external data.
     func namesOfExternalFiles(in tables: some Sequence<String>) throws -> Set<String> {
         let purpose = "list the backing files of \(path)"
-        let columnNames = try prepare("SELECT name FROM pragma_table_info(?)", purpose)
         var names: Set<String> = []
         for table in tables {
-            columnNames.bind(copying: table, at: 1)
-            var columns: [String] = []
-            while try columnNames.step(purpose) { if let name = columnNames.text(0) { columns.append(name) } }
-            columnNames.reset()
+            let columns = try columnNames(of: table, purpose)
             // Several columns in one pass over the rows; SQLite limits the depth of a condition.
             for start in stride(from: 0, to: columns.count, by: 64) {
                 let cells = columns[start..<min(start + 64, columns.count)].map(\.asIdentifier)

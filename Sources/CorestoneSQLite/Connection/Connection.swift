@@ -155,6 +155,16 @@ final class Connection {
     /// How many parameters a statement may have.
     var parameterLimit: Int32 { sqlite3_limit(db, SQLITE_LIMIT_VARIABLE_NUMBER, -1) }
 
+    /// The names of a table's columns, in their order; empty without such a table.
+    func columnNames(of table: String, _ purpose: String) throws -> [String] {
+        let query = try statement("SELECT name FROM pragma_table_info(?)", purpose)
+        query.bind(copying: table, at: 1)
+        defer { query.reset() }
+        var names: [String] = []
+        while try query.step(purpose) { if let name = query.text(0) { names.append(name) } }
+        return names
+    }
+
     /// Whether a query with these parameters finds anything.
     func finds(_ text: String, _ parameters: Int64..., purpose: String) throws -> Bool {
         let query = try statement(text, purpose)

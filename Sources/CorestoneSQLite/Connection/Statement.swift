@@ -142,3 +142,18 @@ extension Statement {
         }
     }
 }
+
+extension DecimalNumber {
+    /// The decimal in a column of the current row; nil for null and for text that is not a decimal.
+    init?(column: Int32, of row: OpaquePointer) {
+        let decimal: DecimalNumber? =
+            switch sqlite3_column_type(row, column) {
+            case SQLITE_INTEGER: DecimalNumber(sqlite3_column_int64(row, column))
+            case SQLITE_FLOAT: DecimalNumber(sqlite3_column_double(row, column))
+            case SQLITE_TEXT: sqlite3_column_text(row, column).flatMap { try? DecimalNumber(String(cString: $0)) }
+            default: nil
+            }
+        guard let decimal else { return nil }
+        self = decimal
+    }
+}

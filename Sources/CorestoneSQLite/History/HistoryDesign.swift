@@ -100,17 +100,17 @@ struct HistoryRefusal: Error {
 extension HistoryDesign {
     /// The design of an open file; nil when it keeps no history.
     init?(of connection: Connection) throws {
-        let purpose = "read the history of \(connection.path)"
+        try self.init(columns: HistoryDesign.columns(in: connection))
+    }
+
+    /// The columns of those tables that the file has.
+    static func columns(in connection: Connection) throws -> [Table: Set<String>] {
         var columns: [Table: Set<String>] = [:]
-        let statement = try connection.statement("SELECT name FROM pragma_table_info(?)", purpose)
         for table in Table.allCases {
-            statement.bind(copying: table.rawValue, at: 1)
-            while try statement.step(purpose) {
-                if let name = statement.text(0) { columns[table, default: []].insert(name) }
-            }
-            statement.reset()
+            let names = try connection.columnNames(of: table.rawValue, "read the history of \(connection.path)")
+            if !names.isEmpty { columns[table] = Set(names) }
         }
-        try self.init(columns: columns)
+        return columns
     }
 
     /// Adds the tables to a file that has none, inside the transaction of the caller.

@@ -224,12 +224,12 @@ struct HistoryForm {
 
     /// nil for a file without history.
     init?(of connection: Connection) throws {
-        let transactions = try connection.columnNames(of: HistoryDesign.Table.transaction.rawValue)
-        let changes = try connection.columnNames(of: HistoryDesign.Table.change.rawValue)
-        guard transactions.isSuperset(of: ["Z_PK", "ZTIMESTAMP"]),
+        let columns = try HistoryDesign.columns(in: connection)
+        guard let transactions = columns[.transaction], transactions.isSuperset(of: ["Z_PK", "ZTIMESTAMP"]),
+            let changes = columns[.change],
             changes.isSuperset(of: ["Z_PK", "ZTRANSACTIONID", "ZCHANGETYPE", "ZENTITY", "ZENTITYPK"])
         else { return nil }
-        let hasStrings = try connection.columnNames(of: HistoryDesign.Table.string.rawValue).contains("ZNAME")
+        let hasStrings = columns[.string]?.contains("ZNAME") == true
         let names = [HistoryDesign.Label.author, .context, .bundle, .process].map { label -> String in
             let inline = transactions.contains(label.rawValue) ? label.rawValue : "NULL"
             guard hasStrings, transactions.contains(label.rawValue + "TS") else { return inline }
@@ -249,36 +249,16 @@ struct HistoryForm {
     }
 }
 
-extension Connection {
-    fileprivate func columnNames(of table: String) throws -> Set<String> {
-        let purpose = "read the history of \(path)"
-        let statement = try statement("SELECT name FROM pragma_table_info(?)", purpose)
-        statement.bind(copying: table, at: 1)
-        defer { statement.reset() }
-        var names: Set<String> = []
-        while try statement.step(purpose) { if let name = statement.text(0) { names.insert(name) } }
-        return names
-    }
-}
-
 extension Statement {
     /// A column in the form in which the store keeps an attribute; null for a value of another type.
     fileprivate func storedValue(_ column: Int32, of attribute: Attribute) -> PropertyValue {
-        let type = sqlite3_column_type(handle, column)
         switch attribute.type {
         case .integer16, .integer32, .integer64: return isNumber(column) ? .int(integer(column)) : .null
         case .boolean: return isNumber(column) ? .bool(integer(column) != 0) : .null
         case .double, .float: return isNumber(column) ? .double(sqlite3_column_double(handle, column)) : .null
         case .date: return isNumber(column) ? .date(sqlite3_column_double(handle, column)) : .null
-        case .decimal:
-            switch type {
-            case SQLITE_INTEGER: return .decimal(DecimalNumber(integer(column)))
-            case SQLITE_FLOAT:
-                return DecimalNumber(sqlite3_column_double(handle, column)).map { .decimal($0) } ?? .null
-            case SQLITE_TEXT: return text(column).flatMap { try? DecimalNumber($0) }.map { .decimal($0) } ?? .null
-            default: return .null
-            }
-        case .string: return type == SQLITE_NULL ? .null : text(column).map { .string($0) } ?? .null
+        case .decimal: return DecimalNumber(column: column, of: handle).map { .decimal($0) } ?? .null
+        case .string: return text(column).map { .string($0) } ?? .null
         case .uri: return text(column).map { .uri(Text($0)) } ?? .null
         case .uuid:
             guard let bytes = blob(column) else { return .null }

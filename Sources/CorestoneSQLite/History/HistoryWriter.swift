@@ -201,7 +201,7 @@ extension HistoryWriter {
         defer { statement.reset() }
         guard try statement.step(HistoryWriter.purpose) else { return 0 }
         let highest = max(statement.integer(0), statement.integer(1), 0)
-        // A save takes a few of them; nobody ever made so many changes.
+        // A save takes a few of them, so a key as high as this is damage.
         guard highest <= HistoryWriter.mostKeys else {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreSave,

@@ -32,15 +32,16 @@ extension WriteTransaction {
         if seen == 0 { return step }
         if seen == WriteTransaction.deletionTransactions { step.isLast = false }
         // Changes whose transaction is missing go too.
-        for (statement, isOfChanges) in [
-            ("DELETE FROM ACHANGE WHERE ZTRANSACTIONID <= ?", true),
-            ("DELETE FROM ATRANSACTION WHERE Z_PK <= ?", false),
-        ] {
-            let deletion = try connection.statement(statement, purpose)
-            deletion.bind(last, at: 1)
-            try deletion.run(purpose)
-            if isOfChanges { step.changes = connection.changes } else { step.transactions = connection.changes }
-        }
+        step.changes = try delete(from: "ACHANGE", "ZTRANSACTIONID", upTo: last, purpose)
+        step.transactions = try delete(from: "ATRANSACTION", "Z_PK", upTo: last, purpose)
         return step
+    }
+
+    /// Returns how many rows were deleted.
+    private func delete(from table: String, _ column: String, upTo last: Int64, _ purpose: String) throws -> Int {
+        let deletion = try connection.statement("DELETE FROM \(table) WHERE \(column) <= ?", purpose)
+        deletion.bind(last, at: 1)
+        try deletion.run(purpose)
+        return connection.changes
     }
 }

@@ -80,13 +80,8 @@ struct StorePromises {
 
     /// One statement of each kind that fires every trigger of the table.
     private func changes(of table: String, _ purpose: String) throws -> [String] {
-        let statement = try connection.statement("SELECT name FROM pragma_table_info(?)", purpose)
-        statement.bind(copying: table, at: 1)
-        var settings: [String] = []
-        while try statement.step(purpose) {
-            if let name = statement.text(0)?.asIdentifier { settings.append("\(name) = \(name)") }
-        }
-        statement.reset()
+        let columns = try connection.columnNames(of: table, purpose).map(\.asIdentifier)
+        let settings = columns.map { "\($0) = \($0)" }
         let name = table.asIdentifier
         return [
             "INSERT INTO \(name) DEFAULT VALUES", "UPDATE \(name) SET \(settings.joined(separator: ", "))",

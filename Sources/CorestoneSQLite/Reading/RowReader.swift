@@ -116,7 +116,7 @@ struct RowReader {
         if type == SQLITE_NULL { return }
         switch step.kind {
         case .uuid: if !readUUID(row, step, isText: type == SQLITE_TEXT) { noteMisfit(step, plan) }
-        case .decimal: if !readDecimal(row, step, type: type) { noteMisfit(step, plan) }
+        case .decimal: if !readDecimal(row, step) { noteMisfit(step, plan) }
         default:
             let bytes = sqlite3_column_blob(row, step.column)
             let count = Int(sqlite3_column_bytes(row, step.column))
@@ -162,15 +162,8 @@ struct RowReader {
     }
 
     /// False for an invalid decimal.
-    private func readDecimal(_ row: OpaquePointer, _ step: ColumnStep, type: Int32) -> Bool {
-        let decimal: DecimalNumber? =
-            switch type {
-            case SQLITE_INTEGER: DecimalNumber(sqlite3_column_int64(row, step.column))
-            case SQLITE_FLOAT: DecimalNumber(sqlite3_column_double(row, step.column))
-            case SQLITE_TEXT: sqlite3_column_text(row, step.column).flatMap { try? DecimalNumber(String(cString: $0)) }
-            default: nil
-            }
-        guard let decimal else { return false }
+    private func readDecimal(_ row: OpaquePointer, _ step: ColumnStep) -> Bool {
+        guard let decimal = DecimalNumber(column: step.column, of: row) else { return false }
         let place = cursor.place(step)
         let words = decimal.words
         place.storeBytes(of: words.0, as: UInt64.self)

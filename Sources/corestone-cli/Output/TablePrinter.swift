@@ -47,11 +47,15 @@ extension FieldValue {
         switch self {
         case .nothing: return ""
         case .text(let text): return text
-        // The URI without the store.
-        case .target(let id): return id.uri.split(separator: "/").suffix(2).joined(separator: "/")
+        case .target(let id): return id.shortText
         case .members(let ids): return String(ids.count)
         case .value(.bytes(let bytes)): return bytes.count == 1 ? "1 byte" : "\(bytes.count) bytes"
         case .value(let value): return value.plainText ?? ""
         }
     }
+}
+
+extension ObjectID {
+    /// The URI without the store: "Note/p3".
+    var shortText: String { uri.split(separator: "/").suffix(2).joined(separator: "/") }
 }

@@ -299,7 +299,7 @@ class HistoryCursor(Iterator[HistoryTransaction]):
     """
 
     __slots__ = (
-        "__weakref__", "_coordinator", "_handle", "_has_changes", "_indexes", "_kept", "_last", "_lock", "_out",
+        "__weakref__", "_coordinator", "_handle", "_has_changes", "_indexes", "_last", "_lock", "_out",
         "_place", "_stores",
     )  # fmt: skip
 
@@ -311,10 +311,9 @@ class HistoryCursor(Iterator[HistoryTransaction]):
         self._lock = threading.Lock()
         self._out = ctypes.c_void_p()
         self._place = byref(self._out)
-        # The changes of the last transaction, and when values of one were asked for, the index of each.
+        # The changes of the last transaction, and the index of each, made when the values of one are asked for.
         self._last: list[HistoryChange] = []
-        self._kept: list[HistoryChange] = []
-        self._indexes: dict[int, int] = {}
+        self._indexes: dict[int, int] | None = None
 
     def _next(self) -> int | None:
         """Moves on to the next transaction and returns its address; None at the end."""
@@ -335,7 +334,7 @@ class HistoryCursor(Iterator[HistoryTransaction]):
         number, seconds, *texts, count, changes = _TRANSACTION.unpack(ctypes.string_at(address, _TRANSACTION.size))
         store, author, context_name, bundle, process = map(_decoded, texts[::2], texts[1::2])
         listed = self._changes(store or "", count, changes) if self._has_changes else None
-        self._last, self._kept, self._indexes = listed or [], [], {}
+        self._last, self._indexes = listed or [], None
         return HistoryTransaction(number, seconds, store or "", author, context_name, bundle, process, listed)
 
     def _changes(self, store: str, count: int, address: int) -> list[HistoryChange]:
@@ -463,9 +462,8 @@ class HistoryCursor(Iterator[HistoryTransaction]):
 
     def _index(self, change: HistoryChange) -> int:
         """Returns the index of a change of the last transaction."""
-        if self._last:
+        if self._indexes is None:
             self._indexes = {id(each): index for index, each in enumerate(self._last)}
-            self._kept, self._last = self._last, []
         index = self._indexes.get(id(change))
         if index is None:
             raise InvalidArgumentError(

@@ -23,6 +23,14 @@ extension Command {
         }
     }
 
+    /// The store that was opened; it must have a persistent history.
+    func storeWithHistory(of coordinator: Coordinator, _ path: String) throws -> Store {
+        guard let store = coordinator.stores.first, try coordinator.currentHistoryToken() != nil else {
+            throw CoreError(.invalidArgument, "\(path) has no persistent history", file: path)
+        }
+        return store
+    }
+
     func storeOptions(_ options: Options) throws -> StoreOptions {
         var settings = StoreOptions()
         if let text = options["timeout"] {

@@ -1,5 +1,4 @@
 import Corestone
-import Glibc
 
 /// `corestone history`: who changed what in a store, and when.
 struct HistoryCommand: Command {
@@ -52,9 +51,7 @@ struct HistoryCommand: Command {
     func run(to output: Output) throws -> ExitCode {
         let follows = options.has("follow")
         let coordinator = try follows ? openSharedStore(path, options) : openStore(path, options)
-        guard let store = coordinator.stores.first, try coordinator.currentHistoryToken() != nil else {
-            throw CoreError(.invalidArgument, "\(path) has no persistent history", file: path)
-        }
+        let store = try storeWithHistory(of: coordinator, path)
         let cursor = try coordinator.history(try request(store, coordinator.model))
         var printer = try HistoryPrinter(
             format, to: output, follows: follows, isGuarded: try Formula.isGuarded(options, !output.isPipe))
@@ -64,9 +61,10 @@ struct HistoryCommand: Command {
             if let transaction = try cursor.next() {
                 count += 1
                 try printer.print(transaction)
-            } else if follows, !Interruption.hasCome {
+            } else if follows {
                 try printer.flush()
-                usleep(HistoryCommand.pause)
+                // Ctrl-C does not end a wait.
+                while !Interruption.hasCome, try !cursor.wait(milliseconds: HistoryCommand.patience) {}
             } else {
                 break
             }
@@ -76,8 +74,8 @@ struct HistoryCommand: Command {
         return .done
     }
 
-    /// Microseconds between two looks at a store that is followed.
-    private static let pause: UInt32 = 200_000
+    /// Milliseconds between two looks for Ctrl-C.
+    private static let patience = 200
 
     private func request(_ store: Store, _ model: Model) throws -> HistoryRequest {
         var request = HistoryRequest(after: try options["since"].map { try start($0, store) } ?? .beginning)
@@ -196,9 +194,7 @@ extension HistoryTransaction {
         let head = [String(number), time, author ?? ""]
         guard let changes, !changes.isEmpty else { return [head + ["", "", ""]] }
         return changes.map { change in
-            // The URI without the store.
-            let object = change.objectID.uri.split(separator: "/").suffix(2).joined(separator: "/")
-            return head + [change.kind.name, object, change.details]
+            head + [change.kind.name, change.objectID.shortText, change.details]
         }
     }
 

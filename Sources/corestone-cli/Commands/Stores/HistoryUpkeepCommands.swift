@@ -57,9 +57,7 @@ struct HistoryPurgeCommand: Command {
 
     func run(to output: Output) throws -> ExitCode {
         let coordinator = try openSharedStore(path, options)
-        guard let store = coordinator.stores.first, try coordinator.currentHistoryToken() != nil else {
-            throw CoreError(.invalidArgument, "\(path) has no persistent history", file: path)
-        }
+        let store = try storeWithHistory(of: coordinator, path)
         let size = try coordinator.historySize(of: store)
         // The purge calls it on this thread alone.
         nonisolated(unsafe) let bar = ProgressBar(
@@ -122,9 +120,7 @@ struct HistorySizeCommand: Command {
 
     func run(to output: Output) throws -> ExitCode {
         let coordinator = try openStore(path, options)
-        guard let store = coordinator.stores.first, try coordinator.currentHistoryToken() != nil else {
-            throw CoreError(.invalidArgument, "\(path) has no persistent history", file: path)
-        }
+        let store = try storeWithHistory(of: coordinator, path)
         let size = try coordinator.historySize(of: store)
         let consumers = try coordinator.historyConsumers(of: store)
         let now = ReferenceDate.currentSeconds

@@ -1,0 +1,41 @@
+import CorestoneValues
+
+/// Deletes transactions in steps, between which others may save, and counts them.
+struct HistoryDeletion {
+    private let purpose: String
+    private let noun: String
+    private let progress: ((_ transactions: Int, _ changes: Int) -> Bool)?
+    private(set) var transactions = 0
+    private(set) var changes = 0
+
+    /// - Parameters:
+    ///   - purpose: completes "cannot …".
+    ///   - noun: completes "the … of the history was cancelled".
+    ///   - progress: called after each step with the counts so far; false ends the deletion.
+    init(_ purpose: String, _ noun: String, _ progress: ((_ transactions: Int, _ changes: Int) -> Bool)?) {
+        (self.purpose, self.noun, self.progress) = (purpose, noun, progress)
+    }
+
+    /// Runs `step`, each time in a save of its own, until it was the last one. A store without history has no step.
+    ///
+    /// - Throws: `.cancelled` if `progress` returns false; deleted transactions stay deleted.
+    mutating func run(in store: Store, _ step: (any SaveTransaction) throws -> HistoryDeletionStep?) throws {
+        var isLast = false
+        while !isLast {
+            let deleted = try store.writingHistory(purpose) {
+                var deleted = HistoryDeletionStep()
+                try store.backing.save { deleted = try step($0) ?? deleted }
+                return deleted
+            }
+            transactions += deleted.transactions
+            changes += deleted.changes
+            isLast = deleted.isLast
+            if let progress, !progress(transactions, changes) {
+                throw CoreError(
+                    .cancelled,
+                    "the \(noun) of the history of \(store.path) was cancelled after \(transactions) transactions",
+                    file: store.path)
+            }
+        }
+    }
+}
