@@ -31,11 +31,14 @@ public func cst_archive_register_class(
 ) -> cst_status {
     boundary(error, taking: callbacks, cst_archive_class_callbacks(), { Userdata($0.userdata, $0.destroy) }) {
         given, userdata in
+        let name = try name.string("class_name")
         guard given.to_fields != nil, given.from_fields != nil else {
             let missing = given.to_fields == nil ? "to_fields" : "from_fields"
-            throw CoreError(.invalidArgument, "callbacks.\(missing) is NULL; set both to_fields and from_fields")
+            throw CoreError(
+                .invalidArgument,
+                "callbacks.\(missing) of the class \"\(name)\" is NULL; set both to_fields and from_fields")
         }
-        ArchivableClasses.register(HostClass(try name.string("class_name"), given, userdata))
+        ArchivableClasses.register(HostClass(name, given, userdata))
     }
 }
 
@@ -75,10 +78,10 @@ final class HostClass: HostValueMaker, ArchivableClass, @unchecked Sendable {
                 "the class \"\(className)\" takes only values that the host created; set the value with "
                     + "cst_object_set_transformed")
         }
-        let plain = try filled("to_fields") {
+        let plain = try filled("to_fields of the class \"\(className)\"") {
             toFields(userdata.pointer, object.pointer, $0, $1)
-        } read: {
-            try decodeTaggedJSON(Array($0))
+        } read: { json in
+            try answered("to_fields of the class \"\(className)\"") { try decodeTaggedJSON(Array(json)) }
         }
         if case .dictionary(let fields) = plain { return fields }
         throw CoreError(
@@ -93,7 +96,9 @@ final class HostClass: HostValueMaker, ArchivableClass, @unchecked Sendable {
         return try text.withUTF8 { utf8 in
             try utf8.withMemoryRebound(to: CChar.self) { characters in
                 let json = cst_string(data: characters.baseAddress, size: characters.count)
-                return try made("from_fields") { fromFields(userdata.pointer, json, $0, $1) }
+                return try made("from_fields of the class \"\(className)\"") {
+                    fromFields(userdata.pointer, json, $0, $1)
+                }
             }
         }
     }

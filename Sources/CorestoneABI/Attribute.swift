@@ -49,7 +49,7 @@ public func cst_attribute_set_default(
                 "the default of \(entity).\(key) is NULL; pass a value of type CST_NULL to remove the default",
                 entity: entity, key: key)
         }
-        try attribute.setDefaultValue(try propertyValue(value.pointee))
+        try attribute.setDefaultValue(try attribute.given(value.pointee))
     }
 }
 
@@ -73,13 +73,21 @@ public func cst_attribute_set_bounds(
     _ error: ErrorOut
 ) -> cst_status {
     building(error, { try attribute(pointer).entity.model }) {
-        try attribute(pointer).setBounds(least: try bound(least), greatest: try bound(greatest))
+        let attribute = try attribute(pointer)
+        try attribute.setBounds(least: try bound(least, of: attribute), greatest: try bound(greatest, of: attribute))
+    }
+}
+
+extension Attribute {
+    /// The host's value for the attribute. An error names the attribute.
+    fileprivate func given(_ value: cst_value) throws -> PropertyValue {
+        try naming(entity.name, path) { try propertyValue(value) }
     }
 }
 
 /// A null value is no bound, like no value at all.
-private func bound(_ value: UnsafePointer<cst_value>?) throws -> PropertyValue? {
-    let bound = try value.map { try propertyValue($0.pointee) }
+private func bound(_ value: UnsafePointer<cst_value>?, of attribute: Attribute) throws -> PropertyValue? {
+    let bound = try value.map { try attribute.given($0.pointee) }
     return bound?.isNull == true ? nil : bound
 }
 
@@ -142,7 +150,7 @@ public func cst_attribute_add_element(
         let name = try name.string("name")
         let path = "\(composite.path).\(name)"
         let type = try attributeType(type, of: composite.entity.name, path)
-        let flags = try PropertyFlags(checking: flags, allowed: .elements, "\(composite.entity.name).\(path)")
+        let flags = try PropertyFlags(checking: flags, allowed: .elements, composite.entity.name, path)
         let element = try composite.addElement(named: name, type: type)
         try flags.apply(to: element, .elements)
         out?.pointee = try lend(element)
@@ -159,9 +167,12 @@ public func cst_attribute_convert(
         putNull(out)
         let attribute = try attribute(pointer)
         guard let value else {
-            throw CoreError(.invalidArgument, "value is NULL; pass the value to be converted")
+            let (entity, key) = (attribute.entity.name, attribute.path)
+            throw CoreError(
+                .invalidArgument, "the value for \(entity).\(key) is NULL; pass the value to be converted",
+                entity: entity, key: key)
         }
-        try putOwned(try attribute.converted(try propertyValue(value.pointee)), out)
+        try putOwned(try attribute.converted(try attribute.given(value.pointee)), out)
     }
 }
 

@@ -30,14 +30,27 @@ extension BatchRows {
         case CST_INT: try set(ValueView(.int, UInt64(bitPattern: value.as.integer)), slot: slot)
         case CST_DOUBLE: try set(ValueView(.double, value.as.real.bitPattern), slot: slot)
         case CST_DATE: try set(ValueView(.date, value.as.date.bitPattern), slot: slot)
-        default: try set(try hostValue(value), slot: slot)
+        default: try set(try reading(slot) { try hostValue(value) }, slot: slot)
         }
     }
 
     @inline(__always)
     func set(_ string: cst_string, slot: Int) throws {
-        guard let bytes = try string.utf8("a value") else { return try set(.null as ValueView, slot: slot) }
+        guard let bytes = try reading(slot, { try string.utf8("the string") }) else {
+            return try set(.null as ValueView, slot: slot)
+        }
         try set(ValueView(.string, UInt64(UInt(bitPattern: bytes.baseAddress)), UInt64(bytes.count)), slot: slot)
+    }
+
+    /// Reads a host's value. An error names the row and the property.
+    @inline(__always)
+    private func reading<Result>(_ slot: Int, _ body: () throws -> Result) throws -> Result {
+        do { return try body() } catch { throw located(error, slot) }
+    }
+
+    @inline(never)
+    private func located(_ error: any Error, _ slot: Int) -> any Error {
+        (error as? CoreError)?.named(entity.name, entity.properties[slot].path).inRow(number + 1) ?? error
     }
 }
 
@@ -65,7 +78,8 @@ struct BatchColumn: @unchecked Sendable {
     }
 
     private static func refused(_ entity: Entity, _ slot: Int, _ complaint: String) -> CoreError {
-        CoreError(.invalidArgument, "\(entity.name).\(entity.properties[slot].path): \(complaint)")
+        let key = entity.properties[slot].path
+        return CoreError(.invalidArgument, "\(entity.name).\(key): \(complaint)", entity: entity.name, key: key)
     }
 
     /// False when the row has the default.
@@ -109,6 +123,7 @@ struct BatchColumn: @unchecked Sendable {
 /// Rows that a host fills, some at a time.
 final class BatchBlock {
     private let handler: HostCallback<cst_batch_rows_fn>
+    private let entity: String
     private let columns: Int
     private let values: UnsafeMutablePointer<cst_value>
     private var count = 0
@@ -117,9 +132,8 @@ final class BatchBlock {
     /// As many rows as the host may fill at a time.
     private static let capacity = 256
 
-    init(_ handler: HostCallback<cst_batch_rows_fn>, columns: Int) {
-        self.handler = handler
-        self.columns = columns
+    init(_ handler: HostCallback<cst_batch_rows_fn>, of entity: String, columns: Int) {
+        (self.handler, self.entity, self.columns) = (handler, entity, columns)
         values = .allocate(capacity: max(columns, 1) * BatchBlock.capacity)
     }
 
@@ -142,14 +156,14 @@ final class BatchBlock {
         values.initialize(repeating: empty, count: columns * BatchBlock.capacity)
         (next, count) = (0, 0)
         var filled = 0
-        try callHost("the batch request's handler", isPlain: true) {
+        try callHost("the handler of the batch insert of \(entity)") {
             handler.function(handler.userdata, BatchBlock.capacity, values, &filled, $0)
         }
         guard 0...BatchBlock.capacity ~= filled else {
             throw CoreError(
                 .invalidArgument,
-                "the batch request's handler reported \(UInt(bitPattern: filled)) filled rows, but its capacity was "
-                    + "\(BatchBlock.capacity)")
+                "the handler of the batch insert of \(entity) reported \(UInt(bitPattern: filled)) filled rows, but its "
+                    + "capacity was \(BatchBlock.capacity); fill the remaining rows in the next call", entity: entity)
         }
         count = filled
     }

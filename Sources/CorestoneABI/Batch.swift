@@ -62,7 +62,7 @@ final class BatchRequestBox {
             let slot = Int(key & (1 << Entity.slotBits - 1))
             guard slot < Int(entity.slotCount), entity.slotKeys[slot] == key else {
                 throw CoreError(
-                    .invalidArgument, "key \(key) is not a property of \(entity.name); look up keys with that entity",
+                    .invalidArgument, "key \(key) is not a property of \(entity.name); look it up with cst_entity_key",
                     entity: entity.name)
             }
             return try entity.batchSlot(of: entity.properties[slot].path)
@@ -98,14 +98,21 @@ public func cst_batch_insert_set_rows(
         let request = try box(pointer)
         let slots = try request.slots(try array(keys, columns, "keys"))
         let (total, overflow) = rows.multipliedReportingOverflow(by: columns)
+        let entity = try request.entity()
         guard rows >= 0, rows < Int(Int32.max), !overflow else {
-            throw CoreError(.invalidArgument, "rows is \(UInt(bitPattern: rows)), but the limit is 2147483646")
+            throw CoreError(
+                .invalidArgument,
+                "rows is \(UInt(bitPattern: rows)), but the limit is 2147483646; insert them with several requests",
+                entity: entity.name)
         }
         // nil for the default.
-        let values = try array(values, total, "values").map { value -> PropertyValue? in
+        let values = try array(values, total, "values").enumerated().map { place, value -> PropertyValue? in
             if value.isDefault { return nil }
             var reader = ValueReader(isKept: true)
-            return try reader.read(value)
+            do { return try reader.read(value) } catch let error as CoreError {
+                let path = entity.properties[slots[place % slots.count]].path
+                throw error.named(entity.name, path).inRow(place / slots.count + 1)
+            }
         }
         try request.fill(slots: slots) {
             var row = 0
@@ -132,7 +139,10 @@ public func cst_batch_insert_set_columns(
     boundary(error) {
         let request = try box(pointer)
         guard rows >= 0, rows < Int(Int32.max) else {
-            throw CoreError(.invalidArgument, "rows is \(UInt(bitPattern: rows)), but the limit is 2147483646")
+            throw CoreError(
+                .invalidArgument,
+                "rows is \(UInt(bitPattern: rows)), but the limit is 2147483646; insert them with several requests",
+                entity: try request.entity().name)
         }
         let columns = try array(columns, count, "columns")
         let slots = try request.slots(columns.map(\.key))
@@ -164,8 +174,9 @@ public func cst_batch_insert_set_handler(
         let request = try box(pointer)
         let handler: HostCallback<cst_batch_rows_fn> = try handler.required("fill")
         let slots = try request.slots(try array(keys, columns, "keys"))
+        let entity = try request.entity().name
         try request.fill(slots: slots) {
-            let block = BatchBlock(handler, columns: slots.count)
+            let block = BatchBlock(handler, of: entity, columns: slots.count)
             return { out in
                 guard let row = try block.nextRow() else { return false }
                 out.ready = block.left
@@ -194,7 +205,7 @@ public func cst_batch_insert_set_object_handler(
             BatchInsertRequest(entity: request.entity()) { (object: ManagedObject) in
                 var isDone = false
                 try lend(object) { borrowed in
-                    try callHost("the batch request's handler", isPlain: true) {
+                    try callHost("the handler of the batch insert of \(object.entity.name)") {
                         handler.function(handler.userdata, borrowed, &isDone, $0)
                     }
                 }
@@ -243,7 +254,11 @@ public func cst_batch_update_set(
         let update = try request.update()
         let name = try property.string("property")
         guard let value else {
-            throw CoreError(.invalidArgument, "value is NULL; pass a value of type CST_NULL to set null")
+            let entity = request.request.entity?.name
+            let property = entity.map { "\($0).\(name)" } ?? name
+            throw CoreError(
+                .invalidArgument, "the value for \(property) is NULL; pass a value of type CST_NULL to set null",
+                entity: entity, key: name)
         }
         if value.pointee.type == CST_EXPRESSION {
             let expression = try expressionBox(value.pointee.as.expression)
@@ -251,7 +266,8 @@ public func cst_batch_update_set(
             update.propertiesToUpdate[name] = expression.expression
         } else {
             var reader = ValueReader(isKept: true)
-            update.propertiesToUpdate[name] = .constant(try reader.read(value.pointee))
+            let given = try naming(request.request.entity?.name, name) { try reader.read(value.pointee) }
+            update.propertiesToUpdate[name] = .constant(given)
         }
     }
 }

@@ -31,10 +31,14 @@ private func json(_ records: [Container.Record]) -> (String?, Int) {
     (JSONText(plain: .array(records.map { PropertyValue.dictionary($0).asPlainJSON })).text, records.count)
 }
 
-private func record(_ value: PropertyValue, _ name: String = "json") throws -> Container.Record {
+private func record(
+    _ value: PropertyValue, of entity: String, _ name: String = "json"
+) throws -> Container.Record {
     if case .dictionary(let record) = value { return record }
     throw CoreError(
-        .invalidArgument, "\(name) is \(value.kindPhrase), not a JSON object; pass a record as {\"key\": value}")
+        .invalidArgument,
+        "\(name) is \(value.kindPhrase), not a JSON object; pass a record of \(entity) as {\"key\": value}",
+        entity: entity)
 }
 
 private func decoded(_ json: cst_string) throws -> PropertyValue {
@@ -47,12 +51,13 @@ public func cst_container_insert(
     _ failure: cst_failure_fn?, _ userdata: UnsafeMutableRawPointer?, _ error: ErrorOut
 ) -> cst_status {
     records(pointer, success, failure, userdata, error) { container in
+        let name = try entity.string("entity_name")
         var given: [Container.Record] = []
         switch try decoded(text) {
-        case .array(let list): given = try list.enumerated().map { try record($1, "json[\($0)]") }
-        case let one: given = [try record(one)]
+        case .array(let list): given = try list.enumerated().map { try record($1, of: name, "json[\($0)]") }
+        case let one: given = [try record(one, of: name)]
         }
-        return json(try container.insert(try entity.string("entity_name"), given))
+        return json(try container.insert(name, given))
     }
 }
 
@@ -81,10 +86,11 @@ public func cst_container_update(
     _ success: cst_records_fn?, _ failure: cst_failure_fn?, _ userdata: UnsafeMutableRawPointer?, _ error: ErrorOut
 ) -> cst_status {
     records(pointer, success, failure, userdata, error) { container in
-        json(
+        let name = try entity.string("entity_name")
+        return json(
             try container.update(
-                try entity.string("entity_name"), where: try predicatePointer.map { try predicate($0) },
-                try record(try decoded(text))))
+                name, where: try predicatePointer.map { try predicate($0) },
+                try record(try decoded(text), of: name)))
     }
 }
 

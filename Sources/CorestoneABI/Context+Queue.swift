@@ -47,7 +47,7 @@ private final class Work {
         guard let box, let userdata else { return }
         HandleTable.drain(box.pendingReleases)
         let result = Result {
-            try call(body, userdata.pointer, box.handle)
+            try call(body, userdata.pointer, box)
             if done != nil { try box.context.processPendingChanges() }
         }
         // Without `done`, nobody waits for a failure; the header says that it is dropped.
@@ -112,14 +112,18 @@ public func cst_context_perform_and_wait(
             try box.context.runAndWait { _ in
                 HandleTable.drain(box.pendingReleases)
                 defer { HandleTable.drain(box.pendingReleases) }
-                try call(body, userdata, box.handle)
+                try call(body, userdata, box)
             }
         }
     }
 }
 
-private func call(_ body: cst_context_perform_fn, _ userdata: UnsafeMutableRawPointer?, _ context: Handle?) throws {
-    try performing { try callHost { body(userdata, context, $0) } }
+private func call(_ body: cst_context_perform_fn, _ userdata: UnsafeMutableRawPointer?, _ box: ContextBox) throws {
+    try performing {
+        _ = try callHost("the block performed on the context\(box.context.name.map { " \"\($0)\"" } ?? "")") {
+            body(userdata, box.handle, $0)
+        }
+    }
 }
 
 /// Runs a block of the host's that a call does nothing but perform: what calls within the block give up, ends with them, unless
@@ -128,21 +132,6 @@ func performing(_ block: () throws -> Void) rethrows {
     let suspended = platform_call_suspend()
     defer { platform_call_resume(suspended) }
     try block()
-}
-
-/// Calls the host; its failure becomes the detail of `callback`.
-func callHost(_ body: (UnsafeMutablePointer<OpaquePointer?>) -> cst_status) throws {
-    var failure: OpaquePointer?
-    let status = body(&failure)
-    defer { HandleTable.releaseForHost(token(failure)) }
-    guard status < 0 else { return }
-    let detail = try? resolve(failure, .error, as: ErrorBox.self).error
-    throw CoreError(
-        .callback,
-        detail.map { "the host's callback failed: \($0.message)" }
-            ?? "the host's callback failed with status \(status)",
-        entity: detail?.entity, key: detail?.key, value: detail?.value, objectURI: detail?.objectURI,
-        children: detail.map { [$0] } ?? [])
 }
 
 @_cdecl("cst_context_set_interrupt") @implementation

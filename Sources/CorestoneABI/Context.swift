@@ -63,7 +63,10 @@ public func cst_context_insert_many(
         let keys = try array(keys, columns, "keys")
         let (total, overflow) = rows.multipliedReportingOverflow(by: columns)
         guard rows >= 0, rows < Int(Int32.max), !overflow else {
-            throw CoreError(.invalidArgument, "rows is \(UInt(bitPattern: rows)), but the limit is 2147483646")
+            throw CoreError(
+                .invalidArgument,
+                "rows is \(UInt(bitPattern: rows)), but the limit is 2147483646; insert them with several calls",
+                entity: entity.name)
         }
         let values = try array(values, total, "values")
         try insertMany(context, entity, rows: rows, keys: keys, values: values, out)
@@ -83,7 +86,7 @@ private func insertMany(
             let object = try context.insert(entity)
             objects.append(object)
             for (column, key) in keys.enumerated() {
-                try object.set(try propertyValue(values[row * keys.count + column]), key: key)
+                try object.set(try object.given(values[row * keys.count + column], key: key), key: key)
             }
         }
         guard let out else { return }

@@ -59,7 +59,9 @@ public func cst_controller_new_with_sections(
             fetchRequest: request.request, managedObjectContext: box.context
         ) { object in
             try lend(object) { borrowed in
-                try text("the host's section_name") { naming.function(naming.userdata, borrowed, $0, $1) }
+                try text("the host's section_name for an object of \(object.entity.name)", object) {
+                    naming.function(naming.userdata, borrowed, $0, $1)
+                }
             }
         }
         out.pointee = try ControllerBox(controller, request, box).makeHandle()
@@ -68,15 +70,18 @@ public func cst_controller_new_with_sections(
 
 /// What a callback of the host's answers: a string, or nil.
 private func text(
-    _ what: String, _ body: (UnsafeMutablePointer<cst_value>, ErrorOut) -> cst_status
+    _ what: @autoclosure () -> String, _ object: ManagedObject,
+    _ body: (UnsafeMutablePointer<cst_value>, ErrorOut) -> cst_status
 ) throws -> String? {
     var answer = cst_value()
-    try callHost(what) { body(&answer, $0) }
-    switch try hostValue(answer) {
+    try callHost(what()) { body(&answer, $0) }
+    switch try answered(what(), { try hostValue(answer) }) {
     case .null: return nil
     case .text(let text): return text.string
     case let value:
-        throw CoreError(.typeMismatch, "\(what) returned \(value.excerpt), not a string", value: value)
+        throw CoreError(
+            .typeMismatch, "\(what()) returned \(value.excerpt), not a string; return a string or null",
+            entity: object.entity.name, value: value, objectURI: object.objectID.uri)
     }
 }
 

@@ -13,7 +13,9 @@ public func cst_coordinator_perform(
         guard let body else { throw CoreError(.invalidArgument, "body is NULL; pass the function to be called") }
         // Nobody waits for a failure of an asynchronous body; the header says that it is dropped.
         try coordinator(pointer).coordinator.perform {
-            asCall { performing { _ = try? callHost { body(payload.pointer, $0) } } }
+            asCall {
+                performing { _ = try? callHost("the block performed on the coordinator") { body(payload.pointer, $0) } }
+            }
         }
     }
 }
@@ -25,6 +27,8 @@ public func cst_coordinator_perform_and_wait(
 ) -> cst_status {
     boundary(error) {
         guard let body else { throw CoreError(.invalidArgument, "body is NULL; pass the function to be called") }
-        try coordinator(pointer).coordinator.performAndWait { try performing { try callHost { body(userdata, $0) } } }
+        try coordinator(pointer).coordinator.performAndWait {
+            try performing { _ = try callHost("the block performed on the coordinator") { body(userdata, $0) } }
+        }
     }
 }

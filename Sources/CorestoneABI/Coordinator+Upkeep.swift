@@ -95,7 +95,7 @@ public func cst_store_set_metadata(_ path: cst_string, _ plist: cst_bytes, _ err
 }
 
 private func entries(_ plist: cst_bytes, of path: String) throws -> [String: PropertyListValue] {
-    try StoreMetadata.entries(decoding: plist.array("plist", limit: 1 << 28), file: path)
+    try StoreMetadata.entries(decoding: plist.array("plist", limit: 1 << 28, file: path), file: path)
 }
 
 // MARK: Upkeep
@@ -127,7 +127,7 @@ public func cst_coordinator_checkpoint_store(
         guard let mode = CheckpointMode(rawValue: mode) else {
             throw CoreError(
                 .invalidArgument, "mode is \(mode); use a CST_CHECKPOINT_ constant", key: "mode",
-                value: .int(Int64(mode)))
+                value: .int(Int64(mode)), file: store.path)
         }
         guard let result = try coordinator.checkpoint(store, mode) else { return .unchanged }
         outPages?.pointee = UInt64(result.logFrames)

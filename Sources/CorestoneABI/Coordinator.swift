@@ -59,9 +59,10 @@ public func cst_coordinator_open_store(
         let given = try modelPointer.map { try model($0) }
         var options = try storeOptions(settings)
         options.isReadOnly = try !asksForWriting(settings)
-        let coordinator = try Coordinator.open(try path.filePath("path"), model: given, options: options)
+        let path = try path.filePath("path")
+        let coordinator = try Coordinator.open(path, model: given, options: options)
         guard let store = coordinator.stores.first else {
-            throw CoreError(.internal, "the coordinator does not have the store after opening it")
+            throw CoreError(.internal, "the coordinator does not have the store \(path) after opening it", file: path)
         }
         let handle = try coordinatorHandle(coordinator, model: modelPointer)
         if let outStore {
@@ -237,7 +238,11 @@ func storeOptions(_ pointer: UnsafePointer<cst_store_options>?) throws -> StoreO
     let values = try array(given.host_option_values, given.host_option_count, "options.host_option_values")
     for (name, value) in zip(names, values) {
         let name = try name.string("options.host_option_names")
-        guard options.hostOptions.updateValue(try propertyValue(value), forKey: name) == nil else {
+        let given: PropertyValue
+        do { given = try propertyValue(value) } catch let error as CoreError {
+            throw error.within("options.host_option_values of \"\(name)\"", key: name)
+        }
+        guard options.hostOptions.updateValue(given, forKey: name) == nil else {
             throw CoreError(
                 .invalidArgument, "options.host_option_names contains \"\(name)\" twice; set it once", key: name)
         }

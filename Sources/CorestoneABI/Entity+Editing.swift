@@ -139,7 +139,8 @@ public func cst_entity_set_property_flags(
 ) -> cst_status {
     editing(pointer, property, error) { property in
         let shown = "\(property.entity.name).\(property.name)"
-        let mask = try PropertyFlags(checking: mask, allowed: .allowed(for: property), shown)
+        let mask = try PropertyFlags(
+            checking: mask, allowed: .allowed(for: property), property.entity.name, property.name)
         guard PropertyFlags(rawValue: flags).isSubset(of: mask) else {
             throw CoreError(
                 .invalidArgument,

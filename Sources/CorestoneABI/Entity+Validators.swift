@@ -12,11 +12,15 @@ public func cst_entity_add_validator(
     let payload = Userdata(userdata, destroy)
     return building(error, { try entity(pointer).model }) {
         let entity = try entity(pointer)
+        let key = try property.optionalString("property")
         guard let validate else {
-            throw CoreError(.invalidArgument, "validate is NULL; pass the function to be called")
+            let subject = key.map { "\(entity.name).\($0)" } ?? entity.name
+            throw CoreError(
+                .invalidArgument, "the validator of \(subject) is NULL; pass the function to be called",
+                entity: entity.name, key: key)
         }
         let validator = HostValidator(validate, payload)
-        if let key = try property.optionalString("property") {
+        if let key {
             try entity.addValidator(forKey: key) { try validator.check($1, of: managed($0), key, $2) }
         } else {
             try entity.addObjectValidator { try validator.check(managed($0), $1) }
@@ -39,7 +43,7 @@ public func cst_entity_add_validator_function(
             throw CoreError(
                 .callback,
                 answer.textual?.string ?? "the function \"\(name)\" rejected the value of \(object.entity.name).\(key)",
-                key: key)
+                entity: object.entity.name, key: key, value: value, objectURI: object.objectID.uri)
         }
     }
 }
@@ -82,7 +86,11 @@ final class HostValidator: @unchecked Sendable {
         let isUntouched = withUnsafeBytes(of: given) { old in
             withUnsafeBytes(of: cell) { old.elementsEqual($0) }
         }
-        return try withExtendedLifetime(kept) { isUntouched ? value : try propertyValue(cell) }
+        return try withExtendedLifetime(kept) {
+            isUntouched
+                ? value
+                : try answered("the host's validator of \(object.entity.name).\(key)") { try propertyValue(cell) }
+        }
     }
 
     private func call(_ object: ManagedObject, _ purpose: UInt32, _ value: UnsafeMutablePointer<cst_value>?) throws {

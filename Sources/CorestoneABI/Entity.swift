@@ -146,19 +146,22 @@ public func cst_entity_add_fetch_index(
         let entity = try entity(pointer)
         let name = try name.string("name")
         let elements = try array(elements, count, "elements").enumerated().map {
-            try indexElement($1, place: $0, "the index \"\(name)\" of \(entity.name)")
+            try indexElement($1, place: $0, "the index \"\(name)\" of \(entity.name)", of: entity.name)
         }
         let condition = try predicate.map { PredicateText(try predicateBox($0).predicate) }
         try entity.addIndex(FetchIndex(name: name, elements: elements, partialPredicate: condition))
     }
 }
 
-private func indexElement(_ element: cst_index_element, place: Int, _ index: String) throws -> FetchIndex.Element {
+private func indexElement(
+    _ element: cst_index_element, place: Int, _ index: String, of entity: String
+) throws -> FetchIndex.Element {
+    let shown = "element \(place + 1) of \(index)"
     let (descending, rTree) = (UInt32(CST_INDEX_DESCENDING), UInt32(CST_INDEX_RTREE))
     guard element.flags & ~(descending | rTree) == 0 else {
         throw CoreError(
             .invalidArgument,
-            "\(index) has flags 0x\(String(element.flags, radix: 16)); use CST_INDEX_ constants")
+            "\(shown) has flags 0x\(String(element.flags, radix: 16)); use CST_INDEX_ constants", entity: entity)
     }
     let collation: FetchIndex.Collation = element.flags & rTree == 0 ? .binary : .rTree
     let isAscending = element.flags & descending == 0
@@ -170,17 +173,18 @@ private func indexElement(_ element: cst_index_element, place: Int, _ index: Str
         return FetchIndex.Element(property: property, collation: collation, isAscending: isAscending)
     case (nil, let expression?):
         let text = ExpressionText(expression)
-        _ = try text.required()
+        do { _ = try text.required() } catch let error as CoreError { throw error.within(shown, entity: entity) }
         guard let type = AttributeType(rawValue: element.type) else {
             throw CoreError(
-                .invalidArgument, "\(index): \(element.type) is not an attribute type; use a CST_ATTRIBUTE_ constant")
+                .invalidArgument, "\(shown): \(element.type) is not an attribute type; use a CST_ATTRIBUTE_ constant",
+                entity: entity)
         }
         return FetchIndex.Element(
             expression: text, named: "expression\(place + 1)", type: type, collation: collation,
             isAscending: isAscending)
     default:
         let found = property == nil ? "neither a property nor an expression" : "both a property and an expression"
-        throw CoreError(.invalidArgument, "element \(place + 1) of \(index) has \(found), but must have one of them")
+        throw CoreError(.invalidArgument, "\(shown) has \(found), but must have one of them", entity: entity)
     }
 }
 
@@ -233,7 +237,7 @@ public func cst_entity_add_attribute(
         let entity = try entity(pointer)
         let name = try name.string("name")
         let type = try attributeType(type, of: entity.name, name)
-        let flags = try PropertyFlags(checking: flags, allowed: .attributes, "\(entity.name).\(name)")
+        let flags = try PropertyFlags(checking: flags, allowed: .attributes, entity.name, name)
         let attribute = try entity.addAttribute(named: name, type: type)
         try flags.apply(to: attribute, .attributes)
         out?.pointee = try lend(attribute)
@@ -250,7 +254,7 @@ public func cst_entity_add_relationship(
         let entity = try entity(pointer)
         let destination = try CorestoneABI.entity(destination)
         let name = try name.string("name")
-        let flags = try PropertyFlags(checking: flags, allowed: .relationships, "\(entity.name).\(name)")
+        let flags = try PropertyFlags(checking: flags, allowed: .relationships, entity.name, name)
         let relationship = try entity.addRelationship(named: name, destination: destination)
         try flags.apply(to: relationship, .relationships)
         out?.pointee = try lend(relationship)

@@ -52,6 +52,7 @@ func requestResult(
         return made(CST_RESULT_DICTIONARIES, rows.count, handle)
     case .count(let count): return made(CST_RESULT_COUNT, count)
     case .asynchronous:
-        throw CoreError(.internal, "the request started an asynchronous fetch instead of returning a result")
+        throw CoreError(
+            .internal, "the request started an asynchronous fetch instead of returning a result", entity: entity?.name)
     }
 }

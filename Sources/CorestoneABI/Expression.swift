@@ -203,7 +203,7 @@ public func cst_expression_new_block(
                 try callHost("the host's expression block") {
                     host.function(host.userdata, cells, arguments.count, cells + 2, cells + 1, &answer, $0)
                 }
-                return try hostValue(answer)
+                return try answered("the host's expression block") { try hostValue(answer) }
             }
         }
         return (.block(BlockExpression(body), arguments.expressions), arguments.models)

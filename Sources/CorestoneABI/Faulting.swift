@@ -7,7 +7,7 @@ import CorestoneValues
 
 private enum ContextOption: UInt32 {
     case faultPolicy = 1
-    case faultBatchSize, countsSingleFaults, staleness, retainsRegisteredObjects, deletesInaccessibleFaults
+    case faultBatchSize, countsSingleFaults, stalenessMs, retainsRegisteredObjects, deletesInaccessibleFaults
     case deletesAtEndOfEvent, mergesBatches
 
     init(_ number: UInt32) throws {
@@ -18,8 +18,9 @@ private enum ContextOption: UInt32 {
     }
 }
 
-private func refused(_ option: UInt32, _ value: Int64, _ takes: String) -> CoreError {
-    CoreError(.invalidArgument, "context option \(option) takes \(takes), not \(value)", value: .int(value))
+private func refused(_ option: ContextOption, _ value: Int64, _ takes: String) -> CoreError {
+    CoreError(
+        .invalidArgument, "\(constantName("CST_OPTION", option)) takes \(takes), not \(value)", value: .int(value))
 }
 
 @_cdecl("cst_context_set_option") @implementation
@@ -28,11 +29,12 @@ public func cst_context_set_option(
 ) -> cst_status {
     boundary(error) {
         let context = try onQueue(pointer).context
+        let option = try ContextOption(option)
         func flag() throws -> Bool {
             guard value == 0 || value == 1 else { throw refused(option, value, "0 or 1") }
             return value == 1
         }
-        switch try ContextOption(option) {
+        switch option {
         case .faultPolicy:
             guard let policy = UInt32(exactly: value).flatMap(FaultPolicy.init(rawValue:)) else {
                 throw refused(option, value, "a CST_FAULT_ constant")
@@ -40,7 +42,7 @@ public func cst_context_set_option(
             context.faultPolicy = policy
         case .faultBatchSize: try context.setFaultBatchSize(Int(value))
         case .countsSingleFaults: context.countsSingleFaults = try flag()
-        case .staleness: context.stalenessInterval = value < 0 ? -1 : Double(value) / 1000
+        case .stalenessMs: context.stalenessInterval = value < 0 ? -1 : Double(value) / 1000
         case .retainsRegisteredObjects: context.retainsRegisteredObjects = try flag()
         case .deletesInaccessibleFaults: context.shouldDeleteInaccessibleFaults = try flag()
         case .deletesAtEndOfEvent: context.propagatesDeletesAtEndOfEvent = try flag()
@@ -62,7 +64,7 @@ public func cst_context_option(
             case .faultPolicy: Int64(context.faultPolicy.rawValue)
             case .faultBatchSize: Int64(context.faultBatchSize)
             case .countsSingleFaults: context.countsSingleFaults ? 1 : 0
-            case .staleness:
+            case .stalenessMs:
                 context.stalenessInterval < 0
                     ? -1 : Int64(exactly: (context.stalenessInterval * 1000).rounded()) ?? .max
             case .retainsRegisteredObjects: context.retainsRegisteredObjects ? 1 : 0

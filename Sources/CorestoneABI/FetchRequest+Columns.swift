@@ -15,7 +15,7 @@ public func cst_fetch_request_set_columns(
             guard column.reserved == 0 else {
                 throw CoreError(
                     .unsupported, "the field reserved of the column \"\(name)\" is \(column.reserved), but must be 0",
-                    key: name)
+                    entity: box.request.entityName, key: name)
             }
             let type = try attributeType(column.type, of: box.request.entityName, name)
             guard let pointer = column.expression else { return .property(name) }

@@ -49,10 +49,10 @@ public func cst_fetch_request_set_option(
         let request = try request(pointer)
         let option = try FetchOption(number)
         if let flag = option.flag {
-            guard value == 0 || value == 1 else { throw refused(number, value, "0 or 1") }
+            guard value == 0 || value == 1 else { throw refused(request, option, value, "0 or 1") }
             request[keyPath: flag] = value == 1
         } else if let count = option.count {
-            guard value >= 0 else { throw refused(number, value, "0 or more") }
+            guard value >= 0 else { throw refused(request, option, value, "0 or more") }
             request[keyPath: count] = Int(value)
         } else if option == .nulls {
             request.nulls = try nullMeaning(value)
@@ -81,8 +81,10 @@ public func cst_fetch_request_option(
     }
 }
 
-private func refused(_ option: UInt32, _ value: Int64, _ what: String) -> CoreError {
-    CoreError(.invalidArgument, "fetch request option \(option) takes \(what), not \(value)")
+private func refused(_ request: FetchRequest, _ option: FetchOption, _ value: Int64, _ what: String) -> CoreError {
+    CoreError(
+        .invalidArgument, "\(constantName("CST_FETCH", option)) takes \(what), not \(value)",
+        entity: request.entityName, value: .int(value))
 }
 
 private func resultType(_ value: Int64) throws -> FetchRequest.ResultType {

@@ -17,7 +17,7 @@ public func cst_function_register(
                 try callHost("the host's function \"\(name)\"") {
                     host.function(host.userdata, cells, arguments.count, cells + 1, &answer, $0)
                 }
-                return try hostValue(answer)
+                return try answered("the host's function \"\(name)\"") { try hostValue(answer) }
             }
         }
     }
@@ -31,7 +31,8 @@ public func cst_function_register_typed(
         let name = try functionName(name)
         let signature = try ForeignSignature(try signature.string("signature"))
         guard let function else {
-            throw CoreError(.invalidArgument, "function is NULL; pass the function to be called")
+            throw CoreError(
+                .invalidArgument, "the function \"\(name)\" is NULL; pass the function to be called", key: name)
         }
         let call = try ForeignFunction(name, signature, function)
         FunctionRegistry.register(name) { try call($0, $1) }

@@ -54,7 +54,8 @@ public func cst_store_type_set_metadata(
     boundary(error) {
         let type = try StoreTypes.type(named: type.string("type"))
         let path = try path.string("path")
-        let values = try StoreMetadata.entries(decoding: plist.array("plist", limit: 1 << 28), file: path)
+        let values = try StoreMetadata.entries(
+            decoding: plist.array("plist", limit: 1 << 28, file: path), file: path)
         try StoreMetadata.set(values, ofStoreAt: path, type: type)
     }
 }
@@ -90,7 +91,10 @@ private func pushed(_ row: cst_row) throws -> PushedRow {
     list.reserveCapacity(keys.count)
     for place in 0..<keys.count where values[place].type != CST_DEFAULT {
         let target = try row.targets?[place].map { try entity($0) }
-        list.append((keys[place], try copied(values[place]), target))
+        let value = try naming(named?.name, named?.properties.first { $0.key == keys[place] }?.path) {
+            try copied(values[place])
+        }
+        list.append((keys[place], value, target))
     }
     return PushedRow(named, try reference(row.reference, named), version: row.version, list)
 }
@@ -189,7 +193,11 @@ public func cst_store_new_object_id(
         let out = try place(out, "out_id")
         let store = try resolve(pointer, .store, as: StoreBox.self).store
         let entity = try entity(entityPointer)
-        guard let value else { throw CoreError(.invalidArgument, "reference is NULL; pass the reference of the row") }
+        guard let value else {
+            throw CoreError(
+                .invalidArgument, "the reference of \(entity.name) is NULL; pass the reference of the row",
+                entity: entity.name, file: store.path)
+        }
         let id = try store.newObjectID(for: entity, reference: reference(value.pointee, entity))
         out.pointee = try HandleTable.make(ObjectIDBox(id), .objectID)
     }

@@ -42,7 +42,8 @@ public func cst_buffer_fill(
     boundary(error) {
         let buffer = try required(buffer, "buffer")
         guard bytes.data != nil || bytes.size == 0 else {
-            throw CoreError(.invalidArgument, "bytes is NULL but has a size")
+            throw CoreError(
+                .invalidArgument, "bytes is NULL but has a size of \(UInt(bitPattern: bytes.size)); pass its bytes")
         }
         guard bytes.size >= 0, bytes.size < Int(Int32.max) else {
             throw CoreError(

@@ -43,22 +43,24 @@ private final class HostHooks: @unchecked Sendable {
     var lifecycle: LifecycleHooks {
         get throws {
             var found = LifecycleHooks()
-            found.awakeFromInsert = plain(hooks.awake_from_insert)
-            found.awakeFromFetch = plain(hooks.awake_from_fetch)
-            found.willSave = plain(hooks.will_save)
-            found.didSave = plain(hooks.did_save)
-            found.prepareForDeletion = plain(hooks.prepare_for_deletion)
-            found.willTurnIntoFault = plain(hooks.will_turn_into_fault)
-            found.didTurnIntoFault = plain(hooks.did_turn_into_fault)
+            found.awakeFromInsert = plain(hooks.awake_from_insert, "awake_from_insert hook")
+            found.awakeFromFetch = plain(hooks.awake_from_fetch, "awake_from_fetch hook")
+            found.willSave = plain(hooks.will_save, "will_save hook")
+            found.didSave = plain(hooks.did_save, "did_save hook")
+            found.prepareForDeletion = plain(hooks.prepare_for_deletion, "prepare_for_deletion hook")
+            found.willTurnIntoFault = plain(hooks.will_turn_into_fault, "will_turn_into_fault hook")
+            found.didTurnIntoFault = plain(hooks.did_turn_into_fault, "did_turn_into_fault hook")
             if let hook = hooks.awake_from_snapshot_events {
                 found.awakeFromSnapshotEvents = { object, events in
-                    try ask(object, "hook") { hook(self.userdata.pointer, $0, events.rawValue, $1) }
+                    try ask(object, "awake_from_snapshot_events hook") {
+                        hook(self.userdata.pointer, $0, events.rawValue, $1)
+                    }
                 }
             }
             if let hook = hooks.set_nil_value {
                 found.setNilValue = { object, property in
                     let name = Text(property)
-                    try ask(object, "hook") { hook(self.userdata.pointer, $0, cst_string(name), $1) }
+                    try ask(object, "set_nil_value hook") { hook(self.userdata.pointer, $0, cst_string(name), $1) }
                     withExtendedLifetime(name) {}
                 }
             }
@@ -76,9 +78,9 @@ private final class HostHooks: @unchecked Sendable {
         }
     }
 
-    private func plain(_ hook: Plain?) -> LifecycleHooks.Hook? {
+    private func plain(_ hook: Plain?, _ name: StaticString) -> LifecycleHooks.Hook? {
         guard let hook else { return nil }
-        return { object in try ask(object, "hook") { hook(self.userdata.pointer, $0, $1) } }
+        return { object in try ask(object, name) { hook(self.userdata.pointer, $0, $1) } }
     }
 
     private func check(_ name: Text, _ hook: @escaping Check) -> LifecycleHooks.ValueCheck {

@@ -37,7 +37,9 @@ public func cst_log_take_arguments(
     boundary(error) {
         taken?.pointee = 0
         let texts = try array(arguments, count, "arguments").enumerated().map { place, text in
-            guard let text else { throw CoreError(.invalidArgument, "arguments[\(place)] is NULL") }
+            guard let text else {
+                throw CoreError(.invalidArgument, "arguments[\(place)] is NULL; pass a string, or \(place) as count")
+            }
             return String(cString: text)
         }
         let count = try LaunchArguments.take(texts)

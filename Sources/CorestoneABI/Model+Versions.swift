@@ -15,8 +15,10 @@ public func cst_model_merge_folder(
             out.pointee = try handOver(try Model.merging(folder: folder))
             return
         }
-        let metadata = try StoreMetadata(ofStoreAt: try storePath.filePath("store_path"))
-        out.pointee = try handOver(try Model.merging(folder: folder, forHashes: metadata.entityVersionHashes))
+        let store = try storePath.filePath("store_path")
+        let metadata = try StoreMetadata(ofStoreAt: store)
+        out.pointee = try handOver(
+            try Model.merging(folder: folder, forHashes: metadata.entityVersionHashes, ofStoreAt: store))
     }
 }
 
@@ -60,9 +62,13 @@ public func cst_model_is_compatible_metadata(
 ) -> cst_status {
     boundary(error) {
         let out = try required(out, "out_compatible")
+        let bytes = try metadata.array("metadata", limit: Model.maximumFileSize)
+        let stored: StoreMetadata
+        do { stored = try StoreMetadata(decoding: bytes) } catch let error as CoreError {
+            throw error.within("metadata cannot be read")
+        }
         out.pointee = try model(pointer).isCompatible(
-            with: try StoreMetadata(decoding: try metadata.array("metadata", limit: Model.maximumFileSize)),
-            configuration: try configuration.optionalString("configuration"))
+            with: stored, configuration: try configuration.optionalString("configuration"))
     }
 }
 

@@ -123,8 +123,10 @@ public func cst_model_merge(
             out.pointee = try handOver(try Model.merging(models))
             return
         }
-        let metadata = try StoreMetadata(ofStoreAt: try storePath.filePath("store_path"))
-        out.pointee = try handOver(try Model.merging(models, forHashes: metadata.entityVersionHashes))
+        let store = try storePath.filePath("store_path")
+        let metadata = try StoreMetadata(ofStoreAt: store)
+        out.pointee = try handOver(
+            try Model.merging(models, forHashes: metadata.entityVersionHashes, ofStoreAt: store))
     }
 }
 

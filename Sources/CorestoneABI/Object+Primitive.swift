@@ -70,7 +70,7 @@ public func cst_object_will_change_members(
 ) -> cst_status {
     boundary(error) {
         let object = try object(pointer)
-        try object.willChange(key: key, try mutation(kind), try managedObjects(members, count, "members"))
+        try object.willChange(key: key, try mutation(kind, object, key), try managedObjects(members, count, "members"))
     }
 }
 
@@ -81,13 +81,17 @@ public func cst_object_did_change_members(
 ) -> cst_status {
     boundary(error) {
         let object = try object(pointer)
-        try object.didChange(key: key, try mutation(kind), try managedObjects(members, count, "members"))
+        try object.didChange(key: key, try mutation(kind, object, key), try managedObjects(members, count, "members"))
     }
 }
 
-private func mutation(_ kind: UInt32) throws -> SetMutation {
+private func mutation(_ kind: UInt32, _ object: ManagedObject, _ key: cst_key) throws -> SetMutation {
     guard let mutation = SetMutation(rawValue: kind) else {
-        throw CoreError(.invalidArgument, "\(kind) is not a mutation of members; use a CST_MUTATION_ constant")
+        let name = object.propertyName(key: key) ?? "\(key)"
+        throw CoreError(
+            .invalidArgument,
+            "\(kind) is not a mutation of the members of \(object.objectID.entity.name).\(name); use a CST_MUTATION_ constant",
+            entity: object.objectID.entity.name, key: name, objectURI: object.objectID.uri)
     }
     return mutation
 }

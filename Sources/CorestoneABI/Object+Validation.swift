@@ -29,7 +29,8 @@ public func cst_object_validate_value(
         let property = object.entity.properties[try object.slot(of: key)]
         guard let given else {
             throw CoreError(
-                .invalidArgument, "value is NULL; pass a value of type CST_NULL to validate null",
+                .invalidArgument,
+                "value is NULL for \(object.entity.name).\(property.path); pass a value of type CST_NULL to validate null",
                 entity: object.entity.name, key: property.path)
         }
         let proposed = try propertyValue(given)

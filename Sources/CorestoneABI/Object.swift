@@ -112,7 +112,7 @@ public func cst_object_set(
     _ pointer: OpaquePointer?, _ key: cst_key, _ value: UnsafePointer<cst_value>?, _ error: ErrorOut
 ) -> cst_status {
     guard let value, let found = platform_handle_find(token(pointer), HandleType.object.rawValue) else {
-        return refuseSet(pointer, error)
+        return refuseSet(pointer, key, error)
     }
     return Unmanaged<ManagedObject>.fromOpaque(found.pointee.object)._withUnsafeGuaranteedRef { object in
         do {
@@ -121,7 +121,8 @@ public func cst_object_set(
             if object.setPlainly(new, key: key) { return Status.ok.rawValue }
             return setSlowly(object, key, new, error)
         } catch let failure {
-            return report(failure, error)
+            let name = object.propertyName(key: key)
+            return report((failure as? CoreError)?.named(object.entity.name, name) ?? failure, error)
         }
     }
 }
@@ -138,15 +139,19 @@ func setSlowly(
 }
 
 @inline(never)
-private func refuseSet(_ pointer: OpaquePointer?, _ error: ErrorOut) -> cst_status {
+private func refuseSet(_ pointer: OpaquePointer?, _ key: cst_key, _ error: ErrorOut) -> cst_status {
     boundary(error) {
-        _ = try object(pointer)
-        throw missingValue()
+        let object = try object(pointer)
+        throw missingValue(object, object.propertyName(key: key))
     }
 }
 
-private func missingValue() -> CoreError {
-    CoreError(.invalidArgument, "value is NULL; pass a value of type CST_NULL to clear the property")
+private func missingValue(_ object: ManagedObject, _ name: String?) -> CoreError {
+    let entity = object.objectID.entity.name
+    let place = name.map { "\(entity).\($0)" } ?? entity
+    return CoreError(
+        .invalidArgument, "value is NULL for \(place); pass a value of type CST_NULL to clear the property",
+        entity: entity, key: name, objectURI: object.objectID.uri)
 }
 
 @_cdecl("cst_object_set_primitive") @implementation
@@ -155,8 +160,8 @@ public func cst_object_set_primitive(
 ) -> cst_status {
     boundary(error) {
         let object = try object(pointer)
-        guard let value else { throw missingValue() }
-        try object.setPrimitive(try propertyValue(value.pointee), key: key)
+        guard let value else { throw missingValue(object, object.propertyName(key: key)) }
+        try object.setPrimitive(try object.given(value.pointee, key: key), key: key)
     }
 }
 
@@ -190,7 +195,7 @@ public func cst_object_set_many(
         var prepared: [ManagedObject.Prepared] = []
         prepared.reserveCapacity(keys.count)
         for (place, key) in keys.enumerated() {
-            prepared.append(try object.prepare(try propertyValue(values[place]), key: key))
+            prepared.append(try object.prepare(try object.given(values[place], key: key), key: key))
         }
         for value in prepared { try object.apply(value) }
     }
@@ -217,7 +222,8 @@ func putPath(
         let view = try source.view(key: key)
         if view.type == .object { try putTarget(view, source, key, out) } else { put(view, out) }
     } else {
-        try kept(object).put(try object.value(forKeyPath: path), path, row: row, out)
+        try kept(object).put(
+            try object.value(forKeyPath: path), path, row: row, entity: object.entity.name, out)
     }
 }
 
@@ -254,8 +260,9 @@ public func cst_object_set_path(
 ) -> cst_status {
     boundary(error) {
         let object = try object(pointer)
-        guard let value else { throw missingValue() }
-        try object.setValue(try propertyValue(value.pointee), forKeyPath: try path.string("path"))
+        let path = try path.string("path")
+        guard let value else { throw missingValue(object, path) }
+        try object.setValue(try object.given(value.pointee, path: path), forKeyPath: path)
     }
 }
 
@@ -267,7 +274,7 @@ public func cst_object_set_paths(
     boundary(error) {
         let object = try object(pointer)
         let paths = try array(paths, count, "paths").map { try $0.string("paths") }
-        let values = try array(values, count, "values").map { try propertyValue($0) }
+        let values = try zip(paths, try array(values, count, "values")).map { try object.given($1, path: $0) }
         let prepared = try paths.indices.map { place in
             let (target, key) = try object.requireTarget(ofKeyPath: paths[place], for: values[place])
             return (target: target, value: try target.prepare(values[place], key: key))

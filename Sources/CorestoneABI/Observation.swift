@@ -40,7 +40,10 @@ public func cst_object_observe(
         guard let observe else { throw missingObserver() }
         let known: ObservationOptions = [.initial, .prior]
         guard known.isSuperset(of: ObservationOptions(rawValue: options)) else {
-            throw CoreError(.invalidArgument, "options is \(options); use CST_OBSERVE_ constants")
+            throw CoreError(
+                .invalidArgument,
+                "the options of the observation of \(object.objectID.entity.name).\(path) are \(options); use CST_OBSERVE_ constants",
+                entity: object.objectID.entity.name, key: path, objectURI: object.objectID.uri)
         }
         let text = Text(path)
         let token = try object.observe(keyPath: path, options: ObservationOptions(rawValue: options)) {

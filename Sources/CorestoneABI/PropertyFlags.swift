@@ -30,13 +30,13 @@ struct PropertyFlags: OptionSet {
 
     init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    init(checking flags: UInt32, allowed: PropertyFlags, _ property: String) throws {
+    init(checking flags: UInt32, allowed: PropertyFlags, _ entity: String, _ key: String) throws {
         let unknown = flags & ~allowed.rawValue
         guard unknown == 0 else {
             throw CoreError(
                 .invalidArgument,
-                "\(property) does not support the flags 0x\(String(unknown, radix: 16)); use "
-                    + "CST_PROPERTY_ constants that apply to it")
+                "\(entity).\(key) does not support the flags 0x\(String(unknown, radix: 16)); use "
+                    + "CST_PROPERTY_ constants that apply to it", entity: entity, key: key)
         }
         self.init(rawValue: flags)
     }

@@ -33,7 +33,8 @@ public func cst_relationship_set_delete_rule(_ pointer: OpaquePointer?, _ rule: 
         let relationship = try relationship(pointer)
         guard let rule = DeleteRule(rawValue: rule) else {
             throw CoreError(
-                .invalidArgument, "\(rule) is not a delete rule; use a CST_DELETE_ constant",
+                .invalidArgument,
+                "\(rule) is not a delete rule for \(relationship.entity.name).\(relationship.name); use a CST_DELETE_ constant",
                 entity: relationship.entity.name,
                 key: relationship.name)
         }

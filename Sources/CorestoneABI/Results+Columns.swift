@@ -83,7 +83,10 @@ private struct ColumnPacker {
         let needed = size + (count + 7) & ~7
         if needed >= buffer.pointee.capacity || buffer.pointee.data == nil { try buffer.reserve(max(needed, size * 2)) }
         guard let data = buffer.pointee.data else {
-            throw CoreError(.noMemory, "out of memory: cannot allocate the columns")
+            throw CoreError(
+                .noMemory,
+                "out of memory: cannot allocate \(needed) bytes for cst_results_copy_columns; copy fewer rows at a time"
+            )
         }
         defer { size = needed }
         return UnsafeMutableRawPointer(data) + size

@@ -109,7 +109,7 @@ private final class HostTransformer: HostValueMaker, ValueTransformer, @unchecke
             throw CoreError(
                 .typeMismatch,
                 "a transformer of the host takes only values that the host created; set the value with "
-                    + "cst_object_set_transformed")
+                    + "cst_object_set_transformed, or pass its bytes")
         }
         return try filled("transform") {
             transform(userdata.pointer, value.pointer, $0, $1)
@@ -157,7 +157,7 @@ private final class NamedTransformer: HostValueMaker, ValueTransformer, @uncheck
             throw CoreError(
                 .typeMismatch,
                 "a transformer of the host takes only values that the host created; set the value with "
-                    + "cst_object_set_transformed")
+                    + "cst_object_set_transformed, or pass its bytes")
         }
         let answer = try callFunction(transform, try hostValue(value.pointer.load(as: cst_value.self)))
         switch answer {

@@ -60,7 +60,11 @@ package final class AtomicStore: PersistentStore, WritableElsewhere, @unchecked 
         try catchUp()
         return ownMetadata
     }
-    package func requireWritable(_ metadata: StoreMetadata) throws { try file?.format.requireWritable(metadata) }
+    package func requireWritable(_ metadata: StoreMetadata) throws {
+        do { try file?.format.requireWritable(metadata) } catch let error as CoreError where error.file == nil {
+            throw error.within("cannot set the metadata of \(path)", file: path)
+        }
+    }
 
     // MARK: Elsewhere
 

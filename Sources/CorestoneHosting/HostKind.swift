@@ -145,9 +145,10 @@ package final class HostKind: StoreKind {
 
 extension CoreError {
     /// What a type of stores of a host's does not do.
-    package static func cannot(_ what: String, type: String, path: String, reason: String) -> CoreError {
+    package static func cannot(_ what: String, type: String, path: String? = nil, reason: String) -> CoreError {
         CoreError(
-            .unsupported, code: .persistentStoreOperation, "stores of type \(type) cannot \(what): \(reason)",
+            .unsupported, code: .persistentStoreOperation,
+            (path.map { "the \(type) store \($0)" } ?? "stores of type \(type)") + " cannot \(what): \(reason)",
             file: path)
     }
 }

@@ -118,7 +118,8 @@ package final class RowSink {
         }
         guard members.indices.contains(owner) else {
             throw refusal(
-                "the owner index is \(owner), but must be \(members.count == 1 ? "0" : "0 to \(members.count - 1)")",
+                "the owner index for \(relationship.entity.name).\(relationship.name) is \(owner), but must be "
+                    + (members.count == 1 ? "0" : "0 to \(members.count - 1)"),
                 relationship: relationship)
         }
         if !relationship.isToMany, members[owner].count + pushed.count > 1 {
@@ -195,7 +196,7 @@ package final class RowSink {
             throw refused(row, nil, "its entity is missing; pass an entity with each row")
         }
         guard Int(entity.index) < names.model.entities.count, names.model.entities[Int(entity.index)] === entity else {
-            throw refused(row, entity, "\(entity.name) is not an entity of the store's model")
+            throw refused(row, entity, "\(entity.name) belongs to another model; pass an entity of the store's model")
         }
         if entity.isAbstract {
             throw refused(row, entity, "\(entity.name) is abstract; pass the subentity of the row")
@@ -220,18 +221,21 @@ package final class RowSink {
     ) throws {
         writer.begin(primaryKey: key, version: own ?? version, entity: entity)
         var seen: Set<Int> = []
-        for (name, value, target) in row.values {
-            let slot = Int(name & (1 << Entity.slotBits - 1))
-            // What the entity does not have is left out.
-            guard slot < Int(entity.slotCount), entity.slotKeys[slot] == name else { continue }
-            guard seen.insert(slot).inserted else {
-                let property = entity.properties[slot].path
-                throw CoreError(
-                    .invalidArgument, code: .persistentStoreOperation,
-                    "\(place.path) cannot push \(entity.name) \(row.reference): it has \(property) twice; set each property once",
-                    entity: entity.name, key: property, file: place.path)
+        do {
+            for (name, value, target) in row.values {
+                let slot = Int(name & (1 << Entity.slotBits - 1))
+                // What the entity does not have is left out.
+                guard slot < Int(entity.slotCount), entity.slotKeys[slot] == name else { continue }
+                guard seen.insert(slot).inserted else {
+                    let property = entity.properties[slot].path
+                    throw CoreError(
+                        .invalidArgument, code: .persistentStoreOperation,
+                        "it has \(property) twice; set each property once", entity: entity.name, key: property)
+                }
+                try set(value, target, slot, entity, key, &seen)
             }
-            try set(value, target, slot, entity, key, &seen)
+        } catch let error as CoreError {
+            throw error.within("\(place.path) cannot push \(entity.name) \(row.reference)", file: place.path)
         }
         for slot in 0..<Int(entity.slotCount) where !seen.contains(slot) {
             let layout = entity.layout.slots[slot]

@@ -26,9 +26,12 @@ struct XcodeMappingBuilder {
     private static func model(_ record: Record, _ name: String) throws -> Model? {
         guard let text = record.attributes[name], !text.isEmpty else { return nil }
         guard let bytes = decodeBase64(Array(text.utf8)) else {
-            throw archiveError("the attribute \"\(name)\" of the mapping model is not valid base64")
+            throw archiveError(
+                "the attribute \"\(name)\" of the mapping model is not valid base64; refresh its data models in Xcode")
         }
-        return try Model(data: bytes)
+        do { return try Model(data: bytes) } catch let error as CoreError {
+            throw error.within("the model in the attribute \"\(name)\" of the mapping model cannot be read")
+        }
     }
 
     mutating func build() throws -> MappingModelParts {
@@ -47,7 +50,9 @@ struct XcodeMappingBuilder {
     private func followed(_ record: Record, _ relationship: String) throws -> [Record] {
         try (record.references[relationship] ?? []).map { id in
             guard let found = records[id] else {
-                throw archiveError("the mapping model refers to the object \"\(id)\", which does not exist")
+                throw archiveError(
+                    "the mapping model refers by \(relationship) to the object \"\(id)\", which does not exist; restore "
+                        + "the file, or create the mapping model again in Xcode")
             }
             return found
         }
@@ -60,12 +65,14 @@ struct XcodeMappingBuilder {
 
     private func number(_ record: Record) -> Int { text(record, "mappingnumber").flatMap { Int($0) } ?? 0 }
 
-    private func expression(_ record: Record, _ name: String) throws -> (found: Expression?, isThere: Bool) {
+    private func expression(
+        _ record: Record, _ name: String, in mapping: String
+    ) throws -> (found: Expression?, isThere: Bool) {
         guard let text = text(record, name) else { return (nil, false) }
         guard let bytes = decodeBase64(Array(text.utf8)) else {
             throw archiveError(
-                "the attribute \"\(name)\" of the mapping \"\(self.name(of: record))\" is not valid base64; set its expression again "
-                    + "in Xcode")
+                "the attribute \"\(name)\" of \"\(self.name(of: record))\" in the mapping \"\(mapping)\" is not valid base64; set "
+                    + "its expression again in Xcode")
         }
         let archive = try KeyedArchiveReader(bytes)
         return (try ArchivedPredicates.readableExpression(archive.root, in: archive), true)
@@ -88,13 +95,14 @@ struct XcodeMappingBuilder {
         mapping.destinationHash = mapping.destinationName.flatMap { hashes.destination[$0] }
         mapping.policyClassName = text(record, "migrationpolicyclassname")
         let entity = mapping.sourceName.flatMap { source?.entity(named: $0) }
+        let owner = mapping.name
         mapping.attributeMappings = try followed(record, "attributemappings").sorted(by: name).map {
-            try attribute($0, of: entity)
+            try attribute($0, of: entity, in: owner)
         }
         mapping.relationshipMappings = try followed(record, "relationshipmappings").sorted(by: name).map {
-            try relationship($0, of: entity)
+            try relationship($0, of: entity, in: owner)
         }
-        let given = try expression(record, "sourceexpressiondata").found
+        let given = try expression(record, "sourceexpressiondata", in: mapping.name).found
         mapping.sourceExpression = given ?? mapping.sourceName.map { MappingExpressions.objects(of: $0) }
         mapping.kind = kind(of: mapping)
         return mapping
@@ -117,9 +125,9 @@ struct XcodeMappingBuilder {
 
     // MARK: - Properties
 
-    private func attribute(_ record: Record, of entity: Entity?) throws -> PropertyMapping {
+    private func attribute(_ record: Record, of entity: Entity?, in owner: String) throws -> PropertyMapping {
         var mapping = PropertyMapping(name: record.attributes["name"] ?? "")
-        let given = try expression(record, "valueexpressiondata")
+        let given = try expression(record, "valueexpressiondata", in: owner)
         mapping.valueExpression = given.found
         mapping.isUnreadable = given.isThere && given.found == nil
         if !given.isThere, entity?.allProperties.contains(where: { $0.name == mapping.name }) == true {
@@ -128,9 +136,9 @@ struct XcodeMappingBuilder {
         return mapping
     }
 
-    private func relationship(_ record: Record, of entity: Entity?) throws -> PropertyMapping {
+    private func relationship(_ record: Record, of entity: Entity?, in owner: String) throws -> PropertyMapping {
         var mapping = PropertyMapping(name: record.attributes["name"] ?? "")
-        let given = try expression(record, "valueexpressiondata")
+        let given = try expression(record, "valueexpressiondata", in: owner)
         mapping.valueExpression = given.found
         mapping.isUnreadable = given.isThere && given.found == nil
         if given.isThere { return mapping }

@@ -46,8 +46,18 @@ extension Attribute {
     private func unreadable(_ value: PropertyValue) -> CoreError {
         CoreError(
             .typeMismatch,
-            "\(entity.name).\(path) takes \(type.displayName), but \(value.excerpt) cannot be converted to this type",
-            entity: entity.name, key: path, value: value)
+            "\(entity.name).\(path) takes \(type.displayName), but \(value.excerpt) cannot be converted to this type"
+                + textForm, entity: entity.name, key: path, value: value)
+    }
+
+    /// For an error message: the form that a text must have, as the end of a sentence; empty where the type says enough.
+    private var textForm: String {
+        switch type {
+        case .boolean: "; write true or false"
+        case .date: "; write a date such as 2001-01-31T12:00:00Z"
+        case .binary, .transformable: "; write it in base64"
+        default: ""
+        }
     }
 }
 

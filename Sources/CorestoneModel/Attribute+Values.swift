@@ -49,7 +49,7 @@ extension Attribute {
     }
 
     private func mismatch(_ value: PropertyValue, _ entityName: String) -> CoreError {
-        var taken = type.displayName
+        var taken = type == .transformable ? "binary data (Transformable)" : type.displayName
         if type == .boolean, case .int = value { taken += ", 0 or 1" }
         return CoreError(
             .typeMismatch, "\(entityName).\(path) takes \(taken), not \(value.kindPhrase)",

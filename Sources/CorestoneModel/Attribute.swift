@@ -93,15 +93,15 @@ public final class Attribute: Property, @unchecked Sendable {
     func check() throws {
         guard isTransient || type != .undefined && type != .objectID else {
             throw modelError(
-                "\(entity.name).\(name) has the type \(type.displayName), which only a transient attribute can have; "
+                "\(entity.name).\(path) has the type \(type.displayName), which only a transient attribute can have; "
                     + "set another type, or make it transient",
                 entity: entity.name,
-                key: name)
+                key: path)
         }
         guard isTransient || !ignoresChanges else {
             throw modelError(
-                "\(entity.name).\(name) ignores changes but is not transient; make it transient, or track its changes",
-                entity: entity.name, key: name)
+                "\(entity.name).\(path) ignores changes but is not transient; make it transient, or track its changes",
+                entity: entity.name, key: path)
         }
         guard (type == .composite) == !elements.isEmpty else {
             let what =
@@ -112,7 +112,8 @@ public final class Attribute: Property, @unchecked Sendable {
         }
         if composite != nil, derivation != nil {
             throw modelError(
-                "\(entity.name).\(path) is an element of a composite attribute and cannot be derived",
+                "\(entity.name).\(path) is an element of a composite attribute and cannot be derived; remove its derivation, "
+                    + "or add a derived attribute to the entity",
                 entity: entity.name, key: path)
         }
         for element in elements { try element.check() }
@@ -139,7 +140,7 @@ public final class Attribute: Property, @unchecked Sendable {
                 let why =
                     self.type == .composite
                     ? "is nested \(Attribute.maximumNesting) levels deep, which is the limit"
-                    : "is not composite and cannot have elements"
+                    : "is not composite and cannot have elements; set its type to Composite first"
                 throw modelError("\(entity.name).\(path) \(why)", entity: entity.name, key: path)
             }
             let element = Attribute(name: name, type: type, entity: entity)
@@ -155,7 +156,9 @@ public final class Attribute: Property, @unchecked Sendable {
     public func removeElement(named name: String) throws {
         try change {
             guard let place = elements.firstIndex(where: { $0.name == name }) else {
-                throw modelError("\(entity.name).\(path) has no element \"\(name)\"", entity: entity.name, key: path)
+                let hint = nearestName(to: name, among: elements.map(\.name)).map { "; did you mean \"\($0)\"?" } ?? ""
+                throw modelError(
+                    "\(entity.name).\(path) has no element \"\(name)\"\(hint)", entity: entity.name, key: path)
             }
             entity.model.bury([elements.remove(at: place)])
         }

@@ -84,9 +84,7 @@ extension Attribute {
     /// Runs what reads texts of a derivation; its errors name the attribute.
     package func readingDerivation<Result>(_ body: () throws -> Result) throws -> Result {
         do { return try body() } catch let error as CoreError where error.entity == nil {
-            throw CoreError(
-                error.status, "\(entity.name).\(path) cannot be derived: \(error.message)", domain: error.domain,
-                customCode: error.code, entity: entity.name, key: path, value: error.value, offset: error.offset)
+            throw error.within("\(entity.name).\(path) cannot be derived", entity: entity.name, key: path)
         }
     }
 }

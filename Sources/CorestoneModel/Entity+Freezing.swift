@@ -16,8 +16,8 @@ extension Entity {
         propertiesByName = [:]
         guard properties.count < 1 << Entity.slotBits else {
             throw modelError(
-                "\(name) has \(properties.count) properties, but the limit is \(1 << Entity.slotBits - 1)", entity: name
-            )
+                "\(name) has \(properties.count) properties, but the limit is \(1 << Entity.slotBits - 1); split the entity",
+                entity: name)
         }
         for (slot, property) in properties.enumerated() where slot >= inherited.count {
             // The parent's are these.
@@ -117,8 +117,10 @@ extension Entity {
 
     private func checkReference(_ name: String, in what: String) throws {
         guard let property = propertiesByName[name] else {
+            let near = nearestName(to: name, among: properties.map(\.path)).map { "did you mean \"\($0)\"?" }
             throw modelError(
-                "\(what) of \(self.name) refers to the unknown property \"\(name)\"", entity: self.name, key: name)
+                "\(what) of \(self.name) refers to the unknown property \"\(name)\"; "
+                    + (near ?? "correct the name, or add the property"), entity: self.name, key: name)
         }
         if let composite = property as? Attribute, composite.type == .composite {
             let paths = composite.leaves.map(\.path).joined(separator: ", ")
@@ -129,7 +131,10 @@ extension Entity {
         guard !property.isTransient, (property as? Relationship)?.isToMany != true else {
             throw modelError(
                 "\(what) of \(self.name) contains \"\(name)\", which does not have a column because it is "
-                    + (property.isTransient ? "transient" : "to-many"), entity: self.name, key: name)
+                    + (property.isTransient
+                        ? "transient; remove it, or make the property persistent"
+                        : "to-many; use an attribute or a to-one relationship"),
+                entity: self.name, key: name)
         }
     }
 }

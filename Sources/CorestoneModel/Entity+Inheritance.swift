@@ -66,6 +66,7 @@ extension Entity {
 
     func tooDeep() -> CoreError {
         modelError(
-            "\(name) has more than \(Entity.maximumInheritance - 1) superentities, which is the limit", entity: name)
+            "\(name) has more than \(Entity.maximumInheritance - 1) superentities, which is the limit",
+            entity: name)
     }
 }

@@ -60,7 +60,9 @@ extension Entity {
         let hooked = allHooks?.validators ?? EntityValidators()
         for (key, _) in validators.values + hooked.values
         where anyProperty(named: key).map({ $0 is FetchedProperty }) != false {
-            let hint = nearestName(to: key, among: properties.map(\.name)).map { "; did you mean \"\($0)\"?" } ?? ""
+            let hint =
+                nearestName(to: key, among: properties.map(\.name)).map { "; did you mean \"\($0)\"?" }
+                ?? "; remove the validator, or correct its key"
             let fault =
                 anyProperty(named: key) == nil
                 ? "is not a property\(hint)" : "is a fetched property; remove the validator"

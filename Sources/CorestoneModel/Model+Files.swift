@@ -154,7 +154,7 @@ extension Model {
         }
         let head = String(decoding: bytes.prefix(600), as: UTF8.self)
         if strstr(head, "<!DOCTYPE database") != nil || strstr(head, "<database>") != nil {
-            return "is an XML store or a mapping model, not a model"
+            return "is an XML store or a mapping model, not a model; open it as a store, or read it as a mapping model"
         }
         return bytes.isEmpty ? "is empty" : nil
     }

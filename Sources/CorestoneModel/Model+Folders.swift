@@ -6,15 +6,23 @@ extension Model {
     /// Of a bundle of versions the current one counts. A source beside its compiled form counts once.
     /// - Throws: `.model` when the folder holds none, or when entities of one name differ in two of them, with what differs.
     public static func merging(folder path: String) throws -> Model {
-        try merging(try files(inFolder: path).map { try Model(contentsOf: $0.path) })
+        let models = try files(inFolder: path).map { try Model(contentsOf: $0.path) }
+        do { return try merging(models) } catch let error as CoreError where error.file == nil {
+            throw error.within("cannot merge the models in \(path)", file: path)
+        }
     }
 
     /// The model that a store was written with, put together of all versions of the models in a folder.
-    /// - Parameter hashes: what the store's metadata records, by entity.
+    /// - Parameters:
+    ///   - hashes: what the store's metadata records, by entity.
+    ///   - store: the path of the store, for errors.
     /// - Throws: `.modelMismatch` when an entity of the store is in none of them as it was then.
-    public static func merging(folder path: String, forHashes hashes: [String: [UInt8]]) throws -> Model {
+    public static func merging(
+        folder path: String, forHashes hashes: [String: [UInt8]], ofStoreAt store: String? = nil
+    ) throws -> Model {
         let versions = try files(inFolder: path).flatMap { try Model.versions(of: $0.path) }
-        return try merging(try versions.map { try Model(contentsOf: $0.path) }, forHashes: hashes)
+        return try merging(
+            try versions.map { try Model(contentsOf: $0.path) }, forHashes: hashes, ofStoreAt: store)
     }
 
     /// The models that lie directly in a folder, by name. Of several forms of one the compiled one is taken.
@@ -30,7 +38,8 @@ extension Model {
             chosen[file.stem] = (kind, file)
         }
         guard !chosen.isEmpty else {
-            throw folder.failure("does not contain a model (.momd, .mom, .xcdatamodeld or .xcdatamodel)", .model)
+            throw folder.failure(
+                "does not contain a model; pass a folder with a .momd, .mom, .xcdatamodeld or .xcdatamodel", .model)
         }
         return sortedByBytes(chosen.keys).compactMap { chosen[$0]?.file }
     }

@@ -15,9 +15,13 @@ extension Model {
 
     /// The model that a store was written with, put together of the entities of several models by their version hashes.
     ///
-    /// - Parameter hashes: what the store's metadata records, by entity.
+    /// - Parameters:
+    ///   - hashes: what the store's metadata records, by entity.
+    ///   - store: the path of the store, for errors.
     /// - Throws: `.modelMismatch` when an entity of the store is in none of them as it was then; every such entity is named.
-    public static func merging(_ models: [Model], forHashes hashes: [String: [UInt8]]) throws -> Model {
+    public static func merging(
+        _ models: [Model], forHashes hashes: [String: [UInt8]], ofStoreAt store: String? = nil
+    ) throws -> Model {
         let merged = Model()
         var missing: [String] = []
         let candidates = try models.map { model in
@@ -36,8 +40,8 @@ extension Model {
         }
         guard missing.isEmpty else {
             throw CoreError(
-                .modelMismatch, code: .migrationMissingSourceModel, describe(missing, in: models.count),
-                entity: missing[0])
+                .modelMismatch, code: .migrationMissingSourceModel, describe(missing, in: models.count, store),
+                entity: missing[0], file: store)
         }
         // All at once: an entity of one model may lead to one that only another model has as the store does.
         try ModelCopier(merged).add(models.flatMap { chosen[ObjectIdentifier($0)] ?? [] })
@@ -45,13 +49,14 @@ extension Model {
     }
 
     /// For an error message: the entities of which no model has the version of the store.
-    private static func describe(_ missing: [String], in count: Int) -> String {
+    private static func describe(_ missing: [String], in count: Int, _ store: String?) -> String {
         let subject =
             count == 0
             ? "no model to merge has" : count == 1 ? "the model does not have" : "none of the \(count) models has"
         let first = missing.dropLast().joined(separator: ", ")
         let names = (first.isEmpty ? "" : first + " or ") + (missing.last ?? "")
-        return "\(subject) the store's version of \(names); add the model with which the store was written"
+        let version = store.map { "the version of \(names) in \($0)" } ?? "the store's version of \(names)"
+        return "\(subject) \(version); add the model with which the store was written"
     }
 
     private func add(_ entities: [Entity]) throws {

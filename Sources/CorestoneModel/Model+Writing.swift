@@ -124,10 +124,7 @@ extension ModelVersion {
     /// Runs what may find a mistake in the version; the error says in which.
     fileprivate func naming<Result>(_ body: () throws -> Result) throws -> Result {
         do { return try body() } catch let error as CoreError where error.file == nil {
-            throw CoreError(
-                error.status, "the version \"\(name)\" in \(path): \(error.message)", domain: error.domain,
-                customCode: error.code, entity: error.entity, key: error.key, value: error.value,
-                predicate: error.predicate, children: error.children, file: path, offset: error.offset)
+            throw error.within("the version \"\(name)\" in \(path)", file: path)
         }
     }
 }
@@ -141,7 +138,8 @@ enum ModelKind: String {
 
     init(_ file: ModelFile) throws {
         guard !file.path.utf8.contains(0) else {
-            throw CoreError(.invalidArgument, "the path of a model must not contain a NUL byte")
+            throw CoreError(
+                .invalidArgument, "the path of a model must not contain a NUL byte")
         }
         let kind = file.name.lastIndex(of: ".").flatMap { ModelKind(rawValue: String(file.name[$0...].dropFirst())) }
         guard let kind else {

@@ -71,16 +71,16 @@ extension Attribute {
         try change {
             guard let codes = type.boundCodes else {
                 throw modelError(
-                    "\(entity.name).\(name) is \(type.displayName), but only numbers, dates and strings (by length) can have "
-                        + "a minimum or maximum", entity: entity.name, key: name)
+                    "\(entity.name).\(path) is \(type.displayName), but only numbers, dates and strings (by length) can have "
+                        + "a minimum or maximum", entity: entity.name, key: path)
             }
             let bounds = try [(least, true), (greatest, false)].compactMap { value, isLeast in
                 try value.map { (value: try acceptBound($0), isLeast: isLeast) }
             }
             if bounds.count == 2, let order = bounds[0].value.ordered(against: bounds[1].value), order > 0 {
                 throw modelError(
-                    "the minimum of \(entity.name).\(name) (\(bounds[0].value.excerpt)) is greater than its maximum "
-                        + "(\(bounds[1].value.excerpt))", entity: entity.name, key: name)
+                    "the minimum of \(entity.name).\(path) (\(bounds[0].value.excerpt)) is greater than its maximum "
+                        + "(\(bounds[1].value.excerpt))", entity: entity.name, key: path)
             }
             replaceRules(
                 of: [codes.least, codes.greatest],
@@ -106,9 +106,9 @@ extension Attribute {
         guard type == .string else { return try accept(value) }
         guard case .int(let length) = value, length >= 0 else {
             throw modelError(
-                "\(entity.name).\(name) is a string, so its bounds are lengths and must be integers from 0, not "
+                "\(entity.name).\(path) is a string, so its bounds are lengths and must be integers from 0, not "
                     + value.kindPhrase,
-                entity: entity.name, key: name)
+                entity: entity.name, key: path)
         }
         return value
     }
@@ -119,12 +119,15 @@ extension Attribute {
         try change {
             guard type == .string else {
                 throw modelError(
-                    "\(entity.name).\(name) is \(type.displayName), but only a string can have a pattern",
-                    entity: entity.name, key: name)
+                    "\(entity.name).\(path) is \(type.displayName), but only a string can have a pattern",
+                    entity: entity.name, key: path)
             }
             let rule = pattern.map { ValidationRule.pattern($0) }
             // Evaluated once, so that a pattern that is none is refused here and not at the first save.
-            _ = try rule?.predicate.required().evaluate(with: .string(""))
+            do { _ = try rule?.predicate.required().evaluate(with: .string("")) } catch let error as CoreError {
+                throw error.within(
+                    "the pattern of \(entity.name).\(path) cannot be used", entity: entity.name, key: path)
+            }
             replaceRules(of: [.validationStringPatternMatching], by: rule.map { [$0] } ?? [])
         }
     }

@@ -81,6 +81,28 @@ extension CoreError {
     }
 }
 
+extension CoreError {
+    /// The same error of a larger piece of work.
+    ///
+    /// - Parameters:
+    ///   - beginning: what failed, as in "cannot read notes.xml"; the message follows behind a colon.
+    ///   - entity: and the others, instead of those of the error.
+    package func within(
+        _ beginning: String, entity: String? = nil, key: String? = nil, value: PropertyValue? = nil, file: String? = nil
+    ) -> CoreError {
+        CoreError(
+            status, "\(beginning): \(message)", domain: domain, customCode: code, entity: entity ?? self.entity,
+            key: key ?? self.key, value: value ?? self.value, predicate: predicate, objectURI: objectURI,
+            children: children, sqliteCode: sqliteCode, file: file ?? self.file, offset: offset, payload: payload)
+    }
+
+    /// The same error of a property, or without a key of an entity; unchanged if it names an entity, or if `entity` is nil.
+    package func named(_ entity: String?, _ key: String?) -> CoreError {
+        guard self.entity == nil, let entity else { return self }
+        return within(key.map { "\(entity).\($0)" } ?? entity, entity: entity, key: key)
+    }
+}
+
 extension CoreError: CustomStringConvertible {
     public var description: String {
         let head = code == 0 ? message : "\(message) [\(domain) \(code)]"

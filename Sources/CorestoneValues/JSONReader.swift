@@ -106,7 +106,7 @@ struct JSONReader {
         let count = word.utf8CodeUnitCount
         guard place + count <= bytes.count,
             (0..<count).allSatisfy({ bytes[place + $0] == word.utf8Start[$0] })
-        else { throw error("has an unknown literal") }
+        else { throw error("has a literal other than true, false or null") }
         place += count
         return value
     }
@@ -183,7 +183,7 @@ struct JSONReader {
         case UInt8(ascii: "r"): text.append(0x0D)
         case UInt8(ascii: "t"): text.append(0x09)
         case UInt8(ascii: "u"): text += Array(String(Character(try scalar())).utf8)
-        default: throw failure("has an unknown escape", place - 2)
+        default: throw failure("has an unknown escape (a backslash is written as \\\\)", place - 2)
         }
     }
 

@@ -466,9 +466,10 @@ static void each_property_has_its_kinds(void) {
         bool is_to_many, is_ordered;
         const char *words;
     } cases[] = {
-        {c.employee, "floor", false, false, "an attribute; use CST_ACCESSOR_GET to CST_ACCESSOR_SET_PRIMITIVE"},
+        {c.employee, "floor", false, false,
+         "an attribute; use a kind from CST_ACCESSOR_GET to CST_ACCESSOR_SET_PRIMITIVE"},
         {c.employee, "scratch", false, false, "it is an attribute"},
-        {c.employee, "manager", false, false, "to-one; use CST_ACCESSOR_GET to CST_ACCESSOR_SET_PRIMITIVE"},
+        {c.employee, "manager", false, false, "to-one; use a kind from CST_ACCESSOR_GET to CST_ACCESSOR_SET_PRIMITIVE"},
         {c.employee, "friends", true, false,
          "to-many; use CST_ACCESSOR_GET, CST_ACCESSOR_SET or an accessor of members"},
         {c.project, "members", true, true, "to-many; use CST_ACCESSOR_GET, CST_ACCESSOR_SET or an accessor of members"},

@@ -439,10 +439,12 @@ static void what_a_function_may_answer_for_a_section(void) {
     CHECK_TEXT("", cst_snapshot_section_name(snapshot, 0));
     answer = 1;
     CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_controller_perform_fetch(controller, E));
-    CHECK_CONTAINS("the host's section_name returned 1, not a string", cst_error_message(check_error()));
+    CHECK_CONTAINS("the host's section_name for an object of Employee returned 1, not a string",
+                   cst_error_message(check_error()));
     answer = 2;
     CHECK_STATUS(CST_E_CALLBACK, cst_controller_perform_fetch(controller, E));
-    CHECK_CONTAINS("the host's section_name failed with status -8", cst_error_message(check_error()));
+    CHECK_CONTAINS("the host's section_name for an object of Employee failed with status -8",
+                   cst_error_message(check_error()));
     cst_release(snapshot), cst_release(controller);
     CHECK_STATUS(CST_E_INVALID_ARGUMENT,
                  cst_controller_new_with_sections(c.context, request, NULL, &table, end, &controller, E));

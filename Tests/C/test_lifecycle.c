@@ -482,7 +482,7 @@ static void a_hook_may_fail_without_saying_why(void) {
     struct company c = begin_with(&found);
     cst_object *ada = NULL;
     CHECK_STATUS(CST_E_CALLBACK, cst_context_insert(c.context, c.employee, &ada, E));
-    CHECK_CONTAINS("the host's hook failed with status", cst_error_message(check_error()));
+    CHECK_CONTAINS("the host's awake_from_insert hook failed with status", cst_error_message(check_error()));
     CHECK_TEXT("Employee", cst_error_entity(check_error()));
     CHECK_CONTAINS("x-coredata:", cst_error_object_uri(check_error()));
     CHECK(!has_changes(c.context));

@@ -344,7 +344,7 @@ static void details_beyond_the_last_are_refused(void) {
     size_t taken = 9;
     const char *const missing[] = {"program", NULL};
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_log_take_arguments(2, missing, &taken, E));
-    CHECK_TEXT("arguments[1] is NULL", cst_error_message(check_error()));
+    CHECK_TEXT("arguments[1] is NULL; pass a string, or 1 as count", cst_error_message(check_error()));
     CHECK_INT(0, taken);
 }
 

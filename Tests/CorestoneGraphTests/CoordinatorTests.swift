@@ -108,7 +108,8 @@ final class CoordinatorTests: GraphTestCase {
         let refused = failure { try context.assign(new, to: stores[0]) }
         XCTAssertEqual(refused.status, .invalidArgument)
         XCTAssertEqual(refused.entity, "Task")
-        XCTAssertTrue(refused.message.hasSuffix("its configuration \"People\" does not contain Task"))
+        XCTAssertTrue(
+            refused.message.hasSuffix("its configuration \"People\" does not contain Task; pass another store"))
         XCTAssertEqual(refused.objectURI, new.objectID.uri)
     }
 

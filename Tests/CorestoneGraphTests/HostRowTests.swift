@@ -98,7 +98,10 @@ final class HostRowTests: XCTestCase {
         let stranger = PushedRow(other.entity(named: "Person"), .integer(1), version: 1)
         for (purpose, row, entity, words) in [
             (.load, row(nil, 1), nil, "a row 1: its entity is missing; pass an entity with each row"),
-            (fetch, stranger, "Person", "Person 1: Person is not an entity of the store's model"),
+            (
+                fetch, stranger, "Person",
+                "Person 1: Person belongs to another model; pass an entity of the store's model"
+            ),
             (.load, row("Being", 1), "Being", "Being 1: Being is abstract; pass the subentity of the row"),
             (fetch, row("Team", 1), "Team", "Team 1: Person was requested, but Team does not inherit from it"),
             (
@@ -270,7 +273,8 @@ final class HostRowTests: XCTestCase {
         let wrong = failure { try sink(fetch).push([row("Person", 1, ["boss": .int(2)], targets: ["boss": "Team"])]) }
         XCTAssertEqual(wrong.status, .invalidArgument)
         XCTAssertEqual([wrong.entity, wrong.key, wrong.file], ["Person", "boss", "desk"])
-        XCTAssertEqual(wrong.message, "Person.boss takes Person, but Team does not inherit from it")
+        XCTAssertEqual(
+            wrong.message, "desk cannot push Person 1: Person.boss takes Person, but Team does not inherit from it")
         let id = ObjectID(store: nil, entity: entity("Person"), reference: 3)
         let unsaved = failure { try sink(fetch).push([row("Person", 1, ["boss": .object(ObjectIDReference(id))])]) }
         XCTAssertEqual(unsaved.status, .invalidArgument)
@@ -319,7 +323,7 @@ final class HostRowTests: XCTestCase {
             let error = failure { try sink.push([row(nil, 4)], ofOwner: owner) }
             XCTAssertEqual(error.status, .invalidArgument)
             XCTAssertEqual([error.entity, error.key, error.file], ["Team", "members", "desk"])
-            XCTAssertEqual(error.message, "desk: the owner index is \(owner), but must be 0 to 1")
+            XCTAssertEqual(error.message, "desk: the owner index for Team.members is \(owner), but must be 0 to 1")
         }
         let elsewhere = failure { try self.sink(fetch).push([row(nil, 4)], ofOwner: 0) }
         XCTAssertEqual(elsewhere.status, .invalidArgument)

@@ -140,7 +140,7 @@ final class MappingModelTests: XCTestCase {
             try mapping(["sourcename": "A"], "<attribute name='valueexpressiondata'>!</attribute>")
         ) {
             let message = ($0 as? CoreError)?.message ?? ""
-            XCTAssertTrue(message.contains("\"valueexpressiondata\" of the mapping \""), message)
+            XCTAssertTrue(message.contains("\"valueexpressiondata\" of \"b\" in the mapping \""), message)
         }
     }
 

@@ -60,7 +60,7 @@ final class AttributeValueTests: XCTestCase {
                     XCTAssertEqual(error?.status, .typeMismatch, "\(type) \(value)")
                     XCTAssertEqual([error?.entity, error?.key], ["E", "a"])
                     XCTAssertEqual(error?.value, value)
-                    var taken = type.displayName
+                    var taken = type == .transformable ? "binary data (Transformable)" : type.displayName
                     if type == .boolean, case .int = value { taken += ", 0 or 1" }
                     XCTAssertEqual(
                         error?.message, "E.a takes \(taken), not \(value.kindPhrase)", "\(type) \(value)")
@@ -256,9 +256,11 @@ final class AttributeValueTests: XCTestCase {
     }
 
     func testWhatCannotBeConverted() throws {
-        for (type, text) in [
-            (AttributeType.integer16, "1.5"), (.double, "x"), (.decimal, ""), (.boolean, "YES"), (.date, "today"),
-            (.date, "12"), (.uuid, "1"), (.binary, "?"),
+        let date = "; write a date such as 2001-01-31T12:00:00Z"
+        for (type, text, remedy) in [
+            (AttributeType.integer16, "1.5", ""), (.double, "x", ""), (.decimal, "", ""),
+            (.boolean, "YES", "; write true or false"), (.date, "today", date), (.date, "12", date), (.uuid, "1", ""),
+            (.binary, "?", "; write it in base64"),
         ] {
             let (model, attribute) = try attribute(type)
             let error = failure { _ = try attribute.converted(.string(text)) }
@@ -266,7 +268,8 @@ final class AttributeValueTests: XCTestCase {
             XCTAssertEqual([error?.entity, error?.key], ["E", "a"])
             XCTAssertEqual(error?.value, .string(text))
             XCTAssertEqual(
-                error?.message, "E.a takes \(type.displayName), but \"\(text)\" cannot be converted to this type")
+                error?.message,
+                "E.a takes \(type.displayName), but \"\(text)\" cannot be converted to this type\(remedy)")
             withExtendedLifetime(model) {}
         }
         let (model, small) = try attribute(.integer16)

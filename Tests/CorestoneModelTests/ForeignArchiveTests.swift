@@ -203,7 +203,7 @@ final class ForeignArchiveTests: XCTestCase {
                             )
                         ]
                     }
-                }, "E.a has the unknown attribute type \(code)")
+                }, "E.a has the unknown attribute type \(code); set another type, and compile the model again")
         }
     }
 
@@ -222,7 +222,7 @@ final class ForeignArchiveTests: XCTestCase {
                         )
                     ]
                 }
-            }, "E.r does not have a destination")
+            }, "E.r does not have a destination; set one, and compile the model again")
         XCTAssertEqual(
             message {
                 _ = try compiled { archiver in
@@ -230,7 +230,9 @@ final class ForeignArchiveTests: XCTestCase {
                         KeyedArchiver.ClassName("NSEntityDescription"), ["NSEntityName": archiver.string("Gone")])
                     return [("E", ["NSSuperentity": gone])]
                 }
-            }, "E inherits from \"Gone\", which is not an entity of the model")
+            },
+            "E inherits from \"Gone\", which is not an entity of the model; add the entity, and compile the model again"
+        )
         XCTAssertEqual(
             message { _ = try Model(compiledModel: try encodeArchive(.int(1))) },
             "the keyed archive does not contain a managed object model")

@@ -135,9 +135,11 @@ final class ModelMistakeTests: XCTestCase {
         func add(_ elements: [FetchIndex.Element], _ name: String = "i") -> (Model, Entity) throws -> Void {
             { try $1.addIndex(FetchIndex(name: name, elements: elements)) }
         }
-        check("the index \"i\" of E refers to the unknown property \"b\"", key: "b", add([.init(property: "b")]))
         check(
-            "the index \"i\" of E contains \"t\", which does not have a column because it is transient",
+            "the index \"i\" of E refers to the unknown property \"b\"; correct the name, or add the property",
+            key: "b", add([.init(property: "b")]))
+        check(
+            "the index \"i\" of E contains \"t\", which does not have a column because it is transient; remove it, or make the property persistent",
             key: "t"
         ) {
             try $1.addAttribute(named: "t", type: .string, isTransient: true)
@@ -175,12 +177,15 @@ final class ModelMistakeTests: XCTestCase {
         check("a unique constraint of E is empty; add an attribute to it, or remove it") {
             try $1.addUniqueConstraint([])
         }
-        check("a unique constraint of E refers to the unknown property \"b\"", key: "b") {
+        check(
+            "a unique constraint of E refers to the unknown property \"b\"; correct the name, or add the property",
+            key: "b"
+        ) {
             try $1.addUniqueConstraint(["a"])
             try $1.addUniqueConstraint(["a", "b"])
         }
         check(
-            "a unique constraint of E contains \"r\", which does not have a column because it is to-many",
+            "a unique constraint of E contains \"r\", which does not have a column because it is to-many; use an attribute or a to-one relationship",
             key: "r"
         ) {
             try $1.addRelationship(named: "r", destination: $1, isToMany: true)
@@ -209,7 +214,10 @@ final class ModelMistakeTests: XCTestCase {
         check(
             "E.s ignores changes but is not transient; make it transient, or track its changes", key: "s"
         ) { try $1.addAttribute(named: "s", type: .string).setIgnoresChanges(true) }
-        check("E.p.x is an element of a composite attribute and cannot be derived", key: "p.x") {
+        check(
+            "E.p.x is an element of a composite attribute and cannot be derived; remove its derivation, or add a derived attribute to the entity",
+            key: "p.x"
+        ) {
             let element = try $1.addAttribute(named: "p", type: .composite).addElement(named: "x", type: .string)
             try element.setDerivation(Derivation(ExpressionText("a")))
         }

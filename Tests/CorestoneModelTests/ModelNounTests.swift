@@ -67,7 +67,7 @@ final class ModelNounTests: XCTestCase {
             "E.a is composite but does not have elements; add an element")
         XCTAssertEqual(
             message { try $0.addAttribute(named: "a", type: .string).addElement(named: "b", type: .string) },
-            "E.a is not composite and cannot have elements")
+            "E.a is not composite and cannot have elements; set its type to Composite first")
         XCTAssertEqual(
             message { try $0.addAttribute(named: "a", type: .objectID) },
             "E.a has the type Object ID, which only a transient attribute can have; set another type, or make it transient"

@@ -43,7 +43,7 @@ final class ModelTextMistakeTests: XCTestCase {
             ("{\"A\": {\"é\" 1}}", "is missing a \":\", at line 1, column 12", 12),
             ("{\"A\": {}}\n\nx", "has text after its end, at line 3, column 1", 11),
             ("{\"A\": {\"x\": \"int", "ends inside a string, at line 1, column 17", 16),
-            ("{\"A\": {\"x\": nul}}", "has an unknown literal, at line 1, column 13", 12),
+            ("{\"A\": {\"x\": nul}}", "has a literal other than true, false or null, at line 1, column 13", 12),
             ("{\"A\": {},}", "has a member without a name in double quotes, at line 1, column 10", 9),
         ]
         for (text, complaint, offset) in table {
@@ -130,7 +130,8 @@ final class ModelTextMistakeTests: XCTestCase {
             key: "i")
         check(
             "{\"E\": {\"a\": \"int\", \"@indexes\": {\"i\": [\"b\"]}}}",
-            "the index \"i\" of E refers to the unknown property \"b\"", entity: "E", key: "b")
+            "the index \"i\" of E refers to the unknown property \"b\"; correct the name, or add the property",
+            entity: "E", key: "b")
     }
 
     func testWordsOfAnAttribute() {
@@ -213,7 +214,8 @@ final class ModelTextMistakeTests: XCTestCase {
             key: "b")
         check(
             "{\"A\": {\"b\": \"to-one B inverse x\"}, \"B\": {\"x\": \"to-one A inverse c\", \"c\": \"to-one A\"}}",
-            "B.x has the inverse \"c\", but A has no relationship of that name", entity: "B", key: "x")
+            "B.x has the inverse \"c\", but A has no relationship of that name; add the relationship, or correct the name",
+            entity: "B", key: "x")
         check(
             "{\"A\": {\"b\": \"to-one B inverse x\", \"c\": \"to-one B\"}, \"B\": {\"x\": \"to-one A inverse c\"}}",
             "A.b has the inverse B.x, but B.x has the inverse A.c; make the two relationships name each other, or name the "
@@ -308,7 +310,7 @@ final class ModelTextMistakeTests: XCTestCase {
             says: "E.p is composite; its default must be an object with defaults of its elements, not 1")
         check(
             options: "{\"type\": \"string\", \"elements\": {\"w\": \"int\"}}",
-            says: "E.p is not composite and cannot have elements")
+            says: "E.p is not composite and cannot have elements; set its type to Composite first")
         check(options: "{\"type\": \"composite\"}", says: "E.p is composite but does not have elements; add an element")
         check(
             options: String(repeating: "{\"a\": ", count: 16) + "\"int\"" + String(repeating: "}", count: 16),

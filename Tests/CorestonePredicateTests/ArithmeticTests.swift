@@ -121,7 +121,7 @@ final class ArithmeticTests: XCTestCase {
             ("stddev:({date})", "stddev: takes numbers, but 2001-01-01T00:01:40Z is a date"),
             (
                 "max:({1, 'a'})",
-                "cannot compute the maximum: \"a\" and 1 cannot be ordered: one is a string, the other a number"
+                "cannot compute the maximum: \"a\" and 1 cannot be ordered: one is a string, the other a number; use values of the same kind"
             ),
             ("distinct:(5)", "distinct: takes a collection, not 5"),
             ("uppercase:(5)", "uppercase: takes a string, not 5"),

@@ -83,7 +83,7 @@ final class EvaluationTests: XCTestCase {
         ) {
             XCTAssertEqual(
                 ($0 as? CoreError)?.message,
-                "a person and a person cannot be ordered: each is an object")
+                "a person and a person cannot be ordered: each is an object; compare them only by == or IN")
         }
         let sorted = try SortDescriptor.sorted([arguments[1], arguments[0]], by: [SortDescriptor("self")])
         XCTAssertEqual(sorted, [arguments[0], arguments[1]])

@@ -151,7 +151,7 @@ final class LanguageTests: XCTestCase {
             errors: [
                 ("3 IN 5", "IN needs a collection or a string, not 5"),
                 ("5 CONTAINS 'a'", "CONTAINS needs a collection or a string, not 5"),
-                ("3 IN text", "cannot search a string for 3"), ("42 BETWEEN {23}", "{low, high}"),
+                ("3 IN text", "cannot search text for 3"), ("42 BETWEEN {23}", "{low, high}"),
                 ("42 BETWEEN 3", "not 3"),
                 (
                     "5 BEGINSWITH 'a'",
@@ -171,10 +171,10 @@ final class LanguageTests: XCTestCase {
             errors: [
                 (
                     "ANY text == 'a'",
-                    "the left hand side for an ALL, ANY, SOME or NONE operator must be a list or a set, but text is "
+                    "the left side of ALL, ANY, SOME or NONE must be a list or a set, but text is "
                         + "\"Hello\"; leave ALL, ANY or SOME out, write NOT for NONE, or name a to-many key path"
                 ),
-                ("ALL 5 == 5", "the left hand side for an ALL, ANY, SOME or NONE operator"),
+                ("ALL 5 == 5", "the left side of ALL, ANY, SOME or NONE"),
             ])
     }
 
@@ -188,7 +188,8 @@ final class LanguageTests: XCTestCase {
                 "n[1.0] == 1", "d.k == 'v'", "SELF['text'] == 'Hello'",
             ],
             errors: [
-                ("n[4] == 1", "index 4 is out of bounds of a list of 4"), ("n[-1] == 1", "index -1 is out of bounds"),
+                ("n[4] == 1", "index 4 is out of bounds of a list of 4"),
+                ("n[-1] == 1", "index -1 is out of bounds"),
                 ("n['a'] == 1", "indexed by an integer, not by \"a\""), ("s[0] == 1", "a set cannot be indexed"),
                 ("text[0] == 'H'", "not \"Hello\""), ("s[FIRST] == 1", "a set cannot be indexed"),
                 ("SELF.n[1] == 1", "put the path before the brackets in parentheses"),
@@ -321,7 +322,10 @@ final class LanguageTests: XCTestCase {
                 "home < 5 cannot be evaluated: {48.137, 11.575} and 5 cannot be ordered: one is a list, the other a number; write ANY "
                     + "home < 5 to compare each element"
             ),
-            ("1 < 'a'", nil, .string("a"), "1 and \"a\" cannot be ordered: one is a number, the other a string"),
+            (
+                "1 < 'a'", nil, .string("a"),
+                "1 and \"a\" cannot be ordered: one is a number, the other a string; compare values of the same kind"
+            ),
             (
                 "text BETWEEN {1, 2}", "text", .int(1),
                 "text BETWEEN {1, 2} cannot be evaluated: \"Hello\" and 1 cannot be ordered: one is a string, the other a number; compare text "

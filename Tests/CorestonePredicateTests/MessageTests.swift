@@ -105,9 +105,18 @@ final class MessageTests: XCTestCase {
     }
 
     func testMessagesThatNobodyAnswers() {
-        assertFails("FUNCTION('abc', 'hasPrefix:')", "hasPrefix: takes 1 argument, not 0")
-        assertFails("FUNCTION('abc', 'length', 1)", "length takes 0 arguments, not 1")
-        assertFails("FUNCTION('abc', 'a:b:', 1)", "a:b: takes 2 arguments, not 1")
+        assertFails(
+            "FUNCTION('abc', 'hasPrefix:')",
+            "the function \"hasPrefix:\" is not registered, and a method of this name takes 1 argument (one per colon), not 0"
+        )
+        assertFails(
+            "FUNCTION('abc', 'length', 1)",
+            "the function \"length\" is not registered, and a method of this name takes 0 arguments (one per colon), not 1"
+        )
+        assertFails(
+            "FUNCTION('abc', 'a:b:', 1)",
+            "the function \"a:b:\" is not registered, and a method of this name takes 2 arguments (one per colon), not 1"
+        )
         assertFails("FUNCTION('abc', 5)", "FUNCTION takes its selector as a string, not a number")
         assertFails(
             "FUNCTION(1, 'zzzzzzzzz')",

@@ -202,15 +202,15 @@ final class ComparisonTests: CompilerTestCase {
                 "@avg takes numbers, but Employee.hired is a date"
             ),
             (
-                "Employee", "length(age) > 3", nil, nil,
+                "Employee", "length(age) > 3", "Employee", "age",
                 "length: takes a string, but Employee.age is a number"
             ),
             (
-                "Employee", "abs(name) > 2", nil, nil,
+                "Employee", "abs(name) > 2", "Employee", "name",
                 "abs: takes a number, but Employee.name is a string"
             ),
             (
-                "Employee", "department.name + 3 > 4", nil, nil,
+                "Employee", "department.name + 3 > 4", "Department", "name",
                 "add:to: takes numbers, but Department.name is a string"
             ),
             (
@@ -248,24 +248,24 @@ final class ComparisonTests: CompilerTestCase {
                     + "BEGINSWITH compares strings; compare a string, or CAST(age, \"NSString\")"
             ),
             (
-                "Employee", "name CONTAINS 3", nil, nil,
+                "Employee", "name CONTAINS 3", "Employee", "name",
                 "cannot search Employee.name for a number (3); pass a string instead"
             ),
             (
-                "Employee", "age CONTAINS 'x'", nil, nil,
-                "CONTAINS needs a collection or a string, but Employee.age is a number"
+                "Employee", "age CONTAINS 'x'", "Employee", "age",
+                "age CONTAINS \"x\" cannot be evaluated: CONTAINS needs a collection or a string, but Employee.age is a number"
             ),
             (
-                "Employee", "3 IN age", nil, nil,
-                "IN needs a collection or a string, but Employee.age is a number"
+                "Employee", "3 IN age", "Employee", "age",
+                "3 IN age cannot be evaluated: IN needs a collection or a string, but Employee.age is a number"
             ),
             (
-                "Employee", "age BETWEEN 5", nil, nil,
-                "BETWEEN takes a list of two bounds, {low, high}, not 5"
+                "Employee", "age BETWEEN 5", "Employee", "age",
+                "age BETWEEN 5 cannot be evaluated: BETWEEN takes a list of two bounds, {low, high}, not 5"
             ),
             (
-                "Employee", "age BETWEEN {1, 2, 3}", nil, nil,
-                "BETWEEN takes a list of two bounds, {low, high}, not a list of 3"
+                "Employee", "age BETWEEN {1, 2, 3}", "Employee", "age",
+                "age BETWEEN {1, 2, 3} cannot be evaluated: BETWEEN takes a list of two bounds, {low, high}, not a list of 3"
             ),
             (
                 "Employee", "age BETWEEN {'a', 'b'}", "Employee", "age",

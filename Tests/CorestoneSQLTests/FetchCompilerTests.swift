@@ -375,7 +375,10 @@ final class FetchCompilerTests: CompilerTestCase {
                 "Employee", "name MATCHES '('",
                 #""(" is not a regular expression: missing closing parenthesis at byte 1"#
             ),
-            ("Employee", "age BETWEEN {1}", "BETWEEN takes a list of two bounds, {low, high}, not a list of 1"),
+            (
+                "Employee", "age BETWEEN {1}",
+                "age BETWEEN {1} cannot be evaluated: BETWEEN takes a list of two bounds, {low, high}, not a list of 1"
+            ),
             ("Employee", "age == $x", "$x does not have a value; pass one in the variables of the evaluation"),
             ("Employee", "department.nme == 'x'", #"Department has no property "nme"; did you mean "name"?"#),
             (

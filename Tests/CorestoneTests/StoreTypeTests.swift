@@ -97,7 +97,7 @@ final class StoreTypeTests: XCTestCase {
         for (error, words) in [
             (
                 failure { _ = try StoreMetadata(ofStoreAt: "x", type: type) },
-                "return metadata unless they are open: metadata(ofStoreAt:) is not implemented; open the store"
+                "return metadata unless it is open: metadata(ofStoreAt:) is not implemented; open the store"
             ),
             (
                 failure { try coordinator.destroyStore(type, at: "x") },
@@ -111,7 +111,7 @@ final class StoreTypeTests: XCTestCase {
             XCTAssertEqual(error.status, .unsupported)
             XCTAssertEqual(error.code, CocoaCode.persistentStoreOperation.rawValue)
             XCTAssertEqual(error.file, "x")
-            XCTAssertEqual(error.message, "stores of type Shop cannot \(words)")
+            XCTAssertEqual(error.message, "the Shop store x cannot \(words)")
         }
         XCTAssertEqual(
             failure { try coordinator.replaceStore(type, at: "x", byStoreAt: "x") }.message,
@@ -280,7 +280,7 @@ final class StoreTypeTests: XCTestCase {
             let store = try coordinator.addStore(type, at: path("a.\(type.rawValue)"))
             for (error, what) in [
                 (failure { try coordinator.checkpoint(store) }, "checkpoints"),
-                (failure { try coordinator.optimize(store) }, "statistics"),
+                (failure { try coordinator.optimize(store) }, "optimizing"),
             ] {
                 XCTAssertEqual(error.status, .unsupported)
                 XCTAssertEqual(error.code, CocoaCode.persistentStoreOperation.rawValue)

@@ -41,7 +41,7 @@ final class JSONNodeTests: XCTestCase {
         let table = [
             ("", "ends where a value is expected", 0), ("{\"a\" 1}", "is missing a \":\"", 5),
             ("[1, 2", "is missing a \",\" or a \"]\"", 5), ("{\"a\": 1}}", "has text after its end", 8),
-            ("{\"a\": tru}", "has an unknown literal", 6), ("[\"a]", "ends inside a string", 4),
+            ("{\"a\": tru}", "has a literal other than true, false or null", 6), ("[\"a]", "ends inside a string", 4),
             (String(repeating: "[", count: 130), "is nested more than 128 levels deep", 129),
         ]
         for (text, complaint, offset) in table {

@@ -280,7 +280,7 @@ def test_a_value_that_would_change(shop: Workshop, former: str, wanted: str, val
 def test_types_that_nothing_converts(shop: Workshop) -> None:
     shop.write({"Stock": {"quantity": "date?"}}, lambda context: context.insert("Stock"))
     error = shop.refused({"Stock": {"quantity": "string?"}}, 134190, allow_type_changes=True)
-    assert "mapping model" in str(error)
+    assert "corestone dump" in str(error)
 
 
 # Composite and derived attributes

@@ -74,7 +74,7 @@ def test_keys_that_are_none(zoo: Path, tmp_path: Path) -> None:
 def test_an_output_that_cannot_be_written(zoo: Path) -> None:
     with open("/dev/full", "w") as full:
         found = subprocess.run([TOOL, "check", zoo], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-    assert found.returncode == 3 and "cannot write the output" in found.stderr
+    assert found.returncode == 3 and "cannot write to standard output" in found.stderr
 
 
 def test_lost_indexes(tmp_path: Path) -> None:

@@ -600,12 +600,16 @@ def test_what_is_added_is_what_the_options_say(every_part: Path, words: list[str
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["template", "ranked", "Note"], 2, "use model set template:ranked to change it"),
-        (["configuration", "Local", "Note"], 2, "use model set configuration:Local to change it"),
+        (["template", "ranked", "Note"], 2, 'already has a fetch request "ranked"; change it with corestone model set'),
+        (
+            ["configuration", "Local", "Note"],
+            2,
+            'already has a configuration "Local"; change it with corestone model set',
+        ),
         (["entity", "E", "x"], 2, 'unexpected argument "x"; write entity NAME'),
         (["index", "Note.i"], 2, "too few arguments for model add; write index ENTITY.NAME KEY…"),
         (["attribute", "Note.title", "String"], 3, 'Note already has a property "title"'),
-        (["version", "N"], 2, 'the version "N" already exists'),
+        (["version", "N"], 2, 'already has a version "N"; choose another name'),
         (["version", "V", "extra"], 2, 'unexpected argument "extra"; write version NAME'),
         (["relationship", "Tag.q", "Note", "--inverse", "title"], 2, "Note.title is not a relationship"),
         (["attribute", "Note.c", "Composite"], 3, "Note.c is composite but does not have elements"),
@@ -647,7 +651,7 @@ def test_renaming_with_and_without_the_former_name(notes: Path) -> None:
         (["template:rankd"], 'did you mean "ranked"'),
         (["configuration:none"], 'does not have a configuration "none"'),
         (["constraint:Note.rank"], 'Note does not have a unique constraint "rank"'),
-        (["index:Note"], 'Note does not have an index ""'),
+        (["index:Note"], "index:Note does not name an index; write index:Note.NAME"),
         (["."], "model remove cannot remove the whole model"),
         (["Tag", "Nothing"], "Nothing"),
         (["Note.title", "colour:red"], '"colour" is not a kind of model element; use one of template, configuration'),

@@ -87,25 +87,25 @@ extension CustomStore {
     public var isReadOnly: Bool { false }
     public func save(_ request: SaveChangesRequest) throws -> [StoreNode] {
         throw CoreError.cannot(
-            "save", type: "\(Self.self)", path: "",
+            "save", type: "\(Self.self)",
             reason: "save is not implemented; implement it, or return true from isReadOnly")
     }
     public func references(for objects: [NewObject]) throws -> [StoreReference]? { nil }
     public func move(to path: String) throws {
         throw CoreError.cannot(
-            "be moved", type: "\(Self.self)", path: path,
+            "be moved", type: "\(Self.self)",
             reason: "move(to:) is not implemented; remove the store and add it at the new path")
     }
     public func close() {}
     public static var abilities: HostStoreAbilities { [] }
     public static func metadata(ofStoreAt path: String) throws -> [String: PropertyListValue]? {
         throw CoreError.cannot(
-            "return metadata unless they are open", type: "\(self)", path: path,
+            "return metadata unless it is open", type: "\(self)", path: path,
             reason: "metadata(ofStoreAt:) is not implemented; open the store")
     }
     public static func setMetadata(_ values: [String: PropertyListValue], ofStoreAt path: String) throws {
         throw CoreError.cannot(
-            "change metadata unless they are open", type: "\(self)", path: path,
+            "change metadata unless it is open", type: "\(self)", path: path,
             reason: "setMetadata(_:ofStoreAt:) is not implemented; open the store, set its metadata and save")
     }
     public static func destroyStore(at path: String) throws -> Bool {

@@ -25,7 +25,9 @@ public func cst_entity_accessor(
         let name = try name.string("property")
         guard let kind = AccessorKind(rawValue: kind) else {
             throw CoreError(
-                .invalidArgument, "\(kind) is not an accessor kind; use a CST_ACCESSOR_ constant", key: name)
+                .invalidArgument,
+                "\(entity.name).\(name): \(kind) is not an accessor kind; use a CST_ACCESSOR_ constant",
+                entity: entity.name, key: name)
         }
         try entity.model.freeze()
         guard let property = entity.property(named: name) else {
@@ -51,7 +53,14 @@ private func accessor(_ kind: AccessorKind, _ property: Property) throws -> any 
     let isToMany = (property as? Relationship)?.isToMany == true
     let type = signature.arguments.first ?? signature.result
     let ready = isToMany ? nil : ReadyAccessor(kind, type, key: property.key)
-    let made: any Accessor = try ready ?? ForeignAccessor(kind, signature, isToMany: isToMany, key: property.key)
+    let made: any Accessor
+    if let ready {
+        made = ready
+    } else {
+        made = try naming(property.entity.name, property.name) {
+            try ForeignAccessor(kind, signature, isToMany: isToMany, key: property.key)
+        }
+    }
     known.byKind[kind] = made
     return made
 }

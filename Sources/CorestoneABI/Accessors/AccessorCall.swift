@@ -58,7 +58,11 @@ extension AccessorCall {
     }
 
     private func set(_ type: AccessorType, _ body: (ManagedObject, PropertyValue) throws -> Void) {
-        give(boundary(error) { try body(try CorestoneABI.object(object), try propertyValue(newValue(type))) })
+        give(
+            boundary(error) {
+                let target = try CorestoneABI.object(object)
+                try body(target, try target.given(newValue(type), key: key))
+            })
     }
 
     /// The second argument.

@@ -124,9 +124,9 @@ struct AccessorSignature: Hashable {
     private static func unsuited(_ kind: AccessorKind, _ property: Property) -> CoreError {
         let what: String
         switch property {
-        case is Attribute: what = "an attribute; use CST_ACCESSOR_GET to CST_ACCESSOR_SET_PRIMITIVE"
+        case is Attribute: what = "an attribute; use a kind from CST_ACCESSOR_GET to CST_ACCESSOR_SET_PRIMITIVE"
         case let relationship as Relationship where !relationship.isToMany:
-            what = "to-one; use CST_ACCESSOR_GET to CST_ACCESSOR_SET_PRIMITIVE"
+            what = "to-one; use a kind from CST_ACCESSOR_GET to CST_ACCESSOR_SET_PRIMITIVE"
         case let relationship as Relationship where !relationship.isOrdered && AccessorKind.ordered.contains(kind):
             what = "not ordered; use an accessor without an index"
         default: what = "to-many; use CST_ACCESSOR_GET, CST_ACCESSOR_SET or an accessor of members"

@@ -102,13 +102,21 @@ func array<Element>(
     return UnsafeBufferPointer(start: start, count: count)
 }
 
+/// The constant of an option, for errors: that of `batchSize` is `CST_FETCH_BATCH_SIZE`.
+func constantName(_ prefix: String, _ option: Any) -> String {
+    "\(option)".reduce(into: prefix + "_") { name, letter in
+        name += letter.isUppercase ? "_\(letter)" : letter.uppercased()
+    }
+}
+
 /// A struct whose first field says how large the host's version of it is: missing fields are default, unknown ones must be
 /// zero.
 func options<Options>(_ pointer: UnsafePointer<Options>?, _ fallback: Options, _ name: StaticString) throws -> Options {
     guard let pointer else { return fallback }
     let size = UnsafeRawPointer(pointer).load(as: Int.self)
     guard size >= MemoryLayout<Int>.size, size <= 1 << 16 else {
-        throw CoreError(.invalidArgument, "\(name).struct_size is \(size); initialise the struct with its _INIT macro")
+        let macro = "\(Options.self)".uppercased() + "_INIT"
+        throw CoreError(.invalidArgument, "\(name).struct_size is \(size); initialise the struct with \(macro)")
     }
     let known = MemoryLayout<Options>.size
     let tail = UnsafeRawBufferPointer(start: pointer, count: size).dropFirst(known)
@@ -146,7 +154,8 @@ func sized<Fields>(_ pointer: UnsafeMutablePointer<Fields>?, _ name: StaticStrin
     let start = UnsafeMutableRawPointer(try required(pointer, name))
     let size = start.loadUnaligned(as: Int.self)
     guard size >= MemoryLayout<Int>.size, size <= 1 << 16 else {
-        throw CoreError(.invalidArgument, "\(name).struct_size is \(size); initialise the struct with its _INIT macro")
+        let macro = "\(Fields.self)".uppercased() + "_INIT"
+        throw CoreError(.invalidArgument, "\(name).struct_size is \(size); initialise the struct with \(macro)")
     }
     return SizedOutput(start: start, size: size)
 }

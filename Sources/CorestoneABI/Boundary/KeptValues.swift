@@ -31,25 +31,33 @@ final class KeptValues {
     }
 
     /// Writes a computed value, whose bytes or handle stay valid as long as this.
-    func put(_ value: PropertyValue, _ path: String, row: Int = 0, _ out: UnsafeMutablePointer<cst_value>) throws {
+    ///
+    /// - Parameter entity: where the path begins, for errors.
+    func put(
+        _ value: PropertyValue, _ path: String, row: Int = 0, entity: @autoclosure () -> String? = nil,
+        _ out: UnsafeMutablePointer<cst_value>
+    ) throws {
         switch value {
         case .text, .uri, .bytes:
             let place = Place(path: path, row: row)
             let same = values[place].flatMap { $0 == value ? $0 : nil } ?? value
             values[place] = same
             CorestoneABI.put(ValueView(same), out)
-        case .object(let object): try put(object, Place(path: path, row: row), out)
+        case .object(let object): try put(object, Place(path: path, row: row), entity, out)
         case .array, .set, .dictionary:
+            let entity = entity()
             throw CoreError(
                 .typeMismatch,
-                "\(path) is \(value.kindPhrase), which does not fit into a borrowed cst_value; copy it with "
-                    + "cst_value_copy_at_key_path or cst_object_copy_values",
-                key: path)
+                "\(entity.map { "\($0)." } ?? "")\(path) is \(value.kindPhrase), which does not fit into a borrowed "
+                    + "cst_value; copy it with cst_value_copy_at_key_path or cst_object_copy_values",
+                entity: entity, key: path)
         default: CorestoneABI.put(ValueView(value), out)
         }
     }
 
-    private func put(_ object: any ValueObject, _ place: Place, _ out: UnsafeMutablePointer<cst_value>) throws {
+    private func put(
+        _ object: any ValueObject, _ place: Place, _ entity: () -> String?, _ out: UnsafeMutablePointer<cst_value>
+    ) throws {
         switch object {
         case let target as ManagedObject:
             let token = try innerToken(target)
@@ -66,9 +74,12 @@ final class KeptValues {
             }
             CorestoneABI.put(ValueView(.objectID, tokens[place] ?? 0), out)
         default:
+            let entity = entity()
             throw CoreError(
-                .typeMismatch, "\(place.path) is \(object.valueDescription), which does not fit into a cst_value",
-                key: place.path)
+                .typeMismatch,
+                "\(entity.map { "\($0)." } ?? "")\(place.path) is \(object.valueDescription), which does not fit into a "
+                    + "cst_value; copy the bytes of its attribute with cst_object_copy_bytes",
+                entity: entity, key: place.path)
         }
     }
 }

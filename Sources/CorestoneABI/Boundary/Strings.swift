@@ -63,11 +63,17 @@ extension cst_string {
 
 extension cst_bytes {
     /// A copy of the bytes.
-    func array(_ name: StaticString, limit: Int) throws -> [UInt8] {
-        guard let data else { throw CoreError(.invalidArgument, "\(name) is NULL; pass its bytes") }
+    ///
+    /// - Parameter file: the store to which they belong, for errors.
+    func array(_ name: StaticString, limit: Int, file: String? = nil) throws -> [UInt8] {
+        let place = file.map { " for \($0)" } ?? ""
+        guard let data else {
+            throw CoreError(.invalidArgument, "\(name)\(place) is NULL; pass the bytes to be read", file: file)
+        }
         guard 0...limit ~= size else {
             throw CoreError(
-                .invalidArgument, "\(name) has \(UInt(bitPattern: size)) bytes, but the limit is \(limit)")
+                .invalidArgument, "\(name)\(place) has \(UInt(bitPattern: size)) bytes, but the limit is \(limit)",
+                file: file)
         }
         return Array(UnsafeRawBufferPointer(start: data, count: size))
     }

@@ -49,13 +49,21 @@ func propertyValue(_ value: cst_value) throws -> PropertyValue {
     }
 }
 
+/// Reads a host's value for a property. An error names the property.
+@inline(__always)
+func naming<Result>(
+    _ entity: @autoclosure () -> String?, _ key: @autoclosure () -> String?, _ read: () throws -> Result
+) throws -> Result {
+    do { return try read() } catch let error as CoreError { throw error.named(entity(), key()) }
+}
+
 private func unsuitable(_ type: cst_type) -> CoreError {
     let others = ["CST_ARRAY", "CST_SET", "CST_DICTIONARY", "CST_HOST", "CST_EXPRESSION", "CST_DEFAULT"]
     let place = Int(type) - Int(CST_ARRAY)
     let complaint =
         others.indices.contains(place)
         ? "\(others[place]) is not a type of property values" : "\(type) is not a cst_type"
-    return CoreError(.invalidArgument, "\(complaint); use CST_NULL to CST_URI")
+    return CoreError(.invalidArgument, "\(complaint); use a type from CST_NULL to CST_URI")
 }
 
 private func bytes(_ bytes: cst_bytes) throws -> PropertyValue {

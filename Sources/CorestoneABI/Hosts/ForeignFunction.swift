@@ -60,7 +60,7 @@ final class ForeignFunction: @unchecked Sendable {
             places[place] = raw
         }
         ffi_call(interface, function, words, places)
-        return try result(UnsafeRawPointer(words))
+        return try answered("the function \"\(name)\"") { try result(UnsafeRawPointer(words)) }
     }
 
     private func put(

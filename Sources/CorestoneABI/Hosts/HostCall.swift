@@ -3,14 +3,10 @@ import CorestoneValues
 
 /// Calls the host back; a negative answer is its failure.
 ///
-/// - Parameters:
-///   - what: which callback, for the message.
-///   - isPlain: whether the host's message stands alone, because it names the place better: a row of a batch.
+/// - Parameter what: which callback, for the message.
 /// - Returns: the answer when it is none: `CST_OK`, `CST_NOT_FOUND`, …
 @discardableResult
-func callHost(
-    _ what: @autoclosure () -> String, isPlain: Bool = false, _ body: (ErrorOut) -> cst_status
-) throws -> cst_status {
+func callHost(_ what: @autoclosure () -> String, _ body: (ErrorOut) -> cst_status) throws -> cst_status {
     var failure: OpaquePointer?
     let status = body(&failure)
     defer { HandleTable.releaseForHost(token(failure)) }
@@ -19,9 +15,16 @@ func callHost(
         throw CoreError(.callback, "\(what()) failed with status \(status)")
     }
     throw CoreError(
-        .callback, isPlain ? detail.message : "\(what()) failed: \(detail.message)", entity: detail.entity,
+        .callback, "\(what()) failed: \(detail.message)", entity: detail.entity,
         key: detail.key, value: detail.value,
         objectURI: detail.objectURI, children: [detail])
+}
+
+/// Reads the value that a callback of the host's returned. An error names the callback.
+func answered<Result>(_ what: @autoclosure () -> String, _ read: () throws -> Result) throws -> Result {
+    do { return try read() } catch let error as CoreError {
+        throw error.within("\(what()) returned a value that cannot be read")
+    }
 }
 
 /// The boundary of an export that owns a table of callbacks: a call that is refused frees its userdata, too.

@@ -36,7 +36,7 @@ final class HostObject: KeyValueCoding, @unchecked Sendable {
             throw CoreError(
                 .predicate, "\(className) is not key value coding-compliant for the key \"\(key)\"", key: key)
         }
-        return try hostValue(answer)
+        return try answered("reading the key \"\(key)\" of \(className)") { try hostValue(answer) }
     }
 
     /// The elements, when it is a list; `read` takes each as the host gives it.

@@ -87,13 +87,14 @@ final class HostStoreType: HostedType, @unchecked Sendable {
         guard [UInt32(CST_STORE_INCREMENTAL), UInt32(CST_STORE_ATOMIC)].contains(table.kind) else {
             throw CoreError(
                 .invalidArgument,
-                "callbacks.kind is \(table.kind); use CST_STORE_INCREMENTAL or CST_STORE_ATOMIC")
+                "callbacks.kind of the store type \"\(name)\" is \(table.kind); use CST_STORE_INCREMENTAL or "
+                    + "CST_STORE_ATOMIC")
         }
         guard table.abilities & ~known == 0 else {
             throw CoreError(
                 .unsupported,
-                "callbacks.abilities is 0x\(String(table.abilities, radix: 16)); use CST_STORE_PARALLEL_READS, "
-                    + "CST_STORE_UNIQUE_CONSTRAINTS and CST_STORE_DERIVED_ATTRIBUTES")
+                "callbacks.abilities of the store type \"\(name)\" is 0x\(String(table.abilities, radix: 16)); use "
+                    + "CST_STORE_PARALLEL_READS, CST_STORE_UNIQUE_CONSTRAINTS and CST_STORE_DERIVED_ATTRIBUTES")
         }
         var missing: [String] = table.open == nil ? ["open"] : []
         if isAtomic {
@@ -107,7 +108,8 @@ final class HostStoreType: HostedType, @unchecked Sendable {
             let names = missing.isEmpty ? last : missing.joined(separator: ", ") + " and " + last
             throw CoreError(
                 .invalidArgument,
-                "callbacks must have \(names) for \(isAtomic ? "an atomic" : "an incremental") store")
+                "callbacks of the store type \"\(name)\" must have \(names) for "
+                    + "\(isAtomic ? "an atomic" : "an incremental") store")
         }
     }
 
@@ -241,7 +243,7 @@ private final class HostedCallbacks: HostedStore {
 
     private func missing(_ name: String) -> CoreError {
         .cannot(
-            "run \(name)", type: type.name, path: "",
+            "run \(name)", type: type.name,
             reason: "the callback \(name) is not set; register the type with it")
     }
 

@@ -40,7 +40,10 @@ func putOwned(_ value: PropertyValue, _ out: UnsafeMutablePointer<cst_value>) th
         out.pointee.as.expression = try ExpressionBox(object.expression, models: []).makeHandle()
         mark(out, CST_EXPRESSION)
     case .object(let object):
-        throw CoreError(.typeMismatch, "\(object.valueDescription) does not fit into a cst_value")
+        throw CoreError(
+            .typeMismatch,
+            "\(object.valueDescription) does not fit into a cst_value; use a value of a property, an object, an object ID, "
+                + "an expression or a collection of them")
     default: put(ValueView(value), out)
     }
 }

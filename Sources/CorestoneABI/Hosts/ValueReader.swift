@@ -33,7 +33,8 @@ struct ValueReader {
     mutating func read(_ value: cst_value, nesting: Int = 0) throws -> PropertyValue {
         guard nesting < ValueReader.mostNesting else {
             throw CoreError(
-                .invalidArgument, "the value is nested more than \(ValueReader.mostNesting) levels deep")
+                .invalidArgument,
+                "the value is nested more than \(ValueReader.mostNesting) levels deep")
         }
         switch Int(value.type) {
         case CST_ARRAY: return .array(try elements(value.as.values, nesting))
@@ -57,7 +58,9 @@ struct ValueReader {
         switch Int(variables.pointee.type) {
         case CST_NULL: return nil
         case CST_DICTIONARY: return try dictionary(variables.pointee.as.values, 0)
-        default: throw CoreError(.invalidArgument, "variables is not a CST_DICTIONARY; pass names and their values")
+        case let type:
+            throw CoreError(
+                .invalidArgument, "variables is of type \(type), not CST_DICTIONARY; pass names and their values")
         }
     }
 
@@ -89,7 +92,8 @@ struct ValueReader {
                     .invalidArgument,
                     "key \(place / 2 + 1) of a CST_DICTIONARY is of type \(cells[place].type), not CST_STRING")
             }
-            members[try cells[place].as.string.string("the key")] = try element(cells[place + 1], nesting)
+            members[try cells[place].as.string.string("a key of a CST_DICTIONARY")] = try element(
+                cells[place + 1], nesting)
         }
         return members
     }

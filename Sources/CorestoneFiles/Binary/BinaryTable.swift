@@ -200,7 +200,7 @@ extension BinaryTable {
                     path,
                     "object \(key) of \(entity.name) has the same \(names) as another object, but "
                         + "\(properties.count == 1 ? "it" : "they") must be unique",
-                    entity: entity.name)
+                    entity: entity.name, key: properties.first?.name)
             }
         }
         nodes.reserveKeys(of: entity.root, upTo: lastKey)

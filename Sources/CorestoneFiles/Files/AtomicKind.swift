@@ -32,9 +32,12 @@ package struct AtomicKind: StoreKind {
         try place.requireStore()
         let file = ModelFile(place.path, shownAs: path)
         try StoreFile(place, format, StoreOptions()).alone {
-            try file.write(
-                format.replacingMetadata(
-                    of: file.bytes(limit: .max, holes: StoreLimits().valueBytes), by: metadata, path: path))
+            let bytes = try file.bytes(limit: .max, holes: StoreLimits().valueBytes)
+            do {
+                try file.write(format.replacingMetadata(of: bytes, by: metadata, path: path))
+            } catch let error as CoreError where error.file == nil {
+                throw error.within("cannot set the metadata of \(path)", file: path)
+            }
         }
     }
 

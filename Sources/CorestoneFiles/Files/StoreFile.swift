@@ -202,11 +202,7 @@ final class StoreFile: @unchecked Sendable {
         try MemoryRoom.require((known?.state?.size ?? 0) * 2, to: "save \(place.given)", file: place.given)
         let bytes: [UInt8]
         do { bytes = try format.encode(nodes, metadata) } catch let error as CoreError where error.file == nil {
-            throw CoreError(
-                error.status, "cannot save \(place.given): \(error.message)", domain: error.domain,
-                customCode: error.code,
-                entity: error.entity, key: error.key, value: error.value, objectURI: error.objectURI,
-                children: error.children, file: place.given)
+            throw error.within("cannot save \(place.given)", file: place.given)
         }
         do {
             // Who waits for the old file goes on to wait for the new one until all of this save is done.

@@ -41,7 +41,7 @@ struct NodeQuery {
                     .unsupported,
                     "\(store.path) cannot evaluate the whole fetch of \(fetch.entity.name): \(reasons.joined(separator: ", ")); "
                         + "change the request, or set CST_FETCH_ALLOWS_SPLIT (split)",
-                    entity: fetch.entity.name)
+                    entity: fetch.entity.name, file: store.path)
             }
         }
         let root = fetch.entity.root.withDescendants.count

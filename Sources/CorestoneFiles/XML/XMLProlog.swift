@@ -69,7 +69,7 @@ struct XMLProlog {
                 words.append([])
                 continue
             } else if byte < 0x20 || byte > 0x7E {
-                throw damaged("its document type contains the invalid byte \(byte)", place - 1)
+                throw damaged("its document type contains the invalid byte \(byte); remove the byte", place - 1)
             }
             words[words.count - 1].append(byte)
         }

@@ -39,7 +39,11 @@ final class XMLStoreReader {
 
     /// Reads all objects into `nodes`; what their model has no place for goes to `leftOut`, or is an error.
     func read(into nodes: Nodes, _ leftOut: LeftOut?) throws -> StoreMetadata {
-        let objects = XMLObjects(nodes, try XMLNames(nodes.model), self, size: bytes.count, leftOut)
+        let names: XMLNames
+        do { names = try XMLNames(nodes.model) } catch let error as CoreError {
+            throw error.within("cannot read \(path)", file: path)
+        }
+        let objects = XMLObjects(nodes, names, self, size: bytes.count, leftOut)
         self.objects = objects
         defer { self.objects = nil }
         try parse()

@@ -62,7 +62,9 @@ final class SharedArrowBatch {
         guard platform_arrow_export_shared(shared, out) else { throw SharedArrowBatch.noMemory }
     }
 
-    private static var noMemory: CoreError { CoreError(.noMemory, "out of memory: cannot allocate a record batch") }
+    private static var noMemory: CoreError {
+        CoreError(.noMemory, "out of memory: cannot allocate a record batch of an Arrow export")
+    }
 }
 
 extension ArrowStream {

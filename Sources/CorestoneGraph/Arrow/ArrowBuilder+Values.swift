@@ -86,7 +86,8 @@ extension ArrowBuilder {
     private func isNoColumn(_ value: PropertyValue) -> CoreError {
         CoreError(
             .typeMismatch,
-            "the column \"\(field.name)\" has \(value.kind), which has no Arrow type; export objects to get its bytes, or leave it out",
+            "the column \"\(field.name)\" has \(value.kind), which has no Arrow type; export the objects instead of dictionaries to get "
+                + "its bytes, or leave the column out",
             key: field.name, value: value)
     }
 }

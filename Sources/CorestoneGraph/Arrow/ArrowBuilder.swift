@@ -187,7 +187,8 @@ final class ArrowBuilder {
         guard !field.isSettled else {
             throw CoreError(
                 .unsupported,
-                "the values of \"\(field.name)\" in one record batch exceed the range of 32-bit offsets; reduce the batch size",
+                "the column \"\(field.name)\" of an Arrow export exceeds the range of 32-bit offsets in one record batch; pass a smaller "
+                    + "batch_size (batchSize)",
                 key: field.name)
         }
         field.isLarge = true
@@ -259,7 +260,10 @@ final class ArrowBuilder {
         guard
             platform_arrow_make_array(
                 out, Int64(count), Int64(nullCount), buffers, Int64(buffers.count), Int64(children.count))
-        else { throw CoreError(.noMemory, "out of memory: cannot allocate an Arrow column") }
+        else {
+            let part = field.name.isEmpty ? "a record batch" : "the column \"\(field.name)\""
+            throw CoreError(.noMemory, "out of memory: cannot allocate \(part) of an Arrow export")
+        }
         _ = (validity.take(), offsets.take(), values.take())
         (count, nullCount, used, capacity, isLarge) = (0, 0, 0, 0, field.isLarge)
         do {

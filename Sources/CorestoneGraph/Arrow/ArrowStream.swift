@@ -61,7 +61,9 @@ public final class ArrowStream: @unchecked Sendable {
         try alone {
             guard !wasRead else {
                 throw CoreError(
-                    .invalidArgument, "batches of this Arrow stream were already read; copy it before the first read")
+                    .invalidArgument,
+                    "batches of this Arrow stream\(entity.map { " of \($0.name)" } ?? "") were already read; copy it before the "
+                        + "first read", entity: entity?.name)
             }
             var source = source
             if case .rows(let rows) = source { source = try rows.copy().map { .rows($0) } ?? .end }
@@ -72,7 +74,9 @@ public final class ArrowStream: @unchecked Sendable {
     private func alone<Result>(_ body: () throws -> Result) throws -> Result {
         guard !isInUse.exchange(true, ordering: .acquiring) else {
             throw CoreError(
-                .invalidArgument, "another thread is reading this Arrow stream; use it from one thread at a time")
+                .invalidArgument,
+                "another thread is reading this Arrow stream\(entity.map { " of \($0.name)" } ?? ""); use it from one thread at a "
+                    + "time", entity: entity?.name)
         }
         defer { isInUse.store(false, ordering: .releasing) }
         return try body()

@@ -94,11 +94,11 @@ final class BatchDeletion {
     }
 
     private func deny(_ relationship: Relationship, _ keys: [Int64]) throws {
-        guard keys.contains(where: { !isDoomed($0, relationship.destination.root) }) else { return }
+        guard let key = keys.first(where: { !isDoomed($0, relationship.destination.root) }) else { return }
         throw CoreError(
             .validation, code: .validationRelationshipDeniedDelete,
             "cannot delete \(relationship.entity.name) rows: \(relationship.entity.name).\(relationship.name) has the delete "
-                + "rule deny and refers to other rows; delete or reassign those first",
+                + "rule deny and refers to other rows of \(relationship.destination.name), such as the one with the primary key \(key); delete or reassign those first",
             entity: relationship.entity.name,
             key: relationship.name, file: run.store.path)
     }

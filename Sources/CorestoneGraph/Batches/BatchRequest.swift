@@ -95,8 +95,8 @@ struct BatchRun {
         guard context.interruptCheck?() == true else { return }
         throw CoreError(
             .cancelled, code: .persistentStoreSave,
-            "the batch request was cancelled; nothing was written to \(store.path)",
-            file: store.path)
+            "the batch request for \(entity.name) was cancelled; nothing was written to \(store.path)",
+            entity: entity.name, file: store.path)
     }
 }
 

@@ -16,7 +16,7 @@ package final class BatchRows {
     /// As many rows as `next` gives at a time.
     package static let most = 32
     /// Of the last row, counted from 1; 0 before the first.
-    private(set) var number = 0
+    package private(set) var number = 0
     private let fill: BatchInsertRequest.Fill
     private let layouts: UnsafeMutablePointer<SlotLayout>
     private let required: [Int]
@@ -128,12 +128,12 @@ package final class BatchRows {
         try overlay.forEachChanged { slot in
             // What no store has is nobody's business but the host's.
             if layouts[slot].role == .transient || layouts[slot].role == .toOne && overlay[slot].isNull { return }
-            _ = try entity.batchSlot(of: entity.properties[slot].path)
+            try requireSettable(entity.properties[slot].path)
             try self.set(ValueView(overlay[slot]), slot: slot)
             if !defaults.contains(where: { $0.slot == slot && $0.value == overlay[slot] }) { set.append(slot) }
         }
         for keeper in object.toManyRelationships {
-            if let keeper, keeper.hasChanges { _ = try entity.batchSlot(of: keeper.relationship.name) }
+            if let keeper, keeper.hasChanges { try requireSettable(keeper.relationship.name) }
         }
         given = .slots(set)
     }
@@ -161,6 +161,10 @@ package final class BatchRows {
     }
 
     private func missing(_ slot: Int) -> CoreError { entity.missingInBatch(slot).inRow(number) }
+
+    private func requireSettable(_ name: String) throws {
+        do { _ = try entity.batchSlot(of: name) } catch let error as CoreError { throw error.inRow(number + 1) }
+    }
 }
 
 extension SlotLayout {
@@ -228,7 +232,10 @@ extension Entity {
                     "needs the transformer \"\(attribute.valueTransformerName ?? "")\", which is not registered; register it, "
                         + "or pass bytes")
             }
-            return .bytes(try transformer.bytes(for: value))
+            do { return .bytes(try transformer.bytes(for: value)) } catch let error as CoreError {
+                throw error.within(
+                    "\(name).\(attribute.path) cannot be transformed", entity: name, key: attribute.path, value: value)
+            }
         }
     }
 
@@ -248,11 +255,5 @@ extension Entity {
 
 extension CoreError {
     /// The same with the place in a batch where it happened.
-    fileprivate func inRow(_ number: Int) -> CoreError {
-        CoreError(
-            status, "row \(number) of the batch: \(message)", domain: domain, customCode: code, entity: entity,
-            key: key,
-            value: value, predicate: predicate, objectURI: objectURI, children: children, sqliteCode: sqliteCode,
-            file: file, offset: offset, payload: payload, isHosts: true)
-    }
+    package func inRow(_ number: Int) -> CoreError { within("row \(number) of the batch") }
 }

@@ -14,7 +14,7 @@ extension Context {
     ///   code 1600 where a delete rule denies; `.cancelled`; what the store fails with.
     public func execute(_ request: BatchRequest) throws -> BatchResult {
         try checkQueue()
-        try refuseInHook("run a batch request")
+        try refuseInHook("run a batch request\(request.entity.map { " of \($0.name)" } ?? "")")
         let entity = try request.resolve(in: coordinator.model)
         let stores = try request.stores(of: entity, in: self)
         let isDeletion = request is BatchDeleteRequest

@@ -39,7 +39,7 @@ extension Context {
         guard object.context == nil, !object.isGone else {
             let obstacle = object.context == nil ? "was removed from its context" : "belongs to another context"
             throw CoreError(
-                .invalidArgument, "this \(object.entity.name) \(obstacle); insert a new object",
+                .invalidArgument, "\(object.entity.name) \(object.objectID.uri) \(obstacle); insert a new object",
                 entity: object.entity.name, objectURI: object.objectID.uri)
         }
         guard object.entity.model === coordinator.model else {

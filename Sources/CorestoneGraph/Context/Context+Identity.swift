@@ -220,7 +220,7 @@ extension Context {
         throw CoreError(
             .objectGone, code: .managedObjectReferentialIntegrity,
             "\(id.entity.name) \(id.uri) does not exist: its row was deleted or never saved; fetch the objects again",
-            entity: id.entity.name, objectURI: id.uri)
+            entity: id.entity.name, objectURI: id.uri, file: id.store?.path)
     }
 
     /// The same; nil when the store has no such row.

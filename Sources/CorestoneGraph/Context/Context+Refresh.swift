@@ -10,7 +10,7 @@ extension Context {
     /// - Throws: code 133000 when the object has changes to keep but its row is gone.
     public func refresh(_ object: ManagedObject, mergeChanges: Bool) throws {
         try checkQueue()
-        try refuseInHook("refresh an object")
+        try refuseInHook("refresh \(object.entity.name) \(object.objectID.uri)")
         if object.state.contains(.gone) { throw object.gone() }
         if !mergeChanges, takesInDeletion(of: object) { return }
         if object.isDeleted, isDeletedElsewhere(object) {

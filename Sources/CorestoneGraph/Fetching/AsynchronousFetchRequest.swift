@@ -28,8 +28,9 @@ public final class AsynchronousFetchRequest: PersistentStoreRequest, @unchecked 
         guard context.queueType != .caller else {
             throw CoreError(
                 .invalidArgument,
-                "an asynchronous fetch needs a context with a queue; fetch synchronously, or use a context with a private "
-                    + "queue or of the main queue", entity: fetchRequest.entityName)
+                "an asynchronous fetch\(fetchRequest.entityName.map { " of \($0)" } ?? "") needs a context with a queue; fetch "
+                    + "synchronously, or use a context with a private queue or of the main queue",
+                entity: fetchRequest.entityName)
         }
         try fetchRequest.resolve(in: context.coordinator.model)
         let result = AsynchronousFetchResult(fetchRequest.copy(), context, estimate: estimatedResultCount)

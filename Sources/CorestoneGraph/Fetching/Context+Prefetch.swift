@@ -22,7 +22,7 @@ extension Context {
                 guard let relationship = try current.requireProperty(named: name) as? Relationship else {
                     throw CoreError(
                         .invalidArgument,
-                        "cannot prefetch \"\(keyPath)\": \(current.name).\(name) is not a relationship",
+                        "cannot prefetch \"\(keyPath)\": \(current.name).\(name) is not a relationship; leave it out",
                         entity: current.name, key: name)
                 }
                 sources = try prefetch(relationship, of: sources, leadsOn: place < names.count - 1)

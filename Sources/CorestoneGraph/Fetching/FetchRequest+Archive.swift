@@ -20,7 +20,10 @@ extension FetchRequest {
         archive.allowsSplit = allowsSplit
         archive.computesRowsInMemory = computesRowsInMemory
         archive.nulls = Int64(nulls.rawValue)
-        return try archive.encoded()
+        do { return try archive.encoded() } catch let error as CoreError where error.entity == nil {
+            throw error.within(
+                "cannot archive the fetch request\(entityName.map { " for \($0)" } ?? "")", entity: entityName)
+        }
     }
 
     /// The request of an archive that `archived` wrote, or Apple's framework, whose own flags are passed over.

@@ -17,7 +17,11 @@ extension FetchRequest {
 
     /// Takes over everything but the entity.
     func fill(from template: FetchRequestTemplate) throws {
-        predicate = try template.predicate?.required()
+        do { predicate = try template.predicate?.required() } catch let error as CoreError where error.entity == nil {
+            let entity = template.entityName.isEmpty ? nil : template.entityName
+            throw error.within(
+                "the predicate of the fetch request\(entity.map { " for \($0)" } ?? "") cannot be read", entity: entity)
+        }
         sortDescriptors = template.sortDescriptors
         (limit, offset) = (template.limit, template.offset)
         (resultType, batchSize) = (template.resultType, template.batchSize)

@@ -58,7 +58,10 @@ extension Coordinator {
         get throws {
             // No save of this process comes in between the stores.
             let stores = stores
-            return try stores.count > 1 ? performAndWait { try pinned(stores) } : pinned(stores)
+            if stores.count <= 1 { return try pinned(stores) }
+            return try performAndWait(
+                "pin the current query generation of \(stores.map(\.path).joined(separator: ", "))"
+            ) { try pinned(stores) }
         }
     }
 

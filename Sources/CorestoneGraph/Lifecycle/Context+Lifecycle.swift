@@ -67,12 +67,12 @@ extension Context {
     }
 
     /// Throws when a hook, or a merge policy within a save, asks its context for something that only the outermost call may do.
-    func refuseInHook(_ what: String) throws {
+    func refuseInHook(_ what: @autoclosure () -> String) throws {
         guard isInHook || isMerging else { return }
         let who = isInHook ? "a hook or validator" : "a merge policy"
         throw CoreError(
             .invalidArgument,
-            "\(who) must not \(what); do so after the call that runs it has returned")
+            "\(who) must not \(what()); do so after the call that runs it has returned")
     }
 
     func noteHookFailure(_ error: any Error) { if hookState.failure == nil { hookState.failure = error } }

@@ -47,11 +47,15 @@ public final class ConstraintConflict: SaveConflict, @unchecked Sendable {
         }
     }
 
+    /// The object that has the same values.
+    private var other: String {
+        databaseObjectID.map { "\($0.uri) in the store" } ?? "\(objectIDs[1].uri) in this context"
+    }
+
     public override var message: String {
         let pairs = constraint.map { "\($0) \(constraintValues[$0]?.shownInConflict ?? "")" }.joined(separator: ", ")
         let names = constraint.joined(separator: ", ")
-        let others = databaseObjectID.map { "\($0.uri) in the store" } ?? "\(objectIDs[1].uri) in this context"
-        return "\(entityName) \(objectIDs[0].uri) has \(pairs), which \(others) also has, but \(names) must be unique"
+        return "\(entityName) \(objectIDs[0].uri) has \(pairs), which \(other) also has, but \(names) must be unique"
     }
 
     override var error: CoreError {
@@ -65,9 +69,10 @@ public final class ConstraintConflict: SaveConflict, @unchecked Sendable {
                 : constraint.map {
                     CoreError(
                         .conflict, code: .managedObjectConstraintMerge,
-                        "\(entityName).\($0) is in the unique constraint \(constraint.joined(separator: ", ")), but another object has "
+                        "\(entityName).\($0) is in the unique constraint \(constraint.joined(separator: ", ")), but \(other) has "
                             + "the same values; change one of them",
-                        entity: entityName, key: $0, value: constraintValues[$0]?.asURI)
+                        entity: entityName, key: $0, value: constraintValues[$0]?.asURI,
+                        objectURI: objectIDs[0].uri, file: path)
                 }, file: path, payload: ConflictList([self]))
     }
 }

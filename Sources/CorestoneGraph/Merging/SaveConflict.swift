@@ -36,8 +36,9 @@ public class SaveConflict: @unchecked Sendable {
         guard let context, context.isMerging else {
             throw CoreError(
                 .invalidArgument,
-                "a conflict can be resolved only while a save runs its merge policy; set the context's merge policy and "
-                    + "save again")
+                "the conflict of \(objectIDs[0].entity.name) \(objectIDs[0].uri) can be resolved only while a save runs its merge "
+                    + "policy; set the context's merge policy and save again",
+                entity: objectIDs[0].entity.name, objectURI: objectIDs[0].uri)
         }
         try settle(as: type, in: context)
         resolution = type

@@ -81,8 +81,9 @@ private struct Transfer {
         if !conflicts.isEmpty {
             throw CoreError(
                 .conflict, code: .managedObjectMerge,
-                "\(conflicts.count) objects are no longer in the parent context; the details list each",
-                children: conflicts)
+                "\(conflicts.count) objects have changes but are no longer in the parent context; roll back, or delete them in "
+                    + "this context too. The details list each; the first is \(conflicts[0].objectURI ?? "unknown")",
+                entity: conflicts[0].entity, objectURI: conflicts[0].objectURI, children: conflicts)
         }
         for object in plan.inserted { try prepareTargets(of: object, nil) }
         // What was deleted there too is done already.

@@ -127,10 +127,17 @@ extension Context {
             try processPendingChanges(appliesDeleteRules: true)
             plans.append(pendingPlan)
         }
+        let last = plans[plans.count - 1]
+        let changed: ManagedObject? =
+            last.inserted.first { !asked.contains(Asked($0, .insert)) }
+            ?? last.updated.first { !asked.contains(Asked($0, .update)) }
+            ?? last.deleted.first { !asked.contains(Asked($0, .delete)) }
         throw CoreError(
             .validation, code: .managedObjectValidation,
-            "validators still change other objects after \(Context.maximumValidationRounds) rounds; change a value in a validator only if it differs"
-        )
+            "validators still change other objects after \(Context.maximumValidationRounds) rounds"
+                + (changed.map { ", the last time \($0.entity.name) \($0.objectID.uri)" } ?? "")
+                + "; change a value in a validator only if it differs, and do not insert or delete objects recursively",
+            entity: changed?.entity.name, objectURI: changed?.objectID.uri)
     }
 }
 

@@ -55,8 +55,9 @@ extension ManagedObject {
     func notFinite(_ number: Double, _ attribute: Attribute) -> CoreError {
         invalid(
             attribute, .managedObjectValidation,
-            "\(shown(attribute)) is \(number), which not every store can keep; allow NaN for the attribute, "
-                + "or set a finite value", value: .double(number))
+            "\(shown(attribute)) is \(number), which not every store can keep; set a finite value, or "
+                + "allow NaN and infinities for the attribute (CST_PROPERTY_ALLOWS_NAN, allows_nan)",
+            value: .double(number))
     }
 
     func noDate(_ seconds: Double, _ attribute: Attribute) -> CoreError {
@@ -108,7 +109,8 @@ extension ManagedObject {
     func refused(_ error: any Error, _ property: Property? = nil, _ value: PropertyValue? = nil) -> CoreError {
         let own = error as? CoreError
         let code = own.flatMap { $0.code == 0 ? nil : $0.code }
-        let subject = property.map { shown($0) } ?? "this \(entity.localizedName)"
+        let shownValue = value.map { " is \($0.excerpt), which" } ?? ""
+        let subject = property.map { shown($0) + shownValue } ?? "this \(entity.localizedName)"
         let said = own?.message ?? "\(error)"
         return CoreError(
             .validation, said.isEmpty ? "\(subject) was rejected by a validator" : said,

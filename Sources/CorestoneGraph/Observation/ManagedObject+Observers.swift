@@ -61,7 +61,7 @@ extension ManagedObject {
         guard state.contains(.observed), record != nil, let observers = context?.observers else {
             return try together(body)
         }
-        try observers.together {
+        try observers.together(of: self) {
             let links = observers.links(of: self)
             for case let link? in links { link.observer.willReplace(link) }
             defer {
@@ -93,7 +93,7 @@ extension ManagedObject {
         guard let context else { return try body() }
         let observers = Unmanaged.passUnretained(context)._withUnsafeGuaranteedRef { $0.observers }
         guard let observers else { return try body() }
-        return try observers.together(body)
+        return try observers.together(of: self, body)
     }
 
     /// The members of a relationship are set as a whole: one change for observers, whatever it consists of.

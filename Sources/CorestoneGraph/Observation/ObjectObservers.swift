@@ -77,12 +77,16 @@ final class ObjectObservers: @unchecked Sendable {
 
     // MARK: Telling
 
-    func together<Result>(_ body: () throws -> Result) throws -> Result {
+    /// - Parameter object: the one that `body` changes; nil for several.
+    func together<Result>(of object: ManagedObject? = nil, _ body: () throws -> Result) throws -> Result {
         guard !isTellingPrior else {
+            let refused =
+                object.map { "change relationships of \($0.entity.name) \($0.objectID.uri) or refresh it" }
+                ?? "change relationships, refresh objects, undo or roll back"
             throw CoreError(
                 .invalidArgument,
-                "cannot change a relationship in an observer that runs before another change; do so after that change, or "
-                    + "observe without CST_OBSERVE_PRIOR (prior)")
+                "cannot \(refused) in an observer that runs before another change; do so after that change, or observe without "
+                    + "CST_OBSERVE_PRIOR (prior)", entity: object?.entity.name, objectURI: object?.objectID.uri)
         }
         operations += 1
         defer { endOperation() }

@@ -39,7 +39,7 @@ extension Context {
             try checkQueue()
             throw CoreError(
                 .invalidArgument,
-                "this context is confined to its thread and does not have a queue; run the block directly, or create the context "
+                "\(label.text) is confined to its thread and does not have a queue; run the block directly, or create the context "
                     + "with a private queue")
         case .privateQueue: try queue?.enqueue(isGuest: true) { self.performQueued(body, refused) }
         case .main:

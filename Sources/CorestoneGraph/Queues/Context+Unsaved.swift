@@ -157,16 +157,22 @@ extension Context {
     /// - Throws: what a save throws; several failures as children of one error.
     static func save(_ contexts: [Context]) throws {
         var failures: [CoreError] = []
+        var failed: [String] = []
         for context in contexts where context.mayHaveChanges {
             do {
                 context.takeFromEndedThread()
                 try context.runAndWait { if $0.hasChanges { try $0.save() } }
-            } catch let error as CoreError { failures.append(error) }
+            } catch let error as CoreError {
+                failures.append(error)
+                failed.append(context.label.text)
+            }
         }
         if failures.count == 1 { throw failures[0] }
         if let first = failures.first {
             throw CoreError(
-                first.status, "\(failures.count) contexts could not be saved; the details list each",
+                first.status,
+                "\(failures.count) contexts could not be saved (\(failed.joined(separator: ", "))); the details list each "
+                    + "error",
                 domain: first.domain,
                 customCode: first.code,
                 children: failures)

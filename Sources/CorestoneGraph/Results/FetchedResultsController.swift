@@ -189,7 +189,9 @@ public final class FetchedResultsController {
             titles.indices.contains(index)
             ? "the title there is \"\(titles[index])\"" : "it has \(titles.count) title\(titles.count == 1 ? "" : "s")"
         return CoreError(
-            .invalidArgument, "\"\(title)\" is not the title at index \(index) of the section index: \(found)")
+            .invalidArgument,
+            "\"\(title)\" is not the title at index \(index) of the section index\(fetchRequest.entityName.map { " of \($0)" } ?? ""): "
+                + found, entity: fetchRequest.entityName, value: .string(title))
     }
 }
 

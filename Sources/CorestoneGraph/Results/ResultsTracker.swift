@@ -143,7 +143,9 @@ final class ResultsTracker {
         // A comparator of the host's that contradicts itself.
         guard let place = list.all.firstIndex(where: { $0 === row }) else {
             throw CoreError(
-                .internal, "the results of \(request.entity.name) lost a row; make the comparator consistent")
+                .internal,
+                "the results of \(request.entity.name) no longer contain \(row.id.uri); make the comparator of the sort "
+                    + "descriptors consistent", entity: request.entity.name, objectURI: row.id.uri)
         }
         return place
     }

@@ -57,7 +57,9 @@ extension Context {
 
     /// Runs `body`, which saves to an open store or reads what a save has to agree with, when it is this context's turn.
     func writing<Result>(_ store: Store, _ body: () throws -> Result) throws -> Result {
-        if platform_holds_store(), !store.writing.isMine { throw Coordinator.storeInUse("save to \(store.path)") }
+        if platform_holds_store(), !store.writing.isMine {
+            throw Coordinator.storeInUse("save to \(store.path)", file: store.path)
+        }
         guard store.writing.lock(unless: { interruptCheck?() == true }) else {
             throw CoreError(
                 .cancelled, code: .persistentStoreSave, "the wait for other saves to \(store.path) was cancelled",

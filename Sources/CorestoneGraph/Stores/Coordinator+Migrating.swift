@@ -14,7 +14,7 @@ extension Coordinator {
         // Nobody else closes it, up to the moment at which the coordinator takes it over.
         var isOurs = true
         do {
-            (new, ids) = try performAndWait {
+            (new, ids) = try performAndWait("migrate \(store.path) to \(backing.path)") {
                 try requireOwn(store)
                 try requireMayAdd(backing)
                 try check(backing.abilities, ofStoreAt: backing.path)

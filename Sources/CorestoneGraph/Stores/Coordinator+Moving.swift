@@ -15,7 +15,7 @@ extension Coordinator {
     ///   with. The store is where it was then.
     public func setPath(_ path: String, of store: Store) throws {
         if platform_holds_connection() || platform_holds_store() && !store.writing.isMine {
-            throw Coordinator.storeInUse("move \(store.path) to \(path)")
+            throw Coordinator.storeInUse("move \(store.path) to \(path)", file: store.path)
         }
         try store.writing.with {
             try requireOwn(store)

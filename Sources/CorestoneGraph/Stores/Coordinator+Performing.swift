@@ -10,11 +10,19 @@ extension Coordinator {
     ///
     /// - Throws: what `body` throws; `.invalidArgument` where the thread is in the middle of a fetch or a save.
     public func performAndWait<Result>(_ body: () throws -> Result) throws -> Result {
+        try performAndWait(
+            "block the saves of other threads to \(stores.map(\.path).joined(separator: ", "))", body)
+    }
+
+    /// - Parameter purpose: what for, as in "cannot …".
+    package func performAndWait<Result>(
+        _ purpose: @autoclosure () -> String, _ body: () throws -> Result
+    ) throws -> Result {
         // In the order of the locks, which is not the coordinator's once a store took the place of an older one.
         let stores = stores.sorted { $0.number < $1.number }
         // Within another one all is held already.
         if !stores.contains(where: { !$0.writing.isMine }) { return try body() }
-        try Coordinator.requireNoStoreInUse("block the saves of other threads")
+        try Coordinator.requireNoStoreInUse(purpose())
         for store in stores { store.writing.lock() }
         defer { for store in stores.reversed() { store.writing.unlock() } }
         return try body()
@@ -33,10 +41,10 @@ extension Coordinator {
         if platform_holds_store() { throw storeInUse(purpose()) }
     }
 
-    static func storeInUse(_ purpose: String) -> CoreError {
+    static func storeInUse(_ purpose: String, file: String? = nil) -> CoreError {
         CoreError(
             .invalidArgument,
             "cannot \(purpose) during a fetch, a save or a coordinator's perform, which could deadlock; do so before or "
-                + "after it")
+                + "after it", file: file)
     }
 }

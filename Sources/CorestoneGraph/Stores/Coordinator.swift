@@ -132,7 +132,7 @@ public final class Coordinator: @unchecked Sendable {
     /// `invalidated`, with their unsaved changes; see `Context.takeRemovedStores`.
     public func remove(_ store: Store) throws {
         if platform_holds_connection() || platform_holds_store() && !store.writing.isMine {
-            throw Coordinator.storeInUse("remove \(store.path)")
+            throw Coordinator.storeInUse("remove \(store.path)", file: store.path)
         }
         try requireOwn(store)
         post(.willRemoveStore, StoreChanges(removed: [store]))

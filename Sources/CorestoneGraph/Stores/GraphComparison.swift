@@ -25,8 +25,8 @@ public struct GraphComparison {
     /// - Throws: `.invalidArgument` for a coordinator without a store, and for models that differ in an entity or a property; what
     ///   reading fails with.
     public init(_ first: Coordinator, _ second: Coordinator) throws {
-        let left = try GraphSide(first)
-        let right = try GraphSide(second)
+        let left = try GraphSide(first, "first")
+        let right = try GraphSide(second, "second")
         for pair in try EntityPair.all(left, right) {
             let (count, otherCount) = (left.keys(of: pair.entity).count, right.keys(of: pair.other).count)
             objects += count
@@ -220,9 +220,12 @@ private final class GraphSide {
     private var keysByEntity: [[Int64]]
     private var placesByEntity: [[Int64: Int]]
 
-    init(_ coordinator: Coordinator) throws {
+    /// - Parameter place: "first" or "second", for a message.
+    init(_ coordinator: Coordinator, _ place: String) throws {
         guard let store = coordinator.stores.first else {
-            throw CoreError(.invalidArgument, "cannot compare a coordinator without a store; add a store first")
+            throw CoreError(
+                .invalidArgument,
+                "cannot compare the \(place) coordinator, which does not have a store; add a store first")
         }
         (self.store, model, path) = (store.backing, coordinator.model, store.path)
         let order = sortedByBytes(model.entities.map(\.name)).enumerated()
@@ -271,18 +274,24 @@ private final class GraphSide {
         if layout.role == .external, let name = record.fileName(slot, layout) {
             switch store.externalValue(named: String(decoding: name, as: UTF8.self)) {
             case .bytes(let bytes): return .value(.bytes(bytes))
-            case .missing(let file): throw unreadable(entity, slot, file, "does not exist")
-            case .unreadable(let file, let reason): throw unreadable(entity, slot, file, "cannot be read: \(reason)")
+            case .missing(let file): throw unreadable(record, entity, slot, file, "does not exist")
+            case .unreadable(let file, let reason):
+                throw unreadable(record, entity, slot, file, "cannot be read: \(reason)")
             }
         }
         return record.hasValue(slot) ? ComparedValue(record.view(slot, layout).propertyValue) : .value(.null)
     }
 
-    private func unreadable(_ entity: Entity, _ slot: Int, _ file: String, _ what: String) -> CoreError {
+    private func unreadable(
+        _ record: Record, _ entity: Entity, _ slot: Int, _ file: String, _ what: String
+    ) -> CoreError {
         let key = entity.properties[slot].path
         return CoreError(
-            .storeIO, "cannot compare \(entity.name).\(key): the backing file \(file) \(what); restore it",
-            entity: entity.name, key: key, file: file)
+            .storeIO,
+            "cannot compare \(entity.name).\(key) of row \(record.primaryKey) in \(path): the backing file \(file) \(what); restore it",
+            entity: entity.name, key: key,
+            objectURI: ObjectID.uri(
+                ofKey: record.primaryKey, entity: entity, in: store.references, store: store.identifier), file: file)
     }
 
     /// By the place of the owner: members by entity and place, in order where they have one.

@@ -17,9 +17,7 @@ extension MigrationOptions {
             return try ModelMapping.inferred(
                 from: source, to: model, typeChanges: allowsTypeChanges ? .exact : .refused)
         } catch let error as CoreError where error.code == CocoaCode.inferredMappingModel.rawValue {
-            throw CoreError(
-                error.status, code: .inferredMappingModel, "cannot migrate \(path): \(error.message)",
-                entity: error.entity, key: error.key, children: error.children, file: path)
+            throw error.within("cannot migrate \(path)", file: path)
         }
     }
 }

@@ -85,7 +85,8 @@ package struct SourceModelSearch {
         let reasons = (failures + [reason]).joined(separator: "; ")
         return CoreError(
             .migration, code: .migrationMissingSourceModel,
-            "cannot migrate \(path): the model that it was written with was not found (searched: \(searched); \(reasons)); pass the "
-                + "source model, or a search path that contains it", file: path)
+            "cannot migrate \(path): the model that it was written with was not found (searched: \(searched); \(reasons)); pass that "
+                + "model (source_models), or a file or folder that contains it (model_paths, corestone migrate --source)",
+            file: path)
     }
 }

@@ -24,10 +24,10 @@ extension CoreError {
                 : zip(properties, values).map {
                     CoreError(
                         .conflict, code: .managedObjectConstraintMerge,
-                        "\(entity.name).\($0.path): another \(entity.root.name) already has this combination of \(names); "
-                            + "change one of the values",
+                        "\(entity.name).\($0.path) is in the unique constraint \(names), but another \(entity.root.name) in \(path) "
+                            + "already has \(pairs); change one of the values",
                         entity: entity.name, key: $0.path,
-                        value: $1)
+                        value: $1, file: path)
                 }, sqliteCode: sqliteCode, file: path)
     }
 

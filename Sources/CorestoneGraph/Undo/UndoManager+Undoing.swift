@@ -44,8 +44,9 @@ extension UndoManager {
             throw CoreError(
                 .invalidArgument,
                 (lock.with { outer.hasGroups })
-                    ? "actions were registered after the last nested undo group; end the open group, or call undo"
-                    : "the open undo group does not contain a nested group; end the open group, or call undo")
+                    ? "cannot undo the last nested undo group, because actions were registered after it; end the open group, or call undo"
+                    : "cannot undo a nested undo group, because the open group does not contain one; end the open group, or call undo"
+            )
         }
         // For the while of the undo the group is a step like any other.
         let steps = lock.with {

@@ -6,8 +6,8 @@ extension CompiledModelReader {
         let code = fields["NSAttributeType"]?.integer ?? 0
         if let type = Int32(exactly: code).flatMap(AttributeType.init(rawValue:)) { return type }
         throw modelError(
-            "\(entity.name).\(name) has the unknown attribute type \(code)", entity: entity.name,
-            key: name)
+            "\(entity.name).\(name) has the unknown attribute type \(code); set another type, and compile the model again",
+            entity: entity.name, key: name)
     }
 
     func describe(_ attribute: Attribute, _ fields: Fields) throws {

@@ -99,7 +99,9 @@ final class CompiledModelReader {
     /// The entity of a name that another part of the archive mentions.
     func required(_ name: String, _ what: String, _ entity: Entity, key: String? = nil) throws -> Entity {
         if let found = model.entity(named: name) { return found }
-        throw modelError("\(what) \"\(name)\", which is not an entity of the model", entity: entity.name, key: key)
+        throw modelError(
+            "\(what) \"\(name)\", which is not an entity of the model; add the entity, and compile the model again",
+            entity: entity.name, key: key)
     }
 
     func userInfo(_ fields: Fields) throws -> [(String, String)] {
@@ -180,7 +182,9 @@ final class CompiledModelReader {
             archive.string(fields["_NSDestinationEntityName"])
             ?? archive.string(archive.fields(fields["NSDestinationEntity"])?["NSEntityName"])
         guard let target else {
-            throw modelError("\(entity.name).\(name) does not have a destination", entity: entity.name, key: name)
+            throw modelError(
+                "\(entity.name).\(name) does not have a destination; set one, and compile the model again",
+                entity: entity.name, key: name)
         }
         let destination = try required(target, "\(entity.name).\(name) has the destination", entity, key: name)
         let maximum = fields["NSMaxCount"]?.integer ?? 0

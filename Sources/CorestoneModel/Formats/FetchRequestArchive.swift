@@ -77,7 +77,8 @@ package struct FetchRequestArchive {
         groupBy = archive.names(fields["NSValuesToGroupBy"])
         guard values.count <= FetchRequestArchive.mostColumns, groupBy.count <= FetchRequestArchive.mostColumns else {
             throw archiveError(
-                "the archived fetch request has more than \(FetchRequestArchive.mostColumns) columns, which is the limit"
+                "the archived fetch request has more than \(FetchRequestArchive.mostColumns) columns or grouping keys, which is "
+                    + "the limit"
             )
         }
         columns = try values.compactMap { reference in

@@ -55,7 +55,9 @@ package struct ModelFile {
         for name in folder {
             names.append(name)
             guard names.count <= ModelFile.maximumEntries else {
-                throw failure("contains more than \(ModelFile.maximumEntries) files, which is the limit")
+                throw failure(
+                    "contains more than \(ModelFile.maximumEntries) files, which is the limit"
+                )
             }
         }
         return sortedByBytes(names)

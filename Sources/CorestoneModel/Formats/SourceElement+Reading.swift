@@ -31,9 +31,14 @@ extension SourceElement {
         }
     }
 
-    func required(_ name: String) throws -> String {
+    /// The value of an attribute that the element must have.
+    ///
+    /// - Parameter entity: the entity in which the element stands, for the error.
+    func required(_ name: String, of entity: Entity? = nil) throws -> String {
         if let text = attributes[name] { return text }
-        throw modelError("the source model has a <\(self.name)> without the attribute \"\(name)\"")
+        throw modelError(
+            "the source model has a <\(self.name)> \(entity.map { "in \($0.name) " } ?? "")without the attribute "
+                + "\"\(name)\"", entity: entity?.name)
     }
 
     /// The entries of a `<userInfo>`.
@@ -45,13 +50,17 @@ extension SourceElement {
     }
 
     /// The type of an `<attribute>`; none is undefined.
-    func attributeType(of entity: Entity) throws -> AttributeType {
+    ///
+    /// - Parameter composite: the attribute of which it is an element, for the error.
+    func attributeType(of entity: Entity, in composite: Attribute? = nil) throws -> AttributeType {
         guard let text = attributes["attributeType"] else { return .undefined }
         if let type = AttributeType(source: text) { return type }
-        let name = attributes["name"] ?? ""
+        let name = (composite.map { "\($0.path)." } ?? "") + (attributes["name"] ?? "")
+        let types = AttributeType.allCases.map(\.sourceName)
+        let remedy = nearestName(to: text, among: types).map { "did you mean \"\($0)\"?" }
         throw modelError(
-            "\(entity.name).\(name) has the unknown attribute type \"\(text)\"", entity: entity.name,
-            key: name)
+            "\(entity.name).\(name) has the unknown attribute type \"\(text)\"; "
+                + (remedy ?? "use \(TextPlace.listed(types))"), entity: entity.name, key: name)
     }
 
     /// The default value, when it is one of the type; else it stays in the element.
@@ -157,7 +166,7 @@ extension FetchRequestTemplate {
 }
 
 extension FetchIndex {
-    init(_ element: SourceElement) throws {
+    init(_ element: SourceElement, of entity: Entity) throws {
         let elements = element.elements.filter { $0.name == "fetchIndexElement" }.enumerated().map { place, child in
             let collation: Collation = child.attributes["type"] == "RTree" ? .rTree : .binary
             let isAscending = child.attributes["order"] != "descending"
@@ -170,7 +179,7 @@ extension FetchIndex {
                 collation: collation, isAscending: isAscending)
         }
         self.init(
-            name: try element.required("name"), elements: elements,
+            name: try element.required("name", of: entity), elements: elements,
             partialPredicate: element.attributes["partialIndexPredicate"].map { PredicateText($0) })
     }
 }

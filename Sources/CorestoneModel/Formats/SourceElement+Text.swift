@@ -11,7 +11,10 @@ struct SourceText {
         indent(depth)
         bytes += "<\(element.name)".utf8
         for (name, value) in element.orderedAttributes {
-            bytes += " \(name)=\"\(try escapedXML(value, isAttribute: true))\"".utf8
+            let escaped = try escapedXML(
+                value, isAttribute: true,
+                in: " (\(name) of <\(element.name)\(element.attributes["name"].map { " name=\"\($0)\"" } ?? "")>)")
+            bytes += " \(name)=\"\(escaped)\"".utf8
         }
         guard !element.elements.isEmpty else { return bytes += "/>".utf8 }
         bytes.append(UInt8(ascii: ">"))
@@ -30,8 +33,11 @@ struct SourceText {
 }
 
 /// Text as XML spells it.
+/// - Parameter place: where the text stands, behind it in the error.
 /// - Throws: `.model` for a character that XML has no way to say.
-func escapedXML(_ text: String, isAttribute: Bool = false) throws -> String {
+func escapedXML(
+    _ text: String, isAttribute: Bool = false, in place: @autoclosure () -> String = ""
+) throws -> String {
     var escaped = ""
     for scalar in text.unicodeScalars {
         switch scalar {
@@ -46,7 +52,7 @@ func escapedXML(_ text: String, isAttribute: Bool = false) throws -> String {
         case "\n", "\t": escaped.unicodeScalars.append(scalar)
         case "\u{0}"..."\u{1F}", "\u{FFFE}", "\u{FFFF}":
             throw modelError(
-                "\"\(text.prefix(40))\" contains the character U+"
+                "\"\(text.prefix(40))\"\(place()) contains the character U+"
                     + "\(String(scalar.value, radix: 16, uppercase: true)), which XML cannot represent; remove it")
         default: escaped.unicodeScalars.append(scalar)
         }

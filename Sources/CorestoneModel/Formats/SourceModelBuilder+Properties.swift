@@ -60,9 +60,11 @@ extension SourceModelBuilder {
 
     func addElements(to attribute: Attribute, of type: String) throws {
         guard let composite = composites[type] else {
+            let near = nearestName(to: type, among: Array(composites.keys)).map { "did you mean \"\($0)\"?" }
             throw modelError(
                 "\(attribute.entity.name).\(attribute.path) has the composite type \"\(type)\", which is not defined in "
-                    + "the model", entity: attribute.entity.name, key: attribute.path)
+                    + "the model; " + (near ?? "define it, or set another composite type"),
+                entity: attribute.entity.name, key: attribute.path)
         }
         usedComposites.insert(type)
         let first = compositeAttributes.count
@@ -71,10 +73,12 @@ extension SourceModelBuilder {
             guard compositeElementCount <= SourceModelBuilder.maximumCompositeElements else {
                 throw modelError(
                     "composite attributes have more than \(SourceModelBuilder.maximumCompositeElements) elements "
-                        + "in total, which is the limit", entity: attribute.entity.name, key: attribute.path)
+                        + "in total, which is the limit", entity: attribute.entity.name,
+                    key: attribute.path)
             }
             let child = try attribute.addElement(
-                named: try element.required("name"), type: try element.attributeType(of: attribute.entity))
+                named: try element.required("name", of: attribute.entity),
+                type: try element.attributeType(of: attribute.entity, in: attribute))
             try describe(child, &element)
         }
         let nested = compositeAttributes[first...]
@@ -115,7 +119,7 @@ extension SourceModelBuilder {
     private func addRelationship(to entity: Entity, _ element: SourceElement) throws -> Relationship {
         let said = element.attributes
         var element = element
-        let name = try element.required("name")
+        let name = try element.required("name", of: entity)
         let target = element.take("destinationEntity")
         let found = target.flatMap { model.entity(named: $0) }
         if found == nil {
@@ -145,7 +149,7 @@ extension SourceModelBuilder {
 
     func addFetchedProperty(to entity: Entity, _ element: inout SourceElement) throws {
         let said = element
-        let name = try element.required("name")
+        let name = try element.required("name", of: entity)
         guard let place = element.elements.firstIndex(where: { $0.name == "fetchRequest" }) else {
             throw modelError(
                 "the fetched property \(entity.name).\(name) does not have a fetch request", entity: entity.name,

@@ -146,7 +146,7 @@ final class SourceModelBuilder {
     /// has alone and ascending: Apple's stores then have both.
     private func addIndexesOfAttributes(to entity: Entity, _ element: SourceElement) throws {
         let marked = element.elements.filter { $0.name == "attribute" && $0.flag("indexed") }
-        let spelt = try element.elements.filter { $0.name == "fetchIndex" }.map { try FetchIndex($0) }
+        let spelt = try element.elements.filter { $0.name == "fetchIndex" }.map { try FetchIndex($0, of: entity) }
         let alone = spelt.filter(\.isPlain).map { $0.elements[0].property }
         let attributes = Set(element.elements.filter { $0.name == "attribute" }.compactMap { $0.attributes["name"] })
         var taken = Set(spelt.map(\.name))
@@ -165,12 +165,12 @@ final class SourceModelBuilder {
         switch element.name {
         case "attribute":
             let attribute = try entity.addAttribute(
-                named: try element.required("name"), type: try type(of: element, entity))
+                named: try element.required("name", of: entity), type: try type(of: element, entity))
             try describe(attribute, &element)
         case "relationship": relationships.append((entity, element))
         case "fetchedProperty": try addFetchedProperty(to: entity, &element)
         case "fetchIndex":
-            try entity.keepIndex(try FetchIndex(element))
+            try entity.keepIndex(try FetchIndex(element, of: entity))
             return element.isUnderstood
         case "compoundIndexes":
             for list in element.elements where list.name == "compoundIndex" {

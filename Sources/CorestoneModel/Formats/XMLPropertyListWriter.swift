@@ -21,8 +21,8 @@ package func encodeXMLStoreMetadata(_ values: [String: PropertyListValue]) throw
         }
         throw CoreError(
             .invalidArgument, code: .persistentStoreSave,
-            "the metadata key \"\(key ?? "")\" cannot be saved in an XML store: \(error.message); remove it, or set "
-                + "another value", key: key)
+            "the metadata key \"\(key ?? "")\" cannot be saved in an XML store: \(error.message)"
+                + (error.status == .model ? "" : "; remove it, or set another value"), key: key)
     }
     writer.line("</plist>", -1)
     return writer.bytes

@@ -108,7 +108,7 @@ extension MappingInference {
             guard candidates.count == 1 else {
                 refuse(
                     "\(MappingInference.listed(candidates.map(\.name))) of the store's model have the same identifier "
-                        + "\"\(entity.canonicalName)\" as \(entity.name) in the new model; migrate with a mapping model",
+                        + "\"\(entity.canonicalName)\" as \(entity.name) in the new model; \(MappingInference.byHand)",
                     entity.name)
                 continue
             }
@@ -140,7 +140,7 @@ extension MappingInference {
             guard let first = former.first, let other = former.first(where: { $0.1 !== first.1 }) else { continue }
             refuse(
                 "\(first.0.name) and \(other.0.name) belong to the entity tree of \(root.name), but do not have a common superentity "
-                    + "in the store's model; migrate with a mapping model", other.0.name)
+                    + "in the store's model; \(MappingInference.byHand)", other.0.name)
         }
     }
 }
@@ -148,6 +148,9 @@ extension MappingInference {
 // MARK: - Properties
 
 extension MappingInference {
+    /// For an error: how to do what cannot be inferred.
+    fileprivate static let byHand = "copy the objects into a new store (corestone dump, corestone load)"
+
     private mutating func pairProperties(_ former: Entity, _ entity: Entity, isEqual: Bool) -> EntityPair {
         var pairs: [PropertyPair] = []
         var added: [Property] = []
@@ -201,7 +204,7 @@ extension MappingInference {
             if isNew {
                 refuse(
                     "\(entity.name).\(property.path) is \(former.kindName) in the store, but \(property.kindName) in the model; rename "
-                        + "it, or migrate with a mapping model", entity.name, property.path)
+                        + "it, or \(MappingInference.byHand)", entity.name, property.path)
             }
         }
         pairs.append(PropertyPair(source: former, destination: property))
@@ -212,20 +215,20 @@ extension MappingInference {
         let change =
             "\(entity.name).\(to.path) is \(from.type.displayName) in the store, but \(to.type.displayName) in the model"
         guard from.type.converts(to: to.type) else {
-            return refuse("\(change); rename the attribute, or migrate with a mapping model", entity.name, to.path)
+            return refuse("\(change); rename the attribute, or \(MappingInference.byHand)", entity.name, to.path)
         }
         guard typeChanges == .exact else {
             return refuse(
-                "\(change); set CST_STORE_ALLOW_TYPE_CHANGES (allow_type_changes, corestone migrate --allow-casts), or migrate with a "
-                    + "mapping model", entity.name, to.path)
+                "\(change); set CST_STORE_ALLOW_TYPE_CHANGES (allow_type_changes, corestone migrate --allow-casts), or "
+                    + MappingInference.byHand, entity.name, to.path)
         }
     }
 
     private mutating func check(_ from: Relationship, _ to: Relationship, _ entity: Entity) {
         if from.isToMany, !to.isToMany {
             refuse(
-                "\(entity.name).\(to.name) is to-many in the store, but to-one in the model; migrate with a mapping model that chooses "
-                    + "one member", entity.name, to.name)
+                "\(entity.name).\(to.name) is to-many in the store, but to-one in the model; rename the relationship, or "
+                    + MappingInference.byHand, entity.name, to.name)
         }
         guard let target = destinations[Int(from.destination.index)] else {
             let hasTargets = from.destination.withDescendants.contains { destinations[Int($0.index)] != nil }
@@ -241,7 +244,8 @@ extension MappingInference {
         else {
             return refuse(
                 "\(entity.name).\(to.name) has the destination \(from.destination.name) in the store, but the unrelated "
-                    + "\(to.destination.name) in the model; rename the relationship, or migrate with a mapping model",
+                    + "\(to.destination.name) in the model; rename the relationship, or "
+                    + MappingInference.byHand,
                 entity.name, to.name)
         }
     }

@@ -17,8 +17,8 @@ enum CollectionOperation {
         let leaves = path.isEmpty ? elements : try elements.map { try KeyPathEvaluation.value(of: $0, keys: path) }
         switch operation {
         case .count: return .int(Int64(leaves.count))
-        case .sum: return try Statistics.sum(leaves)
-        case .average: return try Statistics.average(leaves, countingNil: true)
+        case .sum: return try Statistics.sum(leaves, for: key.text)
+        case .average: return try Statistics.average(leaves, countingNil: true, for: key.text)
         case .minimum: return try Statistics.extreme(leaves, sign: -1)
         case .maximum: return try Statistics.extreme(leaves, sign: 1)
         case .unionOfObjects:
@@ -26,19 +26,22 @@ enum CollectionOperation {
                 throw predicateError(
                     "\(key.text) needs an ordered collection, not a set; use @distinctUnionOfObjects", key: key.text)
             }
-            return .array(try withoutNil(leaves, key))
-        case .distinctUnionOfObjects: return distinct(try withoutNil(leaves, key), isSet)
+            return .array(try withoutNil(leaves, key, path))
+        case .distinctUnionOfObjects: return distinct(try withoutNil(leaves, key, path), isSet)
         case .unionOfArrays: return .array(try joined(leaves, key))
         case .distinctUnionOfArrays: return distinct(try joined(leaves, key), isSet)
         case .distinctUnionOfSets: return .set(Set(try joined(leaves, key)))
         }
     }
 
-    private static func withoutNil(_ leaves: [PropertyValue], _ key: KeyName) throws -> [PropertyValue] {
+    private static func withoutNil(
+        _ leaves: [PropertyValue], _ key: KeyName, _ path: ArraySlice<KeyName>
+    ) throws -> [PropertyValue] {
         guard !leaves.contains(where: \.isNull) else {
+            let shown = ([key] + Array(path)).map(\.text).joined(separator: ".")
             throw predicateError(
-                "\(key.text) does not take nil, but \(leaves.count == 1 ? "its" : "one of the \(leaves.count)") "
-                    + "value\(leaves.count == 1 ? "" : "s") is nil", key: key.text)
+                "\(shown) does not take nil, but \(leaves.count == 1 ? "its" : "one of the \(leaves.count)") "
+                    + "value\(leaves.count == 1 ? "" : "s") is nil; exclude nil with SUBQUERY", key: key.text)
         }
         return leaves
     }

@@ -23,7 +23,7 @@ extension Evaluator {
         case let other:
             // With NONE and NOT IN, the modifier is not the word of the text.
             throw predicateError(
-                "the left hand side for an ALL, ANY, SOME or NONE operator must be a list or a set, but "
+                "the left side of ALL, ANY, SOME or NONE must be a list or a set, but "
                     + "\(comparison.left.format) is \(other.excerpt); leave ALL, ANY or SOME out, write NOT for NONE, or "
                     + "name a to-many key path", value: other)
         }
@@ -94,7 +94,11 @@ extension Evaluator {
         guard
             let (path, own, other) = sides.lazy.compactMap({ side in side.0.pathText.map { ($0, side.1, side.2) } })
                 .first
-        else { return predicateError(plain, value: right) }
+        else {
+            let remedy =
+                left.kind == right.kind ? "compare them only by == or IN" : "compare values of the same kind"
+            return predicateError("\(plain); \(remedy)", value: right)
+        }
         let entity = object?.nameOfEntity
         let name = entity.map { "\($0).\(path)" } ?? path
         let remedy =
@@ -127,10 +131,17 @@ extension Evaluator {
         return ((try? value.order(against: value)) ?? nil) != nil
     }
 
+    /// For an error message: the comparison as its subject; empty for one that stands for a method of FUNCTION.
+    private func refusal(of comparison: Comparison) -> String {
+        comparison.left == .selfObject && comparison.right == .selfObject
+            ? "" : "\(Predicate.comparison(comparison).format) cannot be evaluated: "
+    }
+
     private func isBetween(_ value: BorrowedValue, _ bounds: PropertyValue, _ comparison: Comparison) throws -> Bool {
         guard case .array(let limits) = bounds, limits.count == 2 else {
             throw predicateError(
-                "BETWEEN takes a list of two bounds, {low, high}, not \(bounds.excerpt)", value: bounds)
+                "\(refusal(of: comparison))BETWEEN takes a list of two bounds, {low, high}, not \(bounds.excerpt)",
+                value: bounds)
         }
         for (limit, sign) in [(limits[0], 1), (limits[1], -1)] as [(PropertyValue, Int)] {
             if limit.isNull { return false }
@@ -166,19 +177,23 @@ extension Evaluator {
         case .set(let members): return members.contains(element)
         case .dictionary(let members): return members.values.contains(element)
         case .text, .uri:
-            throw predicateError(
-                "cannot search a string for \(element.excerpt); pass a string instead", value: element)
+            let path = source.pathText
+            let entity = path == nil ? nil : object?.nameOfEntity
+            let name = path.map { path in entity.map { "\($0).\(path)" } ?? path } ?? "a string"
+            throw CoreError(
+                .predicate, "cannot search \(name) for \(element.excerpt); pass a string instead", entity: entity,
+                key: path, value: element)
         default:
             throw predicateError(
-                "\(comparison.operator.symbol) needs a collection or a string, not \(collection.excerpt)",
-                value: collection)
+                "\(refusal(of: comparison))\(comparison.operator.symbol) needs a collection or a string, not \(collection.excerpt)",
+                key: source.pathText, value: collection)
         }
     }
 }
 
 extension Expression {
     /// The keys of a path from the object that is evaluated.
-    fileprivate var pathText: String? {
+    var pathText: String? {
         switch self {
         case .keyPath(let path), .path(.selfObject, let path): path.text
         default: nil

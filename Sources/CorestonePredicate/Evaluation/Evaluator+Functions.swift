@@ -72,13 +72,13 @@ extension Evaluator {
         case .count:
             if arguments.count == 1, case .dictionary(let members) = arguments[0] { return .int(Int64(members.count)) }
             return .int(Int64(values.count))
-        case .sum: return try Statistics.sum(values)
+        case .sum: return try Statistics.sum(values, for: function.rawValue)
         case .min: return try Statistics.extreme(values, sign: -1)
         case .max: return try Statistics.extreme(values, sign: 1)
         case .median: return try Statistics.median(values)
         case .mode: return try Statistics.mode(values)
         case .standardDeviation: return try Statistics.standardDeviation(values)
-        default: return try Statistics.average(values, countingNil: false)
+        default: return try Statistics.average(values, countingNil: false, for: function.rawValue)
         }
     }
 

@@ -15,7 +15,9 @@ extension Evaluator {
         }
         let wanted = name.utf8.count { $0 == UInt8(ascii: ":") }
         guard wanted == arguments.count else {
-            throw predicateError("\(name) takes \(wanted) argument\(wanted == 1 ? "" : "s"), not \(arguments.count)")
+            throw predicateError(
+                "the function \"\(name)\" is not registered, and a method of this name takes \(wanted) "
+                    + "argument\(wanted == 1 ? "" : "s") (one per colon), not \(arguments.count)")
         }
         if wanted == 0 {
             if let value = try receiver.property(name) { return value }

@@ -4,17 +4,21 @@ import Glibc
 /// Sums, averages and the like over values of which some may be nil.
 enum Statistics {
     /// 0 without values; nil counts as 0.
-    static func sum(_ values: [PropertyValue]) throws -> PropertyValue {
+    static func sum(_ values: [PropertyValue], for name: String) throws -> PropertyValue {
         var total = PropertyValue.int(0)
-        for value in values where !value.isNull { total = try Arithmetic.combine(.add, total, value) }
+        for value in values where !value.isNull {
+            do { total = try Arithmetic.combine(.add, total, value) } catch  where value.number == nil {
+                throw predicateError("\(name) takes numbers, but \(value.excerpt) is \(value.kind)", value: value)
+            }
+        }
         return total
     }
 
     /// The mean as a double (a decimal for decimals), 0 without values.
-    static func average(_ values: [PropertyValue], countingNil: Bool) throws -> PropertyValue {
+    static func average(_ values: [PropertyValue], countingNil: Bool, for name: String) throws -> PropertyValue {
         let count = countingNil ? values.count : values.count { !$0.isNull }
         if count == 0 { return .double(0) }
-        let total = try sum(values)
+        let total = try sum(values, for: name)
         if case .decimal(let decimal) = total { return .decimal(try decimal.divided(by: DecimalNumber(Int64(count)))) }
         return .double((total.number ?? 0) / Double(count))
     }
@@ -29,7 +33,8 @@ enum Statistics {
                 if order * sign > 0 { best = value }
             } else {
                 throw predicateError(
-                    "cannot compute the \(sign > 0 ? "maximum" : "minimum"): \(value.unordered(against: best))",
+                    "cannot compute the \(sign > 0 ? "maximum" : "minimum"): \(value.unordered(against: best))"
+                        + (value.kind == best.kind ? "" : "; use values of the same kind"),
                     value: value)
             }
         }

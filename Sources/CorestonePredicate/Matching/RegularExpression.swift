@@ -23,7 +23,8 @@ package final class RegularExpression: @unchecked Sendable {
         guard pattern.count <= RegularExpression.maximumLength else {
             throw CoreError(
                 .predicate,
-                "the regular expression has \(pattern.count) bytes, but the limit is \(RegularExpression.maximumLength)",
+                "the regular expression \(PropertyValue.text(pattern).excerpt) has \(pattern.count) bytes, but the limit is "
+                    + "\(RegularExpression.maximumLength)",
                 value: .text(pattern))
         }
         var number: Int32 = 0
@@ -57,14 +58,14 @@ package final class RegularExpression: @unchecked Sendable {
         var status = try withData { run(text, with: $0, options: 0) }
         if status == PCRE2_ERROR_JIT_STACKLIMIT {
             // Compiled code has a small stack of its own; the interpreter works on the heap, which goes with its data.
-            guard let data = pcre2_match_data_create_8(1, nil) else { throw RegularExpression.noMemory }
+            guard let data = pcre2_match_data_create_8(1, nil) else { throw noMemory }
             defer { pcre2_match_data_free_8(data) }
             status = run(text, with: data, options: UInt32(PCRE2_NO_JIT))
         }
         if status >= 0 { return true }
         switch status {
         case PCRE2_ERROR_NOMATCH: return false
-        case PCRE2_ERROR_NOMEMORY: throw RegularExpression.noMemory
+        case PCRE2_ERROR_NOMEMORY: throw noMemory
         case PCRE2_ERROR_HEAPLIMIT:
             throw CoreError(
                 .predicate,
@@ -92,14 +93,16 @@ package final class RegularExpression: @unchecked Sendable {
 
     private func withData(_ body: (OpaquePointer) -> Int32) throws -> Int32 {
         guard let data = spare.withLock({ $0.popLast() })?.data ?? pcre2_match_data_create_8(1, nil) else {
-            throw RegularExpression.noMemory
+            throw noMemory
         }
         defer { spare.withLock { $0.append(Spare(data: data)) } }
         return body(data)
     }
 
-    private static var noMemory: CoreError {
-        CoreError(.noMemory, "out of memory: cannot allocate a regular expression")
+    private var noMemory: CoreError {
+        CoreError(
+            .noMemory, "out of memory: cannot match the regular expression \(PropertyValue.text(pattern).excerpt)",
+            value: .text(pattern))
     }
 
     /// Shared by all matches, which only read it.

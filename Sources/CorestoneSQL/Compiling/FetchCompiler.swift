@@ -9,8 +9,14 @@ package struct FetchCompiler: Sendable {
     /// Objects of other stores are in none of this store's rows.
     let storeIdentifier: String
     let dialect: any SQLDialect
+    /// The store's file, for errors.
+    let path: String?
 
-    package init(schema: any SchemaMapping, storeIdentifier: String, dialect: any SQLDialect = SQLiteDialect()) {
+    package init(
+        schema: any SchemaMapping, storeIdentifier: String, dialect: any SQLDialect = SQLiteDialect(),
+        path: String? = nil
+    ) {
+        self.path = path
         self.schema = schema
         self.storeIdentifier = storeIdentifier
         self.dialect = dialect
@@ -78,8 +84,8 @@ package struct FetchCompiler: Sendable {
     func refusal(_ fetch: StoreFetch, _ reasons: [String]) -> CoreError {
         CoreError(
             .unsupported,
-            "the store cannot evaluate the whole fetch of \(fetch.entity.name): \(reasons.joined(separator: "; ")); "
-                + "change the request, or set CST_FETCH_ALLOWS_SPLIT (split)", entity: fetch.entity.name)
+            "\(path ?? "the store") cannot evaluate the whole fetch of \(fetch.entity.name): \(reasons.joined(separator: "; ")); "
+                + "change the request, or set CST_FETCH_ALLOWS_SPLIT (split)", entity: fetch.entity.name, file: path)
     }
 
     /// The condition that keeps rows of other entities of the table away.

@@ -65,14 +65,18 @@ extension PredicateCompiler {
                     .predicate, "\(operation.rawValue) takes numbers, but \(name) is \(kind.name)",
                     entity: attribute?.entity.name, key: attribute?.path)
             }
-            if kind == .decimal { throw NotExpressible("\(operation.rawValue) of decimals is exact only in memory") }
+            if kind == .decimal {
+                throw NotExpressible(
+                    "\(operation.rawValue) of \(operand.attributeName ?? format), a decimal, is exact only in memory")
+            }
             if operation == .sum { return selected(operand.sum, .number) }
             // Nil counts as 0, and the average of nothing is 0.
             let total: SQLFragment = kind == .real ? "TOTAL(\(column))" : "CAST(\(operand.sum) AS REAL)"
             return selected("COALESCE(\(total) / COUNT(*), 0.0)", .real)
         case .minimum: return selected("MIN(\(column))", kind, isNullable: true, form: operand.form)
         case .maximum: return selected("MAX(\(column))", kind, isNullable: true, form: operand.form)
-        default: throw NotExpressible("\(operation.rawValue) is computed in memory")
+        default:
+            throw NotExpressible("\(operation.rawValue) of \(operand.attributeName ?? format) is computed in memory")
         }
     }
 }

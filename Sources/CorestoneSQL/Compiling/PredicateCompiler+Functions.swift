@@ -18,13 +18,14 @@ extension PredicateCompiler {
             return try text(function, try operand(arguments[0], environment))
         default:
             guard function.infix != nil || ComputedFunction.call(function, []) != nil || function == .negate else {
-                throw NotExpressible("\(function.rawValue) is computed in memory")
+                throw NotExpressible("\(Expression.function(function, arguments).format) is computed in memory")
             }
             let operands = try arguments.map { try operand($0, environment) }
             for operand in operands where !operand.kind.isNumber && operand.kind != .null {
                 let wanted = operands.count == 1 ? "a number" : "numbers"
                 throw CoreError(
-                    .predicate, "\(function.rawValue) takes \(wanted)\(operand.mismatch)", value: operand.constant)
+                    .predicate, "\(function.rawValue) takes \(wanted)\(operand.mismatch)",
+                    entity: operand.attribute?.entity.name, key: operand.attribute?.path, value: operand.constant)
             }
             return try arithmetic(function, operands)
         }
@@ -34,7 +35,8 @@ extension PredicateCompiler {
         if operand.kind == .null { return operand }
         guard operand.kind.isTextual else {
             throw CoreError(
-                .predicate, "\(function.rawValue) takes a string\(operand.mismatch)", value: operand.constant)
+                .predicate, "\(function.rawValue) takes a string\(operand.mismatch)",
+                entity: operand.attribute?.entity.name, key: operand.attribute?.path, value: operand.constant)
         }
         return computed(function, [operand], function == .length ? .integer : .text)
     }
@@ -73,7 +75,10 @@ extension PredicateCompiler {
         var (a, b) = (operands[0].sql, operands[1].sql)
         if kinds.contains(.decimal) {
             // Beside a double, decimals are doubles too.
-            guard kinds.contains(.real) else { throw NotExpressible("decimal arithmetic is computed in memory") }
+            guard kinds.contains(.real) else {
+                let name = operands.first { $0.kind == .decimal && $0.attribute != nil }?.attributeName
+                throw NotExpressible("decimal arithmetic\(name.map { " with \($0)" } ?? "") is computed in memory")
+            }
             (a, b) = ("CAST(\(a) AS REAL)", "CAST(\(b) AS REAL)")
         }
         return Operand(sql: "(\(a) \(word: symbol) \(b))", kind: kinds.contains(.real) ? .real : .number)
@@ -93,7 +98,7 @@ extension PredicateCompiler {
         ]
         guard arguments.count == 1, let operation = operations[function],
             let members = try members(arguments[0], environment)
-        else { throw NotExpressible("\(function.rawValue) is computed in memory") }
+        else { throw NotExpressible("\(Expression.function(function, arguments).format) is computed in memory") }
         var operand = try aggregate(operation, members, [], environment)
         if function == .count {
             operand = Operand(sql: "COALESCE(\(operand.sql), 0)", kind: .integer, isNullable: false)
@@ -105,7 +110,7 @@ extension PredicateCompiler {
 
     mutating func cast(_ value: Expression, to type: Expression, _ environment: Environment) throws -> Operand {
         guard case .text(let name)? = try constant(type, environment) else {
-            throw NotExpressible("CAST to a computed type is evaluated in memory")
+            throw NotExpressible("CAST of \(value.format) to \(type.format), a computed type, is evaluated in memory")
         }
         let operand = try operand(value, environment)
         switch (name.string, operand.kind) {
@@ -115,7 +120,7 @@ extension PredicateCompiler {
         case ("NSDate", let kind) where kind.isNumber:
             return Operand(sql: "CAST(\(operand.sql) AS REAL)", kind: .date, isNullable: operand.isNullable)
         case ("NSNumber", .date): return Operand(sql: operand.sql, kind: .real, isNullable: operand.isNullable)
-        default: throw NotExpressible("CAST to \(name.string) is computed in memory")
+        default: throw NotExpressible("CAST of \(value.format) to \(name.string) is computed in memory")
         }
     }
 
@@ -132,7 +137,9 @@ extension PredicateCompiler {
         case ("timeIntervalSince1970", .date): return Operand(sql: "(\(operand.sql) + 978307200.0)", kind: .real)
         case ("doubleValue", let kind) where kind.isNumber:
             return Operand(sql: "CAST(\(operand.sql) AS REAL)", kind: .real)
-        default: throw NotExpressible("\(key.text) of \(operand.kind.name) is computed in memory")
+        default:
+            throw NotExpressible(
+                "\(key.text) of \(operand.attributeName ?? operand.kind.name) is computed in memory")
         }
     }
 }

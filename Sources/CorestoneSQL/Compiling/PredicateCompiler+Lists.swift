@@ -75,13 +75,19 @@ extension PredicateCompiler {
                 let found =
                     list.kind == .list ? "a set" : list.attributeName ?? list.constant?.excerpt ?? list.kind.name
                 throw CoreError(
-                    .predicate, "BETWEEN takes a list of two bounds, {low, high}, not \(found)", value: list.constant)
+                    .predicate,
+                    "\(Predicate.comparison(comparison).format) cannot be evaluated: BETWEEN takes a list of two bounds, "
+                        + "{low, high}, not \(found)",
+                    entity: value.attribute?.entity.name, key: value.attribute?.path, value: list.constant)
             }
             bounds = try members.map { try operand($0) }
         }
         guard bounds.count == 2 else {
             throw CoreError(
-                .predicate, "BETWEEN takes a list of two bounds, {low, high}, not a list of \(bounds.count)")
+                .predicate,
+                "\(Predicate.comparison(comparison).format) cannot be evaluated: BETWEEN takes a list of two bounds, {low, high}, "
+                    + "not a list of \(bounds.count)",
+                entity: value.attribute?.entity.name, key: value.attribute?.path)
         }
         if value.kind == .null || bounds.contains(where: { $0.kind == .null }) { return .constant(false) }
         let lower = try compare(value, .greaterOrEqual, bounds[0].withoutNull, comparison)

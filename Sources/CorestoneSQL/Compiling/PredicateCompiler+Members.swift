@@ -153,7 +153,8 @@ extension PredicateCompiler {
             throw NotExpressible("\(collection.format) is computed in memory")
         }
         if !collection.filters.isEmpty, !path.rest.isEmpty {
-            throw NotExpressible("SUBQUERY over more than one relationship is computed in memory")
+            throw NotExpressible(
+                "\(collection.format) is a SUBQUERY over more than one relationship, which is computed in memory")
         }
         let rest = path.rest + collection.tail
         // The joins to what follows have to lead somewhere where nil does not satisfy the comparison.
@@ -196,7 +197,7 @@ extension PredicateCompiler {
         case .beginsWith, .endsWith, .like, .matches, .utiEquals:
             return try strings(member, try operand(comparison.right, environment), comparison)
         case .tokenMatches, .utiConformsTo, .custom:
-            throw NotExpressible("\(comparison.operator.symbol) cannot be expressed in SQL")
+            throw NotExpressible("\(Predicate.comparison(comparison).format) cannot be expressed in SQL")
         }
     }
 

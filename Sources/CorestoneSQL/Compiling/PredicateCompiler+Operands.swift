@@ -116,7 +116,9 @@ extension PredicateCompiler {
             return Operand(
                 sql: "\(bind: key)", kind: .object(root: id.entity.root.name), isNullable: false, constant: value)
         }
-        guard let kind = Operand.Kind(value) else { throw NotExpressible("a dictionary cannot be expressed in SQL") }
+        guard let kind = Operand.Kind(value) else {
+            throw NotExpressible("the dictionary \(value.excerpt) cannot be expressed in SQL")
+        }
         if case .decimal(let number) = value,
             DecimalNumber(number.double).map({ DecimalNumber.compare($0, number) }) != 0,
             Int64(exactly: number.double) == nil
@@ -167,9 +169,13 @@ extension PredicateCompiler {
         if let constant = test.constant { return constant ? a : b }
         let kind = a.kind == .null ? b.kind : a.kind
         let areNumbers = a.kind.isNumber && b.kind.isNumber && a.kind != .decimal && b.kind != .decimal
-        if kind == .list { throw NotExpressible("TERNARY returns a list, which is computed in memory") }
+        if kind == .list {
+            throw NotExpressible(
+                "TERNARY returns the list \(first.format) or \(second.format), which is computed in memory")
+        }
         guard a.kind == b.kind || a.kind == .null || b.kind == .null || areNumbers else {
-            throw NotExpressible("TERNARY returns values of two types")
+            throw NotExpressible(
+                "TERNARY returns \(first.format) or \(second.format), whose types differ, and is computed in memory")
         }
         return Operand(
             sql: "CASE WHEN \(test.sql) THEN \(a.sql) ELSE \(b.sql) END",

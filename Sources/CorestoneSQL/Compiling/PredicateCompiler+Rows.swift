@@ -63,7 +63,7 @@ extension PredicateCompiler {
             try attempt(environment, { try $0.statistic(function, argument, rows) })
             ?? gathered(function, argument, rows)
         guard let place = selection.place(statistic) else {
-            throw NotExpressible("\(function.rawValue) is computed in memory")
+            throw NotExpressible("\(Expression.function(function, [argument]).format) is computed in memory")
         }
         return .place(place)
     }

@@ -20,7 +20,7 @@ extension PredicateCompiler {
         let operand = try operand(argument, environment)
         let kind = operand.kind
         if kind == .null || kind == .list {
-            throw NotExpressible("\(function.rawValue) of \(kind.name) is computed in memory")
+            throw NotExpressible("\(function.rawValue) of \(argument.format), \(kind.name), is computed in memory")
         }
         switch function {
         case .count:
@@ -34,7 +34,7 @@ extension PredicateCompiler {
         case .sum, .average:
             try requireNumbers(operand, function)
             if kind == .decimal {
-                throw NotExpressible("\(function.rawValue) of decimals is computed in memory")
+                throw NotExpressible("\(function.rawValue) of \(argument.format), a decimal, is computed in memory")
             }
             if function == .sum { return Operand(sql: operand.sum, kind: .number, isNullable: false) }
             return Operand(
@@ -42,7 +42,7 @@ extension PredicateCompiler {
                     ? "AVG(\(operand.sql))" : "(CAST(\(operand.sum) AS REAL) / COUNT(\(operand.sql)))", kind: .real)
         default: break
         }
-        throw NotExpressible("\(function.rawValue) of \(kind.name) is computed in memory")
+        throw NotExpressible("\(function.rawValue) of \(argument.format), \(kind.name), is computed in memory")
     }
 
     /// The same by an aggregate of ours that runs memory's code over values that SQL has gathered. What it gives can be a column
@@ -52,7 +52,8 @@ extension PredicateCompiler {
     ) throws -> Operand {
         let operand = try operand(argument, environment)
         guard let gathering = GatheringFunction(function), let cell = RowCell(operand) else {
-            throw NotExpressible("\(function.rawValue) of \(operand.kind.name) is computed in memory")
+            throw NotExpressible(
+                "\(function.rawValue) of \(argument.format), \(operand.kind.name), is computed in memory")
         }
         try requireNumbers(operand, function)
         return Operand(
@@ -62,7 +63,8 @@ extension PredicateCompiler {
     private func requireNumbers(_ operand: Operand, _ function: Function) throws {
         guard !operand.kind.isNumber else { return }
         throw CoreError(
-            .predicate, "\(function.rawValue) takes numbers\(operand.mismatch)", value: operand.constant)
+            .predicate, "\(function.rawValue) takes numbers\(operand.mismatch)",
+            entity: operand.attribute?.entity.name, key: operand.attribute?.path, value: operand.constant)
     }
 }
 

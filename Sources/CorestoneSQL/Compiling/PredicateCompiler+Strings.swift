@@ -38,15 +38,17 @@ extension PredicateCompiler {
         if part.kind == .null || text.kind == .null { return .constant(false) }
         guard text.kind.isTextual else {
             throw CoreError(
-                .predicate, "\(comparison.operator.symbol) needs a collection or a string\(text.mismatch)",
-                value: text.constant)
+                .predicate,
+                "\(Predicate.comparison(comparison).format) cannot be evaluated: \(comparison.operator.symbol) needs a collection "
+                    + "or a string\(text.mismatch)",
+                entity: text.attribute?.entity.name, key: text.attribute?.path, value: text.constant)
         }
         guard part.kind.isTextual else {
             let found = (part.attributeName ?? part.constant?.excerpt).map { " (\($0))" } ?? ""
             throw CoreError(
                 .predicate,
                 "cannot search \(text.attributeName ?? "a string") for \(part.kind.name)\(found); pass a string instead",
-                value: part.constant)
+                entity: text.attribute?.entity.name, key: text.attribute?.path, value: part.constant)
         }
         if let constant = part.constant?.textual {
             if constant.isEmpty { return .constant(false) }

@@ -111,7 +111,7 @@ extension PredicateCompiler {
             let right = try operand(comparison.right, environment)
             return try strings(left, right, comparison)
         case .tokenMatches, .utiConformsTo, .custom:
-            throw NotExpressible("\(comparison.operator.symbol) cannot be expressed in SQL")
+            throw NotExpressible("\(Predicate.comparison(comparison).format) cannot be expressed in SQL")
         }
     }
 

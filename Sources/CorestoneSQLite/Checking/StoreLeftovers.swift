@@ -111,7 +111,7 @@ private struct LeftoverRemoval {
         guard sqlite3_db_readonly(connection.db, "main") == 0 else {
             throw CoreError(
                 .storeReadOnly, code: .persistentStoreOperation,
-                "cannot \(purpose): \(place.given) is not writable, so it cannot be locked; make the file writable",
+                "cannot \(purpose): \(place.given) is not writable, so it cannot be locked; change its permissions",
                 sqliteCode: SQLITE_READONLY, file: place.given)
         }
         try connection.execute("BEGIN IMMEDIATE", purpose)
@@ -125,7 +125,9 @@ private struct LeftoverRemoval {
         }
         for name in leftovers.names {
             let path = "\(leftovers.folder)/\(name)"
-            guard unlink(path) == 0 || errno == ENOENT else { throw failure(StorePlace.text(of: errno), path) }
+            guard unlink(path) == 0 || errno == ENOENT else {
+                throw failure("\(StorePlace.text(of: errno)); check the permissions of the folder", path)
+            }
         }
         return leftovers
     }

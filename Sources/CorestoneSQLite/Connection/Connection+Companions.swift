@@ -28,7 +28,7 @@ extension Connection {
             if kind.isEmpty { continue }
             throw CoreError(
                 .storeIO, code: .persistentStoreOpen,
-                "\(path)\(suffix) is \(kind), not a regular file, so SQLite cannot open \(path); move \(path)\(suffix) away",
+                "\(file)\(suffix) is \(kind), not a regular file, so SQLite cannot open \(path); move \(file)\(suffix) away",
                 file: path)
         }
     }

@@ -66,9 +66,8 @@ extension Connection {
                 searchesInExpressions && most == mostSearched
                 ? "a value or row exceeds \(most) bytes, 1/512 of memory_limit (\(value)), because the file's schema searches text; "
                     + "raise memory_limit if the file is trusted"
-                : "a value or row exceeds \(most) bytes, its share of memory_limit (\(value)) among \(expressionParts) "
-                    + "\(expressionParts == 1 ? "part" : "parts") of expressions in the file's schema; raise memory_limit if the "
-                    + "file is trusted"
+                : "a value or row exceeds \(most) bytes, its share of memory_limit (\(value) bytes), which is divided among the terms of "
+                    + "the expressions in the file's schema (\(expressionParts)); raise memory_limit if the file is trusted"
         } else {
             (key, value) = ("value_limit", limits.valueBytes)
             let remedy =

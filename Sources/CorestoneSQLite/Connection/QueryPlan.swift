@@ -5,12 +5,16 @@ import CorestoneValues
 /// How SQLite means to run a statement.
 enum QueryPlan {
     /// The lines of `EXPLAIN QUERY PLAN`. The statement's parameters need no values.
-    static func steps(of sql: String, in connection: Connection) throws -> [FetchExplanation.Step] {
+    ///
+    /// - Parameter entity: that of the fetch, for errors.
+    static func steps(of sql: String, in connection: Connection, entity: String? = nil) throws
+        -> [FetchExplanation.Step]
+    {
         var handle: OpaquePointer?
         let code = sqlite3_prepare_v2(connection.db, "EXPLAIN QUERY PLAN " + sql, -1, &handle, nil)
         defer { sqlite3_finalize(handle) }
         guard code == SQLITE_OK, let handle else {
-            throw connection.error(code, "explain a fetch in \(connection.path)")
+            throw connection.error(code, "explain a fetch\(entity.map { " of \($0)" } ?? "") in \(connection.path)")
         }
         var depths: [Int32: Int] = [:]
         var steps: [FetchExplanation.Step] = []

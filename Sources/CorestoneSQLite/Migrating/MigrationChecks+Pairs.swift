@@ -60,7 +60,7 @@ extension MigrationChecks {
                         inverse,
                         "and \(relationship.entity.name).\(relationship.name) are inverses in the new model, but "
                             + "\(count) \(count == 1 ? "pair" : "pairs") of one \(count == 1 ? "is" : "are") not in the other; make "
-                            + "them equal first, or migrate with a mapping model"))
+                            + "them equal first"))
             }
         }
         return failures

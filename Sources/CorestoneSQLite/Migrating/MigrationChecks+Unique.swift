@@ -48,7 +48,9 @@ extension MigrationChecks {
             let keys = (statement.text(1) ?? "").split(separator: ",").compactMap { Int64($0) }
             let values = expressions.indices.map { statement.text(Int32($0 + 2)) ?? "" }
             let shown = zip(index.keys, values).map { "\($0) \"\($1.prefix(60))\"" }.joined(separator: ", ")
-            let objects = keys.prefix(10).map { "p\($0)" }.joined(separator: ", ") + (keys.count > 10 ? ", …" : "")
+            let objects =
+                keys.prefix(10).map { "\(index.entity.name)/p\($0)" }.joined(separator: ", ")
+                + (keys.count > 10 ? ", …" : "")
             groups.append(
                 CoreError(
                     .conflict, code: .managedObjectConstraintMerge,

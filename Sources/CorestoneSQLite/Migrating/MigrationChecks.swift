@@ -100,9 +100,10 @@ struct MigrationChecks {
             children: [
                 CoreError(
                     .validation, code: .validationMissingMandatoryProperty,
-                    "\(attribute.entity.name).\(attribute.path) is required and has no value",
+                    "\(attribute.entity.name).\(attribute.path) is required and has no value; give the attribute a default, or make it "
+                        + "optional",
                     entity: attribute.entity.name,
-                    key: attribute.path)
+                    key: attribute.path, file: path)
             ], file: path)
     }
 
@@ -120,7 +121,8 @@ struct MigrationChecks {
                 CoreError(
                     .migration, code: .migration,
                     "\(entity.name) is abstract in the new model, but the store has \(objects) of this entity; delete \(all) first, or "
-                        + "move \(all) to a subentity with a mapping model", entity: entity.name, file: path))
+                        + "replace \(all) with \(count == 1 ? "one" : "objects") of a subentity",
+                    entity: entity.name, file: path))
         }
         return failures
     }

@@ -67,7 +67,10 @@ final class MigrationFunctions {
                 let entry = Unmanaged<Entry>.fromOpaque(place).takeUnretainedValue()
                 entry.body(entry.owner, context, arguments)
             }, nil, nil, nil)
-        guard code == SQLITE_OK else { throw connection.error(code, "register \(name)", cocoaCode: .migration) }
+        guard code == SQLITE_OK else {
+            throw connection.error(
+                code, "register the SQL function \(name) for \(connection.path)", cocoaCode: .migration)
+        }
     }
 
     private func convert(_ context: OpaquePointer, _ arguments: UnsafeMutablePointer<OpaquePointer?>) {
@@ -107,7 +110,9 @@ final class MigrationFunctions {
                 "a backing file in \(externalFolder) cannot be read: its name in the row is damaged; run corestone check to find the "
                 + "object, and set its value to null"
         } else if case .unreadable(_, let reason) = external {
-            fault = "the backing file \(file) cannot be read: \(reason)"
+            fault =
+                "the backing file \(file) cannot be read: \(reason); make it readable, or set the value to null (corestone check "
+                + "names the object)"
         } else {
             fault =
                 "the backing file \(file) is missing; restore it, or set the value to null (corestone check names the object)"

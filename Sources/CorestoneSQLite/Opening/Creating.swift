@@ -49,7 +49,9 @@ struct StoreCreation {
             isNew = stat(place.path, &facts) != 0
             if isNew && rename(draft, place.path) != 0 {
                 throw CoreError(
-                    .storeIO, code: .persistentStoreOpen, "cannot create \(place.given): \(StorePlace.text(of: errno))",
+                    .storeIO, code: .persistentStoreOpen,
+                    "cannot create \(place.given): \(StorePlace.text(of: errno)); check that the folder \(place.folder) exists, is "
+                        + "writable and has free space",
                     file: place.given)
             }
         }
@@ -63,7 +65,7 @@ struct StoreCreation {
         if let process = place.processUsingLog {
             throw CoreError(
                 .storeBusy, code: .persistentStoreOpen,
-                "cannot create \(place.given): process \(process) still uses the log \(place.given)-wal of a store that was "
+                "cannot create \(place.given): process \(process) still uses the log \(place.path)-wal of a store that was "
                     + "renamed; close that store first, or choose another path", file: place.given)
         }
         guard try make(place.path, options.permissionsOfNewFile(inPlaceOf: nil)) else { return false }
@@ -81,7 +83,9 @@ struct StoreCreation {
         guard descriptor >= 0 else {
             if errno == EEXIST { return false }
             let error = CoreError(
-                .storeIO, code: .persistentStoreOpen, "cannot create \(place.given): \(StorePlace.text(of: errno))",
+                .storeIO, code: .persistentStoreOpen,
+                "cannot create \(place.given): \(StorePlace.text(of: errno)); check that the folder \(place.folder) exists, is "
+                    + "writable and has free space",
                 file: place.given)
             throw errno == EACCES ? explained(error) : error
         }
@@ -158,7 +162,7 @@ struct StoreCreation {
         return CoreError(
             .storeReadOnly, code: .persistentStoreOpen,
             "cannot create \(place.given): the folder \(place.folder) is not writable; "
-                + "make it writable, or choose another folder",
+                + "change its permissions, or choose another folder",
             sqliteCode: error.sqliteCode, file: place.given)
     }
 }

@@ -11,6 +11,8 @@ struct LostPromise {
     let text: String
     /// What makes it again.
     let statements: [String]
+    /// The properties of a unique constraint, all of them.
+    var keys: [String] = []
 
     /// The same for people, with how to make it again.
     var account: String {
@@ -101,7 +103,7 @@ extension LostPromises {
         LostPromise(
             kind: .constraint, entity: index.entity.name, key: index.keys.first,
             text: "lacks the unique index \(index.name), so nothing prevents duplicates of \(index.entity.name)."
-                + "\(index.keys.joined(separator: ", "))", statements: [index.creationStatement])
+                + "\(index.keys.joined(separator: ", "))", statements: [index.creationStatement], keys: index.keys)
     }
 
     /// Indexes without which fetches are slow, and nothing else is lost.

@@ -153,6 +153,11 @@ extension ModelComparison {
             return "\(store) does not match any of \(candidates); the nearest is "
                 + "\(model.versionName ?? "an unnamed version"): \(what). Migrate the store to one of the versions"
         }
+        if source == .inferred {
+            return
+                "the model inferred from the tables of \(store) does not match them: \(what); restore the store and its "
+                + "write-ahead log from a backup"
+        }
         guard source == .given else {
             return "the model in \(store) does not match its tables: \(what) (a migration may be unfinished, or the "
                 + "write-ahead log missing)"

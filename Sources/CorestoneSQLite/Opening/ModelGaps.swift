@@ -97,10 +97,12 @@ extension ModelGaps {
                 try connection.execute(statement, purpose, cocoaCode: .persistentStoreOpen)
             }
         } catch let error as CoreError where error.sqliteCode & 0xff == SQLITE_CONSTRAINT {
-            let name = "\(promise.entity ?? "").\(promise.key ?? "")"
+            let keys = promise.keys.isEmpty ? [promise.key ?? ""] : promise.keys
+            let names = keys.map { "\(promise.entity ?? "").\($0)" }.joined(separator: ", ")
+            let subject = keys.count == 1 ? names : "the combination of \(names)"
             throw CoreError(
                 .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
-                "cannot \(purpose): \(name) must be unique, but several objects have the same value; change the values with "
+                "cannot \(purpose): \(subject) must be unique, but several objects have the same value; change the values with "
                     + "the store's own model, or open the store read-only", entity: promise.entity, key: promise.key,
                 sqliteCode: error.sqliteCode, file: connection.path)
         }

@@ -47,16 +47,22 @@ struct ModelInference {
         for stored in contents.entities {
             if stored.parent == 0 && contents.tables["Z" + stored.name.uppercased()] == nil { continue }
             let entity = try model.addEntity(named: stored.name)
-            guard entities.updateValue(entity, forKey: stored.number) == nil else {
+            if let other = entities.updateValue(entity, forKey: stored.number) {
                 throw CoreError(
-                    .storeCorrupt, "\(stored.name) and another entity have the number \(stored.number) in Z_PRIMARYKEY",
+                    .storeCorrupt,
+                    "\(other.name) and \(stored.name) both have the number \(stored.number) in Z_PRIMARYKEY",
                     entity: stored.name)
             }
             // Parents are numbered before their children, so no circle passes.
             if stored.parent == 0 { continue }
             guard let parent = entities[stored.parent] else {
+                let known = contents.entities.first { $0.number == stored.parent }
                 throw CoreError(
-                    .storeCorrupt, "\(stored.name) inherits from entity number \(stored.parent), which does not exist",
+                    .storeCorrupt,
+                    known.map {
+                        "\(stored.name) inherits from \($0.name), whose table is missing or whose number in Z_PRIMARYKEY is higher"
+                    }
+                        ?? "\(stored.name) inherits from entity number \(stored.parent), which Z_PRIMARYKEY does not contain",
                     entity: stored.name)
             }
             try entity.setParent(parent)

@@ -112,7 +112,7 @@ struct PrivateCopy {
     private func failure(_ action: String, _ code: Int32) -> CoreError {
         CoreError(
             .storeIO, code: .persistentStoreOpen,
-            "cannot \(action) \(place.given), which has a live log or journal: \(StorePlace.text(of: code)); "
+            "cannot \(action) \(place.given), which is needed to read its -wal or -journal file: \(StorePlace.text(of: code)); "
                 + "set TMPDIR to a writable folder with free space", file: place.given)
     }
 }

@@ -48,7 +48,7 @@ struct StoreContents {
     /// - Throws: `storeCorrupt` or `model` when what is there cannot be read.
     func cachedModel(_ connection: Connection) throws -> Model? {
         guard tables["Z_MODELCACHE"]?["Z_CONTENT"] != nil else { return nil }
-        let purpose = "read the model of \(place.given)"
+        let purpose = "read the table Z_MODELCACHE"
         do {
             let statement = try connection.prepare("SELECT Z_CONTENT FROM Z_MODELCACHE LIMIT 1", purpose)
             guard try statement.step(purpose), let content = statement.blob(0), !content.isEmpty else { return nil }
@@ -213,7 +213,8 @@ extension StoreContents {
         case SQLITE_ERROR:
             status = .notAStore
             message =
-                "\(place.given) is not a Core Data store: its tables are not those of one; pass the path of a store"
+                "\(place.given) is not a Core Data store: its table Z_METADATA or Z_PRIMARYKEY lacks a required column; "
+                + "pass the path of a store"
         default:
             message = error.file == nil ? "\(place.given) is damaged: \(error.message)" : error.message
         }

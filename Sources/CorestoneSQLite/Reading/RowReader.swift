@@ -189,7 +189,7 @@ struct RowReader {
         if sqlite3_column_type(row, column) != SQLITE_NULL {
             throw CoreError(
                 .noMemory, code: .sqlite, "out of memory: cannot read a row of \(plan.table.root.name)",
-                sqliteCode: SQLITE_NOMEM)
+                entity: plan.table.root.name, sqliteCode: SQLITE_NOMEM)
         }
     }
 
@@ -198,6 +198,6 @@ struct RowReader {
         CoreError(
             .noMemory, code: .sqlite,
             "cannot read a row of \(plan.table.root.name): its values exceed 4 GB; fetch fewer of its properties",
-            sqliteCode: SQLITE_TOOBIG)
+            entity: plan.table.root.name, sqliteCode: SQLITE_TOOBIG)
     }
 }

@@ -9,7 +9,7 @@ extension SQLiteReading {
             let plan = file.plan(for: fetch.entity, includesSubentities: fetch.includesSubentities)
             let compiled = try compiled(fetch, file)
             let sql = "SELECT \(plan.selection)\(compiled.query.text)"
-            let steps = try QueryPlan.steps(of: sql, in: file.connection)
+            let steps = try QueryPlan.steps(of: sql, in: file.connection, entity: fetch.entity.name)
             return FetchExplanation.Share(
                 path: store.path, sql: sql, bindings: compiled.query.bindings.map(\.value), steps: steps,
                 indexes: QueryPlan.indexes(in: steps), remainder: compiled.remainder)
@@ -21,7 +21,8 @@ extension SQLiteReading {
     func explain(_ request: StoreRowsRequest) throws -> FetchExplanation.Share? {
         try withFile { file in
             guard let compiled = try compiled(request, file) else { return nil }
-            let steps = try QueryPlan.steps(of: compiled.query.text, in: file.connection)
+            let steps = try QueryPlan.steps(
+                of: compiled.query.text, in: file.connection, entity: request.fetch.entity.name)
             return FetchExplanation.Share(
                 path: store.path, sql: compiled.query.text, bindings: compiled.query.bindings.map(\.value),
                 steps: steps,

@@ -58,7 +58,7 @@ final class SQLiteStore: PersistentStore, SQLiteReading, WritableElsewhere {
         mayWrite = Atomic(opened.readOnlyReason == nil)
         externalDataThreshold = isInMemory ? .max : options.externalDataThreshold
         abilities = SQLiteStore.abilities(inMemory: isInMemory)
-        compiler = FetchCompiler(schema: opened.schema, storeIdentifier: opened.identifier)
+        compiler = FetchCompiler(schema: opened.schema, storeIdentifier: opened.identifier, path: opened.path)
         reaper = ReadReaper()
         let (file, open) = try SQLiteStore.files(of: opened, schema, reaper)
         connections = ConnectionPool(

@@ -85,7 +85,7 @@ final class ExternalWrites {
     private func failure(_ action: String, _ path: String, _ code: Int32) -> CoreError {
         CoreError(
             .storeIO, code: .persistentStoreSave,
-            "cannot \(action) \(path) for a backing file: \(StorePlace.text(of: code)); "
+            "cannot \(action) \(path) for a backing file of \(database): \(StorePlace.text(of: code)); "
                 + "free some space or make its folder writable, and save again", file: path)
     }
 }

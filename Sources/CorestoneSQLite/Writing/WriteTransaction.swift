@@ -150,7 +150,7 @@ final class WriteTransaction: SaveTransaction {
 
     /// The files of a row's present values are no longer needed once the transaction has committed.
     func leaveExternal(_ former: Statement, _ primaryKey: Int64, _ count: Int) throws {
-        let purpose = "read a value in a backing file"
+        let purpose = "read the names of backing files"
         former.bind(primaryKey, at: 1)
         defer { former.reset() }
         guard try former.step(purpose) else { return }

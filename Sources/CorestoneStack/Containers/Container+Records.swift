@@ -276,7 +276,8 @@ private struct RecordWork {
             throw CoreError(
                 .invalidArgument,
                 "\(object.entity.name).\(relationship.name) cannot refer to \"\(uri)\", which does not exist: its row was deleted "
-                    + "or never saved", entity: object.entity.name, key: relationship.name, value: .string(uri))
+                    + "or never saved; use the @id of an existing record",
+                entity: object.entity.name, key: relationship.name, value: .string(uri))
         }
     }
 

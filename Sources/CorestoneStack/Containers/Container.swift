@@ -168,7 +168,8 @@ public final class Container: Sendable {
         if let first = failures.first {
             throw CoreError(
                 first.status, code: .persistentStoreOpen,
-                "\(failures.count) of \(wanted.count) stores could not be opened; the details list each error",
+                "\(failures.count) of \(wanted.count) stores of the container \"\(name)\" could not be opened; the "
+                    + "details list each error",
                 children: failures, file: first.file)
         }
     }

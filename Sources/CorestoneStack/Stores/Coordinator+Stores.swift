@@ -253,7 +253,10 @@ extension StoreTypes {
     /// The model that an XML or binary store carries; nil if it carries none.
     fileprivate static func carriedModel(_ type: StoreType, at path: String) throws -> Model? {
         guard let kind = try kind(of: type, at: path) as? AtomicKind else { return nil }
-        return try kind.metadata(ofStoreAt: path).carriedModel()
+        let metadata = try kind.metadata(ofStoreAt: path)
+        do { return try metadata.carriedModel() } catch let error as CoreError where error.file == nil {
+            throw error.within("cannot read the model in \(path)", file: path)
+        }
     }
 
     /// Where a store lies; nil for one that lies nowhere.

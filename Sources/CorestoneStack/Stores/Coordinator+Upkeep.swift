@@ -57,7 +57,7 @@ extension Coordinator {
                 "\(path) is not a copy of \(store.path) and is not overwritten; choose an unused path",
                 file: path)
         }
-        try performAndWait {
+        try performAndWait("copy \(store.path) to \(path)") {
             try failingBeyondFileSize {
                 try kind.copy(store.path, to: path, options: options, progress: progress)
             }
@@ -72,7 +72,9 @@ extension Coordinator {
     @discardableResult
     public func checkpoint(_ store: Store, _ mode: CheckpointMode = .passive) throws -> CheckpointResult? {
         let backing = try sqlite(store, "checkpoints")
-        return try performAndWait { try store.use { try failingBeyondFileSize { try backing.checkpoint(mode) } } }
+        return try performAndWait("checkpoint \(store.path)") {
+            try store.use { try failingBeyondFileSize { try backing.checkpoint(mode) } }
+        }
     }
 
     /// Renews what SQLite knows of how the values in a store are spread, by which it chooses indexes, and removes files of external
@@ -83,8 +85,8 @@ extension Coordinator {
     ///   open here.
     @discardableResult
     public func optimize(_ store: Store) throws -> [String] {
-        let backing = try sqlite(store, "statistics")
-        return try performAndWait {
+        let backing = try sqlite(store, "optimizing")
+        return try performAndWait("optimize \(store.path)") {
             try store.use { try backing.optimize() }
             guard try StoreTypes.place(of: store) != nil else { return [] }
             let leftovers = try StoreLeftovers(ofStoreAt: store.path)

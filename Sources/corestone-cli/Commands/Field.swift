@@ -64,8 +64,10 @@ extension Field {
         let byName = Dictionary(all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         return try names.map { name in
             if let field = byName[name] { return field }
-            let hint = nearestName(to: name, among: all.map(\.name)).map { "; did you mean \"\($0)\"?" } ?? ""
-            throw UsageError("\(entity.name) does not have a stored property \"\(name)\"\(hint)")
+            let hint = nearestName(to: name, among: all.map(\.name)).map { "; did you mean \"\($0)\"?" }
+            throw UsageError(
+                "\(entity.name) does not have a stored property \"\(name)\""
+                    + (hint ?? "; use one of \(all.map(\.name).joined(separator: ", "))"))
         }
     }
 

@@ -59,7 +59,8 @@ final class FieldReader {
         let names = failures.map(\.property) + misfits.map { "\($0.entity.name).\($0.path)" }
         if names.isEmpty { return }
         let first = failures.first?.error
-        let reason = first.map { ": \($0.message)" } ?? "; run \(Tool.name) check to list them"
+        let reason =
+            first.map { ": \($0.message)" } ?? "; run \(Tool.name) check \(stores.first?.path ?? "STORE") to list them"
         throw CoreError(
             first?.status ?? .storeCorrupt,
             "cannot read some values of \(names.joined(separator: ", ")), which are printed as null\(reason)",

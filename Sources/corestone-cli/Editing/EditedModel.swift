@@ -24,19 +24,20 @@ struct EditedModel {
     func write(version: String? = nil) throws {
         let copy = try model.copy()
         try copy.freeze()
-        try EditedModel.checkDerivations(of: copy)
+        try checkDerivations(of: copy)
         try model.write(to: path, version: version ?? model.versionName, makesCurrent: version != nil)
     }
 
     /// What a derivation names may have been removed, or may never have been there: no store could be made of the model.
-    private static func checkDerivations(of model: Model) throws {
+    private func checkDerivations(of model: Model) throws {
         for attribute in model.entities.flatMap(\.ownAttributes) {
             guard let obstacle = attribute.derivationObstacle else { continue }
             let name = "\(attribute.entity.name).\(attribute.path)"
             throw CoreError(
                 .model, code: .coreData,
                 "\(name) is derived by \(attribute.derivation?.expression.text ?? ""), \(obstacle); correct the "
-                    + "derivation, or remove \(name) too", entity: attribute.entity.name, key: attribute.name)
+                    + "derivation, or remove \(name) too", entity: attribute.entity.name, key: attribute.name,
+                file: path)
         }
     }
 
@@ -54,7 +55,7 @@ struct EditedModel {
         }
         guard !version.isCurrent else {
             throw UsageError(
-                "\"\(name)\" is the current version; make another one current first: "
+                "\"\(name)\" is the current version of \(path) and cannot be removed; make another one current first: "
                     + "\(Tool.name) model set \(path) . currentVersion=NAME"
             )
         }

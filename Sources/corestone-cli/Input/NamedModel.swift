@@ -33,7 +33,7 @@ struct NamedModel {
                 throw UsageError(
                     OutputFile(path: path).exists
                         ? "\(path) is not a bundle of model versions; omit the version \"\(version ?? "")\""
-                        : "\(path) does not exist")
+                        : "\(path) does not exist; check the path")
             }
             model = try Coordinator.open(path, options: .readOnly).model
         }

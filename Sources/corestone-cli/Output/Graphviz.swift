@@ -10,7 +10,7 @@ enum Graphviz {
     static func draw(_ text: String, into file: OutputFile) throws {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else {
-            throw failure("cannot create a pipe to draw \(file.path): \(String(cString: strerror(errno)))")
+            throw failure("cannot create a pipe to draw \(file.path): \(String(cString: strerror(errno)))", file)
         }
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -28,10 +28,11 @@ enum Graphviz {
             close(ends[1])
             throw failure(
                 error == ENOENT
-                    ? "Graphviz is not installed; install it (Debian: apt-get install graphviz), or write its text format "
-                        + "with -o FILE.dot"
-                    : "cannot start dot, a program of Graphviz, to draw \(file.path): \(String(cString: strerror(error)))"
-            )
+                    ? "cannot draw \(file.path): Graphviz is not installed; install it (Debian: apt-get install "
+                        + "graphviz), or write its text format with -o FILE.dot"
+                    : "cannot start dot, a program of Graphviz, to draw "
+                        + "\(file.path): \(String(cString: strerror(error)))",
+                file)
         }
         feed(text, to: ends[1])
         var status: Int32 = 0
@@ -39,8 +40,11 @@ enum Graphviz {
         guard status == 0 else {
             unlink(file.draft)
             let signal = status & 0x7F
-            let reason = signal == 0 ? "exit status \(status >> 8 & 0xFF)" : "it was ended by signal \(signal)"
-            throw failure("dot, a program of Graphviz, failed to draw \(file.path): \(reason)")
+            let reason =
+                signal == 0
+                ? "exit status \(status >> 8 & 0xFF); see its error message on standard error"
+                : "it was ended by signal \(signal)"
+            throw failure("dot, a program of Graphviz, failed to draw \(file.path): \(reason)", file)
         }
         try file.keepDraft()
     }
@@ -57,5 +61,7 @@ enum Graphviz {
         }
     }
 
-    private static func failure(_ message: String) -> CoreError { CoreError(.storeIO, message) }
+    private static func failure(_ message: String, _ file: OutputFile) -> CoreError {
+        CoreError(.storeIO, message, file: file.path)
+    }
 }

@@ -100,7 +100,7 @@ final class Output {
                 } else if errno == EPIPE {
                     throw ReaderLeft()
                 } else if errno != EINTR {
-                    throw CoreError(.storeIO, "cannot write the output: \(String(cString: strerror(errno)))")
+                    throw CoreError(.storeIO, "cannot write to standard output: \(String(cString: strerror(errno)))")
                 }
             }
         }

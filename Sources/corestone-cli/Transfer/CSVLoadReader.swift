@@ -109,7 +109,7 @@ final class CSVLoadReader: LoadReader {
             case 0x0A: break loop
             case UInt8(ascii: "\"") where bytes.isEmpty && !isQuoted:
                 isQuoted = true
-                if try !quoted(&bytes, from: line) {
+                if try !quoted(&bytes, name(fields.count), from: line) {
                     let last = source.position.line
                     throw LoadFailure(
                         line: line,
@@ -131,14 +131,16 @@ final class CSVLoadReader: LoadReader {
     }
 
     /// False where nothing closes the quote.
-    private func quoted(_ bytes: inout [UInt8], from line: FilePlace) throws -> Bool {
+    private func quoted(
+        _ bytes: inout [UInt8], _ field: @autoclosure () -> String, from line: FilePlace
+    ) throws -> Bool {
         while let byte = try source.next() {
             if byte != UInt8(ascii: "\"") {
                 bytes.append(byte)
                 if bytes.count > ByteSource.longest {
                     throw LoadFailure(
                         line: line,
-                        message: "the line has a field that exceeds the limit of 1 GB; check that its quote is closed")
+                        message: "\(field()) exceeds the limit of 1 GB; check that its quote is closed")
                 }
             } else if try source.peek() == UInt8(ascii: "\"") {
                 _ = try source.next()

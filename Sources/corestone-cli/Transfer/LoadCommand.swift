@@ -173,7 +173,8 @@ struct LoadCommand: Command {
             : JSONLoadReader(source, isByLine: form == .jsonl)
         if form != .csv, !map.isEmpty {
             throw UsageError(
-                "--map only applies to csv, but \(source.name) is read as \(form.rawValue); use --format csv")
+                "--map only applies to csv, but \(source.name) is read as \(form.rawValue); omit --map, or "
+                    + "add --format csv")
         }
         while true {
             do {

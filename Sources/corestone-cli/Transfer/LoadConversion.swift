@@ -19,13 +19,15 @@ enum LoadConversion {
             if !text.isEmpty, text.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) {
                 throw CoreError(
                     .typeMismatch,
-                    "\"\(text.string)\" is ambiguous: a date or seconds; write a date as 2024-01-31, or seconds since 2001 as "
+                    "\(attribute.entity.name).\(attribute.path): \"\(text.string)\" is ambiguous: a date or seconds; "
+                        + "write a date as 2024-01-31, or seconds since 2001 as "
                         + (isTable ? "\(text.string).0" : "a number without quotes"),
                     entity: attribute.entity.name, key: attribute.path, value: value)
             }
             do { return .date(try ReferenceDate.parse(text.string, assumingUTC: true)) } catch let error as CoreError {
                 throw CoreError(
-                    .typeMismatch, error.message, entity: attribute.entity.name, key: attribute.path, value: value)
+                    .typeMismatch, "\(attribute.entity.name).\(attribute.path): \(error.message)",
+                    entity: attribute.entity.name, key: attribute.path, value: value)
             }
         case (.boolean, .text(let text)):
             let known = ["true": true, "yes": true, "1": true, "false": false, "no": false, "0": false]

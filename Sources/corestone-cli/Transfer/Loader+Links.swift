@@ -59,18 +59,21 @@ extension Loader {
                 entity: relationship.entity.name, key: relationship.name)
         }
         let found = try names.compactMap { try object(named: $0) }
-        try check(found, relationship)
+        try check(found, relationship, names)
         return found.count == names.count
             ? .members(relationship, found) : .later(relationship, names: names, found: found)
     }
 
-    private func check(_ members: [ManagedObject], _ relationship: Relationship) throws {
-        let stranger = members.first { !$0.objectID.entity.isKind(of: relationship.destination) }
-        guard let stranger else { return }
+    /// - Parameter names: those by which the members were found, for errors.
+    private func check(_ members: [ManagedObject], _ relationship: Relationship, _ names: [String] = []) throws {
+        let other = members.firstIndex { !$0.objectID.entity.isKind(of: relationship.destination) }
+        guard let other else { return }
+        let label = names.count == members.count ? " (\(PropertyValue.string(names[other]).excerpt))" : ""
         throw CoreError(
             .typeMismatch,
             "\(relationship.entity.name).\(relationship.name) takes objects of \(relationship.destination.name), not of "
-                + "\(stranger.objectID.entity.name)", entity: relationship.entity.name, key: relationship.name)
+                + "\(members[other].objectID.entity.name)\(label)",
+            entity: relationship.entity.name, key: relationship.name)
     }
 
     // MARK: Setting

@@ -541,7 +541,8 @@ final class ArrowTests: XCTestCase {
         XCTAssertNil(exported.get_last_error(&exported))
         XCTAssertEqual(exported.get_next(&exported, &array), EINVAL)
         XCTAssertTrue(
-            try String(cString: XCTUnwrap(exported.get_last_error(&exported))).contains("reduce the batch size"))
+            try String(cString: XCTUnwrap(exported.get_last_error(&exported))).contains(
+                "pass a smaller batch_size (batchSize)"))
         XCTAssertEqual(exported.get_next(&exported, nil), EINVAL)
         XCTAssertEqual(exported.get_next(&exported, &array), 0)
         XCTAssertNil(array.release, "the end")

@@ -150,7 +150,9 @@ def plain_columns(
     return [(description, column)]
 
 
-def columns_of(rows: Iterable[Any], names: Sequence[str] | None) -> tuple[list[str], list[tuple[Any, ...]], int]:
+def columns_of(
+    rows: Iterable[Any], names: Sequence[str] | None, entity: str
+) -> tuple[list[str], list[tuple[Any, ...]], int]:
     """Returns rows (mappings, or sequences in the order of `names`) as names, columns and the number of rows."""
     given = list(rows)
     if not given:
@@ -158,23 +160,30 @@ def columns_of(rows: Iterable[Any], names: Sequence[str] | None) -> tuple[list[s
     if names is None:
         if not isinstance(given[0], Mapping):
             raise InvalidArgumentError(
-                f"row 0 is {shown(given[0])}, not a dictionary; pass dictionaries, or pass tuples and columns=[...]"
+                f"cannot insert {entity}: row 0 is {shown(given[0])}, not a dictionary; pass dictionaries, or pass "
+                "tuples and columns=[...]",
+                entity=entity,
             )
         names = list(given[0])
         for place, row in enumerate(given):
             if not isinstance(row, Mapping):
                 raise InvalidArgumentError(
-                    f"row {place} is {shown(row)}, not a dictionary like row 0; pass a dictionary for every row"
+                    f"cannot insert {entity}: row {place} is {shown(row)}, not a dictionary like row 0; pass a "
+                    "dictionary for every row",
+                    entity=entity,
                 )
             if len(row) != len(names) or any(name not in row for name in names):
                 raise InvalidArgumentError(
-                    f"row {place} does not have the same keys as row 0 ({', '.join(names)}); pass the same keys in "
-                    "every row, with None for a missing value"
+                    f"cannot insert {entity}: row {place} does not have the same keys as row 0 ({', '.join(names)}); "
+                    "pass the same keys in every row, with None for a missing value",
+                    entity=entity,
                 )
         return list(names), [tuple(row[name] for row in given) for name in names], len(given)
     for place, row in enumerate(given):
         if len(row) != len(names):
             raise InvalidArgumentError(
-                f"row {place} has {plural(len(row), 'value')} for {plural(len(names), 'column')}"
+                f"cannot insert {entity}: row {place} has {plural(len(row), 'value')} for "
+                f"{plural(len(names), 'column')}; pass one value for each column",
+                entity=entity,
             )
     return list(names), list(zip(*given)), len(given)

@@ -14,9 +14,9 @@ from . import _abi
 from ._abi import lib
 from ._call import call
 from .codes import AttributeType
-from .errors import InternalError, ObjectGoneError
+from .errors import CorestoneError, InternalError, ObjectGoneError
 from .property import PropertyDescription
-from .values import EPOCH, date_from_seconds
+from .values import EPOCH, date_from_seconds, located
 
 if TYPE_CHECKING:
     from .results import Results
@@ -114,7 +114,11 @@ def read_columns(
             call(lib.cst_results_copy_columns, results._handle, start, size, len(keys), keys, byref(buffer))
             data = memoryview((ctypes.c_char * buffer.size).from_address(buffer.data)).cast("B")
             for into, description, packed in zip(whole, descriptions, unpack(data, is_strict, start)):
-                into.extend(_finish(description, *packed))
+                try:
+                    into.extend(_finish(description, *packed))
+                except CorestoneError as error:
+                    entity = results._entity.name if results._entity is not None else None
+                    raise located(error, entity, description.path, None) from None
             data.release()
     finally:
         lib.cst_buffer_dispose(byref(buffer))

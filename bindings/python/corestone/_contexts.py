@@ -155,7 +155,7 @@ class ContextOwner:
     def _child(self, parent: Context, queue: str, unsaved: Policy | None) -> Context:
         """Creates a child of one of the contexts, for Context.child."""
         if queue not in QUEUES:
-            raise InvalidArgumentError(f'queue must be "caller", "private" or "main", not {shown(queue)}')
+            raise InvalidArgumentError(f'queue must be "caller", "private" or "main", not {shown(queue)}', key="queue")
         return self._context(QUEUES[queue], parent, unsaved)
 
     def _close_contexts(self) -> None:

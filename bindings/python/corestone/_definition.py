@@ -47,27 +47,49 @@ def _folded(word: str) -> str:
     return word.lower().replace(" ", "").replace("_", "").replace("-", "")
 
 
-def attribute_type(name: str | int) -> AttributeType:
+def _place(entity: str | None, key: str | None) -> str:
+    """The beginning of a message about a property, if it is known."""
+    return f"{entity}.{key}: " if entity is not None else ""
+
+
+def attribute_type(name: str | int, entity: str | None = None, key: str | None = None) -> AttributeType:
     """Returns the attribute type of a name such as "string", "int32" or "Integer 32"."""
     if isinstance(name, int):
         try:
             return AttributeType(name)
         except ValueError:
-            raise ModelError(f"{name} is not an attribute type; use corestone.AttributeType") from None
+            raise ModelError(
+                f"{_place(entity, key)}{name} is not an attribute type; use a member of corestone.AttributeType",
+                entity=entity,
+                key=key,
+            ) from None
     known = ATTRIBUTE_TYPES.get(_folded(name)) if isinstance(name, str) else None
     if known is None:
-        raise ModelError(f"{shown(name)} is not an attribute type; use one of {', '.join(sorted(ATTRIBUTE_TYPES))}")
+        raise ModelError(
+            f"{_place(entity, key)}{shown(name)} is not an attribute type; use one of "
+            f"{', '.join(sorted(ATTRIBUTE_TYPES))}",
+            entity=entity,
+            key=key,
+        )
     return known
 
 
-def delete_rule(name: str | int) -> DeleteRule:
+def delete_rule(name: str | int, entity: str | None = None, key: str | None = None) -> DeleteRule:
     """Returns the delete rule of a name such as "cascade"."""
     if isinstance(name, int):
         try:
             return DeleteRule(name)
         except ValueError:
-            raise ModelError(f"{name} is not a delete rule; use corestone.DeleteRule") from None
+            raise ModelError(
+                f"{_place(entity, key)}{name} is not a delete rule; use a member of corestone.DeleteRule",
+                entity=entity,
+                key=key,
+            ) from None
     known = DELETE_RULES.get(_folded(name))
     if known is None:
-        raise ModelError(f"{shown(name)} is not a delete rule; use nullify, cascade, deny or no-action")
+        raise ModelError(
+            f"{_place(entity, key)}{shown(name)} is not a delete rule; use nullify, cascade, deny or no-action",
+            entity=entity,
+            key=key,
+        )
     return known

@@ -277,7 +277,7 @@ class EntityEditing:
         }
         entity, key = self._handle, text(name)
         if type is not None:
-            call(lib.cst_attribute_set_type, self._attribute(name), int(attribute_type(type)))
+            call(lib.cst_attribute_set_type, self._attribute(name), int(attribute_type(type, self.name, name)))
         mask = sum(flag for flag, value in flags.items() if value is not None)
         if mask:
             call(lib.cst_entity_set_property_flags, entity, key, mask, sum(flag for flag in flags if flags[flag]))
@@ -287,7 +287,7 @@ class EntityEditing:
         if inverse is not UNSET:
             call(lib.cst_relationship_set_inverse, self._relation(name), self._inverse(name, inverse))
         if delete is not None:
-            call(lib.cst_relationship_set_delete_rule, self._relation(name), int(delete_rule(delete)))
+            call(lib.cst_relationship_set_delete_rule, self._relation(name), int(delete_rule(delete, self.name, name)))
         if validation is not None:
             call(lib.cst_entity_remove_validation, entity, key)
             self._add_validation(name, validation)
@@ -371,8 +371,9 @@ class EntityEditing:
         return made(lib.cst_entity_relationship, self._handle, text(name)) or self._not_of_kind(name, "a relationship")
 
     def _not_of_kind(self, name: str, kind: str) -> int:
-        self._property(name)
-        raise ModelError(f"{self.name}.{name} is not {kind}", entity=self.name, key=name)
+        known = self._property(name)
+        found = "an attribute" if known.is_attribute else "a fetched property" if known.is_fetched else "a relationship"
+        raise ModelError(f"{self.name}.{name} is not {kind} but {found}", entity=self.name, key=name)
 
     def _inverse(self, name: str, inverse: str | None) -> int | None:
         if inverse is None:

@@ -19,6 +19,7 @@ from ._call import call, owned, quick_failure
 from ._composite import composite_property
 from .codes import AttributeType
 from .collections import ToManyList, ToManySet
+from .errors import CorestoneError
 from .object import ManagedObject, wrappers
 from .property import PropertyDescription
 from .results import Results
@@ -111,7 +112,10 @@ def _date_getter(description: PropertyDescription) -> Getter:
                 try:
                     return epoch + delta(0, seconds)
                 except (OverflowError, ValueError):
-                    return values.date_from_seconds(seconds)
+                    try:
+                        return values.date_from_seconds(seconds)
+                    except CorestoneError as error:
+                        raise values.located(error, self._cst_entity.name, description.path, seconds) from None
             if not cell.kind.value:
                 put(cell)
                 return None

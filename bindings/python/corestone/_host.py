@@ -144,7 +144,10 @@ class _Encoder:
                 words[place] = len(words) // 3
                 member_words.append(place)
             if len(words) // 3 + len(members) > _CELLS:
-                raise InvalidArgumentError(f"the value exceeds the limit of {_CELLS} elements")
+                raise InvalidArgumentError(
+                    f"the values of one call exceed the limit of {_CELLS} elements, with the elements of collections; "
+                    "pass fewer or smaller collections"
+                )
             for value in members:
                 kind = type(value)
                 if kind is str:

@@ -163,27 +163,27 @@ def identity(item: Any, store: HostStore) -> tuple[Entity | None, int | None, An
             raise TypeMismatchError(
                 f"the entity of {shown(item)} is not an Entity; create the ID with {type(store).__name__}.row_id"
             )
-        return entity, entity._handle, _reference(item.reference)
+        return entity, entity._handle, _reference(item.reference, store)
     if isinstance(item, ObjectID):
         entity = store.model[item.entity_name]
         return entity, entity._handle, item.reference
-    return None, None, _reference(item)
+    return None, None, _reference(item, store)
 
 
-def _reference(item: Any) -> Reference:
+def _reference(item: Any, store: HostStore) -> Reference:
     if isinstance(item, (int, str, bytes)) and not isinstance(item, bool) and item not in ("", b""):
         return item
     raise TypeMismatchError(
-        f"{shown(item)} does not identify a row; pass an IncrementalStoreNode, a RowID, an ObjectID, or a reference: "
-        "an int, or a non-empty str or bytes"
+        f"{shown(item)} does not identify a row of {type(store).__name__}; use an IncrementalStoreNode, a RowID, an "
+        "ObjectID, or a reference: an int, or a non-empty str or bytes"
     )
 
 
-def push(items: Iterable[Any], sink: int, store: HostStore, entity: Entity | None = None) -> None:
+def push(items: Iterable[Any], sink: int, store: HostStore, method: str, entity: Entity | None = None) -> None:
     if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):
         raise TypeMismatchError(
-            f"{type(store).__name__} returned {shown(items)}, which is not a list of rows; return an iterable of nodes "
-            "or IDs"
+            f"{type(store).__name__}.{method} returned {shown(items)}, which is not a list of rows; return an iterable "
+            "of nodes or IDs"
         )
     iterator = iter(items)
     while True:

@@ -143,11 +143,14 @@ def _opening(given: Any) -> StoreOpening:
 
 def _plist(metadata: Any, whose: str) -> bytes:
     if not isinstance(metadata, Mapping):
-        raise TypeMismatchError(f"{whose} must return a dictionary or None, not {shown(metadata)}")
+        raise TypeMismatchError(f"{whose} must return a dictionary, not {shown(metadata)}")
     try:
         return plistlib.dumps(dict(metadata), fmt=plistlib.FMT_BINARY)
     except (TypeError, OverflowError, ValueError) as failure:
-        raise TypeMismatchError(f"{whose} returned a value that cannot be a property list: {failure}") from failure
+        raise TypeMismatchError(
+            f"{whose} returned metadata that cannot be stored as a property list: {failure}; use str, bool, int, "
+            "float, bytes, datetime, list and dict only"
+        ) from failure
 
 
 def _from_plist(data: Any) -> dict[str, Any] | None:
@@ -197,7 +200,7 @@ def _give_back(became: Any, sink: int, store: HostStore) -> None:
     again.
     """
     try:
-        push(became, sink, store)
+        push(became, sink, store, "save")
     except Exception as refused:
         lib.cst_row_sink_push(sink, 1, None, None)  # after an invalid push the library reads the rows again
         what = (
@@ -248,15 +251,16 @@ def _run_fetch(store: HostStore, fetch: Any, sink: int, out_done: Any, out_count
     if isinstance(answer, int) and not isinstance(answer, bool):
         if request.result_type != "count":
             raise TypeMismatchError(
-                f"{type(store).__name__}.execute_fetch returned the number {answer} for a request of result type "
-                f'"{request.result_type}"; return rows'
+                f"{type(store).__name__}.execute_fetch returned the number {answer} for a request of "
+                f'{request.entity.name} with result type "{request.result_type}"; return rows',
+                entity=request.entity.name,
             )
         out_count[0] = answer
         out_done[0] = _abi.FETCHED_COUNT | _abi.FETCHED_PREDICATE | _abi.FETCHED_WINDOW
         return
     rows: Any = answer
     fetched = answer if isinstance(answer, Fetched) else Fetched(rows)
-    push(fetched.rows, sink, store, request.entity)
+    push(fetched.rows, sink, store, "execute_fetch", request.entity)
     out_done[0] = (
         (_abi.FETCHED_PREDICATE if fetched.predicate else 0)
         | (_abi.FETCHED_ORDER if fetched.order else 0)
@@ -289,27 +293,34 @@ def _request(fetch: Any, store: HostStore) -> FetchRequest:
 
 def _run_values(store: HostStore, count: int, rows: Any, sink: int) -> None:
     assert isinstance(store, IncrementalStore)
-    push(store.new_values(row_ids(count, rows, store)), sink, store)
+    push(store.new_values(row_ids(count, rows, store)), sink, store, "new_values")
 
 
 def _run_relationship(store: HostStore, entity: int, key: int, count: int, owners: Any, sink: int) -> None:
     assert isinstance(store, IncrementalStore)
-    description = reading_of(entity, store).paths[key][0]
+    reading = reading_of(entity, store)
+    description, owner = reading.paths[key][0], reading.entity.name
     ids = row_ids(count, owners, store)
     given = list(store.new_values_for_relationship(description.name, ids))
     if len(given) != count:
         raise TypeMismatchError(
             f"{type(store).__name__}.new_values_for_relationship returned {plural(len(given), 'value')} of "
-            f'"{description.name}" for {plural(count, "object")}; return one per object, in the same order'
+            f"{owner}.{description.name} for {plural(count, 'object')}; return one per object, in the same order",
+            entity=owner,
+            key=description.name,
         )
     destination = reading_of(description.destination, store).entity
     for place, value in enumerate(given):
         if not description.is_to_many:
             value = [] if value is None else [value]
         elif value is None or isinstance(value, (str, bytes, RowID, Mapping)) or not isinstance(value, Iterable):
+            method = "new_values_for_relationship"
+            if not _has_own(type(store), method):
+                method = "new_value_for_relationship"
             raise TypeMismatchError(
-                f'{type(store).__name__} returned {shown(value)} for "{description.name}" of {ids[place]!r}; return a '
-                "list, because it is a to-many relationship",
+                f"{type(store).__name__}.{method} returned {shown(value)} for {owner}.{description.name} of "
+                f"{ids[place]!r}; return a list, because it is a to-many relationship",
+                entity=owner,
                 key=description.name,
             )
         members = Rows(list(value), store, destination)
@@ -319,7 +330,7 @@ def _run_relationship(store: HostStore, entity: int, key: int, count: int, owner
 
 def _run_load(store: HostStore, sink: int) -> None:
     assert isinstance(store, AtomicStore)
-    push(store.load(), sink, store)
+    push(store.load(), sink, store, "load")
 
 
 def _notice(body: Callable[[IncrementalStore, Any], None]) -> Callable[..., None]:
@@ -403,7 +414,10 @@ _forget_callback = immortal(_abi.DESTROY_FN(_forget))
 def register(name: str, kind: Any) -> None:
     """Registers a class as a type of stores."""
     if not isinstance(kind, type) or not issubclass(kind, (IncrementalStore, AtomicStore)):
-        raise TypeMismatchError(f"{shown(kind)} is not a subclass of IncrementalStore or AtomicStore")
+        raise TypeMismatchError(
+            f'cannot register the store type "{name}": {shown(kind)} is not a subclass of IncrementalStore or '
+            "AtomicStore"
+        )
     table = _TABLE()
     table.struct_size = ctypes.sizeof(table)
     table.kind = _abi.STORE_INCREMENTAL if issubclass(kind, IncrementalStore) else _abi.STORE_ATOMIC
@@ -420,7 +434,7 @@ def register(name: str, kind: Any) -> None:
     missing = [method for method in needed if not _has_own(kind, method)]
     if missing:
         raise InvalidArgumentError(
-            f"{kind.__name__} must implement {' and '.join(missing)} to be registered as a store type"
+            f'{kind.__name__} must implement {" and ".join(missing)} to be registered as the store type "{name}"'
         )
     for field, callback in _ALWAYS.items():
         setattr(table, field, callback)

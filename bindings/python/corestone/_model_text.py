@@ -72,7 +72,7 @@ class _Reader:
                 elements = self.entries(option, f"{entity}.{path}")
                 found[name] = {each: self.property(line, entity, f"{path}.{each}") for each, line in elements}
             else:
-                found[name] = self.plain(option, entity, path)
+                found[name] = self.plain(option, entity, path, name)
         return found
 
     def value(self, given: Any, entity: str, path: str) -> Any:
@@ -94,23 +94,25 @@ class _Reader:
 
     def validation(self, conditions: Mapping[Any, Any], entity: str, path: str) -> dict[str, Any]:
         if not any(isinstance(each, Predicate) for each in conditions):
-            return {name: self.plain(warning, entity, path) for name, warning in self.entries(conditions, entity)}
+            entries = self.entries(conditions, f"{entity}.{path}")
+            return {name: self.plain(warning, entity, path) for name, warning in entries}
         if "." in path:
             return {str(each): self.plain(warning, entity, path) for each, warning in conditions.items()}
         self.conditions.append(Conditions(entity, path, conditions))
         return {}
 
-    def plain(self, value: Any, entity: str, key: str | None) -> Any:
+    def plain(self, value: Any, entity: str, key: str | None, option: str | None = None) -> Any:
         """Returns a value in JSON types. The library checks its meaning."""
         where = f"{entity}.{key}" if key else entity
+        where = f'the option "{option}" of {where}' if option else where
         if value is None or isinstance(value, (str, bool, int, float)):
             return value
         if isinstance(value, Entity):
             return value.name
         if isinstance(value, Mapping):
-            return {name: self.plain(each, entity, key) for name, each in self.entries(value, where)}
+            return {name: self.plain(each, entity, key, option) for name, each in self.entries(value, where)}
         if isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray, memoryview)):
-            return [self.plain(each, entity, key) for each in value]
+            return [self.plain(each, entity, key, option) for each in value]
         raise ModelError(
             f"{where} is {shown(value)}, which cannot be in the definition of a model; use None, bool, int, float, "
             "str, an Entity, or dictionaries and lists of these",

@@ -275,7 +275,9 @@ class Records:
         """Deletes the objects that `where` selects, as for `read` but not None, and returns their number. Delete rules
         are applied."""
         if where is None:
-            raise InvalidArgumentError("delete takes a predicate, not None; call delete_all to delete all objects")
+            raise InvalidArgumentError(
+                f"delete of {entity} takes a predicate, not None; call delete_all to delete all objects", entity=entity
+            )
         found: int = self._asked(
             lib.cst_container_delete, lambda: (text(entity), self._filter(where, arguments)), success, failure,
             lambda json_text, count: count,
@@ -322,9 +324,20 @@ class Records:
                 values = plain(values)
             return text(json.dumps(_finite(values), default=plain, allow_nan=False))
         except CorestoneError as raised:
+            if last is values and isinstance(raised, TypeMismatchError):  # the record itself, not a value in it
+                raise TypeMismatchError(
+                    f"a record of {entity} must be a dictionary, not a value of type {type(values).__name__}: "
+                    f"{shown(values)}",
+                    entity=entity,
+                    value=values,
+                ) from None
             raise located(raised, entity, _name_of(values, last) or None, last) from None
         except (ValueError, TypeError, RecursionError) as raised:
-            raise TypeMismatchError(f"cannot write the record of {entity} as JSON: {raised}", entity=entity) from raised
+            raise TypeMismatchError(
+                f"cannot write the record of {entity} as JSON: {raised}; use strings as keys, and refer to an object "
+                'by its "@id" instead of nesting a record in itself',
+                entity=entity,
+            ) from raised
 
     def _asked(
         self,

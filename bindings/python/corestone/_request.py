@@ -35,17 +35,25 @@ def sort_array(sort: SortKey | Sequence[SortKey]) -> Any:
     return (_abi.Sort * len(found))(*found)
 
 
-def given_predicate(predicate: str | Predicate | None, arguments: Sequence[Any]) -> Predicate | None:
-    """Returns the predicate of a call, or that of its text and arguments."""
+def given_predicate(
+    predicate: str | Predicate | None, arguments: Sequence[Any], entity: str | None = None
+) -> Predicate | None:
+    """Returns the predicate of a call, or that of its text and arguments. Errors name the entity."""
     if isinstance(predicate, str):
         return Predicate(predicate, *arguments)
     if arguments:
-        raise InvalidArgumentError("arguments were passed without a predicate format; pass the predicate as a str")
+        subject = "the predicate" if entity is None else f"the predicate for {entity}"
+        raise InvalidArgumentError(
+            f"arguments were passed without a predicate format: {subject} is {shown(predicate)}; pass it as a str with "
+            "a conversion such as %@ for each argument",
+            entity=entity,
+        )
     if predicate is None or isinstance(predicate, Predicate):
         return predicate
     raise TypeMismatchError(
         f"{shown(predicate)} is not a predicate; pass a str, a Predicate or a comparison such as "
-        "Employee.active == True"
+        "Employee.active == True",
+        entity=entity,
     )
 
 
@@ -89,7 +97,7 @@ def fill_request(
 ) -> None:
     """Sets every value that differs from its default."""
     handle = request.handle
-    predicate = given_predicate(predicate, arguments)
+    predicate = given_predicate(predicate, arguments, getattr(request.entity, "name", request.entity))
     if predicate is not None:
         call(lib.cst_fetch_request_set_predicate, handle, predicate._handle)
     array = sort_array(sort)

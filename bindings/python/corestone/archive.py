@@ -114,7 +114,10 @@ def encode_archive(value: Any) -> bytes:
 def tagged(value: Any, depth: int = 0) -> Any:
     """Converts a value for json.dumps to the form that the library reads."""
     if depth > MAXIMUM_DEPTH:
-        raise InvalidArgumentError(f"the value is nested more than {MAXIMUM_DEPTH} levels deep, or contains itself")
+        raise InvalidArgumentError(
+            f"cannot archive a value that is nested more than {MAXIMUM_DEPTH} levels deep or contains itself; flatten "
+            "it, or remove the reference to itself"
+        )
     if value is None or isinstance(value, bool):
         return value
     known = _by_class.get(type(value))
@@ -143,8 +146,9 @@ def tagged(value: Any, depth: int = 0) -> Any:
     if isinstance(value, Mapping):
         return {"$dictionary": _entries(value, depth)}
     raise TypeMismatchError(
-        f"cannot archive a value of type {type(value).__name__}: {shown(value)}; register its class with "
-        "corestone.register_archivable, or set a transformer for the attribute",
+        f"cannot archive a value of type {type(value).__name__}: {shown(value)}; use None, bool, int, float, "
+        "Decimal, str, bytes, datetime, UUID, or lists, sets and dictionaries of these, register its class with "
+        "corestone.register_archivable, or set a transformer for the transformable attribute",
         value=value,
     )
 
@@ -196,7 +200,8 @@ def _made(description: dict[str, Any]) -> Any:
         raise
     except Exception as error:
         raise CallbackError(
-            f"cannot create a {name} from its archived fields: {type(error).__name__}: {error}"
+            f'from_fields of the archivable class "{name}" failed: {type(error).__name__}: {error}; correct it, or '
+            "call corestone.unregister_archivable to read an ArchivedObject instead"
         ) from error
 
 

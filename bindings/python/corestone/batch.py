@@ -117,7 +117,9 @@ class BatchInsertRequest(_BatchRequest):
     ) -> None:
         super().__init__(result_type, merge, stores)
         if sum(each is not None for each in (rows, handler, objects)) != 1:
-            raise InvalidArgumentError("a BatchInsertRequest takes exactly one source; pass rows, handler or objects")
+            raise InvalidArgumentError(
+                f"the BatchInsertRequest for {shown(entity)} takes exactly one source; pass rows, handler or objects"
+            )
         for given, name in ((handler, "handler"), (objects, "objects")):
             if given is not None:
                 function(given, name)
@@ -294,7 +296,11 @@ class BatchUpdateRequest(_BatchRequest):
     ) -> None:
         super().__init__(result_type, merge, stores)
         if arguments and not isinstance(predicate, str):
-            raise InvalidArgumentError("arguments were passed without a predicate format; pass the predicate as a str")
+            raise InvalidArgumentError(
+                "arguments were passed without a predicate format: the predicate of the batch update of "
+                f"{shown(entity)} is {shown(predicate)}; pass it as a str with a conversion such as %@ for each "
+                "argument"
+            )
         self.entity, self.values, self.include_subentities = entity, values, include_subentities
         one_of(Mapping, values, "values")
         self.predicate = Predicate(predicate, *arguments) if isinstance(predicate, str) else predicate

@@ -17,7 +17,7 @@ from . import _abi, _interrupt, faulting, nesting, queue
 from ._abi import lib
 from ._aggregates import aggregate, set_rows
 from ._ahead import Ahead, Stamp, contexts
-from ._arguments import whole
+from ._arguments import shown, whole
 from ._bulk import Block, columns_of, plain_columns
 from ._call import call, failure, held, made_quickly, owned, raisable
 from ._contexts import Policy, leave_block, policy_of
@@ -315,7 +315,7 @@ class Context:
         self, entity: EntityLike, rows: Iterable[Any], columns: Sequence[str] | None, wanted: bool
     ) -> tuple[int, list[Any]]:
         description = self._entity(entity)
-        names, values, count = columns_of(rows, columns)
+        names, values, count = columns_of(rows, columns, description.name)
         if not count:
             return 0, []
         given: list[tuple[PropertyDescription, Sequence[Any]]] = []
@@ -804,6 +804,7 @@ class Context:
                 f'"{which}" is not the URI of an object in a store of this coordinator; check the URI, or add its '
                 "store",
                 code=133000,
+                object_uri=str(which),
             )
         return self._adopt(held(lib.cst_context_existing_object, self._open, found._handle), None)
 
@@ -1018,7 +1019,8 @@ class Context:
         if not isinstance(notification, FetchRequest):
             if function is None:
                 raise InvalidArgumentError(
-                    "function is None; pass a function, or call context.notifications() for an iterator"
+                    f"cannot observe {shown(notification)}: function is None; pass a function, or call "
+                    "context.notifications() for an iterator"
                 )
             return observe_context(self, self._open, notification, function)
         if function is not None:

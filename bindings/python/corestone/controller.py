@@ -48,7 +48,8 @@ class ResultsSection:
         """The current objects of the section."""
         found = self._controller._objects(self.index)
         if found is None:
-            raise InvalidArgumentError("the controller was reset; call perform_fetch first")
+            name = self._controller.request.entity_name
+            raise InvalidArgumentError(f"the controller of {name} was reset; call perform_fetch first", entity=name)
         return found
 
     def __len__(self) -> int:
@@ -216,7 +217,10 @@ class FetchedResultsController:
         """Returns the object at an index path: `object_at(*path)`."""
         section, row = whole(section, "section", -MOST), whole(row, "row", -MOST)
         if self._handle is None:
-            raise InvalidArgumentError("the controller has no results; call perform_fetch first")
+            name = self.request.entity_name
+            raise InvalidArgumentError(
+                f"the controller of {name} has no results; call perform_fetch first", entity=name
+            )
         if section < 0 or row < 0:
             raise InvalidArgumentError(f"the index path ({section}, {row}) is negative; use indexes from 0")
         out = Handle()
@@ -264,7 +268,10 @@ class FetchedResultsController:
         """Returns the index of the first section with a title, which is the one at `index` of the titles."""
         out = ctypes.c_size_t()
         if self._handle is None:
-            raise InvalidArgumentError("the controller does not have section titles yet; call perform_fetch first")
+            name = self.request.entity_name
+            raise InvalidArgumentError(
+                f"the controller of {name} does not have section titles yet; call perform_fetch first", entity=name
+            )
         index = whole(index, "index")
         self.context._work_on(self._handle, lib.cst_controller_section_for_title, _abi.text(title), index, byref(out))
         return out.value

@@ -221,13 +221,20 @@ def check_apple(path: str | os.PathLike[str], model: ModelLike | None = None) ->
     )
 
 
-def _property_list(values: Mapping[str, Any]) -> _abi.InputString:
+def _property_list(values: Mapping[str, Any], file: str) -> _abi.InputString:
     if not isinstance(values, Mapping):
-        raise TypeMismatchError(f"values must be a dictionary, not {shown(values)}", key="values")
+        raise TypeMismatchError(
+            f"the metadata of {file} must be a dictionary, not {shown(values)}", key="values", file=file
+        )
     try:
         encoded = plistlib.dumps(dict(values), fmt=plistlib.FMT_BINARY)
     except (TypeError, OverflowError, ValueError) as failure:
-        raise TypeMismatchError(f"cannot write the metadata as a property list: {failure}", key="values") from failure
+        raise TypeMismatchError(
+            f"cannot write the metadata of {file} as a property list: {failure}; use bool, int, float, str, bytes, "
+            "datetime, or lists and dictionaries of these",
+            key="values",
+            file=file,
+        ) from failure
     return _abi.InputString(encoded, len(encoded))
 
 
@@ -237,9 +244,9 @@ def set_metadata(path: str | os.PathLike[str], values: Mapping[str, Any], type: 
     Needs no model. `type` is that of a custom store.
     """
     if type is None:
-        call(lib.cst_store_set_metadata, path_argument(path), _property_list(values))
+        call(lib.cst_store_set_metadata, path_argument(path), _property_list(values, str(path)))
     else:
-        call(lib.cst_store_type_set_metadata, text(type), path_argument(path), _property_list(values))
+        call(lib.cst_store_type_set_metadata, text(type), path_argument(path), _property_list(values, str(path)))
 
 
 CHECKPOINTS = ("passive", "full", "restart", "truncate")
@@ -494,7 +501,7 @@ class Coordinator(Contexts):
         are omitted; InvalidArgumentError if they differ.
         """
         handle = one_of(Store, store, "store")._handle
-        call(lib.cst_coordinator_set_metadata, self._handle, handle, _property_list(values))
+        call(lib.cst_coordinator_set_metadata, self._handle, handle, _property_list(values, store.path))
 
     def backup(
         self,

@@ -116,7 +116,7 @@ class Entity(EntityEditing):
             }
             if default is not UNSET:
                 given["default"] = default
-            self._model._define({self.name: {name: {"type": attribute_type(type), **given}}})
+            self._model._define({self.name: {name: {"type": attribute_type(type, self.name, name), **given}}})
             return self
         flags = (
             (_abi.PROPERTY_OPTIONAL if optional else 0)
@@ -127,11 +127,12 @@ class Entity(EntityEditing):
             | (_abi.PROPERTY_ALLOWS_NAN if allows_nan else 0)
             | (_abi.PROPERTY_IGNORES_CHANGES if ignores_changes else 0)
         )
-        handle = made(lib.cst_entity_add_attribute, self._handle, text(name), int(attribute_type(type)), flags)
+        kind = attribute_type(type, self.name, name)
+        handle = made(lib.cst_entity_add_attribute, self._handle, text(name), int(kind), flags)
         self._fill(
             handle,
             name,
-            attribute_type(type),
+            kind,
             default=default,
             minimum=minimum,
             maximum=maximum,
@@ -167,7 +168,7 @@ class Entity(EntityEditing):
         flags = (_abi.PROPERTY_OPTIONAL if optional else 0) | (_abi.PROPERTY_TRANSIENT if transient else 0)
         options: dict[str, Any] = {
             "flags": flags,
-            "delete": delete_rule(delete),
+            "delete": delete_rule(delete, self.name, name),
             "user_info": user_info,
             "counts": None,
         }
@@ -204,7 +205,7 @@ class Entity(EntityEditing):
         counts = (minimum, maximum) if minimum or maximum else None
         options: dict[str, Any] = {
             "flags": flags,
-            "delete": delete_rule(delete),
+            "delete": delete_rule(delete, self.name, name),
             "user_info": user_info,
             "counts": counts,
         }
@@ -333,7 +334,9 @@ class Entity(EntityEditing):
     def _bind(self, own: type[ManagedObject]) -> None:
         if self._class is not None and self._bound_class is not own:
             raise InvalidArgumentError(
-                f"{self.name} already has a class for its objects; bind classes before objects are fetched or inserted"
+                f"{self.name} already has a class for its objects, so {own.__name__} cannot be bound to it; bind "
+                "classes before objects are fetched or inserted",
+                entity=self.name,
             )
         from ._lifecycle import set_lifecycle
 

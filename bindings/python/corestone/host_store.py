@@ -83,7 +83,9 @@ class IncrementalStoreNode:
     def update(self, values: Mapping[str, Any], version: int) -> None:
         """Replaces the values and the version."""
         if not isinstance(values, Mapping):
-            raise TypeMismatchError(f"values must be a dictionary, not {shown(values)}", key="values")
+            raise TypeMismatchError(
+                f"the values of {self.object_id!r} must be a dictionary, not {shown(values)}", key="values"
+            )
         known = self.object_id.entity.properties if isinstance(self.object_id, RowID) else None
         self.values = {name: value for name, value in values.items() if known is None or name in known}
         self.version = version

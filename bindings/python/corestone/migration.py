@@ -77,7 +77,11 @@ def migration_plan(path: str | os.PathLike[str], model: ModelLike, **options: Un
     """
     wanted = given_model(model)
     if wanted is None:
-        raise InvalidArgumentError("model is None; pass the model to migrate to", key="model")
+        raise InvalidArgumentError(
+            f"cannot plan the migration of {os.fspath(path)}: model is None; pass the model to migrate to",
+            key="model",
+            file=str(path),
+        )
     buffer = _abi.Buffer()
     given = store_options(**options)
     call(lib.cst_store_copy_migration_plan, path_argument(path), wanted._handle, byref(given), byref(buffer))

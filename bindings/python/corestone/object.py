@@ -81,7 +81,10 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
             cls._cst_entity_name = entity
 
     def __init__(self) -> None:
-        raise TypeError("a managed object cannot be created without a context; call context.insert or context.fetch")
+        raise TypeError(
+            f"an object of the class {type(self).__name__} cannot be created without a context; call context.insert or "
+            "context.fetch"
+        )
 
     # ---- identity
 

@@ -65,7 +65,9 @@ class ObjectID:
         cell = values.Cell()
         if call(lib.cst_object_id_reference, self._handle, cell.ref) == _abi.NOT_FOUND:
             raise InvalidArgumentError(
-                "the object ID is temporary and does not have a reference yet; save the object first"
+                f"the object ID {self.uri} is temporary and does not have a reference yet; save the object first",
+                entity=self.entity_name,
+                object_uri=self.uri,
             )
         found: int | str | bytes = values.decode_cell(cell, None)
         return found

@@ -64,8 +64,8 @@ class Value(Generic[T]):
         """Returns the condition that the value is one of `values`."""
         if isinstance(values, (str, bytes)):
             raise TypeMismatchError(
-                f"in_ takes a collection, not {shown(values)}; write in_([value]) for one value, or contains(text) for "
-                "a substring"
+                f"in_ of {self._cst_expression.format} takes a collection, not {shown(values)}; write in_([value]) for "
+                "one value, or contains(text) for a substring"
             )
         return self._compare(Operator.IN, values if isinstance(values, (Value, Expression)) else list(values))
 
@@ -264,8 +264,8 @@ class Key(Value[T]):
         if isinstance(name, (Value, int)):
             if isinstance(name, int) and name < 0:
                 raise InvalidArgumentError(
-                    f'an index in a query must be at least 0, not {name}; write Expression("%@[LAST]", key) for the '
-                    "last element"
+                    f'an index of "{self._cst_path}" in a query must be at least 0, not {name}; write '
+                    'Expression("%@[LAST]", key) for the last element'
                 )
             return self._call("objectFrom:withIndex:", name)
         if not isinstance(name, str):

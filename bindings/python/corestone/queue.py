@@ -111,7 +111,11 @@ def _forget(number: int, tasks: dict[int, Task] = _tasks) -> None:
         return
     if task.future.set_running_or_notify_cancel():
         owner = "coordinator" if task.context is None else "context"
-        task.future.set_exception(InvalidHandleError(f"the {owner} was closed before the queued function ran"))
+        task.future.set_exception(
+            InvalidHandleError(
+                f"the {owner} was closed before the queued function ran; wait for its future before closing the {owner}"
+            )
+        )
 
 
 _run_callback = immortal(_abi.CONTEXT_PERFORM_FN(_run))
@@ -254,7 +258,10 @@ class ContextExecutor(Executor):
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
         """Queues a function, like Context.perform."""
         if self._is_shut:
-            raise RuntimeError("cannot queue a function: the executor was shut down")
+            raise RuntimeError(
+                "cannot queue a function: the executor was shut down; call context.perform, or get another executor "
+                "from context.executor"
+            )
         return self._context.perform(function, *arguments, **named)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:

@@ -98,7 +98,11 @@ class FetchRequest(PersistentStoreRequest):
         self._name: str | None = None
         self.entity = entity
         if arguments and not isinstance(predicate, str):
-            raise InvalidArgumentError("arguments were passed without a predicate format; pass the predicate as a str")
+            raise InvalidArgumentError(
+                f"arguments were passed without a predicate format: the predicate for {self.entity_name} is "
+                f"{shown(predicate)}; pass it as a str with a conversion such as %@ for each argument",
+                entity=self.entity_name,
+            )
         self.predicate = Predicate(predicate, *arguments) if isinstance(predicate, str) else predicate
         self.sort = sort
         self.limit = limit

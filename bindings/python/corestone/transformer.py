@@ -188,7 +188,8 @@ def _check_class(class_name: str, value: Any, entity: str, key: str) -> None:
     kinds = archivable(class_name) or _types(class_name)
     if kinds and not isinstance(value, kinds):
         raise TypeMismatchError(
-            f"{entity}.{key} takes a value of the class {class_name}, not {type(value).__name__}",
+            f"{entity}.{key} takes a value of the class {class_name} "
+            f"({' or '.join(kind.__name__ for kind in kinds)}), not {type(value).__name__}",
             entity=entity,
             key=key,
             value=value,
@@ -210,7 +211,9 @@ def _description(item: ManagedObject, name: str) -> PropertyDescription:
     if description.transforms:
         return description
     raise TypeMismatchError(
-        f"{item._cst_entity.name}.{name} is not a transformable attribute", entity=item._cst_entity.name, key=name
+        f"{item._cst_entity.name}.{name} is not a transformable attribute; read or set it as a property of the object",
+        entity=item._cst_entity.name,
+        key=name,
     )
 
 

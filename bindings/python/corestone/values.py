@@ -338,7 +338,7 @@ def date_from_seconds(seconds: float) -> datetime:
             return datetime.min.replace(tzinfo=timezone.utc)
         raise InvalidArgumentError(
             f"the date {seconds!r} seconds after 2001-01-01 is outside the years 1 to 9999, which are the limits of "
-            "datetime"
+            "datetime; read a date attribute with Container.read, which returns the seconds"
         ) from None
 
 

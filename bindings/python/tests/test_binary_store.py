@@ -357,7 +357,7 @@ def part(found: Content, name: str) -> dict[str, Any]:
         ("Thing.code", "values", None, "Thing", "code", "the column Thing.code is incomplete"),
         ("Thing.code", "values", b"c0c1\xffx", "Thing", "code", "Thing.code of object 3 is not a valid text"),
         ("Thing.code", "values", b"c0c1c", "Thing", "code", "the column Thing.code is incomplete"),
-        ("Thing.code", "values", b"c0c1c1", "Thing", None, "object 3 of Thing has the same code as another"),
+        ("Thing.code", "values", b"c0c1c1", "Thing", "code", "object 3 of Thing has the same code as another"),
         ("Thing.code", "ends", None, "Thing", "code", "the column Thing.code is incomplete"),
         ("Thing.code", "ends", packed([2, 4]), "Thing", "code", "the column Thing.code is incomplete"),
         ("Thing.owner", "values", packed([0]) * 4, "Thing", "owner", "the column Thing.owner is incomplete"),

@@ -208,6 +208,6 @@ def test_what_no_store_holds_may_differ(tmp_path: Path) -> None:
 def test_what_cannot_be_compared(tmp_path: Path) -> None:
     with (
         Container(Model({"Note": {}}), tmp_path / "a") as first,
-        pytest.raises(InvalidArgumentError, match="without a store"),
+        pytest.raises(InvalidArgumentError, match="second coordinator, which does not have a store"),
     ):
         corestone.compare(first.coordinator, Coordinator(Model({"Note": {}})))

@@ -625,7 +625,7 @@ def test_what_a_store_answers_alone(family: Context, format: str, numbers: str, 
         return
     with pytest.raises(UnsupportedError) as caught:
         family.fetch("Base", format, split=False)
-    assert f"the store cannot evaluate the whole fetch of Base: {reason}" in str(caught.value)
+    assert f"cannot evaluate the whole fetch of Base: {reason}" in str(caught.value)
     assert caught.value.entity == "Base"
 
 

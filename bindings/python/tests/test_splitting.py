@@ -93,7 +93,7 @@ def test_a_sort_of_rows_in_memory_can_be_refused(context: Any, options: dict[str
             if key in IN_SQL:
                 assert list(context.fetch_rows("Item", sort=sort, split=False, **options)) == expected
                 continue
-            with pytest.raises(UnsupportedError, match="the store cannot evaluate the whole fetch") as refused:
+            with pytest.raises(UnsupportedError, match="cannot evaluate the whole fetch") as refused:
                 context.fetch_rows("Item", sort=sort, split=False, **options)
             assert (refused.value.entity, key.rpartition(".")[2] in str(refused.value)) == ("Item", True)
 

@@ -484,7 +484,9 @@ def test_errors_of_rows_name_the_row_and_the_key(tmp_path: Path) -> None:
             assert (caught.value.entity, caught.value.key) == ("Row", name)
             assert caught.value.value is value
             # A batch request counts from 1.
-            with pytest.raises(CallbackError, match=f"^row 3: Row.{name}: ") as told:
+            with pytest.raises(
+                CallbackError, match=f"^the handler of the batch insert of Row failed: row 3: Row.{name}: "
+            ) as told:
                 ctx.batch_insert("Row", [good, good, {**good, name: value}])
             assert isinstance(told.value.__cause__, kind)
         assert ctx.count("Row") == 0

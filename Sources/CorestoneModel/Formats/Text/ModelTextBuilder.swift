@@ -71,7 +71,7 @@ struct ModelTextBuilder {
     private func unknownEntity(_ name: String, _ place: TextPlace, _ what: String) throws -> Entity {
         throw place.unknown(
             name, "\(what) \"\(name)\", which is not an entity of the model", among: model.entities.lazy.map(\.name),
-            remedy: "")
+            remedy: "add the entity, or correct the name")
     }
 
     private mutating func add(_ index: FetchIndex, to entity: Entity) throws {
@@ -206,7 +206,7 @@ struct ModelTextBuilder {
         let names = sequence(first: destination, next: \.parent).flatMap { $0.ownRelationships.map(\.name) }
         return TextPlace(relationship.entity.name, relationship.name).unknown(
             name, " has the inverse \"\(name)\", but \(destination.name) has no relationship of that name",
-            among: names, remedy: "")
+            among: names, remedy: "add the relationship, or correct the name")
     }
 
     private func contradiction(_ relationship: Relationship, _ message: String) -> CoreError {

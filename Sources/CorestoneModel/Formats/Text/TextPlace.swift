@@ -49,9 +49,7 @@ struct TextPlace {
     /// Runs what knows nothing of the place; its errors name it.
     func naming<Result>(_ body: () throws -> Result) throws -> Result {
         do { return try body() } catch let error as CoreError where error.entity == nil {
-            throw CoreError(
-                error.status, "\(subject): \(error.message)", domain: error.domain, customCode: error.code,
-                entity: entity, key: key ?? option, value: error.value, offset: error.offset)
+            throw error.within("\(subject)", entity: entity, key: key ?? option)
         }
     }
 }

@@ -133,7 +133,9 @@ struct AddCommand: Command {
         let attribute = try owner.addAttribute(named: name, type: type)
         for word in words.dropFirst() {
             let parts = word.split(separator: ":", maxSplits: 1).map { String($0) }
-            guard parts.count == 2 else { throw UsageError("\"\(word)\" is not an element; write NAME:TYPE") }
+            guard parts.count == 2 else {
+                throw UsageError("\"\(word)\" cannot be an element of \(owner.name).\(name); write NAME:TYPE")
+            }
             try attribute.addElement(
                 named: parts[0], type: try AttributeType(editing: Assignment("TYPE=\(parts[1])")))
         }
@@ -199,7 +201,8 @@ struct AddCommand: Command {
     private func addTemplate(to edited: EditedModel) throws {
         guard edited.model.fetchRequestTemplates[name] == nil else {
             throw UsageError(
-                "the fetch request \"\(name)\" already exists; use model set template:\(name) to change it")
+                "\(edited.path) already has a fetch request \"\(name)\"; change it with \(Tool.name) model set \(edited.path) "
+                    + "template:\(name) KEY=VALUE")
         }
         var request = try request(edited)
         try request.edit(assignments)
@@ -243,7 +246,8 @@ struct AddCommand: Command {
         let names = try rest(0, .max).map { try edited.entity($0).name }
         guard edited.model.configuration(named: name) == nil else {
             throw UsageError(
-                "the configuration \"\(name)\" already exists; use model set configuration:\(name) to change it")
+                "\(edited.path) already has a configuration \"\(name)\"; change it with \(Tool.name) model set \(edited.path) "
+                    + "configuration:\(name) KEY=VALUE")
         }
         try edited.model.setConfiguration(ModelConfiguration(name: name, entityNames: names))
         try edited.write()
@@ -258,7 +262,7 @@ struct AddCommand: Command {
         }
         let names = try Model.versions(of: edited.path).map(\.name)
         guard !names.contains(name) else {
-            throw UsageError("the version \"\(name)\" already exists; choose another name")
+            throw UsageError("\(edited.path) already has a version \"\(name)\"; choose another name")
         }
         try edited.write(version: name)
     }

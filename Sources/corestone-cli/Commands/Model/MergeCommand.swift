@@ -40,7 +40,8 @@ struct MergeCommand: Command {
         let models = try options.operands.map { try NamedModel($0).model }
         let merged: Model
         if let store = options["store"] {
-            merged = try Model.merging(models, forHashes: try StoreMetadata(ofStoreAt: store).entityVersionHashes)
+            merged = try Model.merging(
+                models, forHashes: try StoreMetadata(ofStoreAt: store).entityVersionHashes, ofStoreAt: store)
         } else {
             merged = try Model.merging(models)
         }

@@ -63,12 +63,20 @@ struct RemoveCommand: Command {
             try model.removeConfiguration(named: try edited.configuration(name).name)
         case .index(let name):
             let entity = try edited.entity(name.entity)
-            guard let index = name.property, try entity.removeIndex(named: index) else {
-                throw edited.nothing("an index", name.property ?? "", of: entity, entity.indexes.map(\.name))
+            guard let index = name.property else {
+                throw UsageError("index:\(name.entity) does not name an index; write index:\(name.entity).NAME")
+            }
+            guard try entity.removeIndex(named: index) else {
+                throw edited.nothing("an index", index, of: entity, entity.indexes.map(\.name))
             }
         case .constraint(let name):
             let entity = try edited.entity(name.entity)
-            let attributes = (name.property ?? "").split(separator: ",").map { String($0) }
+            guard let list = name.property else {
+                throw UsageError(
+                    "constraint:\(name.entity) does not name a unique constraint; write "
+                        + "constraint:\(name.entity).ATTRIBUTE")
+            }
+            let attributes = list.split(separator: ",").map { String($0) }
             guard try entity.removeUniqueConstraint(attributes) else {
                 let all = entity.uniqueConstraints.map { $0.joined(separator: ",") }
                 throw edited.nothing("a unique constraint", attributes.joined(separator: ","), of: entity, all)

@@ -42,12 +42,15 @@ struct DestroyCommand: Command {
         settings.forcesDestruction = options.has("force")
         do {
             guard try bareCoordinator().destroyStore(at: path, options: settings) else {
-                throw CoreError(.storeIO, code: .persistentStoreOpen, "\(path) no longer exists", file: path)
+                throw CoreError(
+                    .storeIO, code: .persistentStoreOpen, "cannot destroy \(path): another process has removed it",
+                    file: path)
             }
         } catch let error as CoreError where error.status == .storeBusy && !settings.forcesDestruction {
             throw CoreError(
                 .storeBusy, code: .persistentStoreOperation,
-                "\(error.message). Add --timeout to wait longer, or --force to remove the files despite the lock",
+                "cannot destroy \(path) because another process or connection holds the lock; add --timeout to wait "
+                    + "longer, or --force to remove the files despite the lock",
                 file: path)
         }
         let isThere = access(path, F_OK) == 0

@@ -82,7 +82,7 @@ struct MetadataCommand: Command {
                 "--set \(word): \"\(type)\" is not a type; use "
                     + "\(types.dropLast().joined(separator: ", ")) or \(types.last ?? "")")
         }
-        guard let value = try value(parts[1], type) else {
+        guard let value = try value(parts[1], type, of: word) else {
             throw UsageError(
                 "--set \(word): \"\(parts[1])\" is not a value of type \(type); write \(forms[type] ?? "a string")")
         }
@@ -95,7 +95,7 @@ struct MetadataCommand: Command {
         "bool": "true, false, yes, no, 1 or 0", "data": "base64", "json": "JSON without null",
     ]
 
-    private static func value(_ text: String, _ type: String) throws -> PropertyListValue? {
+    private static func value(_ text: String, _ type: String, of word: String) throws -> PropertyListValue? {
         switch type {
         case "int": return Int64(text).map { .integer($0) }
         case "real": return Double(text).map { .real($0) }
@@ -105,12 +105,12 @@ struct MetadataCommand: Command {
             }
         case "date":
             do { return .date(try ReferenceDate.parse(text, assumingUTC: true)) } catch let error as CoreError {
-                throw UsageError("--set: \(error.message)")
+                throw UsageError("--set \(word): \(error.message)")
             }
         case "data": return decodeBase64(Array(text.utf8)).map { .data($0) }
         case "json":
             do { return PropertyListValue(try decodeJSON(Array(text.utf8))) } catch let error as CoreError {
-                throw UsageError("--set: \(error.message)")
+                throw UsageError("--set \(word): \(error.message)")
             }
         default: return .string(text)
         }
