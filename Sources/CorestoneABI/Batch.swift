@@ -352,7 +352,9 @@ public func cst_context_copy_batch_ids(
         case CST_BATCH_DELETED: ids = batch.changes.deleted
         case CST_BATCH_REFRESHED: ids = batch.changes.refreshed
         default:
-            throw CoreError(.invalidArgument, "\(change) is not a kind of change; use a CST_BATCH_ constant")
+            throw CoreError(
+                .invalidArgument, "\(change) is not a kind of change; use a CST_BATCH_ constant",
+                entity: batch.request.entity?.name)
         }
         out.pointee = try ResultList([], ids: ids, entity: batch.request.entity, box: context).makeHandle()
     }

@@ -26,6 +26,8 @@ package final class RowSink {
     let names: RowNames
     /// For errors.
     private let place: HostPlace
+    /// The path of the store.
+    package var path: String { place.path }
     private(set) var rows: [Sunk] = []
     private(set) var writer = RecordWriter()
     /// By owner, in the order of the owners.

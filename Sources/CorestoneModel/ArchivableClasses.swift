@@ -111,7 +111,7 @@ extension ArchivableClasses {
         guard depth <= PropertyListLimits().depth else {
             throw CoreError(
                 .unsupported,
-                "the value is nested more than \(PropertyListLimits().depth) levels deep, which is the limit"
+                "the value is nested more than \(PropertyListLimits().depth) levels deep, which is the limit; flatten it"
             )
         }
         func within(_ value: PropertyValue) throws -> PropertyValue { try archived(value, depth: depth + 1) }

@@ -139,7 +139,7 @@ public final class Attribute: Property, @unchecked Sendable {
             guard self.type == .composite, nesting < Attribute.maximumNesting else {
                 let why =
                     self.type == .composite
-                    ? "is nested \(Attribute.maximumNesting) levels deep, which is the limit"
+                    ? "is nested \(Attribute.maximumNesting) levels deep, which is the limit; add the element to an outer attribute"
                     : "is not composite and cannot have elements; set its type to Composite first"
                 throw modelError("\(entity.name).\(path) \(why)", entity: entity.name, key: path)
             }

@@ -66,7 +66,7 @@ extension Entity {
 
     func tooDeep() -> CoreError {
         modelError(
-            "\(name) has more than \(Entity.maximumInheritance - 1) superentities, which is the limit",
+            "\(name) has more than \(Entity.maximumInheritance - 1) superentities, which is the limit; flatten the inheritance",
             entity: name)
     }
 }

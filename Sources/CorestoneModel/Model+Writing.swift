@@ -139,7 +139,7 @@ enum ModelKind: String {
     init(_ file: ModelFile) throws {
         guard !file.path.utf8.contains(0) else {
             throw CoreError(
-                .invalidArgument, "the path of a model must not contain a NUL byte")
+                .invalidArgument, "the path of the model \"\(file.path)\" contains a NUL byte; pass the path of a file")
         }
         let kind = file.name.lastIndex(of: ".").flatMap { ModelKind(rawValue: String(file.name[$0...].dropFirst())) }
         guard let kind else {

@@ -138,9 +138,12 @@ public final class Model: @unchecked Sendable {
     public func entities(ofConfiguration name: String?) throws -> [Entity] {
         guard let name, name != ModelConfiguration.defaultName else { return entities }
         guard let configuration = configuration(named: name) else {
-            let nearest = nearestName(to: name, among: configurations.map(\.name))
-            let hint = nearest.map { "; did you mean \"\($0)\"?" } ?? ""
-            throw CoreError(.invalidArgument, "the model has no configuration \"\(name)\"\(hint)")
+            let names = configurations.map(\.name)
+            let remedy = nearestName(to: name, among: names).map { "did you mean \"\($0)\"?" }
+            throw CoreError(
+                .invalidArgument,
+                "the model has no configuration \"\(name)\"; "
+                    + (remedy ?? (names.isEmpty ? "omit it" : "use \(names.joined(separator: ", "))")))
         }
         return configuration.entityNames.compactMap { entity(named: $0) }
     }

@@ -85,7 +85,7 @@ final class FetchRequestArchiveTests: XCTestCase {
                         XCTAssertEqual(($0 as? CoreError)?.status, .storeCorrupt)
                         XCTAssertEqual(
                             ($0 as? CoreError)?.message,
-                            "the archived fetch request has more than 1000 columns or grouping keys, which is the limit"
+                            "the archived fetch request has more than 1000 columns or grouping keys, which is the limit; remove some"
                         )
                     }
                 }

@@ -78,7 +78,7 @@ final class HostileArchiveTests: XCTestCase {
                 ]
             },
             "A.self.self.self.self.self.self.self.self.self.self.self.self.self.self.self.self is nested 16 levels deep, "
-                + "which is the limit")
+                + "which is the limit; add the element to an outer attribute")
     }
 
     /// Sixty compounds, each with the next one twice: a tree of 2^60 predicates in a few hundred bytes.
@@ -98,7 +98,7 @@ final class HostileArchiveTests: XCTestCase {
                     ClassName("NSFetchIndexDescription"),
                     ["NSIndexName": archiver.string("i"), "NSPartialIndexPredicate": predicate])
                 return [("A", entity(archiver, "A", ["NSFetchIndexDescriptions": archiver.array([index])]))]
-            }, "an archived predicate has more than 10000 parts, which is the limit")
+            }, "an archived predicate has more than 10000 parts, which is the limit; simplify it")
     }
 
     func testPredicatesInACircleAreBounded() {
@@ -116,7 +116,7 @@ final class HostileArchiveTests: XCTestCase {
                         "NSValidationWarnings": archiver.array([archiver.string("w")]),
                     ])
                 return [("A", entity(archiver, "A", ["NSProperties": archiver.dictionary([attribute])]))]
-            }, "an archived predicate is nested more than 700 levels deep, which is the limit")
+            }, "an archived predicate is nested more than 700 levels deep, which is the limit; simplify it")
     }
 
     /// A hundred entities that share a list of four thousand properties.

@@ -50,7 +50,7 @@ final class ModelPlaceTests: FolderTestCase {
         }
         XCTAssertEqual(
             message(.invalidArgument) { _ = try ModelKind(ModelFile("a\0.mom")) },
-            "the path of a model must not contain a NUL byte")
+            "the path of the model \"a␀.mom\" contains a NUL byte; pass the path of a file")
     }
 
     // MARK: - Versions

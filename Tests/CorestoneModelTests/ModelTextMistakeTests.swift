@@ -315,7 +315,8 @@ final class ModelTextMistakeTests: XCTestCase {
         check(
             options: String(repeating: "{\"a\": ", count: 16) + "\"int\"" + String(repeating: "}", count: 16),
             says:
-                "E.\(Array(repeating: "a", count: 15).reduce("p") { "\($0).\($1)" }) is nested 16 levels deep, which is the limit",
+                "E.\(Array(repeating: "a", count: 15).reduce("p") { "\($0).\($1)" }) is nested 16 levels deep, which is the limit; "
+                + "add the element to an outer attribute",
             key: Array(repeating: "a", count: 15).reduce("p") { "\($0).\($1)" })
     }
 

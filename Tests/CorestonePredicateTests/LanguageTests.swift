@@ -188,10 +188,10 @@ final class LanguageTests: XCTestCase {
                 "n[1.0] == 1", "d.k == 'v'", "SELF['text'] == 'Hello'",
             ],
             errors: [
-                ("n[4] == 1", "index 4 is out of bounds of a list of 4"),
+                ("n[4] == 1", "index 4 is out of bounds of n, a list of 4"),
                 ("n[-1] == 1", "index -1 is out of bounds"),
-                ("n['a'] == 1", "indexed by an integer, not by \"a\""), ("s[0] == 1", "a set cannot be indexed"),
-                ("text[0] == 'H'", "not \"Hello\""), ("s[FIRST] == 1", "a set cannot be indexed"),
+                ("n['a'] == 1", "indexed by an integer, not by \"a\""), ("s[0] == 1", "s, a set, cannot be indexed"),
+                ("text[0] == 'H'", "but text is \"Hello\""), ("s[FIRST] == 1", "s, a set, cannot be indexed"),
                 ("SELF.n[1] == 1", "put the path before the brackets in parentheses"),
                 ("d.n[0] == 1", "as a key, but its value is "),
                 ("nums == 1 OR text.$v == 1", "is used as a key and must be a string"),
@@ -218,8 +218,8 @@ final class LanguageTests: XCTestCase {
             ], not: ["{1, 2} UNION {3} == {1, 2, 3}", "FALSEPREDICATE AND 1 / 0 == 1"],
             errors: [
                 ("n UNION 5 == 1", "UNION takes a list, a set or a dictionary on its right, not 5"),
-                ("text MINUS n == 1", "not \"Hello\""),
-                ("SUBQUERY(text, $x, $x == 1).@count == 1", "SUBQUERY takes a collection"),
+                ("text MINUS n == 1", "a list or a set on its left, but text is \"Hello\""),
+                ("SUBQUERY(text, $x, $x == 1).@count == 1", "SUBQUERY takes a collection, but text is \"Hello\""),
                 ("$unbound == 1", "$unbound does not have a value"),
             ])
     }

@@ -9,21 +9,25 @@ import CorestoneValues
 /// What a handle of a sink stands for: good on one thread, for one callback.
 final class SinkBox {
     private var sink: RowSink?
+    /// The store, for errors: the sink is not to be touched by another thread.
+    private let path: String
     private let thread = platform_thread_id()
 
-    init(_ sink: RowSink) { self.sink = sink }
+    init(_ sink: RowSink, _ path: String) { (self.sink, self.path) = (sink, path) }
 
     func end() { sink = nil }
 
     func current() throws -> RowSink {
         guard thread == platform_thread_id() else {
             throw CoreError(
-                .wrongThread, "a row sink belongs to the thread of its callback; push rows on that thread")
+                .wrongThread, "a row sink of \(path) belongs to the thread of its callback; push rows on that thread",
+                file: path)
         }
         guard let sink else {
             throw CoreError(
                 .invalidHandle,
-                "the row sink is no longer valid: its callback has returned; push rows during the callback")
+                "the row sink of \(path) is no longer valid: its callback has returned; push rows during the callback",
+                file: path)
         }
         return sink
     }
@@ -249,7 +253,7 @@ private final class HostedCallbacks: HostedStore {
 
     /// Runs a callback with a handle for its sink, which is no good afterwards.
     private func pushing<Result>(_ sink: RowSink, _ body: (OpaquePointer?) throws -> Result) throws -> Result {
-        let box = SinkBox(sink)
+        let box = SinkBox(sink, sink.path)
         let token = try HandleTable.makeInner(box, .rowSink)
         defer {
             box.end()

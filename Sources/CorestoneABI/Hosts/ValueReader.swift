@@ -34,7 +34,7 @@ struct ValueReader {
         guard nesting < ValueReader.mostNesting else {
             throw CoreError(
                 .invalidArgument,
-                "the value is nested more than \(ValueReader.mostNesting) levels deep")
+                "the value is nested more than \(ValueReader.mostNesting) levels deep, or contains itself; flatten it")
         }
         switch Int(value.type) {
         case CST_ARRAY: return .array(try elements(value.as.values, nesting))
@@ -71,7 +71,9 @@ struct ValueReader {
     private mutating func element(_ value: cst_value, _ nesting: Int) throws -> PropertyValue {
         left -= 1
         guard left >= 0 else {
-            throw CoreError(.invalidArgument, "the value has more than \(ValueReader.mostValues) elements in total")
+            throw CoreError(
+                .invalidArgument,
+                "the value has more than \(ValueReader.mostValues) elements in total, or contains itself; pass fewer")
         }
         return try read(value, nesting: nesting + 1)
     }

@@ -56,7 +56,8 @@ private final class Cloning {
     func collect(from object: ManagedObject) throws {
         if object.isDeleted {
             throw CoreError(
-                .invalidArgument, "this \(object.entity.name) is deleted and cannot be cloned; roll back first",
+                .invalidArgument,
+                "\(object.entity.name) \(object.objectID.uri) is deleted and cannot be cloned; roll back first",
                 entity: object.entity.name, objectURI: object.objectID.uri)
         }
         for path in options.including ?? [] { try check(path, from: object.entity) }

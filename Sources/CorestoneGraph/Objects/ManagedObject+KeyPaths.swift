@@ -100,7 +100,7 @@ extension ManagedObject: KeyValueCoding {
         default: obstacle = "\"\(head)\" is not a single object"
         }
         return CoreError(
-            .invalidArgument, "cannot set \"\(path)\" of this \(entity.name): \(obstacle)",
+            .invalidArgument, "cannot set \"\(path)\" of \(entity.name) \(objectID.uri): \(obstacle)",
             entity: entity.name, key: path, value: value, objectURI: objectID.uri)
     }
 }

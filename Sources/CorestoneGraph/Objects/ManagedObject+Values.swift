@@ -324,7 +324,7 @@ extension ManagedObject {
             }
         return CoreError(
             .objectGone, code: .managedObjectReferentialIntegrity,
-            "this \(entity.name) is no longer in its context: \(reason)",
+            "\(entity.name) \(objectID.uri) is no longer in its context: \(reason)",
             entity: entity.name, objectURI: objectID.uri, file: closed)
     }
 }

@@ -15,7 +15,7 @@ extension KeyedArchiver {
         guard depth <= PropertyListLimits().depth else {
             throw CoreError(
                 .unsupported,
-                "the value is nested more than \(PropertyListLimits().depth) levels deep, which is the limit"
+                "the value is nested more than \(PropertyListLimits().depth) levels deep, which is the limit; flatten it"
             )
         }
         switch value {

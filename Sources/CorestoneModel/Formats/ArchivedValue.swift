@@ -55,13 +55,13 @@ private struct ArchiveDecoder {
         // Deeper than this is a circle, too.
         guard depth <= ArchiveDecoder.limits.depth else {
             throw archiveError(
-                "the archive is nested more than \(ArchiveDecoder.limits.depth) levels deep, or contains a cycle"
+                "the archive is nested more than \(ArchiveDecoder.limits.depth) levels deep, or contains a cycle; archive a flatter value"
             )
         }
         count -= 1
         guard count >= 0 else {
             throw archiveError(
-                "the archive contains more than \(ArchiveDecoder.limits.count) values, which is the limit"
+                "the archive contains more than \(ArchiveDecoder.limits.count) values, which is the limit; archive fewer values"
             )
         }
         switch reader.className(reference) {

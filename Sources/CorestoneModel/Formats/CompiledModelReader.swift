@@ -76,7 +76,8 @@ final class CompiledModelReader {
         count += amount
         guard count <= CompiledModelReader.maximumCount else {
             throw archiveError(
-                "the model has more than \(CompiledModelReader.maximumCount) entities and properties, which is the limit"
+                "the model has more than \(CompiledModelReader.maximumCount) entities and properties, which is the limit; "
+                    + "split the model"
             )
         }
     }

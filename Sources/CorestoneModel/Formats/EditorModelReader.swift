@@ -59,7 +59,7 @@ struct EditorModelReader {
         count += amount
         guard count <= EditorModelReader.maximumCount else {
             throw archiveError(
-                "the model has more than \(EditorModelReader.maximumCount) objects, which is the limit"
+                "the model has more than \(EditorModelReader.maximumCount) objects, which is the limit; split the model"
             )
         }
     }

@@ -78,7 +78,7 @@ package struct FetchRequestArchive {
         guard values.count <= FetchRequestArchive.mostColumns, groupBy.count <= FetchRequestArchive.mostColumns else {
             throw archiveError(
                 "the archived fetch request has more than \(FetchRequestArchive.mostColumns) columns or grouping keys, which is "
-                    + "the limit"
+                    + "the limit; remove some"
             )
         }
         columns = try values.compactMap { reference in

@@ -35,7 +35,7 @@ public func inflateRaw(_ bytes: [UInt8], limit: Int = 64 << 20) throws -> [UInt8
         }
         throw CoreError(
             .storeCorrupt, code: .persistentStoreOpen,
-            "the compressed model would expand to more than \(limit) bytes, which is the limit",
+            "the compressed model would expand to more than \(limit) bytes, which is the limit; split the model",
             value: .int(Int64(limit)))
     default:
         throw CoreError(

@@ -56,7 +56,7 @@ package struct ModelFile {
             names.append(name)
             guard names.count <= ModelFile.maximumEntries else {
                 throw failure(
-                    "contains more than \(ModelFile.maximumEntries) files, which is the limit"
+                    "contains more than \(ModelFile.maximumEntries) files, which is the limit; remove files that are not part of the model"
                 )
             }
         }

@@ -73,7 +73,7 @@ extension SourceModelBuilder {
             guard compositeElementCount <= SourceModelBuilder.maximumCompositeElements else {
                 throw modelError(
                     "composite attributes have more than \(SourceModelBuilder.maximumCompositeElements) elements "
-                        + "in total, which is the limit", entity: attribute.entity.name,
+                        + "in total, which is the limit; split the model", entity: attribute.entity.name,
                     key: attribute.path)
             }
             let child = try attribute.addElement(

@@ -18,12 +18,12 @@ extension Evaluator {
             return try call(function, try arguments.map { try value($0) })
         case .message(let receiver, let selector, let arguments):
             return try send(try value(selector), to: try value(receiver), arguments.map { try value($0) })
-        case .indexed(let base, let index): return try element(index, of: try value(base))
+        case .indexed(let base, let index): return try element(index, of: try value(base), base)
         case .subquery(let collection, let name, let condition):
-            return try subquery(try value(collection), name, condition)
+            return try subquery(collection, name, condition)
         case .ternary(let condition, let first, let second): return try value(try holds(condition) ? first : second)
         case .setOperation(let operation, let left, let right):
-            return try combine(operation, try value(left), try value(right))
+            return try combine(operation, left, right)
         case .cast(let operand, let type): return try cast(try value(operand), to: try value(type))
         case .assignment(let name, let operand):
             guard let bindings else {
@@ -97,7 +97,9 @@ extension Evaluator {
         return try KeyPathEvaluation.value(of: base, keys: KeyPath(key.string).keys[...])
     }
 
-    private func element(_ index: ElementIndex, of collection: PropertyValue) throws -> PropertyValue {
+    private func element(
+        _ index: ElementIndex, of collection: PropertyValue, _ source: Expression
+    ) throws -> PropertyValue {
         if collection.isNull { return .null }
         switch (index, collection) {
         case (.size, .dictionary(let values)): return .int(Int64(values.count))
@@ -105,50 +107,58 @@ extension Evaluator {
         case (.size, .set(let elements)): return .int(Int64(elements.count))
         case (.first, .array(let elements)): return elements.first ?? .null
         case (.last, .array(let elements)): return elements.last ?? .null
-        case (.value(let expression), _): return try element(at: try value(expression), of: collection)
-        default: throw notIndexable(collection)
+        case (.value(let expression), _): return try element(at: try value(expression), of: collection, source)
+        default: throw notIndexable(collection, source)
         }
     }
 
-    func element(at place: PropertyValue, of collection: PropertyValue) throws -> PropertyValue {
+    /// - Parameter source: what the collection is the value of, for errors.
+    func element(
+        at place: PropertyValue, of collection: PropertyValue, _ source: Expression? = nil
+    ) throws -> PropertyValue {
         switch collection {
         case .null: return .null
         case .array(let elements):
             guard let number = place.number, let index = Int(exactly: number) else {
                 throw predicateError(
-                    "a list is indexed by an integer, not by \(place.excerpt)",
-                    value: place)
+                    "\(source?.format ?? "a list") is indexed by an integer, not by \(place.excerpt)",
+                    key: source?.pathText, value: place)
             }
             guard elements.indices.contains(index) else {
                 throw predicateError(
-                    "index \(index) is out of bounds of a list of \(elements.count) "
+                    "index \(index) is out of bounds of \(source.map { "\($0.format), " } ?? "")a list of \(elements.count) "
                         + "element\(elements.count == 1 ? "" : "s"); use [FIRST] or [LAST] for a list that may be empty",
-                    value: place)
+                    key: source?.pathText, value: place)
             }
             return elements[index]
         case .dictionary(let values):
             guard case .text(let key) = place else { return .null }
             return values[key.string] ?? .null
-        default: throw notIndexable(collection)
+        default: throw notIndexable(collection, source)
         }
     }
 
-    private func notIndexable(_ value: PropertyValue) -> CoreError {
-        if case .set = value {
-            return predicateError("a set cannot be indexed; use [SIZE] only", value: value)
-        }
-        if case .dictionary = value {
-            return predicateError(
-                "a dictionary does not have a first or last element; use a key or [SIZE]", value: value)
-        }
-        return predicateError("[ ] indexes a list or a dictionary, not \(value.excerpt)", value: value)
+    private func notIndexable(_ value: PropertyValue, _ source: Expression?) -> CoreError {
+        let name = source.map { "\($0.format), " } ?? ""
+        let fault =
+            switch value {
+            case .set: "\(name)a set, cannot be indexed; use [SIZE] only"
+            case .dictionary: "\(name)a dictionary, does not have a first or last element; use a key or [SIZE]"
+            default:
+                "[ ] indexes a list or a dictionary, "
+                    + (source?.mismatch(value) ?? "not \(value.excerpt)")
+            }
+        return predicateError(fault, key: source?.pathText, value: value)
     }
 
     /// The elements for which the condition holds; key paths in it start from the outer object.
-    private func subquery(_ collection: PropertyValue, _ name: String, _ condition: Predicate) throws -> PropertyValue {
+    private func subquery(_ source: Expression, _ name: String, _ condition: Predicate) throws -> PropertyValue {
+        let collection = try value(source)
         if collection.isNull { return .array([]) }
         guard let elements = collection.elements else {
-            throw predicateError("SUBQUERY takes a collection, not \(collection.excerpt)", value: collection)
+            throw predicateError(
+                "SUBQUERY takes a collection, \(source.mismatch(collection))", key: source.pathText,
+                value: collection)
         }
         let inner = Bindings([:], outer: bindings)
         let evaluator = Evaluator(self, bindings: inner)
@@ -160,17 +170,15 @@ extension Evaluator {
         return .array(chosen)
     }
 
-    private func combine(_ operation: SetOperator, _ left: PropertyValue, _ right: PropertyValue) throws
-        -> PropertyValue
-    {
+    private func combine(_ operation: SetOperator, _ first: Expression, _ second: Expression) throws -> PropertyValue {
+        let (left, right) = (try value(first), try value(second))
         guard let a = left.elements, let b = right.members else {
-            if left.elements == nil {
-                throw predicateError(
-                    "\(operation.rawValue) takes a list or a set on its left, not \(left.excerpt)", value: left)
-            }
+            let (source, found) = left.elements == nil ? (first, left) : (second, right)
+            let wanted =
+                left.elements == nil ? "a list or a set on its left" : "a list, a set or a dictionary on its right"
             throw predicateError(
-                "\(operation.rawValue) takes a list, a set or a dictionary on its right, not \(right.excerpt)",
-                value: right)
+                "\(operation.rawValue) takes \(wanted), \(source.mismatch(found))",
+                key: source.pathText, value: found)
         }
         switch operation {
         case .union:
@@ -182,6 +190,13 @@ extension Evaluator {
         case .intersect: return .set(Set(a).intersection(b))
         case .minus: return .set(Set(a).subtracting(b))
         }
+    }
+}
+
+extension Expression {
+    /// The value as the end of an error message, with the expression unless it is that value.
+    fileprivate func mismatch(_ value: PropertyValue) -> String {
+        format == value.excerpt ? "not \(value.excerpt)" : "but \(format) is \(value.excerpt)"
     }
 }
 
