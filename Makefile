@@ -181,9 +181,10 @@ check-migration: build ## migrations compared with an independent oracle, value 
 	@$(TIMED); set -e; for pairs in "" "--random 300"; do $(VENV)/bin/python Tests/migration/pairs.py $$pairs; done; \
 	    $(VENV)/bin/python Tests/faults/migrations.py
 
-check-history: build ## histories: two writers, three consumers and a purger for 60 s; 100,000 random changes replayed
+check-history: build ## histories: writers, consumers and a purger for 60 s; 100,000 changes replayed; the past at 200 tokens
 	@$(TIMED); export CORESTONE_LIBRARY=$(BUILD)/lib/libcorestone.so PYTHONPATH=bindings/python; \
 	    $(VENV)/bin/python Tests/history/stress.py && $(VENV)/bin/python Tests/history/replay.py && \
+	    $(VENV)/bin/python Tests/history/past.py && \
 	    $(VENV)/bin/python bench/history.py --gate
 
 check-mutants: deps ## wrong changes of Tests/mutants, one at a time: which tests notice them (MUTANTS)

@@ -187,7 +187,7 @@ func storeOptions(_ pointer: UnsafePointer<cst_store_options>?) throws -> StoreO
             | CST_STORE_HISTORY | CST_STORE_WRITABLE | CST_STORE_POSTS_OWN_CHANGES | CST_STORE_ANALYZE
             | CST_STORE_VACUUM | CST_STORE_IGNORE_VERSIONING | CST_STORE_FORCE_DESTROY | CST_STORE_MIGRATE
             | CST_STORE_INFER_MAPPING | CST_STORE_NO_MIGRATION | CST_STORE_ALLOW_REMOVALS | CST_STORE_ALLOW_TYPE_CHANGES
-            | CST_STORE_NO_HISTORY
+            | CST_STORE_NO_HISTORY | CST_STORE_COMPLETE_HISTORY | CST_STORE_DROP_OLD_VALUES
     )
     guard given.flags & ~known == 0 else {
         throw CoreError(
@@ -201,11 +201,20 @@ func storeOptions(_ pointer: UnsafePointer<cst_store_options>?) throws -> StoreO
     options.normalSync = has(Int(CST_STORE_NORMAL_SYNC))
     options.rollbackJournal = has(Int(CST_STORE_ROLLBACK_JOURNAL))
     (options.keepsHistory, options.refusesHistory) = (has(Int(CST_STORE_HISTORY)), has(Int(CST_STORE_NO_HISTORY)))
-    guard !options.keepsHistory || !options.refusesHistory else {
+    options.keepsCompleteHistory = has(Int(CST_STORE_COMPLETE_HISTORY))
+    options.dropsOldValues = has(Int(CST_STORE_DROP_OLD_VALUES))
+    func requireOne(of one: Bool, _ name: String, or other: Bool, _ otherName: String) throws {
+        guard one && other else { return }
         throw CoreError(
-            .invalidArgument, "options.flags has both CST_STORE_HISTORY and CST_STORE_NO_HISTORY; set one of them",
-            key: "flags")
+            .invalidArgument, "options.flags has both \(name) and \(otherName); set one of them", key: "flags")
     }
+    try requireOne(of: options.keepsHistory, "CST_STORE_HISTORY", or: options.refusesHistory, "CST_STORE_NO_HISTORY")
+    try requireOne(
+        of: options.keepsCompleteHistory, "CST_STORE_COMPLETE_HISTORY", or: options.refusesHistory,
+        "CST_STORE_NO_HISTORY")
+    try requireOne(
+        of: options.keepsCompleteHistory, "CST_STORE_COMPLETE_HISTORY", or: options.dropsOldValues,
+        "CST_STORE_DROP_OLD_VALUES")
     options.postsOwnChanges = has(Int(CST_STORE_POSTS_OWN_CHANGES))
     options.watchIntervalMilliseconds = Int(given.watch_interval_ms)
     if given.busy_timeout_ms != 0 {

@@ -7,7 +7,8 @@ enum Tool {
     static let commands: [any Command.Type] = [
         ShowCommand.self, FetchCommand.self, CheckCommand.self, MetadataCommand.self, CopyCommand.self,
         BackupCommand.self, ConvertCommand.self, MigrateCommand.self, HistoryCommand.self,
-        HistoryPurgeCommand.self, HistorySizeCommand.self, ViewsCommand.self, DumpCommand.self,
+        HistoryObjectCommand.self, HistoryDiffCommand.self, HistoryAtCommand.self, HistoryPurgeCommand.self,
+        HistorySizeCommand.self, ViewsCommand.self, DumpCommand.self,
         LoadCommand.self,
         DestroyCommand.self, InitCommand.self,
     ]

@@ -448,6 +448,9 @@ void world_open(struct world *world, const char *folder) {
     OK(cst_coordinator_fetch_history(c->coordinator, NULL, &history, E));
     OK(cst_history_cursor_next(history, &transaction, E));
     world->live[TYPE_HISTORY_CURSOR] = history;
+    cst_revisions *revisions = NULL;
+    OK(cst_object_fetch_history(world->live[TYPE_OBJECT], &revisions, E));
+    world->live[TYPE_REVISIONS] = revisions;
     OK(cst_coordinator_register_history_consumer(c->coordinator, c->store, text("reader"), NULL, 0, E));
 }
 
@@ -459,7 +462,7 @@ void world_close(struct world *world) {
         TYPE_EXPRESSION,    TYPE_ROWS,          TYPE_OBSERVATION,      TYPE_UNDO_MANAGER,
         TYPE_MERGE_POLICY,  TYPE_CONFLICT,      TYPE_QUERY_GENERATION, TYPE_ASYNCHRONOUS_FETCH,
         TYPE_BATCH_REQUEST, TYPE_CONTROLLER,    TYPE_SNAPSHOT,         TYPE_CONTAINER,
-        TYPE_DOCUMENT,      TYPE_HISTORY_TOKEN, TYPE_HISTORY_CURSOR};
+        TYPE_DOCUMENT,      TYPE_HISTORY_TOKEN, TYPE_HISTORY_CURSOR,   TYPE_REVISIONS};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         CHECK_STATUS(CST_OK, cst_release(world->live[owned[i]]));
     CHECK_STATUS(CST_OK, cst_release(world->second[TYPE_OBJECT]));
@@ -574,6 +577,7 @@ static uint64_t scalar_for(const struct world *world, const struct call *call, c
         if (strstr(call->name, "transformed")) return world->blob;
         return strstr(call->name, "member") || strstr(call->name, "relat") ? world->to_many : world->company.name;
     }
+    if (is(call, "cst_coordinator_open_past_at")) return INT64_MAX; /* the date of now, or later */
     if (is(call, "cst_expression_new_set_operation")) return CST_EXPRESSION_UNION;
     if (is(call, "cst_conflict_resolve")) return CST_MERGE_ERROR;
     if (strcmp(name, "type") == 0) return strstr(call->name, "attribute") ? CST_ATTRIBUTE_STRING : CST_PREDICATE_AND;

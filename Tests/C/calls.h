@@ -41,6 +41,7 @@ enum handle_type {
     TYPE_DOCUMENT,
     TYPE_HISTORY_TOKEN,
     TYPE_HISTORY_CURSOR,
+    TYPE_REVISIONS,
     /* Those below are alive within a callback of a host's store: no world has one. */
     TYPE_OF_WORLDS,
     TYPE_ROW_SINK = TYPE_OF_WORLDS,

@@ -162,6 +162,7 @@ def classify(c_type: str, name: str, handles: set[str]) -> tuple[str, str]:
         "cst_index_path *",
         "cst_row *",
         "const cst_history_transaction **",
+        "const cst_revision **",
     }
     if c_type in plain_outputs:
         return "OUT", ""

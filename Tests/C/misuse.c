@@ -102,6 +102,7 @@ static bool may_be_null(const struct call *call, const struct parameter *paramet
         {"cst_coordinator_delete_history_before", "out_transactions"},
         {"cst_coordinator_delete_history_before", "out_changes"},
         {"cst_coordinator_register_history_consumer", "at"},
+        {"cst_coordinator_diff_history", "to"},
         {"cst_coordinator_purge_history", "keep"},
         {"cst_coordinator_purge_history", "progress"},
         {"cst_coordinator_purge_history", "out_report"},

@@ -308,6 +308,30 @@ final class EveryStructTests: XCTestCase {
         member(\cst_history_options.batch_size, 96)
     }
 
+    private func checkRevisionValue() {
+        size(cst_revision_value.self, 24)
+        member(\cst_revision_value.key, 0)
+        member(\cst_revision_value.has_old, 16)
+        member(\cst_revision_value.has_new, 17)
+    }
+
+    private func checkRevision() {
+        size(cst_revision.self, 136)
+        member(\cst_revision.kind, 0)
+        member(\cst_revision.reserved, 4)
+        member(\cst_revision.entity, 8)
+        member(\cst_revision.primary_key, 16)
+        member(\cst_revision.store_identifier, 24)
+        member(\cst_revision.transaction, 40)
+        member(\cst_revision.timestamp, 48)
+        member(\cst_revision.author, 56)
+        member(\cst_revision.context_name, 72)
+        member(\cst_revision.bundle_identifier, 88)
+        member(\cst_revision.process_identifier, 104)
+        member(\cst_revision.value_count, 120)
+        member(\cst_revision.values, 128)
+    }
+
     private func checkHistoryRetention() {
         size(cst_history_retention.self, 40)
         member(\cst_history_retention.struct_size, 0)
@@ -608,6 +632,8 @@ final class EveryStructTests: XCTestCase {
         checkHistoryChange()
         checkHistoryTransaction()
         checkHistoryOptions()
+        checkRevisionValue()
+        checkRevision()
         checkHistoryRetention()
         checkChanges()
         checkValueChange()
@@ -631,7 +657,7 @@ final class EveryStructTests: XCTestCase {
         checkDifference()
         checkIdChange()
         checkControllerDelegate()
-        XCTAssertEqual(structs, 50)
+        XCTAssertEqual(structs, 52)
         print("layout in Swift: \(structs) structs, \(members) members")
     }
 }

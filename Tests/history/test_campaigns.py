@@ -11,7 +11,7 @@ import pytest
 
 @pytest.mark.parametrize(
     "arguments",
-    [["stress.py", "--seconds", "3"], ["replay.py", "--changes", "1500", "--seed", "3"]],
+    [["stress.py", "--seconds", "3"], ["replay.py", "--changes", "1500", "--seed", "3"], ["past.py", "--tokens", "12"]],
     ids=lambda each: each[0],
 )
 def test_campaign(arguments: list[str]) -> None:

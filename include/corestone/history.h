@@ -229,6 +229,106 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_follow_history(
     cst_coordinator *coordinator, const cst_history_options *options, cst_history_fn follow, cst_history_ended_fn ended,
     void *userdata, cst_destroy_fn destroy, cst_observation **out_observation CST_OWNED, cst_error **error);
 
+/* ======== the past ======================================================================================= */
+
+/* Opens the stores of a coordinator as they were after the transactions of a token. The result is a coordinator for
+ * reading, with the same model, and its objects have the same URIs. Each store is copied into TMPDIR and taken back
+ * there, so the time it takes grows with the size of the stores and the number of later changes; later saves do not
+ * change the past. Without a complete history (CST_STORE_COMPLETE_HISTORY) a value that a later transaction replaced is
+ * unknown: it reads as null, and cst_object_is_known stores false. Predicates see null too. Fails with
+ * CST_E_INVALID_ARGUMENT for a store without history, and code 134301 if later transactions were deleted or if the store
+ * was migrated since, or code 134501 for a token of other stores. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_open_past(cst_coordinator *coordinator,
+                                                               const cst_history_token *token,
+                                                               cst_coordinator **out_past CST_OWNED, cst_error **error);
+
+/* Opens the stores as they were at a date, in seconds since 2001-01-01 00:00:00 UTC. Fails with code 134301 for a date
+ * before the first transaction that is left. Otherwise like cst_coordinator_open_past. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_open_past_at(cst_coordinator *coordinator, double date,
+                                                                  cst_coordinator **out_past CST_OWNED,
+                                                                  cst_error **error);
+
+/* Creates the token of a coordinator of the past: the place that it was opened at. Returns CST_NOT_FOUND for a
+ * coordinator of the present. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_copy_past_token(cst_coordinator *coordinator,
+                                                                     cst_history_token **out_token CST_OWNED,
+                                                                     cst_error **error);
+
+/* Stores whether all values of a coordinator of the past are known; true for one of the present. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_is_past_complete(cst_coordinator *coordinator, bool *out_complete,
+                                                                      cst_error **error);
+
+/* Stores whether the value of a property is known: false for one that a transaction after the past replaced without
+ * keeping it. Always true for objects of the present. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_is_known(const cst_object *object, cst_key key, bool *out_known,
+                                                       cst_error **error);
+
+/* A property of a changed object. */
+typedef struct cst_revision_value {
+    cst_string key;
+    bool has_old; /* whether the value before is known and there was an object */
+    bool has_new; /* whether the value afterwards is known and there is an object */
+} cst_revision_value;
+
+/* A change of one object. Text that is not set is a null string. */
+typedef struct cst_revision {
+    uint32_t kind;               /* CST_HISTORY_INSERT, … */
+    uint32_t reserved;           /* 0 */
+    cst_entity *entity;          /* of the object */
+    int64_t primary_key;         /* of the object, which may no longer exist */
+    cst_string store_identifier; /* the UUID of the store */
+    int64_t transaction;         /* the number of the transaction; 0 for a difference between two places, and then the
+                                  * following members are not set */
+    double timestamp;            /* seconds since 2001-01-01 00:00:00 UTC */
+    cst_string author;
+    cst_string context_name;
+    cst_string bundle_identifier;
+    cst_string process_identifier;
+    size_t value_count;
+    const cst_revision_value *values; /* in the order of the model */
+} cst_revision;
+
+/* Fetches who changed an object, when, and in which properties, the oldest change first. A complete history has the
+ * values of attributes and to-one relationships before and after each change; without one only those that later changes
+ * left alone are known. To-many relationships and derived attributes are listed without values. The list is empty for an
+ * object that was never saved. Fails with CST_E_INVALID_ARGUMENT for a store without history. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_fetch_history(const cst_object *object,
+                                                            cst_revisions **out_revisions CST_OWNED, cst_error **error);
+
+/* Fetches the changes of an object by its ID, also of one that was deleted. Otherwise like cst_object_fetch_history. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_fetch_object_history(cst_coordinator *coordinator,
+                                                                          const cst_object_id *id,
+                                                                          cst_revisions **out_revisions CST_OWNED,
+                                                                          cst_error **error);
+
+/* Fetches the differences between two places of the history: for each object that differs its properties, to-many
+ * relationships included. `to` may be NULL for the present. Both states are opened as by cst_coordinator_open_past,
+ * with its errors; fails with CST_E_INVALID_ARGUMENT too if `to` is before `from`. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_diff_history(cst_coordinator *coordinator,
+                                                                  const cst_history_token *from,
+                                                                  const cst_history_token *to,
+                                                                  cst_revisions **out_revisions CST_OWNED,
+                                                                  cst_error **error);
+
+/* Stores the number of changes. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_revisions_count(const cst_revisions *revisions, size_t *out_count,
+                                                         cst_error **error);
+
+/* Stores a pointer to a change, which is valid as long as the list. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_revisions_at(const cst_revisions *revisions, size_t index,
+                                                      const cst_revision **out_revision, cst_error **error);
+
+/* Copies a value of a change, by the index of the change and that of the value: the old one, or the new one. To-one
+ * relationships are object IDs, to-many relationships arrays of them. Returns CST_NOT_FOUND if has_old or has_new is
+ * false. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_revisions_copy_value(const cst_revisions *revisions, size_t index,
+                                                              size_t value, bool old, cst_value *out_value CST_OWNED,
+                                                              cst_error **error);
+
+/* Creates the object ID of a change. The object may no longer exist. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_revisions_copy_object_id(const cst_revisions *revisions, size_t index,
+                                                                  cst_object_id **out_id CST_OWNED, cst_error **error);
+
 /* ======== deletion ======================================================================================= */
 
 /* Called after each step of a deletion with the numbers of deleted transactions and changes; false cancels it. */

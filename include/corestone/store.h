@@ -62,7 +62,13 @@ enum {
     CST_STORE_ALLOW_TYPE_CHANGES = 1u << 15,
     /* Records no history. A store whose history has transactions is opened read-only with the reason, as Apple's framework
      * does, because saves that are not recorded would leave a gap. */
-    CST_STORE_NO_HISTORY = 1u << 16
+    CST_STORE_NO_HISTORY = 1u << 16,
+    /* Records a complete history: also the values that each transaction replaces, so that the past is known whole
+     * (cst_coordinator_open_past). A store that has begun to keep them goes on without this flag. They are kept in
+     * tables named CST_HISTORY…, which Apple's framework ignores, and take room until the history is deleted. */
+    CST_STORE_COMPLETE_HISTORY = 1u << 17,
+    /* Deletes the old values of a complete history and keeps no more of them. The history stays. */
+    CST_STORE_DROP_OLD_VALUES = 1u << 18
 };
 
 /* A setting of SQLite, by name: "cache_size", "-65536". */

@@ -161,6 +161,11 @@ typedef struct cst_history_token cst_history_token;
  * time. It keeps its coordinator alive. See history.h. */
 typedef struct cst_history_cursor cst_history_cursor;
 
+/* A list of changes of objects: of one object over time, or the differences between two places of a history. Created by
+ * cst_object_fetch_history, cst_coordinator_fetch_object_history and cst_coordinator_diff_history. Immutable, usable on
+ * any thread. See history.h. */
+typedef struct cst_revisions cst_revisions;
+
 /* ======== plain values =================================================================================== */
 
 /* The outcome of a call: 0 for success, positive for an expected outcome, negative for a failure. One of the constants

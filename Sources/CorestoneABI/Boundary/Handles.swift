@@ -22,7 +22,7 @@ enum HandleType: UInt32 {
     case controller, snapshot
     case container, document
     case rowSink, saveRequest
-    case historyToken, historyCursor
+    case historyToken, historyCursor, revisions
 
     var name: String {
         switch self {
@@ -58,6 +58,7 @@ enum HandleType: UInt32 {
         case .saveRequest: "save request"
         case .historyToken: "history token"
         case .historyCursor: "history cursor"
+        case .revisions: "revisions"
         }
     }
 

@@ -208,7 +208,7 @@ extension Store {
         throw hasNoHistory()
     }
 
-    fileprivate func hasNoHistory() -> CoreError {
+    func hasNoHistory() -> CoreError {
         CoreError(
             .invalidArgument, "\(path) has no history; open the store with CST_STORE_HISTORY (history)", file: path)
     }

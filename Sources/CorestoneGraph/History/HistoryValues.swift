@@ -9,54 +9,66 @@ extension HistoryTransaction {
     /// comes later. To-one relationships are object IDs, to-many relationships arrays of them.
     public func currentValues() throws -> [[String: PropertyValue]?] {
         let changes = changes ?? []
-        var values = [[String: PropertyValue]?](repeating: nil, count: changes.count)
-        let store = store
-        let reader = store.backing.makeReader()
+        return try store.storedValues(
+            changes.map { $0.objectID }, { changes[$0].kind == .delete ? nil : changes[$0].properties })
+    }
+}
+
+extension Store {
+    /// The stored values of objects of this store; nil for one that does not exist.
+    func storedValues(of ids: [ObjectID]) throws -> [[String: PropertyValue]?] {
+        try storedValues(ids) { ids[$0].entity.properties.filter { !$0.isTransient } }
+    }
+
+    /// - Parameter properties: those to read of an object, by its place; nil for an object that is not read.
+    fileprivate func storedValues(
+        _ ids: [ObjectID], _ properties: (Int) -> [Property]?
+    ) throws -> [[String: PropertyValue]?] {
+        var values = [[String: PropertyValue]?](repeating: nil, count: ids.count)
+        let reader = backing.makeReader()
+        let wanted = ids.indices.map(properties)
         var groups = Groups<Entity, Int>()
-        for (place, change) in changes.enumerated() where change.kind != .delete {
-            groups.add(place, to: change.objectID.entity.root)
-        }
-        try store.use {
+        for (place, id) in ids.enumerated() where wanted[place] != nil { groups.add(place, to: id.entity.root) }
+        try use {
             reader.endRead()
             for (root, places) in groups.list {
-                let keys = places.map { changes[$0].objectID.reference }
-                let batch = try reader.rows(of: root, primaryKeys: keys)
+                let batch = try reader.rows(of: root, primaryKeys: places.map { ids[$0].reference })
                 withExtendedLifetime(batch.chunks) {
                     let records = Dictionary(batch.records.map { ($0.primaryKey, $0) }, uniquingKeysWith: { $1 })
                     for place in places {
-                        guard let record = records[changes[place].objectID.reference] else { continue }
-                        values[place] = changes[place].values(of: record, store)
+                        guard let record = records[ids[place].reference] else { continue }
+                        values[place] = ids[place].values(of: wanted[place] ?? [], record, self)
                     }
                 }
-                try readMembers(of: changes, places, reader, store, into: &values)
+                try readMembers(ids, wanted, places, reader, into: &values)
             }
         }
         return values
     }
 
     private func readMembers(
-        of changes: [HistoryChange], _ places: [Int], _ reader: any StoreReading, _ store: Store,
+        _ ids: [ObjectID], _ properties: [[Property]?], _ places: [Int], _ reader: any StoreReading,
         into values: inout [[String: PropertyValue]?]
     ) throws {
         var owners = Groups<Relationship, Int>()
         for place in places where values[place] != nil {
-            for case let relationship as Relationship in changes[place].properties
+            for case let relationship as Relationship in properties[place] ?? []
             where relationship.isToMany && !relationship.isTransient {
                 owners.add(place, to: relationship)
             }
         }
         for (relationship, places) in owners.list {
-            let keys = places.map { changes[$0].objectID.reference }
+            let keys = places.map { ids[$0].reference }
             let found = try reader.members(of: relationship, owners: keys, includingRows: false)
             var members: [Int64: [PropertyValue]] = [:]
             for member in found.members {
                 let id = ObjectID(
-                    store: store, entity: relationship.entity.model.entities[Int(member.entity)],
+                    store: self, entity: relationship.entity.model.entities[Int(member.entity)],
                     reference: member.primaryKey)
                 members[member.owner, default: []].append(.object(ObjectIDReference(id)))
             }
             for place in places {
-                values[place]?[relationship.name] = .array(members[changes[place].objectID.reference] ?? [])
+                values[place]?[relationship.name] = .array(members[ids[place].reference] ?? [])
             }
         }
     }
@@ -67,9 +79,10 @@ extension HistoryChange {
     fileprivate var properties: [Property] {
         kind == .update ? updatedProperties : objectID.entity.properties.filter { !$0.isTransient }
     }
+}
 
-    fileprivate func values(of record: Record, _ store: Store) -> [String: PropertyValue] {
-        let entity = objectID.entity
+extension ObjectID {
+    fileprivate func values(of properties: [Property], _ record: Record, _ store: Store) -> [String: PropertyValue] {
         guard record.header.pointee.entity == entity.index else { return [:] }
         var values: [String: PropertyValue] = [:]
         for property in properties {
@@ -86,7 +99,7 @@ extension HistoryChange {
             let known = elements.filter { !$0.1.isNull }
             return known.isEmpty ? .null : .dictionary(Dictionary(known) { $1 })
         }
-        let (slot, entity) = (Int(property.slot), objectID.entity)
+        let (slot, entity) = (Int(property.slot), entity)
         guard slot < Int(entity.slotCount) else { return nil }
         return entity.value(of: record, slot, store)
     }

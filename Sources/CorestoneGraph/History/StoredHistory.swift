@@ -19,6 +19,14 @@ package protocol StoredHistory: AnyObject {
         after number: Int64, of store: Store, limit: Int, includingChanges: Bool
     ) throws -> HistoryBatch
 
+    // MARK: The past
+
+    /// Opens a copy of the store as it was after a transaction, for reading.
+    func past(after number: Int64) throws -> StoredPast
+
+    /// The changes of one object, oldest first.
+    func changes(of id: ObjectID) throws -> [StoredChange]
+
     // MARK: Retention
 
     func consumers() throws -> [HistoryConsumer]
@@ -37,6 +45,29 @@ package struct HistoryBatch {
 
     package init(_ transactions: [(head: HistoryHead, changes: [HistoryChange])], _ bounds: HistoryBounds) {
         (self.transactions, self.bounds) = (transactions, bounds)
+    }
+}
+
+/// A store as it was.
+package struct StoredPast {
+    package let backing: any PersistentStore
+    package let unknown: UnknownValues
+    /// Ends with the store.
+    package let folder: WorkFolder
+
+    package init(_ backing: any PersistentStore, _ unknown: UnknownValues, in folder: WorkFolder) {
+        (self.backing, self.unknown, self.folder) = (backing, unknown, folder)
+    }
+}
+
+/// A change of an object, with the values that it replaced.
+package struct StoredChange {
+    package let change: HistoryChange
+    /// By the path of an attribute or to-one relationship; nil if the transaction did not keep them.
+    package let oldValues: [String: PropertyValue]?
+
+    package init(_ change: HistoryChange, _ oldValues: [String: PropertyValue]?) {
+        (self.change, self.oldValues) = (change, oldValues)
     }
 }
 

@@ -26,6 +26,8 @@ public final class Coordinator: @unchecked Sendable {
     let listeners = CoordinatorListeners(isShared: true)
     /// Readers of the history that wait for more.
     let historySignals = HistorySignals()
+    /// Set before anybody else has the coordinator; nil for one of the present.
+    public internal(set) var past: Past?
     /// Looks out for what others write.
     let remote = RemoteWatching()
 

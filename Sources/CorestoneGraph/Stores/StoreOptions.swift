@@ -11,6 +11,11 @@ public struct StoreOptions: Sendable {
     public var normalSync = false
     /// Keeps a history of changes, as a store that has one already does in any case.
     public var keepsHistory = false
+    /// Keeps a history, and with it the values that each transaction replaces, so that `Coordinator.past(at:)` knows every value. A
+    /// store that has begun to keep them goes on without the option. They take room of their own until the history is deleted.
+    public var keepsCompleteHistory = false
+    /// Deletes the old values of a complete history, and keeps no more of them. The history stays.
+    public var dropsOldValues = false
     /// Keeps no history. A store whose history has transactions is opened read-only with the reason: saves that are not recorded
     /// would leave a gap.
     public var refusesHistory = false

@@ -91,7 +91,8 @@ extension HistoryReader {
 
     /// nil if this SQLite library does not have `dbstat`.
     private func bytesOfTables(_ connection: Connection) throws -> Int? {
-        let tables = HistoryDesign.Table.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
+        let tables = (HistoryDesign.Table.allCases.map(\.rawValue) + OldValueTables.all).map { "'\($0)'" }.joined(
+            separator: ", ")
         guard
             let statement = try? connection.prepare(
                 "SELECT sum(pgsize) FROM dbstat WHERE aggregate = TRUE AND name IN "

@@ -9,7 +9,7 @@ import CorestoneValues
 /// Changes of entities that the model does not have are left out: they have no object ID.
 final class HistoryReader: StoredHistory {
     let reader: any SQLiteReading
-    private let form: HistoryForm
+    let form: HistoryForm
     private var slots: [UInt32: HistorySlots] = [:]
     private var preserved: [UInt32: [Attribute]] = [:]
     private var updates: [UpdateMask: [Property]] = [:]
@@ -219,6 +219,8 @@ struct HistoryForm {
     let changeQuery: String
     let hasColumns: Bool
     let tombstoneCount: Int
+    /// The author of a transaction `t`.
+    let author: String
     /// Among the columns of `changeQuery`.
     let firstTombstone = 6
 
@@ -235,6 +237,7 @@ struct HistoryForm {
             guard hasStrings, transactions.contains(label.rawValue + "TS") else { return inline }
             return "ifnull(\(inline), (SELECT ZNAME FROM ATRANSACTIONSTRING s WHERE s.Z_PK = t.\(label.rawValue)TS))"
         }
+        author = names[0]
         transactionQuery =
             "SELECT Z_PK, ZTIMESTAMP, \(names.joined(separator: ", ")) FROM ATRANSACTION t WHERE Z_PK > ? "
             + "ORDER BY Z_PK LIMIT ?"
@@ -251,7 +254,7 @@ struct HistoryForm {
 
 extension Statement {
     /// A column in the form in which the store keeps an attribute; null for a value of another type.
-    fileprivate func storedValue(_ column: Int32, of attribute: Attribute) -> PropertyValue {
+    func storedValue(_ column: Int32, of attribute: Attribute) -> PropertyValue {
         switch attribute.type {
         case .integer16, .integer32, .integer64: return isNumber(column) ? .int(integer(column)) : .null
         case .boolean: return isNumber(column) ? .bool(integer(column) != 0) : .null

@@ -120,9 +120,12 @@ final class HistoryWriter {
 
     /// Writes a transaction without changes, as a migration does.
     func writeEmptyTransaction() throws {
-        if transaction == 0 { try begin() }
+        try requireTransaction()
         try finish()
     }
+
+    /// Writes the row of the transaction if no change has done so.
+    func requireTransaction() throws { if transaction == 0 { try begin() } }
 
     /// Writes the highest keys handed out, before the commit.
     func finish() throws {

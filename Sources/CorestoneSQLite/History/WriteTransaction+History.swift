@@ -34,6 +34,7 @@ extension WriteTransaction {
         // Changes whose transaction is missing go too.
         step.changes = try delete(from: "ACHANGE", "ZTRANSACTIONID", upTo: last, purpose)
         step.transactions = try delete(from: "ATRANSACTION", "Z_PK", upTo: last, purpose)
+        try OldValueTables.delete(upTo: last, from: connection, purpose)
         return step
     }
 

@@ -10,14 +10,16 @@ struct HistoryMigration {
     let wanted: StoreSchema
     let connection: Connection
 
+    static let authorPrefix = "com.apple.coredata.schemamigrator:"
+
     /// The author of the transaction that a migration adds; what follows is the digest of the new model.
     static func author(digest: String) -> String {
-        "com.apple.coredata.schemamigrator: lightweight migration from model with digest { \(digest) }"
+        "\(authorPrefix) lightweight migration from model with digest { \(digest) }"
     }
 
     /// The digest that such an author names; nil for other authors.
     static func digest(inAuthor author: String) -> String? {
-        guard author.hasPrefix("com.apple.coredata.schemamigrator:"), let start = author.firstIndex(of: "{"),
+        guard author.hasPrefix(authorPrefix), let start = author.firstIndex(of: "{"),
             let end = author.lastIndex(of: "}"), start < end
         else { return nil }
         let text = author[author.index(after: start)..<end]

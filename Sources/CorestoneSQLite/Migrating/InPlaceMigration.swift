@@ -113,6 +113,10 @@ struct InPlaceMigration {
         let migration = HistoryMigration(
             design: history, mapping: plan.mapping, former: plan.former, wanted: plan.wanted, connection: connection)
         try execute(migration.statements(), progress)
+        // They are of tables and columns of the former model, and the past before a migration cannot be opened.
+        if try OldValueTables.exist(in: connection, purpose) {
+            try execute(OldValueTables.all.map { "DELETE FROM \($0)" }, progress)
+        }
         try migration.addTransaction(digest: modelVersionDigest(entityVersionHashes(of: model)))
     }
 

@@ -151,7 +151,9 @@ struct StoreCreation {
         let cache = try connection.prepare("INSERT INTO Z_MODELCACHE (Z_CONTENT) VALUES (?)", purpose)
         cache.bind(copying: try StoreDocument.modelCache(of: model), at: 1)
         try cache.run(purpose)
-        if options.keepsHistory { try HistoryDesign.install(in: connection, model: model) }
+        if options.keepsHistory || options.keepsCompleteHistory {
+            try HistoryDesign.install(in: connection, model: model)
+        }
     }
 
     /// SQLite's "unable to open database file" when the folder refuses new files, in clearer words.

@@ -23,6 +23,8 @@ struct OpenedStore {
     let externalFolder: String
     /// nil when the store keeps no history.
     let history: HistoryDesign?
+    /// Whether the history is complete: the values that saves replace are kept.
+    var keepsOldValues = false
     /// How many connections there may be.
     var maximumConnections = 1
     /// Whether this opening made it.
@@ -101,7 +103,8 @@ struct StoreOpening {
         return OpenedStore(
             connection: connection, schema: examination.schema, document: examination.contents.document,
             source: .given, path: path, readOnlyReason: nil, mayHoldReads: true, watch: nil, externalFolder: "",
-            history: examination.history)
+            history: examination.history,
+            keepsOldValues: examination.history != nil && options.keepsCompleteHistory)
     }
 
     /// Makes the store first where one was destroyed.
@@ -185,6 +188,7 @@ struct StoreOpening {
             connection: connection, schema: schema, document: examination.contents.document,
             source: examination.source, path: place.absolute, readOnlyReason: nil, mayHoldReads: isWAL, watch: nil,
             externalFolder: ExternalFile.folder(ofStore: place.path), history: history,
+            keepsOldValues: try history != nil && keepsOldValues(in: connection),
             maximumConnections: options.maximumConnections,
             longLog: Int32(pragmas.number("wal_autocheckpoint", else: Int(ConnectionPool.usualLongLog))),
             openAnother: isWAL ? another(place, schema, trustsSchema: connection.trustsSchema) : nil)
@@ -275,7 +279,9 @@ struct StoreOpening {
 
     /// The design of a history that begins now; nil when the options want none, or the file has one.
     private func beginHistory(in connection: Connection, model: Model) throws -> HistoryDesign? {
-        guard options.keepsHistory, try HistoryDesign(of: connection) == nil else { return nil }
+        guard options.keepsHistory || options.keepsCompleteHistory, try HistoryDesign(of: connection) == nil else {
+            return nil
+        }
         let purpose = "create the history tables in \(connection.path)"
         try connection.execute("BEGIN IMMEDIATE", purpose, cocoaCode: .persistentStoreOpen)
         do {
@@ -287,6 +293,22 @@ struct StoreOpening {
             throw error
         }
         return try HistoryDesign(of: connection)
+    }
+
+    /// Whether the old values of saves are to be kept: by the options, or because the file has begun it.
+    private func keepsOldValues(in connection: Connection) throws -> Bool {
+        let purpose = "read the history of \(connection.path)"
+        let hasBegun = try OldValueTables.exist(in: connection, purpose)
+        guard options.dropsOldValues, hasBegun else { return hasBegun || options.keepsCompleteHistory }
+        try connection.execute("BEGIN IMMEDIATE", purpose, cocoaCode: .persistentStoreOpen)
+        do {
+            try OldValueTables.remove(from: connection, purpose)
+            try connection.execute("COMMIT", purpose, cocoaCode: .persistentStoreOpen)
+        } catch {
+            sqlite3_exec(connection.db, "ROLLBACK", nil, nil, nil)
+            throw error
+        }
+        return false
     }
 
     /// The mode in force, after asking for the one that the options want.

@@ -13,6 +13,8 @@ final class OpenFile: @unchecked Sendable {
     let functions: StoreFunctions
     /// nil when the store keeps no history.
     let history: HistoryDesign?
+    /// nil unless the history is complete.
+    private(set) var oldValues: OldValueRecorder?
     /// nil where readers would keep a writer out.
     private(set) var held: HeldRead?
     /// nil for a file that is locked while it is read, or that nobody else can write.
@@ -68,7 +70,7 @@ final class OpenFile: @unchecked Sendable {
 
     init(
         _ connection: Connection, of identifier: String, document: StoreDocument? = nil, schema: StoreSchema,
-        history: HistoryDesign? = nil, reaper: ReadReaper?,
+        history: HistoryDesign? = nil, keepsOldValues: Bool = false, reaper: ReadReaper?,
         watch: FileWatch? = nil, isFixed: Bool = false
     ) throws {
         (self.connection, self.identifier, self.document) = (connection, identifier, document)
@@ -81,6 +83,7 @@ final class OpenFile: @unchecked Sendable {
         self.schema = schema
         self.history = history
         functions = try StoreFunctions(connection)
+        oldValues = keepsOldValues ? try OldValueRecorder(connection, schema) : nil
         held = try reaper.map { try HeldRead(connection, reaper: $0) }
         faults = Array(repeating: nil, count: schema.tables.count)
         noteLogFrames()
@@ -165,6 +168,7 @@ final class OpenFile: @unchecked Sendable {
         fetchPlans.removeAll()
         insertPlans.removeAll()
         singleRows = nil
+        oldValues = nil
         held = nil
         warnOfLogOfRenamedFile()
         connection.close()

@@ -8,7 +8,7 @@ import Glibc
 /// New files are complete and on disk before the transaction commits, old ones go only after the commit is on disk: whatever
 /// happens in between, every row finds its file. A crash leaves at most a file that nothing refers to.
 final class ExternalWrites {
-    private let folder: String
+    let folder: String
     /// The database, whose permissions the files have: what is not for everybody there must not be here.
     private let database: String
     /// Values of more bytes get a file of their own.

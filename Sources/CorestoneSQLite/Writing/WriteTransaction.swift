@@ -81,7 +81,10 @@ final class WriteTransaction: SaveTransaction {
             try statement.run(purpose)
             try connection.requireOneChange(purpose, entity: table.root.name)
         }
-        try history?.finish()
+        if let history {
+            try file.oldValues?.finish(history, files.folder, file.connection.limits)
+            try history.finish()
+        }
         if let number = history?.transaction, number != 0 { own.transaction = number }
     }
 

@@ -82,7 +82,7 @@ extension StoreTypes {
         if type != .sqlite {
             let unused = [
                 (!options.pragmas.isEmpty, "pragmas"), (options.analyzes, "analyzing"), (options.vacuums, "vacuuming"),
-                (options.keepsHistory, "history"),
+                (options.keepsHistory || options.keepsCompleteHistory, "history"),
             ].filter(\.0).map(\.1)
             if !unused.isEmpty {
                 warnings.append(

@@ -260,6 +260,24 @@ int main(void) {
     MEMBER(cst_history_options, sort, 80, 8);
     MEMBER(cst_history_options, limit, 88, 8);
     MEMBER(cst_history_options, batch_size, 96, 8);
+    SIZE(cst_revision_value, 24);
+    MEMBER(cst_revision_value, key, 0, 16);
+    MEMBER(cst_revision_value, has_old, 16, 1);
+    MEMBER(cst_revision_value, has_new, 17, 1);
+    SIZE(cst_revision, 136);
+    MEMBER(cst_revision, kind, 0, 4);
+    MEMBER(cst_revision, reserved, 4, 4);
+    MEMBER(cst_revision, entity, 8, 8);
+    MEMBER(cst_revision, primary_key, 16, 8);
+    MEMBER(cst_revision, store_identifier, 24, 16);
+    MEMBER(cst_revision, transaction, 40, 8);
+    MEMBER(cst_revision, timestamp, 48, 8);
+    MEMBER(cst_revision, author, 56, 16);
+    MEMBER(cst_revision, context_name, 72, 16);
+    MEMBER(cst_revision, bundle_identifier, 88, 16);
+    MEMBER(cst_revision, process_identifier, 104, 16);
+    MEMBER(cst_revision, value_count, 120, 8);
+    MEMBER(cst_revision, values, 128, 8);
     SIZE(cst_history_retention, 40);
     MEMBER(cst_history_retention, struct_size, 0, 8);
     MEMBER(cst_history_retention, has_age, 8, 1);
@@ -463,6 +481,6 @@ int main(void) {
     MEMBER(cst_controller_delegate, section_title, 64, 8);
     MEMBER(cst_controller_delegate, userdata, 72, 8);
     MEMBER(cst_controller_delegate, destroy, 80, 8);
-    printf("layout in C: 50 structs, %d members\n", members);
+    printf("layout in C: 52 structs, %d members\n", members);
     return failures != 0;
 }

@@ -147,6 +147,7 @@ from .model import LintFinding, Model, ModelChange
 from .object import ManagedObject
 from .object_id import ObjectID
 from .observation import ContextChanges, Observation, RemoteChange, StoreChanges, StoreReplacement, ValueChange
+from .past import UNKNOWN, Revision, RevisionValue, Unknown
 from .predicate import CompareOptions, CompoundType, Modifier, Operator, Predicate, PredicateKind
 from .property import PropertyDescription
 from .query import Attribute, Key, ToMany, Value, key
@@ -273,6 +274,10 @@ __all__ = [
     "HistoryPurge",
     "HistorySize",
     "HistoryTransaction",
+    "Revision",
+    "RevisionValue",
+    "UNKNOWN",
+    "Unknown",
     "HistoryChange",
     "HistoryChangeKind",
     "HistoryToken",

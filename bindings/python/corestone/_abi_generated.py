@@ -195,6 +195,8 @@ STORE_NO_MIGRATION = 8192
 STORE_ALLOW_REMOVALS = 16384
 STORE_ALLOW_TYPE_CHANGES = 32768
 STORE_NO_HISTORY = 65536
+STORE_COMPLETE_HISTORY = 131072
+STORE_DROP_OLD_VALUES = 262144
 UNSAVED_REFUSE = 0
 UNSAVED_SAVE = 1
 UNSAVED_DISCARD = 2
@@ -864,6 +866,36 @@ class HistoryOptions(Structure):
     )
 
 
+class RevisionValue(Structure):
+    """cst_revision_value"""
+
+    _fields_ = (
+        ("key", String),
+        ("has_old", ctypes.c_bool),
+        ("has_new", ctypes.c_bool),
+    )
+
+
+class Revision(Structure):
+    """cst_revision"""
+
+    _fields_ = (
+        ("kind", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+        ("entity", c_void_p),
+        ("primary_key", ctypes.c_int64),
+        ("store_identifier", String),
+        ("transaction", ctypes.c_int64),
+        ("timestamp", ctypes.c_double),
+        ("author", String),
+        ("context_name", String),
+        ("bundle_identifier", String),
+        ("process_identifier", String),
+        ("value_count", ctypes.c_size_t),
+        ("values", POINTER(RevisionValue)),
+    )
+
+
 class HistoryRetention(Structure):
     """cst_history_retention"""
 
@@ -1337,6 +1369,8 @@ STRUCTS: dict[str, Any] = {
     "cst_history_change": HistoryChange,
     "cst_history_transaction": HistoryTransaction,
     "cst_history_options": HistoryOptions,
+    "cst_revision_value": RevisionValue,
+    "cst_revision": Revision,
     "cst_history_retention": HistoryRetention,
     "cst_changes": Changes,
     "cst_value_change": ValueChange,
@@ -1784,6 +1818,18 @@ cst_history_cursor_cancel int32 pointer pointer*
 cst_history_cursor_descriptor int32 pointer int32* pointer*
 cst_history_cursor_copy_value int32 pointer size_t InputString pointer pointer*
 cst_coordinator_follow_history int32 pointer HistoryOptions* HISTORY_FN HISTORY_ENDED_FN pointer DESTROY_FN pointer* pointer*
+cst_coordinator_open_past int32 pointer pointer pointer* pointer*
+cst_coordinator_open_past_at int32 pointer double pointer* pointer*
+cst_coordinator_copy_past_token int32 pointer pointer* pointer*
+cst_coordinator_is_past_complete int32 pointer bool* pointer*
+cst_object_is_known int32 pointer uint32 bool* pointer*
+cst_object_fetch_history int32 pointer pointer* pointer*
+cst_coordinator_fetch_object_history int32 pointer pointer pointer* pointer*
+cst_coordinator_diff_history int32 pointer pointer pointer pointer* pointer*
+cst_revisions_count int32 pointer size_t* pointer*
+cst_revisions_at int32 pointer size_t pointer* pointer*
+cst_revisions_copy_value int32 pointer size_t size_t bool pointer pointer*
+cst_revisions_copy_object_id int32 pointer size_t pointer* pointer*
 cst_coordinator_delete_history int32 pointer pointer HISTORY_PROGRESS_FN pointer uint64* uint64* pointer*
 cst_coordinator_delete_history_before int32 pointer double size_t pointer* HISTORY_PROGRESS_FN pointer uint64* uint64* pointer*
 cst_coordinator_register_history_consumer int32 pointer pointer InputString pointer double pointer*

@@ -28,6 +28,7 @@ class StoreOptions(TypedDict, total=False):
     cache_kb: int
     max_connections: int
     history: bool | None
+    complete_history: bool | None
     configuration: str | None
     posts_own_changes: bool
     watch_interval: float
@@ -63,6 +64,7 @@ def store_options(
     cache_kb: int = 0,
     max_connections: int = 0,
     history: bool | None = None,
+    complete_history: bool | None = None,
     configuration: str | None = None,
     posts_own_changes: bool = False,
     watch_interval: float = 0.0,
@@ -99,6 +101,8 @@ def store_options(
         | (_abi.STORE_MUST_EXIST if must_exist else 0)
         | (_abi.STORE_HISTORY if history else 0)
         | (_abi.STORE_NO_HISTORY if history is False else 0)
+        | (_abi.STORE_COMPLETE_HISTORY if complete_history else 0)
+        | (_abi.STORE_DROP_OLD_VALUES if complete_history is False else 0)
         | (_abi.STORE_POSTS_OWN_CHANGES if posts_own_changes else 0)
         | (_abi.STORE_NORMAL_SYNC if sync == "normal" else 0)
         | (_abi.STORE_ROLLBACK_JOURNAL if journal == "rollback" else 0)

@@ -55,6 +55,8 @@ from .sort import SortKey
 from .undo import UndoManager, forget_what_was_read
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from typing_extensions import Unpack
 
     from ._contexts import ContextOwner
@@ -1217,6 +1219,19 @@ class Context:
         """
         self._require_open()
         return self.coordinator.history(predicate, *arguments, **options)
+
+    def at(self, place: HistoryToken | HistoryTransaction | datetime) -> Context:
+        """Returns a context for reading the stores as they were at a token, after a transaction, or at a date.
+
+            past = ctx.at(datetime.now(timezone.utc) - timedelta(days=7))
+            was = past.get(note.id.uri)
+            if was is not None and was.is_known("title"):
+                print(was.title)
+
+        A context of its own coordinator, which Coordinator.at describes.
+        """
+        self._require_open()
+        return self.coordinator.at(place).context()
 
     def merge_history(self, history: HistoryCursor | HistoryTransaction) -> None:
         """Merges, like merge_changes, a transaction, or the remaining transactions of a cursor, one after the other.

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, TypeVar
 
-from . import _abi, _host, queue
+from . import _abi, _host, past, queue
 from ._abi import lib, optional_text, path_argument, text
 from ._arguments import choice, flag, handles, one_of, shown
 from ._call import call, held, made, owned
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from .context import Context
     from .entity import Entity
     from .host_store import HostStore
+    from .object import ManagedObject
     from .observation import Observation, StoreChanges
 
 T = TypeVar("T")
@@ -327,6 +328,8 @@ class Coordinator(Contexts):
         max_connections  how many threads may read the store at a time, or save; 0 is the library's default, 8
         history       True: each save records its changes; None: if the store has a history; False: does not record, so
                       that a store whose history has transactions is opened read-only
+        complete_history  True: the history keeps the values that each transaction replaces, so that the past is known
+                      whole (Coordinator.at); None: if the store has begun to; False: deletes those that it has kept
         configuration the configuration of the model whose objects the store holds; None for the whole model. New
                       objects go to the first writable store for them; fetches use the stores that can have them
         posts_own_changes  "remote_change" is also posted for saves by contexts of this coordinator
@@ -659,6 +662,60 @@ class Coordinator(Contexts):
         self._require_open()
         handle = owned(lib.cst_coordinator_copy_history_token, self._handle, *handles(stores, Store, "stores"))
         return HistoryToken._owned(handle) if handle else None
+
+    def at(self, place: HistoryToken | HistoryTransaction | datetime) -> Coordinator:
+        """Opens the stores as they were at a token, after a transaction, or at a date: a coordinator for reading.
+
+            with coordinator.at(token) as past:
+                names = [note.title for note in past.context().fetch("Note")]
+
+        It has the same model, and its objects have the same URIs. Each store is copied into TMPDIR and taken back
+        there, so the time it takes grows with the size of the stores and the number of later changes. Later saves do
+        not change the past. With a complete history (`complete_history` of add_store) every value is known. Without
+        one, a value that a later transaction replaced is unknown: it reads as None, and ManagedObject.is_known returns
+        False. Predicates see None too.
+
+        InvalidArgumentError for a store without history; HistoryTokenStoreError for a token of other stores;
+        HistoryTokenExpiredError if later transactions were deleted, for a date before the first transaction that is
+        left, and if the store was migrated since.
+        """
+        self._require_open()
+        return Coordinator._owned(past.open_past(self, place), self.model)
+
+    @property
+    def past_token(self) -> HistoryToken | None:
+        """The place that a coordinator of the past was opened at (`at`); None for one of the present."""
+        handle = owned(lib.cst_coordinator_copy_past_token, self._handle)
+        return HistoryToken._owned(handle) if handle else None
+
+    @property
+    def is_past_complete(self) -> bool:
+        """Whether all values of a coordinator of the past are known; True for one of the present."""
+        out = ctypes.c_bool()
+        call(lib.cst_coordinator_is_past_complete, self._handle, byref(out))
+        return out.value
+
+    def history_of(self, subject: ManagedObject | ObjectID) -> list[past.Revision]:
+        """Returns who changed an object, when, and in which properties, the oldest change first.
+
+            for revision in coordinator.history_of(note):
+                print(revision.timestamp, revision.author, revision.values)
+
+        The object may have been deleted. A complete history has the values of attributes and to-one relationships
+        before and after each change; without one only those that later changes left alone are known. To-many
+        relationships and derived attributes are listed without values.
+
+        InvalidArgumentError for a store without history.
+        """
+        return past.object_revisions(self, subject)
+
+    def history_diff(self, start: HistoryToken, end: HistoryToken | None = None) -> list[past.Revision]:
+        """Returns the differences between two places of the history, the present if `end` is None, by object.
+
+        To-many relationships are among them. Objects that were inserted and deleted in between are not. Both states are
+        opened as by `at`, with its errors. InvalidArgumentError if `end` is before `start`.
+        """
+        return past.differences(self, start, end)
 
     def delete_history(
         self,

@@ -149,6 +149,16 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
         call(lib.cst_object_is_changed, self._cst_handle, self._cst_entity._key(name).key, byref(out))
         return out.value
 
+    def is_known(self, name: str) -> bool:
+        """Returns whether a property's value is known.
+
+        False in a context of the past (Context.at) for a value that a later transaction replaced without keeping it; it
+        reads as None there. Always True in a context of the present.
+        """
+        out = ctypes.c_bool()
+        call(lib.cst_object_is_known, self._cst_handle, self._cst_entity._key(name).key, byref(out))
+        return out.value
+
     def committed_value(self, name: str) -> Any:
         """Returns a property's value of the last fetch or save; the target of a to-one relationship as its ID."""
         description = self._cst_entity._key(name)

@@ -26,7 +26,10 @@ extension Command {
     /// The store that was opened; it must have a persistent history.
     func storeWithHistory(of coordinator: Coordinator, _ path: String) throws -> Store {
         guard let store = coordinator.stores.first, try coordinator.currentHistoryToken() != nil else {
-            throw CoreError(.invalidArgument, "\(path) has no persistent history", file: path)
+            throw CoreError(
+                .invalidArgument,
+                "\(path) has no persistent history; open it once with CST_STORE_HISTORY (history=True, keepsHistory) to begin one",
+                file: path)
         }
         return store
     }
@@ -52,6 +55,34 @@ extension Command {
         guard lstat(path, &facts) == 0 else { return }
         if facts.st_mode & S_IFMT == S_IFREG, facts.st_size == 0 { return }
         throw UsageError("\(path) already exists; \(remedy)")
+    }
+}
+
+extension HistoryRequest.Start {
+    /// A place of a history as people type it; `name` is the option or operand.
+    init(typed text: String, _ name: String, _ store: Store) throws {
+        if let number = Int64(text), number >= 0 {
+            self = .token(HistoryToken(storeIdentifier: store.identifier, transactionNumber: number))
+        } else if text.hasPrefix("{") {
+            self = .token(try HistoryToken(json: text))
+        } else if let date = try? ReferenceDate.parse(text, assumingUTC: true) {
+            self = .date(date)
+        } else {
+            throw UsageError(
+                "\(name) must be a transaction number, a date such as 2026-11-29T10:00:00Z or a history token, not \"\(text)\""
+            )
+        }
+    }
+
+    /// A place of which the past is opened: a number beyond the last transaction is a mistake.
+    init(past text: String, _ name: String, of coordinator: Coordinator, _ store: Store) throws {
+        let last = try coordinator.currentHistoryToken(of: [store])?.transactionNumber(ofStore: store.identifier) ?? 0
+        if let number = Int64(text), number > last {
+            throw UsageError(
+                "\(name) is \(number), but the last transaction of \(store.path) is \(last); pass a number up to \(last)"
+            )
+        }
+        try self.init(typed: text, name, store)
     }
 }
 

@@ -23,8 +23,8 @@ struct HistoryCommand: Command {
         ],
         details: [
             "The table has a line for each changed object: what was done to it, and for an update the names of the changed properties. "
-                + "Transactions without changes, such as migrations, have one line. Values are not part of a history, except "
-                + "those that the model preserves when an object is deleted (the tombstone).",
+                + "Transactions without changes, such as migrations, have one line. Values are not printed, except "
+                + "those that the model preserves when an object is deleted (the tombstone): see history object and history diff.",
             "json is one array of transactions with their changes; with --follow, one transaction on each line. csv has a line for "
                 + "each change.",
             "--follow ends with Ctrl-C.",
@@ -78,7 +78,8 @@ struct HistoryCommand: Command {
     private static let patience = 200
 
     private func request(_ store: Store, _ model: Model) throws -> HistoryRequest {
-        var request = HistoryRequest(after: try options["since"].map { try start($0, store) } ?? .beginning)
+        var request = HistoryRequest(
+            after: try options["since"].map { try HistoryRequest.Start(typed: $0, "--since", store) } ?? .beginning)
         request.excludedAuthor = options["exclude-author"]
         let entities = options.all("entity")
         var conditions: [String] = []
@@ -97,19 +98,6 @@ struct HistoryCommand: Command {
             request.predicate = try Predicate.parse(conditions.joined(separator: " AND "), arguments: arguments)
         }
         return request
-    }
-
-    private func start(_ text: String, _ store: Store) throws -> HistoryRequest.Start {
-        if let number = Int64(text), number >= 0 {
-            return .token(HistoryToken(storeIdentifier: store.identifier, transactionNumber: number))
-        }
-        if text.hasPrefix("{") { return .token(try HistoryToken(json: text)) }
-        guard let date = try? ReferenceDate.parse(text) else {
-            throw UsageError(
-                "--since must be a transaction number, a date such as 2026-11-29T10:00:00Z or a history token, not \"\(text)\""
-            )
-        }
-        return .date(date)
     }
 }
 
@@ -188,7 +176,7 @@ private struct HistoryPrinter {
 }
 
 extension HistoryTransaction {
-    fileprivate var time: String { ReferenceDate.text(timestamp) ?? timestamp.description }
+    var time: String { ReferenceDate.text(timestamp) ?? timestamp.description }
 
     fileprivate var lines: [[String]] {
         let head = [String(number), time, author ?? ""]
@@ -246,7 +234,7 @@ extension HistoryChange {
 }
 
 extension HistoryChangeKind {
-    fileprivate var name: String {
+    var name: String {
         switch self {
         case .insert: "insert"
         case .update: "update"

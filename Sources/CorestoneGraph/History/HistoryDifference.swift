@@ -1,0 +1,100 @@
+import CorestoneModel
+import CorestoneValues
+
+extension Coordinator {
+    /// The differences between two places of the history, by object and property, in the order of the first change of each object.
+    ///
+    /// Objects that were inserted and deleted in between are not among them, nor properties that have their old value again. Both
+    /// states are opened as by `past(at:)`. To-many relationships are arrays of object IDs. Any thread.
+    ///
+    /// - Parameters:
+    ///   - start: the earlier place.
+    ///   - end: the later one; nil for the present.
+    /// - Throws: as `past(at:)`; `.invalidArgument` if `end` is before `start`.
+    public func historyDifference(
+        from start: HistoryRequest.Start, to end: HistoryRequest.Start? = nil, of stores: [Store] = []
+    ) throws -> [ObjectRevision] {
+        let later = try past(
+            at: end ?? currentHistoryToken(of: stores).map { .token($0) } ?? .beginning, of: stores)
+        let earlier = try past(at: start, of: stores)
+        guard let first = earlier.past, let last = later.past else { return [] }
+        guard first.token <= last.token else {
+            throw CoreError(
+                .invalidArgument,
+                "the end \(last.token.json) of a difference is before its start \(first.token.json); exchange the two",
+                value: .string(last.token.json))
+        }
+        var request = HistoryRequest(after: .token(first.token))
+        request.resultType = .objectIDs
+        guard case .objectIDs(let ids) = try later.fetchHistory(request) else { return [] }
+        var found: [ObjectRevision] = []
+        for start in stride(from: 0, to: ids.count, by: 1_000) {
+            let part = Array(ids[start..<min(start + 1_000, ids.count)])
+            let before = try earlier.storedValues(of: part), after = try later.storedValues(of: part)
+            for (place, id) in part.enumerated() {
+                guard let own = present(id) else { continue }
+                if let change = own.difference(before[place], after[place], first, last) { found.append(change) }
+            }
+        }
+        return found
+    }
+
+    /// The same ID in a store of this coordinator; nil if it has no such store.
+    private func present(_ id: ObjectID) -> ObjectID? {
+        stores.first { $0.identifier == id.store?.identifier }.map {
+            ObjectID(store: $0, entity: id.entity, reference: id.reference)
+        }
+    }
+
+    private func storedValues(of ids: [ObjectID]) throws -> [[String: PropertyValue]?] {
+        var values = [[String: PropertyValue]?](repeating: nil, count: ids.count)
+        for store in stores {
+            let places = ids.indices.filter { ids[$0].store?.identifier == store.identifier }
+            if places.isEmpty { continue }
+            let own = places.map { ObjectID(store: store, entity: ids[$0].entity, reference: ids[$0].reference) }
+            for (place, found) in zip(places, try store.storedValues(of: own)) { values[place] = found }
+        }
+        return values
+    }
+}
+
+extension ObjectID {
+    /// nil for equal states.
+    fileprivate func difference(
+        _ before: [String: PropertyValue]?, _ after: [String: PropertyValue]?, _ first: Past, _ last: Past
+    ) -> ObjectRevision? {
+        let kind: HistoryChangeKind
+        switch (before, after) {
+        case (nil, nil): return nil
+        case (nil, _): kind = .insert
+        case (_, nil): kind = .delete
+        default: kind = .update
+        }
+        var values: [ObjectRevision.Value] = []
+        for property in entity.properties where !property.isTransient && !property.isElement {
+            let old = before.flatMap { first.isKnown(property, of: self) ? $0[property.path] ?? .null : nil }
+            let new = after.flatMap { last.isKnown(property, of: self) ? $0[property.path] ?? .null : nil }
+            if kind == .update, let old, let new, property.isSame(old, new) { continue }
+            if kind != .update, old == nil, new == nil { continue }
+            values.append(ObjectRevision.Value(key: property.path, old: old, new: new))
+        }
+        if kind == .update, values.isEmpty { return nil }
+        return ObjectRevision(kind: kind, objectID: self, transaction: nil, values: values)
+    }
+}
+
+extension Property {
+    fileprivate var isElement: Bool { (self as? Attribute)?.composite != nil }
+
+    /// Members of an unordered relationship have no order.
+    fileprivate func isSame(_ one: PropertyValue, _ other: PropertyValue) -> Bool {
+        guard let relationship = self as? Relationship, relationship.isToMany, !relationship.isOrdered,
+            case .array(let ones) = one, case .array(let others) = other
+        else { return one == other }
+        guard ones.count == others.count else { return false }
+        func keys(_ values: [PropertyValue]) -> [String] {
+            values.compactMap { if case .object(let id as ObjectIDReference) = $0 { id.id.uri } else { nil } }.sorted()
+        }
+        return keys(ones) == keys(others)
+    }
+}

@@ -1,0 +1,130 @@
+import CorestoneModel
+import CorestoneValues
+
+/// What happened to one object: in one transaction, or between two places of a history.
+public struct ObjectRevision: Sendable {
+    /// A value before and after; nil where it is unknown.
+    public struct Value: Sendable {
+        public let key: String
+        public let old: PropertyValue?
+        public let new: PropertyValue?
+
+        package init(key: String, old: PropertyValue?, new: PropertyValue?) {
+            (self.key, self.old, self.new) = (key, old, new)
+        }
+    }
+
+    public let kind: HistoryChangeKind
+    public let objectID: ObjectID
+    /// Which changed it; nil for a difference between two places.
+    public let transaction: HistoryTransaction?
+    /// Of an update the changed properties, of an insertion and a deletion all known values, in the order of the model.
+    public let values: [Value]
+}
+
+extension ManagedObject {
+    /// Who changed the object, when, and in which properties, the oldest change first. Empty for an object that was never saved.
+    ///
+    /// - Throws: `.invalidArgument` if its store has no history.
+    public func history() throws -> [ObjectRevision] {
+        guard let context, !objectID.isTemporary else { return [] }
+        try context.checkQueue()
+        return try context.coordinator.history(of: objectID)
+    }
+}
+
+extension Coordinator {
+    /// How often the changes of an object are read again because it changes meanwhile.
+    private static let patience = 20
+
+    /// Who changed an object, when, and in which properties, the oldest change first; also of an object that was deleted.
+    ///
+    /// A complete history keeps old values: then each change has the values of attributes and to-one relationships before and after
+    /// it. Without them it is known which properties changed, and the last value of each. Changed to-many relationships and derived
+    /// attributes are listed without values. Any thread.
+    ///
+    /// - Throws: `.invalidArgument` if the store has no history, or belongs to another coordinator.
+    public func history(of id: ObjectID) throws -> [ObjectRevision] {
+        guard let store = stores.first(where: { $0.identifier == id.store?.identifier }) else {
+            throw CoreError(
+                .invalidArgument, code: .persistentStoreOperation,
+                "the coordinator has no store with the history of \(id.uri); add the store first",
+                entity: id.entity.name, objectURI: id.uri)
+        }
+        let id = ObjectID(store: store, entity: id.entity, reference: id.reference)
+        for _ in 0..<Coordinator.patience {
+            let before = try currentHistoryToken(of: [store])
+            let values = try store.storedValues(of: [id])[0]
+            guard let changes = try store.readHistory({ try $0.changes(of: id) }) else { throw store.hasNoHistory() }
+            if try currentHistoryToken(of: [store]) == before { return ObjectStates(values).changes(changes) }
+        }
+        throw CoreError(
+            .storeBusy, code: .persistentStoreOperation,
+            "cannot read the history of \(id.entity.name): other programs kept saving to \(store.path) meanwhile; try again",
+            entity: id.entity.name, objectURI: id.uri, file: store.path)
+    }
+}
+
+/// Goes back from the present values of an object, change by change.
+private struct ObjectStates {
+    /// The known values after a change.
+    private var values: [String: PropertyValue]
+
+    init(_ present: [String: PropertyValue]?) { values = present ?? [:] }
+
+    func changes(_ stored: [StoredChange]) -> [ObjectRevision] {
+        var states = self
+        return stored.reversed().map { states.undo($0) }.reversed()
+    }
+
+    private mutating func undo(_ stored: StoredChange) -> ObjectRevision {
+        let (change, old) = (stored.change, stored.oldValues)
+        var found: [ObjectRevision.Value] = []
+        switch change.kind {
+        case .insert:
+            for property in change.objectID.entity.valuedProperties {
+                if let new = values[property.path] { found.append(.init(key: property.path, old: nil, new: new)) }
+            }
+            values = [:]
+        case .update:
+            for property in change.updatedProperties {
+                let hasValue = property.isValued
+                found.append(
+                    .init(
+                        key: property.path, old: hasValue ? old?[property.path] : nil,
+                        new: hasValue ? values[property.path] : nil))
+                // A value that was set again to what it was is not among the old ones.
+                if old == nil { values[property.path] = nil }
+            }
+            for (key, value) in old ?? [:] { values[key] = value }
+            found = found.map { value in
+                guard let old, value.old == nil, old[value.key] == nil, let new = value.new else { return value }
+                return .init(key: value.key, old: new, new: new)
+            }
+        case .delete:
+            values = [:]
+            for property in change.objectID.entity.valuedProperties {
+                let value = old.map { $0[property.path] ?? .null } ?? change.tombstone?[property.path]
+                guard let value else { continue }
+                values[property.path] = value
+                found.append(.init(key: property.path, old: value, new: nil))
+            }
+        }
+        return ObjectRevision(
+            kind: change.kind, objectID: change.objectID, transaction: change.transaction, values: found)
+    }
+}
+
+extension Property {
+    /// Whether changes of an object have its values: not of to-many relationships, whose members are other objects' values, and not
+    /// of derived attributes, which change without a change of their object.
+    fileprivate var isValued: Bool {
+        if isTransient { return false }
+        if let attribute = self as? Attribute { return attribute.type != .composite && attribute.derivation == nil }
+        return (self as? Relationship).map { !$0.isToMany } ?? false
+    }
+}
+
+extension Entity {
+    fileprivate var valuedProperties: [Property] { properties.filter(\.isValued) }
+}

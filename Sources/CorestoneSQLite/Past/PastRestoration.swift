@@ -1,0 +1,226 @@
+import CSQLite
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+/// Takes a copy of a store back to the state after an earlier transaction.
+///
+/// It goes back span by span. A span with old values is undone exactly. Of another one it is known which objects were inserted, which
+/// values were changed and which rows were deleted: these values are unknown then (`PastSpan`).
+struct PastRestoration {
+    let connection: Connection
+    let schema: StoreSchema
+    let purpose: String
+    private(set) var unknown = UnknownValues()
+
+    init(_ connection: Connection, _ schema: StoreSchema) {
+        (self.connection, self.schema) = (connection, schema)
+        purpose = "restore the past of \(connection.path)"
+    }
+
+    /// - Parameter number: of the last transaction of that state.
+    mutating func run(to number: Int64) throws {
+        try connection.execute("BEGIN IMMEDIATE", purpose)
+        // Derived values are restored like others. R-trees are filled at the end.
+        _ = cst_sqlite3_enable_triggers(connection.db, 0)
+        defer { _ = cst_sqlite3_enable_triggers(connection.db, 1) }
+        let indexes = try dropIndexes()
+        for span in try spans(after: number).reversed() {
+            if span.isComplete { try undo(span.first, span.last) } else { try forget(span.first, span.last) }
+        }
+        try clearUnknownValues()
+        try deleteHistory(after: number)
+        for index in indexes { try connection.execute(index, purpose) }
+        for index in schema.spatialIndexes where try exists("table", index.name) {
+            for statement in index.refillingStatements { try connection.execute(statement, purpose) }
+        }
+        try connection.execute("COMMIT", purpose)
+    }
+
+    // MARK: - Spans
+
+    /// The transactions after a number, in parts that have their old values or do not.
+    private func spans(after number: Int64) throws -> [(first: Int64, last: Int64, isComplete: Bool)] {
+        let highest = try integer("SELECT max(Z_PK) FROM ATRANSACTION") ?? number
+        guard highest > number else { return [] }
+        var parts: [(first: Int64, last: Int64, isComplete: Bool)] = []
+        var next = number + 1
+        if try OldValueTables.exist(in: connection, purpose) {
+            let spans = try connection.prepare(
+                "SELECT max(ZFIRST, ?1), min(ZLAST, ?2) FROM \(OldValueTables.spans) WHERE ZLAST >= ?1 AND ZFIRST <= ?2 "
+                    + "ORDER BY ZFIRST", purpose)
+            spans.bind(next, at: 1)
+            spans.bind(highest, at: 2)
+            while try spans.step(purpose) {
+                let (first, last) = (spans.integer(0), spans.integer(1))
+                guard first >= next, last >= first else { continue }
+                if first > next { parts.append((next, first - 1, false)) }
+                parts.append((first, last, true))
+                next = last.addingClamped(1)
+            }
+        }
+        if next <= highest { parts.append((next, highest, false)) }
+        return parts
+    }
+
+    private func integer(_ query: String) throws -> Int64? {
+        let statement = try connection.prepare(query, purpose)
+        return try statement.step(purpose) && !statement.isNull(0) ? statement.integer(0) : nil
+    }
+
+    private func exists(_ type: String, _ name: String) throws -> Bool {
+        try connection.finds(
+            "SELECT 1 FROM main.sqlite_schema WHERE type = '\(type)' AND name = '\(name)'", purpose: purpose)
+    }
+
+    // MARK: - Undoing
+
+    private mutating func undo(_ first: Int64, _ last: Int64) throws {
+        for table in schema.tables { try recreateDeletedRows(of: table, first, last) }
+        try connection.execute(
+            "CREATE TEMP TABLE CST_PASTVALUE AS SELECT ZCOLUMN, ZROW, ZVALUE, min(ZTRANSACTION) AS ZTRANSACTION "
+                + "FROM \(OldValueTables.values) WHERE ZTRANSACTION BETWEEN \(first) AND \(last) GROUP BY ZCOLUMN, ZROW; "
+                + "CREATE INDEX temp.CST_PASTVALUE_INDEX ON CST_PASTVALUE (ZCOLUMN, ZROW)", purpose)
+        let numbers = try OldValueTables.columns(of: connection, purpose)
+        for (number, name, column) in numbers where !column.isEmpty {
+            guard let table = schema.tables.first(where: { $0.name == name }),
+                let column = table.columns.first(where: { $0.name == column })
+            else { continue }
+            try connection.execute(
+                "UPDATE \(table.name) SET \(column.name) = (SELECT ZVALUE FROM CST_PASTVALUE WHERE ZCOLUMN = \(number) "
+                    + "AND ZROW = \(table.name).Z_PK) WHERE Z_PK IN (SELECT ZROW FROM CST_PASTVALUE WHERE ZCOLUMN = \(number))",
+                purpose)
+            if !unknown.isEmpty { try becomeKnown(column, table, number) }
+        }
+        try undoLinks(first, last, numbers)
+        for table in schema.tables { try removeInsertedRows(of: table, first, last) }
+        try connection.execute("DROP TABLE temp.CST_PASTVALUE", purpose)
+    }
+
+    private mutating func becomeKnown(_ column: ColumnSchema, _ table: TableSchema, _ number: Int64) throws {
+        guard column.role == .attribute || column.role == .toOne else { return }
+        let rows = try connection.prepare("SELECT ZROW FROM CST_PASTVALUE WHERE ZCOLUMN = \(number)", purpose)
+        while try rows.step(purpose) { unknown.remove(column.property, ofRow: rows.integer(0), table.root) }
+    }
+
+    private func undoLinks(
+        _ first: Int64, _ last: Int64, _ numbers: [(number: Int64, table: String, column: String)]
+    ) throws {
+        for (number, name, column) in numbers where column.isEmpty {
+            guard let join = schema.joins.first(where: { $0.name == name }) else { continue }
+            let (one, other) = (join.namingColumn, join.otherColumn)
+            let rows =
+                "SELECT ZKEY1, ZKEY2, ZORDER1, ZORDER2, ZEXISTED, min(ZTRANSACTION) FROM \(OldValueTables.links) WHERE "
+                + "ZTABLE = \(number) AND ZTRANSACTION BETWEEN \(first) AND \(last) GROUP BY ZKEY1, ZKEY2"
+            let orders = [(one.orderName, "ZORDER1"), (other.orderName, "ZORDER2")].compactMap { name, value in
+                name.map { ($0, value) }
+            }
+            try connection.execute(
+                "DELETE FROM \(name) WHERE (\(one.name), \(other.name)) IN (SELECT ZKEY1, ZKEY2 FROM (\(rows)))",
+                purpose)
+            try connection.execute(
+                "INSERT INTO \(name) (\(([one.name, other.name] + orders.map(\.0)).joined(separator: ", "))) "
+                    + "SELECT \((["ZKEY1", "ZKEY2"] + orders.map(\.1)).joined(separator: ", ")) FROM (\(rows)) WHERE ZEXISTED = 1",
+                purpose)
+        }
+    }
+
+    /// A condition of changes of a table's objects.
+    private func changes(_ kind: HistoryWriter.ChangeType, of table: TableSchema, _ first: Int64, _ last: Int64)
+        -> String
+    {
+        let numbers = table.entities.map { schema.number(of: $0) }.joinedText
+        return "FROM ACHANGE WHERE ZTRANSACTIONID BETWEEN \(first) AND \(last) AND ZCHANGETYPE = \(kind.rawValue) "
+            + "AND ZENTITY IN (\(numbers))"
+    }
+
+    private mutating func recreateDeletedRows(of table: TableSchema, _ first: Int64, _ last: Int64) throws {
+        let deletions = changes(.delete, of: table, first, last)
+        try connection.execute(
+            "INSERT OR IGNORE INTO \(table.name) (Z_PK, Z_ENT, Z_OPT) SELECT ZENTITYPK, ZENTITY, 1 \(deletions)",
+            purpose)
+        if unknown.isEmpty { return }
+        try forEachRow("SELECT ZENTITYPK \(deletions)") { unknown, key in unknown.removeRow(key, table.root) }
+    }
+
+    private mutating func removeInsertedRows(of table: TableSchema, _ first: Int64, _ last: Int64) throws {
+        let insertions = changes(.insert, of: table, first, last)
+        try connection.execute(
+            "DELETE FROM \(table.name) WHERE Z_PK IN (SELECT ZENTITYPK \(insertions))", purpose)
+        for join in schema.joins {
+            for side in [join.namingColumn, join.otherColumn] where side.entity.rootIndex == table.root.index {
+                try connection.execute(
+                    "DELETE FROM \(join.name) WHERE \(side.name) IN (SELECT ZENTITYPK \(insertions))", purpose)
+            }
+        }
+        if unknown.isEmpty { return }
+        try forEachRow("SELECT ZENTITYPK \(insertions)") { unknown, key in unknown.removeRow(key, table.root) }
+    }
+
+    private mutating func forEachRow(_ query: String, _ body: (inout UnknownValues, Int64) -> Void) throws {
+        let rows = try connection.prepare(query, purpose)
+        while try rows.step(purpose) { body(&unknown, rows.integer(0)) }
+    }
+
+    // MARK: - Forgetting
+
+    private mutating func forget(_ first: Int64, _ last: Int64) throws {
+        for table in schema.tables { try recreateDeletedRows(of: table, first, last) }
+        var span = PastSpan(connection, schema, first, last, purpose)
+        try span.run(&unknown)
+        for table in schema.tables { try removeInsertedRows(of: table, first, last) }
+    }
+
+    /// No later value stays where an earlier one is unknown.
+    private func clearUnknownValues() throws {
+        if unknown.isEmpty { return }
+        var columns: [UInt32: (table: TableSchema, column: String)] = [:]
+        for table in schema.tables {
+            for column in table.columns where column.role == .attribute || column.role == .toOne {
+                columns[column.property.key] = (table, column.name)
+            }
+        }
+        for key in unknown.keysOfAllRows {
+            guard let (table, column) = columns[key] else { continue }
+            try connection.execute("UPDATE \(table.name) SET \(column) = NULL", purpose)
+        }
+        try unknown.forEachCell { _, row, key in
+            guard let (table, column) = columns[key] else { return }
+            let update = try connection.statement("UPDATE \(table.name) SET \(column) = NULL WHERE Z_PK = ?", purpose)
+            update.bind(row, at: 1)
+            try update.run(purpose)
+        }
+    }
+
+    // MARK: - Indexes and history
+
+    /// Values change one column at a time, so unique ones may meet on the way.
+    private func dropIndexes() throws -> [String] {
+        let tables = (schema.tables.map(\.name) + schema.joins.map(\.name)).map { "'\($0)'" }.joined(separator: ", ")
+        let found = try connection.prepare(
+            "SELECT name, sql FROM main.sqlite_schema WHERE type = 'index' AND sql IS NOT NULL AND tbl_name IN (\(tables))",
+            purpose)
+        var indexes: [(name: String, statement: String)] = []
+        while try found.step(purpose) {
+            if let name = found.text(0), let statement = found.text(1) { indexes.append((name, statement)) }
+        }
+        for index in indexes { try connection.execute("DROP INDEX main.\(index.name.asIdentifier)", purpose) }
+        return indexes.map(\.statement)
+    }
+
+    private func deleteHistory(after number: Int64) throws {
+        var statements = [
+            "DELETE FROM ACHANGE WHERE ZTRANSACTIONID > \(number)", "DELETE FROM ATRANSACTION WHERE Z_PK > \(number)",
+            "UPDATE Z_PRIMARYKEY SET Z_MAX = \(number) WHERE Z_ENT = \(HistoryDesign.Table.transaction.number)",
+        ]
+        if try OldValueTables.exist(in: connection, purpose) {
+            statements += [
+                "DELETE FROM \(OldValueTables.values) WHERE ZTRANSACTION > \(number)",
+                "DELETE FROM \(OldValueTables.links) WHERE ZTRANSACTION > \(number)",
+                "DELETE FROM \(OldValueTables.spans) WHERE ZFIRST > \(number)",
+                "UPDATE \(OldValueTables.spans) SET ZLAST = \(number) WHERE ZLAST > \(number)",
+            ]
+        }
+        for statement in statements { try connection.execute(statement, purpose) }
+    }
+}

@@ -1,0 +1,176 @@
+import CorestoneModel
+import CorestoneValues
+import Foundation
+import XCTest
+
+@testable import CorestoneGraph
+@testable import CorestoneSQLite
+
+/// Stores as they were; Tests/history/past.py compares random ones with copies.
+final class PastTests: StoreTestCase {
+    private func model() throws -> Model {
+        let model = Model()
+        let person = try model.addEntity(named: "Person")
+        for name in ["name", "email"] { try person.addAttribute(named: name, type: .string).setOptional(true) }
+        let place = try model.addEntity(named: "Place")
+        try place.setParent(person)
+        try place.addAttribute(named: "width", type: .double).setOptional(true)
+        try person.addUniqueConstraint(["email"])
+        return model
+    }
+
+    private func open(complete: Bool = true, _ model: Model? = nil) throws -> Context {
+        let coordinator = try Coordinator(model: model ?? self.model())
+        var options = StoreOptions()
+        (options.normalSync, options.keepsHistory, options.keepsCompleteHistory) = (true, true, complete)
+        try coordinator.addSQLiteStore(at: path("a.sqlite"), options: options)
+        return Context(coordinator: coordinator)
+    }
+
+    private func token(_ context: Context) throws -> HistoryToken {
+        try XCTUnwrap(context.coordinator.currentHistoryToken())
+    }
+
+    private func names(_ context: Context) throws -> [String] {
+        let request = FetchRequest(entity: try context.coordinator.model.requireEntity(named: "Person"))
+        return try context.fetch(request).map { object in
+            guard case .text(let name) = try object.value(forKey: "name") else { return "nil" }
+            return name.description
+        }.sorted()
+    }
+
+    private func insert(_ name: String, _ email: String?, in context: Context, _ entity: String = "Person") throws
+        -> ManagedObject
+    {
+        let object = try context.insert(context.coordinator.model.requireEntity(named: entity))
+        try object.setValue(.string(name), forKey: "name")
+        if let email { try object.setValue(.string(email), forKey: "email") }
+        return object
+    }
+
+    private func same(_ object: ManagedObject, in context: Context) throws -> ManagedObject {
+        let id = try XCTUnwrap(context.coordinator.objectID(forURI: object.objectID.uri))
+        let found = try context.existingObject(with: id)
+        kept.append(context)
+        return found
+    }
+
+    /// Contexts whose objects are used.
+    private var kept: [Context] = []
+
+    override func tearDown() {
+        kept = []
+        super.tearDown()
+    }
+
+    /// On the way back both objects have the same value for a moment.
+    func testUniqueValuesChangedHands() throws {
+        let context = try open()
+        let one = try insert("a", "1", in: context), other = try insert("b", "2", in: context)
+        try context.save()
+        let start = try token(context)
+        try one.setValue(.string("x"), forKey: "email")
+        try context.save()
+        try other.setValue(.string("1"), forKey: "email")
+        try context.save()
+        try one.setValue(.string("2"), forKey: "email")
+        try context.save()
+        let past = try context.at(.token(start))
+        XCTAssertEqual(try same(one, in: past).value(forKey: "email"), .string("1"))
+        XCTAssertEqual(try same(other, in: past).value(forKey: "email"), .string("2"))
+        XCTAssertTrue(try XCTUnwrap(past.past).isComplete)
+        XCTAssertNil(context.past)
+    }
+
+    func testAPastHasItsOwnPast() throws {
+        let context = try open()
+        var tokens: [HistoryToken] = []
+        for name in ["a", "b", "c"] {
+            _ = try insert(name, nil, in: context, name == "b" ? "Place" : "Person")
+            try context.save()
+            tokens.append(try token(context))
+        }
+        let second = try context.at(.token(tokens[1]))
+        XCTAssertEqual(try names(second), ["a", "b"])
+        XCTAssertEqual(try token(second), tokens[1])
+        XCTAssertEqual(try names(second.at(.token(tokens[0]))), ["a"])
+        XCTAssertEqual(try names(second.at(.beginning)), [])
+        XCTAssertThrowsError(try second.at(.token(tokens[2])))
+        guard case .transactions(let transactions) = try context.coordinator.fetchHistory() else {
+            return XCTFail("no transactions")
+        }
+        XCTAssertEqual(try names(context.at(.transaction(transactions[1]))), ["a", "b"])
+    }
+
+    /// The copies go when the coordinator of the past ends.
+    func testTheCopiesAreRemoved() throws {
+        let context = try open()
+        _ = try insert("a", nil, in: context)
+        try context.save()
+        func copies() -> Int {
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: temporaryFolder)) ?? []
+            return names.filter { $0.hasPrefix("corestone-past-") }.count
+        }
+        let before = copies()
+        var past: Context? = try context.at(.token(token(context)))
+        XCTAssertEqual(try past.map(names), ["a"])
+        XCTAssertEqual(copies(), before + 1)
+        past = nil
+        XCTAssertEqual(copies(), before)
+    }
+
+    /// Each part of the history is used as far as it is known.
+    func testUnknownValuesBecomeKnownFurtherBack() throws {
+        let context = try open()
+        let person = try insert("a", nil, in: context)
+        try context.save()
+        let first = try token(context)
+        try person.setValue(.string("b"), forKey: "name")
+        try context.save()
+        let second = try token(context)
+        try person.setValue(.string("c"), forKey: "name")
+        try context.save()
+        // As if another program had written the third transaction.
+        _ = try shell(
+            "a.sqlite", "DELETE FROM CST_HISTORYVALUE WHERE ZTRANSACTION = 3; UPDATE CST_HISTORYSPAN SET ZLAST = 2;")
+        let unknown = try same(person, in: context.at(.token(second)))
+        XCTAssertEqual(try unknown.value(forKey: "name"), .null)
+        XCTAssertFalse(try unknown.isKnown("name"))
+        XCTAssertEqual(unknown.unknownKeys, ["name"])
+        let known = try same(person, in: context.at(.token(first)))
+        XCTAssertEqual(try known.value(forKey: "name"), .string("a"))
+        XCTAssertTrue(try known.isKnown("name"))
+        XCTAssertThrowsError(try known.isKnown("nmae"))
+    }
+
+    /// Tables that name columns which do not exist, or transactions of other numbers, do no harm.
+    func testOldValuesOfHostileFiles() throws {
+        let context = try open()
+        let person = try insert("a", nil, in: context)
+        try context.save()
+        let first = try token(context)
+        try person.setValue(.string("b"), forKey: "name")
+        try context.save()
+        _ = try shell(
+            "a.sqlite",
+            "INSERT INTO CST_HISTORYCOLUMN (ZTABLE, ZCOLUMN) VALUES ('sqlite_schema', 'sql'), ('ZPERSON', 'Z_PK; DROP'), (1, NULL);"
+                + "INSERT INTO CST_HISTORYVALUE SELECT 2, Z_PK, 1, 'x' FROM CST_HISTORYCOLUMN WHERE ZCOLUMN <> 'ZNAME';"
+                + "INSERT INTO CST_HISTORYSPAN VALUES (-5, -9), (9223372036854775807, 9223372036854775807), (3, 1);")
+        let past = try context.at(.token(first))
+        XCTAssertEqual(try names(past), ["a"])
+    }
+
+    func testRevisionsOfAnObjectOfAnotherCoordinator() throws {
+        let context = try open()
+        let person = try insert("a", nil, in: context)
+        try context.save()
+        XCTAssertEqual(try person.history().count, 1)
+        let other = try open()
+        XCTAssertEqual(try other.coordinator.history(of: person.objectID).map(\.kind), [.insert])
+        let empty = try Coordinator(model: context.coordinator.model)
+        XCTAssertThrowsError(try empty.history(of: person.objectID)) {
+            XCTAssertEqual(($0 as? CoreError)?.entity, "Person")
+        }
+        XCTAssertThrowsError(try empty.past(at: .beginning))
+    }
+}

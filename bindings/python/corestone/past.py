@@ -1,0 +1,142 @@
+"""The past of stores: as they were at a place of their history, the changes of one object, and differences."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import byref
+from datetime import datetime
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+
+from . import _abi, values
+from ._abi import lib
+from ._arguments import shown
+from ._call import call, held, made, owned
+from ._host import take
+from .codes import HistoryChangeKind
+from .errors import TypeMismatchError
+from .history import HistoryToken, HistoryTransaction
+from .object_id import ObjectID
+
+if TYPE_CHECKING:
+    from .coordinator import Coordinator
+    from .object import ManagedObject
+
+
+_HALF_MICROSECOND = 0.5e-6
+
+
+class Unknown(Enum):
+    """The type of UNKNOWN."""
+
+    UNKNOWN = "unknown"
+
+    def __repr__(self) -> str:
+        return "UNKNOWN"
+
+    def __bool__(self) -> Literal[False]:
+        return False
+
+
+#: Stands for a value that a transaction replaced without keeping it, and for one of an object that did not exist.
+UNKNOWN: Final = Unknown.UNKNOWN
+
+
+class RevisionValue(NamedTuple):
+    """A value before and after a change; UNKNOWN if it is not known, or if there was no object."""
+
+    old: Any
+    new: Any
+
+
+class Revision(NamedTuple):
+    """A change of one object: in one transaction, or between two places of a history."""
+
+    kind: HistoryChangeKind
+    #: Also of an object that no longer exists.
+    object_id: ObjectID
+    entity_name: str
+    #: By property, in the order of the model. To-one relationships are object IDs, to-many relationships lists of them.
+    values: dict[str, RevisionValue]
+    #: The number of the transaction; None for a difference between two places, like the following members.
+    transaction: int | None
+    timestamp: datetime | None
+    author: str | None
+    context_name: str | None
+    bundle_identifier: str | None
+    process_identifier: str | None
+
+
+def open_past(coordinator: Coordinator, place: HistoryToken | HistoryTransaction | datetime) -> int:
+    """Implements Coordinator.at: returns the owned handle of a coordinator of the past."""
+    if isinstance(place, HistoryTransaction):
+        place = place.token
+    if isinstance(place, HistoryToken):
+        return owned(lib.cst_coordinator_open_past, coordinator._handle, place._handle)
+    values.refuse_day(place)
+    if not isinstance(place, datetime):
+        raise TypeMismatchError(
+            f"place must be a HistoryToken, a HistoryTransaction or a datetime, not {shown(place)}", key="place"
+        )
+    # A datetime has microseconds only: the timestamp of a transaction may be a little later.
+    return owned(
+        lib.cst_coordinator_open_past_at, coordinator._handle, values.date_to_seconds(place) + _HALF_MICROSECOND
+    )
+
+
+def object_revisions(coordinator: Coordinator, subject: ManagedObject | ObjectID) -> list[Revision]:
+    """Implements Coordinator.history_of."""
+    from .object import ManagedObject
+
+    if isinstance(subject, ManagedObject):
+        subject = subject.id
+    if not isinstance(subject, ObjectID):
+        raise TypeMismatchError(f"an object or an ObjectID is required, not {shown(subject)}", key="object")
+    return _read(held(lib.cst_coordinator_fetch_object_history, coordinator._handle, subject._handle))
+
+
+def differences(coordinator: Coordinator, start: HistoryToken, end: HistoryToken | None) -> list[Revision]:
+    """Implements Coordinator.history_diff."""
+    for token, name in ((start, "start"), (end, "end")):
+        if not isinstance(token, HistoryToken) and (token is not None or name == "start"):
+            raise TypeMismatchError(f"{name} must be a HistoryToken, not {shown(token)}", key=name)
+    return _read(
+        held(
+            lib.cst_coordinator_diff_history, coordinator._handle, start._handle,
+            end._handle if end is not None else None,
+        )
+    )  # fmt: skip
+
+
+def _read(revisions: Any) -> list[Revision]:
+    count = ctypes.c_size_t()
+    call(lib.cst_revisions_count, revisions, byref(count))
+    return [_revision(revisions, index) for index in range(count.value)]
+
+
+def _revision(revisions: Any, index: int) -> Revision:
+    view = _abi.Revision.from_address(made(lib.cst_revisions_at, revisions, index))
+    found = {}
+    for place in range(view.value_count):
+        value = view.values[place]
+        old = _value(revisions, index, place, True) if value.has_old else UNKNOWN
+        new = _value(revisions, index, place, False) if value.has_new else UNKNOWN
+        found[_abi.decode(value.key) or ""] = RevisionValue(old, new)
+    known = view.transaction != 0
+    return Revision(
+        HistoryChangeKind(view.kind),
+        ObjectID._owned(held(lib.cst_revisions_copy_object_id, revisions, index)),
+        _abi.decode(lib.cst_entity_name(view.entity)) or "",
+        found,
+        view.transaction if known else None,
+        values.date_from_seconds(view.timestamp) if known else None,
+        *(_abi.decode(text) for text in (
+            view.author, view.context_name, view.bundle_identifier, view.process_identifier,
+        )),
+    )  # fmt: skip
+
+
+def _value(revisions: Any, index: int, place: int, is_old: bool) -> Any:
+    cell = _abi.Value()
+    call(lib.cst_revisions_copy_value, revisions, index, place, is_old, byref(cell))
+    return take(cell)
