@@ -171,6 +171,8 @@ def main() -> int:
 def fail(campaign: Migrations, share: float, chance: random.Random, count: Count) -> str:
     points = campaign.points()
     chosen = chance.sample(points, min(len(points), max(round(len(points) * share), 3)))
+    # There are few renames, and each that is lost is a mistake of its own.
+    chosen += [point for point in points if point.kind == "lost" and point not in chosen]
     for point in chosen:
         what = f"{campaign.kind}, call {point.number} ({point.call}), {point.kind}"
         count.add(what, campaign.problem(point))

@@ -137,8 +137,34 @@ struct FileMigration {
         migrating.migration = settled(source)
         let wanted = try Coordinator(model: model)
         let migrated = try wanted.addStore(.sqlite, at: work, options: migrating)
+        let counts = try counts(in: wanted)
         let result = try wanted.migrateStore(migrated, to: kind.type, at: "\(folder)/result", options: plain)
         try wanted.remove(result)
+        try requireObjects(counts, ofStoreAt: "\(folder)/result")
+    }
+
+    /// A write that the file system lost must not replace the store: the result is read once more.
+    private func requireObjects(_ wanted: [String: Int], ofStoreAt result: String) throws {
+        var reading = StoreOptions.readOnly
+        reading.limits = options.limits
+        let written = try Coordinator(model: model)
+        try written.addStore(kind.type, at: result, options: reading)
+        let found = try counts(in: written)
+        guard let (entity, count) = wanted.sorted(by: { $0.key < $1.key }).first(where: { found[$0.key] != $0.value })
+        else { return }
+        throw CoreError(
+            .storeIO, code: .migration,
+            "cannot migrate \(path): the migrated file has \(found[entity] ?? 0) objects of \(entity) instead of \(count), so the "
+                + "file system lost a write; check the disk, and migrate the store again", entity: entity, file: path)
+    }
+
+    /// The number of objects of each root entity.
+    private func counts(in coordinator: Coordinator) throws -> [String: Int] {
+        let context = Context(coordinator: coordinator)
+        let counts = try model.entities.filter { $0.parent == nil }.map { entity in
+            (entity.name, try context.count(FetchRequest(entity: entity)))
+        }
+        return Dictionary(uniqueKeysWithValues: counts)
     }
 }
 
