@@ -24,7 +24,10 @@ extension Context {
                         with: Swift.Result {
                             if let error = result.operationError { throw error }
                             guard let found = result.finalResult else {
-                                throw CoreError(.internal, "an asynchronous fetch ended without a result")
+                                throw CoreError(
+                                    .internal,
+                                    "the asynchronous fetch of \(request.entityName ?? "objects") ended without a result; report it as a defect of the library",
+                                    entity: request.entityName)
                             }
                             return try body(found)
                         })

@@ -53,7 +53,10 @@ extension Context {
         var result: Result?
         try runAndWait { result = try body($0) }
         guard let result else {
-            throw CoreError(.internal, "the context's queue dropped a block without running it")
+            throw CoreError(
+                .internal,
+                "the queue of \(name.map { "context \"\($0)\"" } ?? "a context") dropped a block without running it; report it as a defect of the library"
+            )
         }
         return result
     }

@@ -90,7 +90,9 @@ final class HostClass: HostValueMaker, ArchivableClass, @unchecked Sendable {
 
     func object(from fields: [String: PropertyValue]) throws -> Any {
         guard let fromFields = callbacks.from_fields else {
-            throw CoreError(.internal, "the class \"\(className)\" does not have the callback from_fields")
+            throw CoreError(
+                .internal,
+                "the class \"\(className)\" does not have the callback from_fields; register the class with it")
         }
         var text = JSONText(.dictionary(fields)).text
         return try text.withUTF8 { utf8 in

@@ -52,7 +52,8 @@ final class BatchRequestBox {
     }
 
     private func unsuitable(_ complaint: String) -> CoreError {
-        CoreError(.invalidArgument, "the batch request \(complaint)", entity: request.entity?.name)
+        let subject = request.entity.map { " for \($0.name)" } ?? ""
+        return CoreError(.invalidArgument, "the batch request\(subject) \(complaint)", entity: request.entity?.name)
     }
 
     /// The slots of keys, each of an attribute that a batch may set.

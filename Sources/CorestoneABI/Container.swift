@@ -20,7 +20,8 @@ final class ContainerBox {
 
     func box(of context: Context) throws -> ContextBox {
         guard HandleTable.retain(coordinatorToken) else {
-            throw CoreError(.internal, "the coordinator's handle was released")
+            throw CoreError(
+                .internal, "the coordinator's handle was released while a context needs it; retain it with cst_retain")
         }
         return ContextBox(context, coordinatorToken: coordinatorToken)
     }

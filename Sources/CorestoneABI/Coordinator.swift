@@ -62,7 +62,10 @@ public func cst_coordinator_open_store(
         let path = try path.filePath("path")
         let coordinator = try Coordinator.open(path, model: given, options: options)
         guard let store = coordinator.stores.first else {
-            throw CoreError(.internal, "the coordinator does not have the store \(path) after opening it", file: path)
+            throw CoreError(
+                .internal,
+                "the coordinator does not have the store \(path) that it opened; report it as a defect of the library",
+                file: path)
         }
         let handle = try coordinatorHandle(coordinator, model: modelPointer)
         if let outStore {

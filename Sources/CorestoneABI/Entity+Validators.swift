@@ -42,7 +42,8 @@ public func cst_entity_add_validator_function(
             guard answer.number ?? 0 == 0 else { return value }
             throw CoreError(
                 .callback,
-                answer.textual?.string ?? "the function \"\(name)\" rejected the value of \(object.entity.name).\(key)",
+                answer.textual?.string
+                    ?? "the function \"\(name)\" rejected the value of \(object.entity.name).\(key); set another value",
                 entity: object.entity.name, key: key, value: value, objectURI: object.objectID.uri)
         }
     }
@@ -107,5 +108,7 @@ func ask(_ object: ManagedObject, _ what: StaticString, _ call: (OpaquePointer?,
     guard status < 0 else { return }
     throw (try? resolve(failure, .error, as: ErrorBox.self).error)
         ?? CoreError(
-            .callback, "the host's \(what) failed with status \(status) for an object of \(object.entity.name)")
+            .callback,
+            "the host's \(what) failed with status \(status) for an object of \(object.entity.name) but did not set "
+                + "an error; set one with cst_error_new_custom")
 }

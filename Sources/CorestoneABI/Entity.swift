@@ -206,7 +206,9 @@ public func cst_entity_version_hash(
         let entity = try entity(pointer)
         try entity.model.freeze()
         guard let hash = entityVersionHashes(of: entity.model)[entity.name], hash.count == 32 else {
-            throw CoreError(.internal, "cannot compute the version hash of \(entity.name)", entity: entity.name)
+            throw CoreError(
+                .internal, "cannot compute the version hash of \(entity.name); report it as a defect of the library",
+                entity: entity.name)
         }
         for (place, byte) in hash.enumerated() { out[place] = byte }
     }

@@ -78,8 +78,9 @@ public func cst_error_new_custom(
     let payload = Userdata(userdata, destroy)
     return boundary(nil) {
         let out = try place(out, "out_error")
+        let text = try message.optionalString("message") ?? ""
         let error = CoreError(
-            .callback, try message.optionalString("message") ?? "",
+            .callback, text,
             domain: try domain.optionalString("domain") ?? "Host",
             customCode: Int(code), payload: payload, isHosts: true)
         out.pointee = try HandleTable.make(try ErrorBox(error), .error)

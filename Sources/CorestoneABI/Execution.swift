@@ -53,6 +53,8 @@ func requestResult(
     case .count(let count): return made(CST_RESULT_COUNT, count)
     case .asynchronous:
         throw CoreError(
-            .internal, "the request started an asynchronous fetch instead of returning a result", entity: entity?.name)
+            .internal,
+            "the fetch request started an asynchronous fetch instead of returning a result; report it as a defect of the library",
+            entity: entity?.name)
     }
 }

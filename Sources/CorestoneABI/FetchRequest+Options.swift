@@ -98,7 +98,7 @@ func nullMeaning(_ value: some BinaryInteger) throws -> FetchRequest.NullMeaning
     if let meaning = UInt32(exactly: value).flatMap({ FetchRequest.NullMeaning(rawValue: $0) }) { return meaning }
     throw CoreError(
         .invalidArgument,
-        "\(value) is not a meaning of comparisons with nil; use CST_NULLS_MEMORY or CST_NULLS_DATABASE")
+        "\(value) is not a mode of comparisons with nil; use CST_NULLS_MEMORY or CST_NULLS_DATABASE")
 }
 
 @_cdecl("cst_fetch_request_set_affected_stores") @implementation

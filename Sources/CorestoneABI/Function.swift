@@ -58,6 +58,6 @@ func callFunction(_ name: String, _ receiver: PropertyValue) throws -> PropertyV
 
 private func functionName(_ name: cst_string) throws -> String {
     let name = try name.string("name")
-    guard !name.isEmpty else { throw CoreError(.invalidArgument, "the function name is empty") }
+    guard !name.isEmpty else { throw CoreError(.invalidArgument, "the function name is empty; pass a name") }
     return name
 }

@@ -259,8 +259,8 @@ final class HistoryCursorBox {
         if let cursor { return cursor }
         throw CoreError(
             .invalidArgument,
-            "a history cursor with sort descriptors ends with what there was when it was created; leave the sort descriptors out "
-                + "to follow the history")
+            "a history cursor with sort descriptors does not read transactions that were added after its creation; "
+                + "leave the sort descriptors out to follow the history")
     }
 
     private static func sorted(_ request: HistoryRequest, _ coordinator: Coordinator) throws -> [HistoryTransaction] {
@@ -298,8 +298,8 @@ final class HistoryCursorBox {
         guard case .cursor(let cursor) = source else {
             throw CoreError(
                 .invalidArgument,
-                "a history cursor with sort descriptors has no token, because its transactions are not in their order; leave "
-                    + "the sort descriptors out")
+                "a history cursor with sort descriptors does not have a token, because its transactions are not in commit order; "
+                    + "leave the sort descriptors out")
         }
         return cursor.token
     }

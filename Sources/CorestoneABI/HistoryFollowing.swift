@@ -64,7 +64,10 @@ public func cst_coordinator_follow_history(
             request,
             ended: { failure in
                 guard let ended else { return }
-                let known = failure as? CoreError ?? CoreError(.internal, "following the history failed: \(failure)")
+                let known =
+                    failure as? CoreError
+                    ?? CoreError(
+                        .internal, "cannot follow the history: \(failure); report it as a defect of the library")
                 guard let handle = try? HandleTable.make(try ErrorBox(known), .error) else { return }
                 ended(payload.pointer, handle)
                 HandleTable.releaseForHost(token(handle))

@@ -82,7 +82,8 @@ public func cst_entity_set_fetched_request(
         let property = try entity.requireOwnProperty(named: try property.string("property"))
         guard let fetched = property as? FetchedProperty else {
             throw CoreError(
-                .invalidArgument, "\(entity.name).\(property.name) is not a fetched property", entity: entity.name,
+                .invalidArgument, "\(entity.name).\(property.name) is not a fetched property; pass the name of one",
+                entity: entity.name,
                 key: property.name)
         }
         try fetched.setFetchRequest(try requestTemplate(request, for: entity.model))

@@ -120,7 +120,7 @@ private final class HostTransformer: HostValueMaker, ValueTransformer, @unchecke
 
     func value(for bytes: Bytes) throws -> Any {
         guard let reverse = callbacks.reverse else {
-            throw CoreError(.internal, "the transformer does not have the callback reverse")
+            throw CoreError(.internal, "the transformer does not have the callback reverse; set callbacks.reverse")
         }
         let view = cst_bytes(data: bytes.buffer.start, size: bytes.count)
         return try made("reverse") { reverse(userdata.pointer, view, $0, $1) }

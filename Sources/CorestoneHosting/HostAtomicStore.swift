@@ -140,7 +140,10 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
     // MARK: Saving
 
     func reservePrimaryKeys(of root: Entity, count: Int) throws -> Int64 {
-        throw CoreError(.internal, "cannot reserve primary keys in \(path), which identifies rows by references")
+        throw CoreError(
+            .internal,
+            "cannot reserve primary keys in \(path), which identifies rows by references; report it as a defect of the library"
+        )
     }
 
     func obtainKeys(for rows: [NewRow]) throws -> [Int64]? {

@@ -106,7 +106,10 @@ final class HostStore: PersistentStore, @unchecked Sendable {
     // MARK: Keys
 
     func reservePrimaryKeys(of root: Entity, count: Int) throws -> Int64 {
-        throw CoreError(.internal, "cannot reserve primary keys in \(path), which identifies rows by references")
+        throw CoreError(
+            .internal,
+            "cannot reserve primary keys in \(path), which identifies rows by references; report it as a defect of the library"
+        )
     }
 
     func obtainKeys(for rows: [NewRow]) throws -> [Int64]? {

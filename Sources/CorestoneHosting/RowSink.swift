@@ -157,10 +157,12 @@ package final class RowSink {
         var base: Record?
         switch purpose {
         case .values(_, let wanted) where !wanted.contains(key):
-            throw refused(row, entity, "it was not requested; push only rows of the given references")
+            throw refused(row, entity, "it was not requested; push only the requested rows")
         case .saved(let saved):
             base = saved[Int(entity.rootIndex)]?[key]
-            if base == nil { throw refused(row, entity, "this save does not insert or update it") }
+            if base == nil {
+                throw refused(row, entity, "this save does not insert or update it; push only rows of the save")
+            }
         default: break
         }
         let known = names.known(key, entity)
@@ -204,7 +206,10 @@ package final class RowSink {
             throw refused(row, entity, "\(entity.name) is abstract; pass the subentity of the row")
         }
         if isExact, let wanted, !entity.isKind(of: wanted) {
-            throw refused(row, entity, "\(wanted.name) was requested, but \(entity.name) does not inherit from it")
+            throw refused(
+                row, entity,
+                "\(wanted.name) was requested, but \(entity.name) does not inherit from it; push a row of \(wanted.name)"
+            )
         }
         return entity
     }

@@ -14,7 +14,7 @@ struct CompiledMappingReader {
 
     mutating func read() throws -> MappingModelParts {
         guard archive.className(archive.root) == "NSMappingModel", let root = archive.rootFields else {
-            throw archiveError("the keyed archive does not contain a mapping model")
+            throw archiveError("the keyed archive does not contain a mapping model; pass a compiled .cdm")
         }
         var parts = MappingModelParts()
         for reference in archive.elements(root["NSEntityMappings"]) {
@@ -28,7 +28,8 @@ struct CompiledMappingReader {
     private mutating func spend() throws {
         count += 1
         guard count <= CompiledMappingReader.maximumCount else {
-            throw archiveError("the mapping model exceeds the limit of \(CompiledMappingReader.maximumCount) mappings")
+            throw archiveError(
+                "the mapping model exceeds the limit of \(CompiledMappingReader.maximumCount) mappings; split it")
         }
     }
 

@@ -54,7 +54,8 @@ public final class MappingModel: @unchecked Sendable {
             return try reader.read()
         }
         guard XMLParser.mayRead(bytes) else {
-            throw archiveError("the data is not a mapping model, neither xcmapping.xml nor a compiled .cdm")
+            throw archiveError(
+                "the data is not a mapping model; pass the contents of an xcmapping.xml or of a compiled .cdm")
         }
         return try XcodeMappingReader().read(bytes)
     }

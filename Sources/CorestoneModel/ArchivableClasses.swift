@@ -99,7 +99,7 @@ public enum ArchivableClasses {
     static func isNot(_ className: String, _ object: Any) -> CoreError {
         CoreError(
             .typeMismatch,
-            "an object of type \(type(of: object)) is not an instance of the type registered for the class \"\(className)\""
+            "an object of type \(type(of: object)) is not an instance of the type registered for the class \"\(className)\"; set an object of the registered type"
         )
     }
 }

@@ -147,14 +147,16 @@ extension Entity {
             guard newParent.model === model, !newParent.isRemoved else {
                 throw modelError(
                     newParent.isRemoved
-                        ? "\(newParent.name) was removed from its model and cannot be the parent of \(name)"
-                        : "\(newParent.name) belongs to another model and cannot be the parent of \(name)", entity: name
+                        ? "\(newParent.name) was removed from its model and cannot be the parent of \(name); pass an entity of the same model"
+                        : "\(newParent.name) belongs to another model and cannot be the parent of \(name); pass an entity of the same model",
+                    entity: name
                 )
             }
             guard newParent.lineageCount < Entity.maximumInheritance else { throw tooDeep() }
             guard !newParent.isKind(of: self) else {
                 throw modelError(
-                    "\(name) cannot inherit from \(newParent.name): the inheritance would be circular", entity: name)
+                    "\(name) cannot inherit from \(newParent.name): the inheritance would be circular; set another parent",
+                    entity: name)
             }
             leaveParent()
             parent = newParent
@@ -293,7 +295,8 @@ extension Entity {
             throw modelError(
                 "\(destination.name), the destination of \(name).\(relationship), "
                     + (destination.isRemoved
-                        ? "was removed from its model" : "does not belong to the model of \(name)"),
+                        ? "was removed from its model" : "does not belong to the model of \(name)")
+                    + "; set an entity of that model",
                 entity: name, key: relationship)
         }
     }
@@ -306,13 +309,17 @@ extension Entity {
 
     /// A change that looks before it changes anything; see `Model.edit`.
     func edit<Result>(_ body: () throws -> Result) throws -> Result {
-        guard !isRemoved else { throw modelError("cannot change \(name): it was removed from its model", entity: name) }
+        guard !isRemoved else {
+            throw modelError("cannot change \(name): it was removed from its model; add a new entity", entity: name)
+        }
         return try model.edit(body)
     }
 
     /// A change of the entity or of anything in it.
     func change<Result>(_ body: () throws -> Result) throws -> Result {
-        guard !isRemoved else { throw modelError("cannot change \(name): it was removed from its model", entity: name) }
+        guard !isRemoved else {
+            throw modelError("cannot change \(name): it was removed from its model; add a new entity", entity: name)
+        }
         return try model.change(body)
     }
 }

@@ -73,7 +73,7 @@ extension Model {
             guard let bundle = try ModelBundle(file) else { throw noModel(file) }
             return bundle.versions
         }
-        guard file.exists else { throw file.failure("does not exist") }
+        guard file.exists else { throw file.failure("does not exist; check the path") }
         return [
             ModelVersion(
                 name: file.stem, isCurrent: true, path: file.path, recordedHashes: [:], recordedChecksum: nil)
@@ -156,6 +156,6 @@ extension Model {
         if strstr(head, "<!DOCTYPE database") != nil || strstr(head, "<database>") != nil {
             return "is an XML store or a mapping model, not a model; open it as a store, or read it as a mapping model"
         }
-        return bytes.isEmpty ? "is empty" : nil
+        return bytes.isEmpty ? "is empty; pass the contents of a model file" : nil
     }
 }

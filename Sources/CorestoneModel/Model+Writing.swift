@@ -144,7 +144,7 @@ enum ModelKind: String {
         let kind = file.name.lastIndex(of: ".").flatMap { ModelKind(rawValue: String(file.name[$0...].dropFirst())) }
         guard let kind else {
             throw file.failure(
-                "does not have the extension of a model: .xcdatamodeld, .xcdatamodel, .momd or .mom",
+                "does not have the extension of a model; use .xcdatamodeld, .xcdatamodel, .momd or .mom",
                 .invalidArgument)
         }
         self = kind

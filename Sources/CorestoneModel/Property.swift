@@ -69,7 +69,8 @@ public class Property: @unchecked Sendable {
     func change<Result>(_ body: () throws -> Result) throws -> Result {
         guard !isRemoved else {
             throw modelError(
-                "cannot change \(entity.name).\(name): it was removed from its model", entity: entity.name, key: name)
+                "cannot change \(entity.name).\(name): it was removed from its model; add a new property",
+                entity: entity.name, key: name)
         }
         return try entity.model.change(body)
     }

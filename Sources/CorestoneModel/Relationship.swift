@@ -37,13 +37,14 @@ public final class Relationship: Property, @unchecked Sendable {
             guard let other else { return letGoOfInverse() }
             guard other.entity.model === entity.model else {
                 throw modelError(
-                    "\(other.entity.name).\(other.name) belongs to another model and cannot be the inverse of \(entity.name).\(name)",
+                    "\(other.entity.name).\(other.name) belongs to another model and cannot be the inverse of \(entity.name).\(name); pass a relationship of the same model",
                     entity: entity.name, key: name)
             }
             guard !other.isRemoved else {
                 throw modelError(
                     "\(other.entity.name).\(other.name) was removed from its model and cannot be the inverse of "
-                        + "\(entity.name).\(name)", entity: entity.name, key: name)
+                        + "\(entity.name).\(name); pass a relationship of the same model", entity: entity.name,
+                    key: name)
             }
             if let old = inverse, old !== other { old.inverse = nil }
             if let old = other.inverse, old !== self { old.inverse = nil }
@@ -84,7 +85,7 @@ public final class Relationship: Property, @unchecked Sendable {
         try change {
             guard maximum == 0 || minimum <= maximum else {
                 throw modelError(
-                    "\(entity.name).\(name) cannot require at least \(minimum) members and allow at most \(maximum)",
+                    "\(entity.name).\(name) cannot require at least \(minimum) members and allow at most \(maximum); raise the maximum or lower the minimum",
                     entity: entity.name, key: name)
             }
             guard maximum != 1 || !isOrdered else {

@@ -80,7 +80,8 @@ extension Attribute {
             if bounds.count == 2, let order = bounds[0].value.ordered(against: bounds[1].value), order > 0 {
                 throw modelError(
                     "the minimum of \(entity.name).\(path) (\(bounds[0].value.excerpt)) is greater than its maximum "
-                        + "(\(bounds[1].value.excerpt))", entity: entity.name, key: path)
+                        + "(\(bounds[1].value.excerpt)); raise the maximum or lower the minimum", entity: entity.name,
+                    key: path)
             }
             replaceRules(
                 of: [codes.least, codes.greatest],

@@ -33,7 +33,8 @@ extension DecimalNumber {
         guard let number = DecimalNumber(scanned.digits, exponent: scanned.exponent, isNegative: scanned.isNegative)
         else {
             throw CoreError(
-                .invalidArgument, "\(String(text.prefix(60))) does not fit a decimal, which has exponents -128 to 127",
+                .invalidArgument,
+                "\"\(String(text.prefix(60)))\" does not fit a decimal, which has exponents -128 to 127",
                 value: .string(text))
         }
         self = number

@@ -442,7 +442,7 @@ static void a_callback_gets_arguments_in_order_and_may_fail_without_a_word(void)
     CHECK_INT(3, out.as.integer);
     OK(cst_function_register(text("tell"), fail_silently, NULL, NULL, E));
     CHECK_STATUS(CST_E_CALLBACK, evaluate("FUNCTION(SELF, 'tell')", value_int(1), &out));
-    CHECK_TEXT("the host's function \"tell\" failed with status -7", cst_error_message(check_error()));
+    CHECK_CONTAINS("the host's function \"tell\" failed with status -7", cst_error_message(check_error()));
     CHECK_INT(0, cst_error_detail_count(check_error()));
     CHECK_INT(CST_NULL, out.type);
     OK(cst_function_unregister(text("tell"), E));

@@ -189,7 +189,7 @@ static void messages_name_the_type_that_was_wanted(void) {
     do {                                                                                                               \
         CHECK_STATUS(CST_E_INVALID_HANDLE, call);                                                                      \
         if (is_null)                                                                                                   \
-            snprintf(expected, sizeof expected, "the %s handle is NULL", type);                                        \
+            snprintf(expected, sizeof expected, "the %s handle is NULL; pass a handle of this type", type);                                        \
         else                                                                                                           \
             snprintf(expected, sizeof expected, "the handle is of type model, but the function takes one of type %s",  \
                      type);                                                                                            \
@@ -284,7 +284,7 @@ static void text_is_checked_byte_by_byte(void) {
     CHECK_TEXT("name is NULL; pass a string", cst_error_message(check_error()));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_entity(model, (cst_string){NULL, CST_NUL}, &entity, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_entity(model, (cst_string){NULL, 1}, &entity, E));
-    CHECK_TEXT("name is NULL but has a size", cst_error_message(check_error()));
+    CHECK_TEXT("name is NULL but has the size 1; pass its bytes, or the size 0", cst_error_message(check_error()));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_entity(model, text_of_size("Task", INT32_MAX), &entity, E));
     CHECK_TEXT("name has 2147483647 bytes, but the limit is 2147483646", cst_error_message(check_error()));
     OK(cst_model_entity(model, text_of_size("Tasks", 4), &entity, E));
@@ -316,7 +316,7 @@ static void counts_of_arrays_have_bounds(void) {
                cst_error_message(check_error()));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_predicate_parse(text("a == %d"), INT32_MAX, &one, &predicate, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_predicate_parse(text("a == %d"), 1, NULL, &predicate, E));
-    CHECK_TEXT("arguments is NULL but has 1 element", cst_error_message(check_error()));
+    CHECK_TEXT("arguments is NULL but has 1 element; pass the array, or the count 0", cst_error_message(check_error()));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_predicate_parse(text("a == %d"), 1, &one, NULL, E));
     CHECK_TEXT("out_predicate is NULL; pass a pointer for the result", cst_error_message(check_error()));
     CHECK(predicate == NULL);

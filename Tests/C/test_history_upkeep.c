@@ -185,7 +185,7 @@ static void a_token_of_other_stores_is_refused(void) {
     cst_history_cursor *cursor = NULL;
     options.after = foreign;
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_fetch_history(c.coordinator, &options, &cursor, E));
-    check_failed(CST_CODE_PERSISTENT_HISTORY_TOKEN_STORE, "does not know the store");
+    check_failed(CST_CODE_PERSISTENT_HISTORY_TOKEN_STORE, "does not contain the store");
     CHECK_CONTAINS(cst_store_identifier(other.store).data, cst_error_message(check_error()));
     CHECK_CONTAINS("pass a token of this store", cst_error_message(check_error()));
     uint64_t transactions = 7, changes = 7;
@@ -468,7 +468,7 @@ static void mistakes_with_consumers_are_refused(void) {
     const cst_string name = text("reader");
     const cst_status argument = CST_E_INVALID_ARGUMENT, invalid = CST_E_INVALID_HANDLE;
     CHECK_STATUS(argument, cst_coordinator_move_history_consumer(c.coordinator, c.store, name, own, E));
-    CHECK_CONTAINS("register it before it is moved", cst_error_message(check_error()));
+    CHECK_CONTAINS("call cst_coordinator_register_history_consumer", cst_error_message(check_error()));
     CHECK_STATUS(argument, cst_coordinator_register_history_consumer(c.coordinator, c.store, text(""), NULL, 0, E));
     CHECK_TEXT("name", cst_error_key(check_error()));
     CHECK_STATUS(argument,
@@ -486,7 +486,7 @@ static void mistakes_with_consumers_are_refused(void) {
         CHECK_TEXT("age", cst_error_key(check_error()));
     }
     CHECK_STATUS(argument, cst_coordinator_register_history_consumer(c.coordinator, c.store, name, foreign, 0, E));
-    check_failed(CST_CODE_PERSISTENT_HISTORY_TOKEN_STORE, "does not know the store");
+    check_failed(CST_CODE_PERSISTENT_HISTORY_TOKEN_STORE, "does not contain the store");
     CHECK_TEXT("[]", consumers_of(&c, &json));
     enlist(&c, "reader", NULL);
     CHECK_STATUS(argument, cst_coordinator_move_history_consumer(c.coordinator, c.store, name, foreign, E));

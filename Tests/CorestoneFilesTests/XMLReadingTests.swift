@@ -370,7 +370,7 @@ final class XMLReadingTests: XCTestCase {
             ),
             (
                 thing(link("owner", "0/1", "OWNER", "z2")) + thing("", "z2"), "Thing", "owner",
-                "Thing.owner of z1 refers to z2, whose entity is Thing, not Owner"
+                "Thing.owner of z1 refers to z2, an object of Thing, not of Owner"
             ),
             (
                 owner + thing(link("owner", "0/1", "OWNER", "z9 z9")), "Thing", "owner",
@@ -378,7 +378,7 @@ final class XMLReadingTests: XCTestCase {
             ),
             (
                 thing(link("likes", "0/0", "SPECIAL", "z1"), "z9", "OWNER") + thing(""), "Owner", "likes",
-                "refers to z1, whose entity is Thing, not Special"
+                "refers to z1, an object of Thing, not of Special"
             ),
             (
                 thing(link("likes", "0/0", "SPECIAL", "z2 z1 z2"), "z9", "OWNER")
@@ -387,12 +387,12 @@ final class XMLReadingTests: XCTestCase {
             ),
             (
                 thing(link("things", "0/0", "THING", "z1"), "z9", "OWNER") + thing(""), "Owner", "things",
-                "Owner.things of z9 refers to z1, whose owner does not refer back"
+                "Owner.things of z9 refers to z1, but its owner does not refer back"
             ),
             (
                 thing("<relationship name=\"things\" type=\"0/0\" destination=\"THING\"/>", "z9", "OWNER")
                     + thing(link("owner", "0/1", "OWNER", "z9")), "Thing", "owner",
-                "Thing.owner of z1 refers to z9, whose things does not refer back"
+                "Thing.owner of z1 refers to z9, but its things does not refer back"
             ),
         ] {
             let error = failure { try open(objects) }

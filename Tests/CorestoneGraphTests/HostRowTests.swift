@@ -103,18 +103,21 @@ final class HostRowTests: XCTestCase {
                 "Person 1: Person belongs to another model; pass an entity of the store's model"
             ),
             (.load, row("Being", 1), "Being", "Being 1: Being is abstract; pass the subentity of the row"),
-            (fetch, row("Team", 1), "Team", "Team 1: Person was requested, but Team does not inherit from it"),
+            (
+                fetch, row("Team", 1), "Team",
+                "Team 1: Person was requested, but Team does not inherit from it; push a row of Person"
+            ),
             (
                 .fetch(StoreFetch(entity: self.entity("Manager"))), row("Person", 1), "Person",
-                "Person 1: Manager was requested, but Person does not inherit from it"
+                "Person 1: Manager was requested, but Person does not inherit from it; push a row of Manager"
             ),
             (
                 .members(relationship("Team", "members"), owners: [1]), row("Team", 1), "Team",
-                "Team 1: Person was requested, but Team does not inherit from it"
+                "Team 1: Person was requested, but Team does not inherit from it; push a row of Person"
             ),
             (
                 .values(root: self.entity("Being"), wanted: [2]), row("Person", 1), "Person",
-                "Person 1: it was not requested; push only rows of the given references"
+                "Person 1: it was not requested; push only the requested rows"
             ),
             (
                 fetch, row("Person", 1, version: -1), "Person",

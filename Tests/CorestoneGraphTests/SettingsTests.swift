@@ -145,7 +145,8 @@ final class SettingsTests: GraphTestCase {
         XCTAssertEqual(some.counts, .init(inserted: 2, updated: 3, deleted: 1))
         XCTAssertEqual(some.error.status, .unsavedChanges)
         XCTAssertEqual(
-            some.error.message, "context \"view\" has unsaved changes: 3 A updated, 2 B inserted, 1 B deleted")
+            some.error.message,
+            "context \"view\" has unsaved changes: 3 A updated, 2 B inserted, 1 B deleted; save it or roll it back")
         XCTAssertNil(some.error.entity, "there are two")
         XCTAssertEqual(unsaved(["A": .init(updated: 3)]).error.entity, "A")
         let unknown = unsaved(nil)

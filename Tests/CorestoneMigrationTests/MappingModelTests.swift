@@ -324,11 +324,14 @@ final class MappingModelTests: XCTestCase {
 
     func testWhatIsNoMappingModel() {
         for (bytes, words) in [
-            (Array("text".utf8), "the data is not a mapping model, neither xcmapping.xml nor a compiled .cdm"),
-            ([], "neither xcmapping.xml nor a compiled .cdm"),
+            (
+                Array("text".utf8),
+                "the data is not a mapping model; pass the contents of an xcmapping.xml or of a compiled .cdm"
+            ),
+            ([], "pass the contents of an xcmapping.xml or of a compiled .cdm"),
             (
                 archive([.dictionary(["$class": .uid(2)]), kind("NSArray")]),
-                "the keyed archive does not contain a mapping model"
+                "the keyed archive does not contain a mapping model; pass a compiled .cdm"
             ),
             (Array("<data/>".utf8), "expected <database>, found <data>"),
         ] as [([UInt8], String)] {

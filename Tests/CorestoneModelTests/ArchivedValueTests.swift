@@ -146,7 +146,8 @@ final class ArchivedValueTests: XCTestCase {
         }
         XCTAssertThrowsError(try decodeArchive(odd)) {
             XCTAssertEqual(($0 as? CoreError)?.status, .storeCorrupt)
-            XCTAssertEqual(($0 as? CoreError)?.message, "a dictionary in the archive has 2 keys but 1 values")
+            XCTAssertEqual(
+                ($0 as? CoreError)?.message, "a dictionary in the archive has 2 keys but 1 values; archive it again")
         }
     }
 
@@ -164,7 +165,9 @@ final class ArchivedValueTests: XCTestCase {
         XCTAssertTrue(bytes.starts(with: "<?xml".utf8))
         XCTAssertEqual(try decodeArchive(bytes), try decodeArchive(archive(object)))
         XCTAssertThrowsError(try decodeArchive(Array("<plist><dict><key>a</key><true/></dict></plist>".utf8))) {
-            XCTAssertEqual(($0 as? CoreError)?.message, "the property list is not a keyed archive")
+            XCTAssertEqual(
+                ($0 as? CoreError)?.message, "the property list is not a keyed archive; archive it with NSKeyedArchiver"
+            )
         }
     }
 

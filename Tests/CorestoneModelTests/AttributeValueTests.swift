@@ -350,7 +350,7 @@ final class AttributeValueTests: XCTestCase {
         let (first, number) = try attribute(.integer16)
         XCTAssertEqual(
             failure { try number.setBounds(least: .int(5), greatest: .int(4)) }?.message,
-            "the minimum of E.a (5) is greater than its maximum (4)")
+            "the minimum of E.a (5) is greater than its maximum (4); raise the maximum or lower the minimum")
         XCTAssertEqual(number.validationRules, [])
         let (second, text) = try attribute(.string)
         try text.setBounds(least: .int(0), greatest: nil)

@@ -65,10 +65,12 @@ final class CompiledModelReaderTests: XCTestCase {
             return nil
         }
         XCTAssertEqual(
-            message(encodePropertyList(.dictionary([:]))), "the property list is not a keyed archive")
+            message(encodePropertyList(.dictionary([:]))),
+            "the property list is not a keyed archive; archive it with NSKeyedArchiver")
         let archiver = KeyedArchiver()
         let other = archiver.string("hello")
         XCTAssertEqual(
-            message(archiver.encoded(root: other)), "the keyed archive does not contain a managed object model")
+            message(archiver.encoded(root: other)),
+            "the keyed archive does not contain a managed object model; pass a compiled model (.mom)")
     }
 }

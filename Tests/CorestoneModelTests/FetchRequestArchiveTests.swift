@@ -96,7 +96,10 @@ final class FetchRequestArchiveTests: XCTestCase {
     func testWhatIsNoRequest() throws {
         XCTAssertThrowsError(try FetchRequestArchive(try encodeArchive(.int(1)))) {
             XCTAssertEqual(($0 as? CoreError)?.status, .storeCorrupt)
-            XCTAssertEqual(($0 as? CoreError)?.message, "the root of the archive is not a fetch request")
+            XCTAssertEqual(
+                ($0 as? CoreError)?.message,
+                "the root of the archive is not a fetch request; pass the result of cst_fetch_request_copy_archive (to_archive)"
+            )
         }
         XCTAssertThrowsError(try FetchRequestArchive([])) {
             XCTAssertEqual(($0 as? CoreError)?.status, .storeCorrupt)

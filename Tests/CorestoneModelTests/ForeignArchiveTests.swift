@@ -235,10 +235,10 @@ final class ForeignArchiveTests: XCTestCase {
         )
         XCTAssertEqual(
             message { _ = try Model(compiledModel: try encodeArchive(.int(1))) },
-            "the keyed archive does not contain a managed object model")
+            "the keyed archive does not contain a managed object model; pass a compiled model (.mom)")
         XCTAssertEqual(
             message { _ = try Model(editorModel: try encodeArchive(.int(1))) },
-            "the keyed archive does not contain a model of Xcode's editor")
+            "the keyed archive does not contain a model of Xcode's editor; save the model in Xcode again")
     }
 
     func testIndexesFromBeforeThereWereFetchIndexes() throws {

@@ -47,7 +47,7 @@ final class HostileArchiveTests: XCTestCase {
                         ["NSEntityName": archiver.string(name), "NSSuperentity": .uid(parent)])
                 }
                 return [("A", .uid(a)), ("B", .uid(b))]
-            }, "B cannot inherit from A: the inheritance would be circular")
+            }, "B cannot inherit from A: the inheritance would be circular; set another parent")
     }
 
     func testObjectsThatContainThemselves() {

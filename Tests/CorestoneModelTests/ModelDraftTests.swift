@@ -35,7 +35,7 @@ final class ModelDraftTests: FolderTestCase {
             [
                 tensor,
                 "A already has a property \"fine\"; choose another name",
-                "the fetched property A.empty does not have a fetch request",
+                "the fetched property A.empty does not have a fetch request; add a <fetchRequest>",
                 "\"1\" is not a valid name for an entity; use letters, digits and underscores, without a leading digit",
                 "A inherits from \"Gone\", which is not an entity of the model; add the entity, or set another parent",
                 "A.lost has the destination \"Gone\", which is not an entity of the model; add the entity, or set another destination",

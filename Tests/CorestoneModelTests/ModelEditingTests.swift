@@ -128,7 +128,7 @@ final class ModelEditingTests: XCTestCase {
         XCTAssertTrue(model.fetchRequestTemplates.isEmpty)
         XCTAssertEqual(
             failure { try department.setAbstract(true) }?.message,
-            "cannot change Department: it was removed from its model")
+            "cannot change Department: it was removed from its model; add a new entity")
     }
 
     func testWhatNamesTheRemovedIsRefused() throws {

@@ -62,7 +62,10 @@ final class ModelMistakeTests: XCTestCase {
         check("E.r is to-one and cannot be ordered; make it to-many", key: "r") {
             try $1.addRelationship(named: "r", destination: $1, isOrdered: true)
         }
-        check("E.r cannot require at least 3 members and allow at most 2", key: "r") {
+        check(
+            "E.r cannot require at least 3 members and allow at most 2; raise the maximum or lower the minimum",
+            key: "r"
+        ) {
             try $1.addRelationship(named: "r", destination: $1, isToMany: true).setCounts(minimum: 3, maximum: 2)
         }
         check("E.r is ordered and cannot be limited to one member; make it unordered first", key: "r") {
@@ -70,18 +73,21 @@ final class ModelMistakeTests: XCTestCase {
                 .setCounts(minimum: 0, maximum: 1)
         }
         let other = Model()
-        check("F, the destination of E.r, does not belong to the model of E", key: "r") {
+        check("F, the destination of E.r, does not belong to the model of E; set an entity of that model", key: "r") {
             try $1.addRelationship(named: "r", destination: try other.addEntity(named: "F"))
         }
-        check("F.s belongs to another model and cannot be the inverse of E.r", key: "r") {
+        check(
+            "F.s belongs to another model and cannot be the inverse of E.r; pass a relationship of the same model",
+            key: "r"
+        ) {
             let foreign = try other.requireEntity(named: "F")
             let stranger = try foreign.addRelationship(named: "s", destination: foreign)
             try $1.addRelationship(named: "r", destination: $1).setInverse(stranger)
         }
-        check("F belongs to another model and cannot be the parent of E") {
+        check("F belongs to another model and cannot be the parent of E; pass an entity of the same model") {
             try $1.setParent(try other.requireEntity(named: "F"))
         }
-        check("E cannot inherit from E: the inheritance would be circular") { try $1.setParent($1) }
+        check("E cannot inherit from E: the inheritance would be circular; set another parent") { try $1.setParent($1) }
         check(
             "E.r has the inverse F.s, but the destination of the inverse is F instead of E; set the destination of the inverse to E, "
                 + "or set another inverse", key: "r"

@@ -46,7 +46,7 @@ final class ModelPlaceTests: FolderTestCase {
         for name in ["mom", "a.MOM", "a.omo", "a.mom.x", "mom/a"] {
             XCTAssertEqual(
                 message(.invalidArgument) { _ = try ModelKind(ModelFile(name)) },
-                "\(name) does not have the extension of a model: .xcdatamodeld, .xcdatamodel, .momd or .mom")
+                "\(name) does not have the extension of a model; use .xcdatamodeld, .xcdatamodel, .momd or .mom")
         }
         XCTAssertEqual(
             message(.invalidArgument) { _ = try ModelKind(ModelFile("a\0.mom")) },
@@ -117,7 +117,8 @@ final class ModelPlaceTests: FolderTestCase {
         XCTAssertEqual(only.map(\.name), ["A"])
         XCTAssertEqual([only[0].isCurrent, only[0].recordedHashes.isEmpty], [true, true])
         XCTAssertEqual(
-            message(.storeIO) { _ = try Model.versions(of: path("none")) }, "\(path("none")) does not exist")
+            message(.storeIO) { _ = try Model.versions(of: path("none")) },
+            "\(path("none")) does not exist; check the path")
         XCTAssertEqual(
             message(.model) { _ = try Model.versions(of: folder.path + "/") },
             "\(folder.path) does not contain a model: it has neither a contents file nor versions; pass a "

@@ -238,7 +238,9 @@ final class ModelRenamingTests: XCTestCase {
         XCTAssertTrue(name.isRemoved)
         XCTAssertNotNil(department.ownProperty(named: "name"))
         XCTAssertThrowsError(try name.setOptional(false)) {
-            XCTAssertEqual(($0 as? CoreError)?.message, "cannot change Employee.name: it was removed from its model")
+            XCTAssertEqual(
+                ($0 as? CoreError)?.message,
+                "cannot change Employee.name: it was removed from its model; add a new property")
             XCTAssertEqual(($0 as? CoreError)?.key, "name")
         }
     }

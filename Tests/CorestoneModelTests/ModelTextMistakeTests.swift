@@ -61,7 +61,7 @@ final class ModelTextMistakeTests: XCTestCase {
             "the model text has more than 1000000 values, at line 1, column 2000000")
         check(
             String(repeating: " ", count: (64 << 20) + 1),
-            "the model text has 67108865 bytes, but the limit is 67108864")
+            "the model text has 67108865 bytes, but the limit is 67108864; split the model")
     }
 
     func testTheShapeOfTheText() {
@@ -169,14 +169,16 @@ final class ModelTextMistakeTests: XCTestCase {
             "date = soon", says: "E.p: \"soon\" is not a date: at byte 0, expected a year of four digits")
         check(
             "binary = x",
-            says: "E.p is Binary Data, whose values cannot be written in a line; write an object with \"default\"")
+            says: "E.p is Binary Data, and its values cannot be written in a line; write an object with \"default\"")
         check(
             "transformable = x",
-            says: "E.p is Transformable, whose values cannot be written in a line; write an object with \"default\"")
+            says: "E.p is Transformable, and its values cannot be written in a line; write an object with \"default\"")
         check(
             "bool min 0",
             says: "E.p is Boolean, but only numbers, dates and strings (by length) can have a minimum or maximum")
-        check("int16 min 2 max 1", says: "the minimum of E.p (2) is greater than its maximum (1)")
+        check(
+            "int16 min 2 max 1",
+            says: "the minimum of E.p (2) is greater than its maximum (1); raise the maximum or lower the minimum")
         check(
             "string min -1",
             says: "E.p is a string, so its bounds are lengths and must be integers from 0, not an integer (-1)")
@@ -200,7 +202,9 @@ final class ModelTextMistakeTests: XCTestCase {
             "to-one E delete destroy",
             says: "E.p: \"destroy\" is not a delete rule; use no-action, nullify, cascade or deny")
         check("to-one E delete casade", says: "E.p: \"casade\" is not a delete rule; did you mean \"cascade\"?")
-        check("to-many E min 3 max 2", says: "E.p cannot require at least 3 members and allow at most 2")
+        check(
+            "to-many E min 3 max 2",
+            says: "E.p cannot require at least 3 members and allow at most 2; raise the maximum or lower the minimum")
     }
 
     func testEndsOfRelationships() {

@@ -173,7 +173,8 @@ final class SourceModelTests: XCTestCase {
     }
 
     func testMistakesAreNamed() {
-        XCTAssertEqual(message("<entity/>"), "the source model has a <entity> without the attribute \"name\"")
+        XCTAssertEqual(
+            message("<entity/>"), "the source model has a <entity> without the attribute \"name\"; add the attribute")
         XCTAssertEqual(
             message("<entity name='A' parentEntity='B'/>"),
             "A inherits from \"B\", which is not an entity of the model; add the entity, or set another parent")
@@ -191,7 +192,7 @@ final class SourceModelTests: XCTestCase {
         )
         XCTAssertEqual(
             message("<entity name='A' parentEntity='B'/><entity name='B' parentEntity='A'/>"),
-            "B cannot inherit from A: the inheritance would be circular")
+            "B cannot inherit from A: the inheritance would be circular; set another parent")
         XCTAssertTrue(message("<entity name='A; DROP TABLE'/>").contains("is not a valid name for an entity"))
         XCTAssertTrue(message("<entity name='A'>").contains("mismatched tag"))
     }
@@ -299,7 +300,7 @@ final class SourceModelTests: XCTestCase {
         XCTAssertEqual(message(folder + "/a.txt").1, .model)
         XCTAssertTrue(message(folder + "/a.txt").0.hasPrefix("\(folder)/a.txt cannot be read as a model: "))
         try write("", folder + "/empty")
-        XCTAssertTrue(message(folder + "/empty").0.hasSuffix(": the data is empty"))
+        XCTAssertTrue(message(folder + "/empty").0.hasSuffix(": the data is empty; pass the contents of a model file"))
         XCTAssertEqual(message(folder + "/none").1, .storeIO)
         XCTAssertEqual(message(folder).1, .model)
         XCTAssertEqual(mkfifo(folder + "/pipe", 0o600), 0)

@@ -126,11 +126,11 @@ final class FunctionTests: CompilerTestCase {
             ("Employee", "CAST(age, name) == '3'", "CAST of age to name, a computed type, is evaluated in memory"),
             (
                 "Employee", "TERNARY(active == YES, name, age) == 'x'",
-                "TERNARY returns name or age, whose types differ, and is computed in memory"
+                "TERNARY returns name or age of different types and is computed in memory"
             ),
             (
                 "Employee", "TERNARY(active == YES, age, rate) == 3",
-                "TERNARY returns age or rate, whose types differ, and is computed in memory"
+                "TERNARY returns age or rate of different types and is computed in memory"
             ),
             (
                 "Employee", "name UTI-CONFORMS-TO 'public.text'",

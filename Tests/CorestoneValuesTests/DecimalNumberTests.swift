@@ -194,7 +194,7 @@ final class DecimalNumberTests: XCTestCase {
             "\"1,5\" is not a decimal number; write digits, at most one point and an exponent, such as -12.5 or 3e8",
             value: .string("1,5")
         ) { try DecimalNumber("1,5") }
-        fault("1e165 does not fit a decimal, which has exponents -128 to 127", value: .string("1e165")) {
+        fault("\"1e165\" does not fit a decimal, which has exponents -128 to 127", value: .string("1e165")) {
             try DecimalNumber("1e165")
         }
         // The smallest numbers round to the nearest one, halves up.

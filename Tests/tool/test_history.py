@@ -99,7 +99,7 @@ def test_a_store_without_history(tmp_path: Path) -> None:
     Container(Model(NOTES), path).close()
     for command in (["history"], ["history", "size"], ["history", "purge", "--all"]):
         done = run(*command, path)
-        assert (done.returncode, "has no persistent history" in done.stderr) == (3, True)
+        assert (done.returncode, "does not have a persistent history" in done.stderr) == (3, True)
 
 
 def test_following_prints_what_others_save(notes: Path) -> None:

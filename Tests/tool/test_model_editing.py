@@ -670,7 +670,7 @@ def test_a_single_model_has_no_versions(tmp_path: Path) -> None:
     edit(model, "new")
     edit(model, "add", "entity", "A")
     found = run("model", "add", model, "version", "2")
-    assert found.returncode == 2 and "only an .xcdatamodeld has versions" in found.stderr
+    assert found.returncode == 2 and "is a single model without versions" in found.stderr
     assert list(Model.load(model)) == ["A"]
 
 

@@ -77,7 +77,10 @@ private struct Closure {
         guard ffi_prep_closure_loc(closure, interface, perform, job, code) == FFI_OK else {
             ffi_closure_free(memory)
             job.deallocate()
-            throw CoreError(.internal, "cannot create an accessor: libffi rejected its closure")
+            throw CoreError(
+                .internal,
+                "cannot create an accessor: libffi rejected its closure; use cst_object_get and cst_object_set with a key"
+            )
         }
         function = unsafeBitCast(code, to: cst_function.self)
     }
@@ -91,7 +94,12 @@ private struct Closure {
         guard
             ffi_prep_cif(
                 interface, FFI_DEFAULT_ABI, UInt32(types.count), signature.result.foreign, arguments) == FFI_OK
-        else { throw CoreError(.internal, "cannot create an accessor: libffi rejected its signature") }
+        else {
+            throw CoreError(
+                .internal,
+                "cannot create an accessor: libffi rejected its signature; use cst_object_get and cst_object_set with a key"
+            )
+        }
         interfaces[signature] = interface
         return interface
     }

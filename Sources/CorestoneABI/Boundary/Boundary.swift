@@ -46,7 +46,9 @@ func endCall() { if platform_call_end() { platform_call_finish() } }
 
 @inline(never)
 func report(_ failure: any Error, _ error: ErrorOut) -> cst_status {
-    let known = failure as? CoreError ?? CoreError(.internal, "an unexpected error occurred: \(failure)")
+    let known =
+        failure as? CoreError
+        ?? CoreError(.internal, "an unexpected error occurred: \(failure); report it as a defect of the library")
     if let error { error.pointee = try? HandleTable.make(try ErrorBox(known), .error) }
     return known.status.rawValue
 }
@@ -97,7 +99,9 @@ func array<Element>(
             .invalidArgument, "\(name) has \(UInt(bitPattern: count)) elements, but the limit is 2147483646")
     }
     guard count == 0 || start != nil else {
-        throw CoreError(.invalidArgument, "\(name) is NULL but has \(count) \(count == 1 ? "element" : "elements")")
+        throw CoreError(
+            .invalidArgument,
+            "\(name) is NULL but has \(count) \(count == 1 ? "element" : "elements"); pass the array, or the count 0")
     }
     return UnsafeBufferPointer(start: start, count: count)
 }

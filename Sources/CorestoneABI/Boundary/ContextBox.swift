@@ -78,7 +78,8 @@ final class ContextBox {
     /// The box of a context in which a request of this one works.
     func boxOfGuest(_ context: Context) throws -> ContextBox {
         guard HandleTable.retain(coordinatorToken) else {
-            throw CoreError(.internal, "the coordinator's handle was released")
+            throw CoreError(
+                .internal, "the coordinator's handle was released while a context needs it; retain it with cst_retain")
         }
         let box = ContextBox(context, coordinatorToken: coordinatorToken)
         guests.append(try box.makeHandle())

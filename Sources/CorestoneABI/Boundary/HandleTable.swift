@@ -52,7 +52,7 @@ enum HandleTable {
         guard token != 0 else {
             if type.isRetained { object.release() }
             if hosts > 0 { owner?.release() }
-            throw CoreError(.noMemory, "out of memory: cannot allocate a handle")
+            throw CoreError(.noMemory, "out of memory: cannot allocate a handle; release unused handles")
         }
         if !type.isRetained { object.release() }
         return token

@@ -92,7 +92,9 @@ func resolve<Body: AnyObject>(_ pointer: Handle?, _ type: HandleType, as: Body.T
 @inline(never)
 func invalidHandle(_ pointer: Handle?, _ type: HandleType) -> CoreError {
     if platform_is_forked() { return Context.forked() }
-    guard pointer != nil else { return CoreError(.invalidHandle, "the \(type.name) handle is NULL") }
+    guard pointer != nil else {
+        return CoreError(.invalidHandle, "the \(type.name) handle is NULL; pass a handle of this type")
+    }
     if let entry = platform_handle_find_any(token(pointer)),
         let actual = HandleType(rawValue: platform_handle_type(entry)), actual != type
     {

@@ -48,7 +48,7 @@ private func newToken(
     guard token != 0 else {
         kept.release()
         if hosts > 0 { owner.release() }
-        throw CoreError(.noMemory, "out of memory: cannot allocate a handle")
+        throw CoreError(.noMemory, "out of memory: cannot allocate a handle; release unused handles")
     }
     object.token = UInt(token)
     return token

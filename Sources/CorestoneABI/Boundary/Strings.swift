@@ -18,7 +18,8 @@ extension cst_string {
     func utf8(_ name: StaticString) throws -> UnsafeRawBufferPointer? {
         guard let data else {
             guard size == 0 || size == Int(bitPattern: UInt.max) else {
-                throw CoreError(.invalidArgument, "\(name) is NULL but has a size")
+                throw CoreError(
+                    .invalidArgument, "\(name) is NULL but has the size \(size); pass its bytes, or the size 0")
             }
             return nil
         }
@@ -96,7 +97,7 @@ extension UnsafeMutablePointer where Pointee == cst_buffer {
     func reserve(_ count: Int) throws {
         if pointee.data != nil && pointee.capacity > count { return }
         guard let data = realloc(pointee.data, count + 1) else {
-            throw CoreError(.noMemory, "out of memory: cannot allocate a buffer of \(count) bytes")
+            throw CoreError(.noMemory, "out of memory: cannot allocate a buffer of \(count) bytes; free some memory")
         }
         pointee.data = data.assumingMemoryBound(to: CChar.self)
         pointee.capacity = count + 1

@@ -68,12 +68,17 @@ private func unsuitable(_ type: cst_type) -> CoreError {
 
 private func bytes(_ bytes: cst_bytes) throws -> PropertyValue {
     guard let data = bytes.data else {
-        guard bytes.size == 0 else { throw CoreError(.invalidArgument, "the bytes are NULL but have a size") }
+        guard bytes.size == 0 else {
+            throw CoreError(
+                .invalidArgument,
+                "a value of type CST_BYTES is NULL but has the size \(bytes.size); pass its bytes, or the size 0")
+        }
         return .null
     }
     guard bytes.size >= 0, bytes.size < Int(Int32.max) else {
         throw CoreError(
-            .invalidArgument, "the value has \(UInt(bitPattern: bytes.size)) bytes, but the limit is 2147483646")
+            .invalidArgument,
+            "a value of type CST_BYTES has \(UInt(bitPattern: bytes.size)) bytes, but the limit is 2147483646")
     }
     return .bytes(Bytes(copying: UnsafeRawBufferPointer(start: data, count: bytes.size)))
 }

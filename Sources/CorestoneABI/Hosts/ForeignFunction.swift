@@ -21,7 +21,10 @@ final class ForeignFunction: @unchecked Sendable {
         interface.initialize(to: ffi_cif())
         let count = UInt32(signature.parameters.count)
         guard ffi_prep_cif(interface, FFI_DEFAULT_ABI, count, signature.result.foreign, types) == FFI_OK else {
-            throw CoreError(.internal, "cannot call the function \"\(name)\": libffi rejected its signature")
+            throw CoreError(
+                .internal,
+                "cannot call the function \"\(name)\": libffi rejected its signature; register it with cst_function_register instead"
+            )
         }
     }
 

@@ -12,7 +12,9 @@ func callHost(_ what: @autoclosure () -> String, _ body: (ErrorOut) -> cst_statu
     defer { HandleTable.releaseForHost(token(failure)) }
     guard status < 0 else { return status }
     guard let detail = try? resolve(failure, .error, as: ErrorBox.self).error else {
-        throw CoreError(.callback, "\(what()) failed with status \(status)")
+        throw CoreError(
+            .callback,
+            "\(what()) failed with status \(status) but did not set an error; set one with cst_error_new_custom")
     }
     throw CoreError(
         .callback, "\(what()) failed: \(detail.message)", entity: detail.entity,

@@ -34,7 +34,9 @@ final class HostObject: KeyValueCoding, @unchecked Sendable {
         }
         guard status == Status.ok.rawValue else {
             throw CoreError(
-                .predicate, "\(className) is not key value coding-compliant for the key \"\(key)\"", key: key)
+                .predicate,
+                "\(className) is not key value coding-compliant for the key \"\(key)\"; "
+                    + "return a value from value_for_key, or correct the key", key: key)
         }
         return try answered("reading the key \"\(key)\" of \(className)") { try hostValue(answer) }
     }

@@ -42,7 +42,10 @@ final class SaveBox {
     /// How many rows it has given.
     var place = 0
 
-    init(_ changes: HostChanges) { self.changes = changes }
+    /// The path of the store, for errors.
+    private let path: String
+
+    init(_ changes: HostChanges, _ path: String) { (self.changes, self.path) = (changes, path) }
 
     private var known: [(entity: Entity, key: Int64)]?
 
@@ -55,7 +58,7 @@ final class SaveBox {
             throw CoreError(
                 .unsupported,
                 "cst_save_request_next (cache_nodes) works only in the save of an atomic store; read the inserted, updated "
-                    + "and deleted rows of the save instead")
+                    + "and deleted rows of the save instead", file: path)
         }
         known = found
         return found
@@ -63,12 +66,16 @@ final class SaveBox {
 
     func current() throws -> HostChanges {
         guard thread == platform_thread_id() else {
-            throw CoreError(.wrongThread, "a save request belongs to the thread of its callback; use it on that thread")
+            throw CoreError(
+                .wrongThread,
+                "the save request of \(path) belongs to the thread of its callback; use it on that thread",
+                file: path)
         }
         guard let changes else {
             throw CoreError(
                 .invalidHandle,
-                "the save request is no longer valid: its callback has returned; use it during the callback")
+                "the save request of \(path) is no longer valid: its callback has returned; use it during the callback",
+                file: path)
         }
         return changes
     }
@@ -127,7 +134,7 @@ final class HostStoreType: HostedType, @unchecked Sendable {
 
     func open(_ opening: StoreOpening) throws -> (store: any HostedStore, metadata: [String: PropertyListValue]?)? {
         guard let open = table.open else {
-            throw CoreError(.internal, "the store type \"\(name)\" does not have the callback open")
+            throw CoreError(.internal, "the store type \"\(name)\" does not have the callback open; set callbacks.open")
         }
         let arena = RowArena()
         var given = cst_store_opening()
@@ -165,7 +172,7 @@ final class HostStoreType: HostedType, @unchecked Sendable {
         let bytes = [UInt8](UnsafeRawBufferPointer(start: data, count: buffer.size))
         do {
             guard let values = try decodeAnyPropertyList(bytes).dictionary else {
-                throw CoreError(.storeCorrupt, "the property list is not a dictionary")
+                throw CoreError(.storeCorrupt, "the root of the metadata is not a dictionary")
             }
             return values
         } catch let error as CoreError {
@@ -361,7 +368,7 @@ private final class HostedCallbacks: HostedStore {
         }
         given.author = arena.string(changes.author.author)
         given.context_name = arena.string(changes.author.contextName)
-        let box = SaveBox(changes)
+        let box = SaveBox(changes, sink.path)
         let request = try HandleTable.makeInner(box, .saveRequest)
         defer {
             box.end()

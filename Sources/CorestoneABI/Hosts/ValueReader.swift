@@ -84,7 +84,7 @@ struct ValueReader {
             throw CoreError(
                 .invalidArgument,
                 "a CST_DICTIONARY of \(cells.count) \(cells.count == 1 ? "element" : "elements") does not have a value "
-                    + "for its last key")
+                    + "for its last key; pass keys and values in turn")
         }
         var members: [String: PropertyValue] = [:]
         members.reserveCapacity(cells.count / 2)

@@ -76,7 +76,7 @@ struct BinaryLists {
             let entity = entity(owner, relationship.entity)
             let isOwner = entity?.isKind(of: relationship.entity) ?? mayBeLeftOut
             if let entity, !isOwner {
-                let what = "belong to object \(owner), whose entity is \(entity.name), not \(relationship.entity.name)"
+                let what = "belong to object \(owner) of \(entity.name), not of \(relationship.entity.name)"
                 throw leftOut == nil ? damaged(relationship, what) : mismatch(relationship, what)
             }
             guard isOwner else { throw damaged(relationship, "have the owner \(owner), which does not exist") }
@@ -115,13 +115,13 @@ struct BinaryLists {
             let entity = nodes.model.entities[Int(member.header.pointee.entity)]
             guard entity.isKind(of: destination) else {
                 let what =
-                    "of object \(owner) include object \(key), whose entity is \(entity.name), not \(destination.name)"
+                    "of object \(owner) include object \(key) of \(entity.name), not of \(destination.name)"
                 throw leftOut == nil ? damaged(relationship, what) : mismatch(relationship, what)
             }
             if let inverse, !inverse.isToMany, target(of: member, inverse) != owner {
                 throw damaged(
                     relationship,
-                    "of object \(owner) include object \(key), whose \(inverse.name) does not refer back")
+                    "of object \(owner) include object \(key), but its \(inverse.name) does not refer back")
             }
         }
         if isMended { keys.removeAll { nodes.node(destination.root, $0) == nil } }
@@ -147,7 +147,7 @@ struct BinaryLists {
             if let member = members.first(where: { !(back[$0]?.contains(owner) ?? false) }) {
                 throw damaged(
                     relationship,
-                    "of object \(owner) include object \(member), whose \(inverse.name) does not refer back")
+                    "of object \(owner) include object \(member), but its \(inverse.name) does not refer back")
             }
         }
     }
@@ -168,11 +168,12 @@ struct BinaryLists {
                 let expected = nodes.model.entities[Int(target.entity)].name
                 failure = damaged(
                     relationship,
-                    "of object \(key) refers to object \(target.primaryKey), whose entity is \(found), not \(expected)")
+                    "of object \(key) refers to object \(target.primaryKey) of \(found), not of \(expected)")
             } else if !inverse.isToMany, self.target(of: other, inverse) != key {
                 failure = damaged(
                     relationship,
-                    "of object \(key) refers to object \(target.primaryKey), whose \(inverse.name) does not refer back")
+                    "of object \(key) refers to object \(target.primaryKey), but its \(inverse.name) does not refer back"
+                )
             }
             return failure == nil
         }

@@ -34,7 +34,8 @@ final class NodeRows: RowSource {
     /// Such predicates are left to memory.
     func hostValue(of row: StoredRow, _ name: String) throws -> PropertyValue {
         throw CoreError(
-            .internal, "\(row.entity.name).\(name) is not a stored property but was requested",
+            .internal,
+            "\(row.entity.name).\(name) is not a stored property but was requested from the store; report it as a defect of the library",
             entity: row.entity.name,
             key: name)
     }

@@ -126,7 +126,7 @@ struct XMLLinks {
     /// - Parameter target: The entity of the object, which another model may have in the tree of the destination.
     private func misled(_ list: List, to key: Int64, of target: Entity) -> CoreError {
         let (relationship, owner) = (list.relationship, entity(records[list.owner]).name)
-        let what = "refers to z\(key), whose entity is \(target.name), not \(relationship.destination.name)"
+        let what = "refers to z\(key), an object of \(target.name), not of \(relationship.destination.name)"
         if !areVersionsIgnored { return damaged(list, what) }
         return reader.mismatch(
             "\(described(list)) \(what); open the store with the model it was written with", entity: owner,
@@ -216,7 +216,7 @@ struct XMLLinks {
                     missing[owner, default: []].append(member)
                     continue
                 }
-                throw damaged(list, "refers to z\(owner), whose \(relationship.name) does not refer back")
+                throw damaged(list, "refers to z\(owner), but its \(relationship.name) does not refer back")
             }
         }
         return missing

@@ -101,7 +101,8 @@ final class XMLStoreReader {
     private func parse() throws {
         let prolog = try XMLProlog(bytes) { self.damaged($0, at: $1, remedy: nil) }.bytes
         guard let parser = XML_ParserCreate(nil) else {
-            throw CoreError(.noMemory, "out of memory: cannot read \(path)", file: path)
+            throw CoreError(
+                .noMemory, "out of memory: cannot read \(path); free some memory, or use an SQLite store", file: path)
         }
         self.parser = parser
         defer {
@@ -122,7 +123,8 @@ final class XMLStoreReader {
             && bytes.withUnsafeBytes { feed(UnsafeRawBufferPointer(rebasing: $0[prolog.count...]), isLast: true) }
         if let failure { throw failure }
         if !isWhole && !isDone, XML_GetErrorCode(parser) == XML_ERROR_NO_MEMORY {
-            throw CoreError(.noMemory, "out of memory: cannot read \(path)", file: path)
+            throw CoreError(
+                .noMemory, "out of memory: cannot read \(path); free some memory, or use an SQLite store", file: path)
         }
         if !isWhole && !isDone { throw damaged(String(cString: XML_ErrorString(XML_GetErrorCode(parser)))) }
     }

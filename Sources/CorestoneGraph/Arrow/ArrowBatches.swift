@@ -63,7 +63,9 @@ final class SharedArrowBatch {
     }
 
     private static var noMemory: CoreError {
-        CoreError(.noMemory, "out of memory: cannot allocate a record batch of an Arrow export")
+        CoreError(
+            .noMemory,
+            "out of memory: cannot allocate a record batch of an Arrow export; pass a smaller batch_size (batchSize)")
     }
 }
 

@@ -262,7 +262,9 @@ final class ArrowBuilder {
                 out, Int64(count), Int64(nullCount), buffers, Int64(buffers.count), Int64(children.count))
         else {
             let part = field.name.isEmpty ? "a record batch" : "the column \"\(field.name)\""
-            throw CoreError(.noMemory, "out of memory: cannot allocate \(part) of an Arrow export")
+            throw CoreError(
+                .noMemory,
+                "out of memory: cannot allocate \(part) of an Arrow export; pass a smaller batch_size (batchSize)")
         }
         _ = (validity.take(), offsets.take(), values.take())
         (count, nullCount, used, capacity, isLarge) = (0, 0, 0, 0, field.isLarge)

@@ -14,7 +14,9 @@ extension ArrowField {
                 out, type.format(isLarge: isLarge), name, bytes.baseAddress, bytes.count,
                 isRequired ? 0 : ArrowField.nullable, Int64(children.count))
         }
-        guard made else { throw CoreError(.noMemory, "out of memory: cannot allocate an Arrow schema") }
+        guard made else {
+            throw CoreError(.noMemory, "out of memory: cannot allocate an Arrow schema; free some memory")
+        }
         do {
             for (place, child) in children.enumerated() {
                 try child.export(to: out.pointee.children[place]!, entity: nil)

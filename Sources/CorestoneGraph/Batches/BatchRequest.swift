@@ -95,7 +95,7 @@ struct BatchRun {
         guard context.interruptCheck?() == true else { return }
         throw CoreError(
             .cancelled, code: .persistentStoreSave,
-            "the batch request for \(entity.name) was cancelled; nothing was written to \(store.path)",
+            "the batch request for \(entity.name) was cancelled, and nothing was written to \(store.path)",
             entity: entity.name, file: store.path)
     }
 }

@@ -266,7 +266,9 @@ extension Context {
         if !new.isEmpty {
             guard let keys = try obtain(new.map { NewRow($0) }), keys.count == new.count else {
                 throw CoreError(
-                    .internal, "\(store.path) did not return a key for each new object", file: store.path)
+                    .internal,
+                    "\(store.path) did not return a key for each new object; report it as a defect of the library",
+                    file: store.path)
             }
             // A host that does not note what it gave may give that again while nothing is saved: then it names all of them anew.
             if zip(new, keys).contains(where: { kept[$0.entity.rootIndex]?.contains($1) == true }) {

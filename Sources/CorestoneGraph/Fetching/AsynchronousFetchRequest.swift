@@ -97,7 +97,11 @@ private final class Underway: @unchecked Sendable {
     init(_ result: AsynchronousFetchResult) { self.result = result }
 
     func read(_ ahead: FetchAhead) throws -> FetchAhead {
-        guard let result else { throw CoreError(.internal, "the asynchronous fetch ended before its result was read") }
+        guard let result else {
+            throw CoreError(
+                .internal,
+                "the asynchronous fetch ended before its result was read; report it as a defect of the library")
+        }
         return try result.read(ahead)
     }
 

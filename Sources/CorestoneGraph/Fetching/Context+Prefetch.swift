@@ -7,7 +7,8 @@ extension Context {
         try checkQueue()
         guard let relationship = try entity.requireProperty(named: name) as? Relationship, relationship.isToMany else {
             throw CoreError(
-                .typeMismatch, "\(entity.name).\(name) is not a to-many relationship",
+                .typeMismatch,
+                "cannot load members: \(entity.name).\(name) is not a to-many relationship; read its value instead",
                 entity: entity.name, key: name)
         }
         try loadMembers(of: relationship, owners: objects.filter { $0.entity.isKind(of: relationship.entity) })

@@ -11,8 +11,8 @@ extension Coordinator {
         if let first = request.sortDescriptors.first {
             throw CoreError(
                 .invalidArgument,
-                "a history cursor returns transactions in their order and cannot sort by \(first.keyPath); use fetchHistory, or "
-                    + "leave the sort descriptors out", key: first.keyPath)
+                "a history cursor returns transactions in commit order and cannot sort by \"\(first.keyPath)\"; use fetchHistory, "
+                    + "or leave the sort descriptors out", key: first.keyPath)
         }
         return try HistoryCursor(request, in: self)
     }

@@ -150,10 +150,11 @@ private final class HistorySource {
 extension HistoryToken {
     /// Core Data's code 134501.
     static func unknown(_ store: Store, _ token: HistoryToken) -> CoreError {
-        CoreError(
+        let known = token.storeIdentifiers.joined(separator: ", ")
+        return CoreError(
             .invalidArgument, code: .persistentHistoryTokenStore,
-            "the history token does not know the store \(store.identifier) at \(store.path), but "
-                + "\(token.storeIdentifiers.joined(separator: ", ")); pass a token of this store, or start from the beginning",
+            "the history token does not contain the store \(store.identifier) at \(store.path)"
+                + "\(known.isEmpty ? "" : ", but \(known)"); pass a token of this store, or start from the beginning",
             value: .string(token.json), file: store.path)
     }
 
@@ -164,7 +165,7 @@ extension HistoryToken {
             : "the transactions before \(bounds.lowest) were deleted"
         return CoreError(
             .invalidArgument, code: .persistentHistoryTokenExpired,
-            "the history token of \(store.path) at transaction \(number) has expired: \(reason); fetch the objects again and go on "
+            "the history token of \(store.path) at transaction \(number) has expired: \(reason); fetch the objects again, and continue "
                 + "from the current token", value: .int(number), file: store.path)
     }
 }

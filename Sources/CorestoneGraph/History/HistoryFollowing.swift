@@ -79,7 +79,7 @@ extension HistoryCursor {
         guard hasLimit else { return }
         throw CoreError(
             .invalidArgument,
-            "a history that is followed cannot have a limit; leave the limit out, and end when it is reached",
+            "a request that follows the history cannot have a limit; leave the limit out, and stop following after that number",
             key: "limit")
     }
 
@@ -133,7 +133,9 @@ final class HistoryEvent: @unchecked Sendable {
         descriptor = platform_event_new()
         guard descriptor >= 0 else {
             throw CoreError(
-                .noMemory, "cannot create an event descriptor to follow a history: \(StorePlace.text(of: errno))")
+                .noMemory,
+                "cannot create an event descriptor to follow a history: \(StorePlace.text(of: errno)); close other files, or raise the limit of open files (ulimit -n)"
+            )
         }
     }
 

@@ -82,8 +82,8 @@ extension Coordinator {
         guard lease > 0, lease <= HistoryConsumer.longestLease else {
             throw CoreError(
                 .invalidArgument,
-                "the lease of the history consumer \"\(name)\" is \(lease), but must be a number of seconds above 0, and of 100 "
-                    + "years at most", key: "lease", value: .double(lease))
+                "the lease of the history consumer \"\(name)\" is \(lease) seconds, but must be above 0 and at most 100 "
+                    + "years", key: "lease", value: .double(lease))
         }
         let start = try token.map { try $0.number(for: store) }
         return try writeHistory(of: store, "register the history consumer \"\(name)\"") { transaction in
@@ -112,7 +112,8 @@ extension Coordinator {
             guard let known = try history.consumers().first(where: { $0.name == name }) else {
                 throw CoreError(
                     .invalidArgument,
-                    "\(store.path) has no history consumer \"\(name)\"; register it before it is moved",
+                    "\(store.path) has no history consumer \"\(name)\"; call cst_coordinator_register_history_consumer "
+                        + "(register_history_consumer, registerHistoryConsumer) first",
                     value: .string(name),
                     file: store.path)
             }
@@ -152,7 +153,12 @@ extension Coordinator {
         return try store.writingHistory(purpose) {
             var result: Result?
             try store.backing.save { result = try body($0) }
-            guard let result else { throw CoreError(.internal, "\(purpose) had no result", file: store.path) }
+            guard let result else {
+                throw CoreError(
+                    .internal,
+                    "cannot \(purpose) of \(store.path): the transaction did not return a result; report it as a defect of the library",
+                    file: store.path)
+            }
             return result
         }
     }
@@ -235,7 +241,9 @@ extension HistoryRetention {
     fileprivate func requireSound() throws {
         func refuse(_ key: String, _ value: PropertyValue, _ unit: String) -> CoreError {
             CoreError(
-                .invalidArgument, "\(key) of the history to keep must be a number of \(unit) of at least 0", key: key,
+                .invalidArgument,
+                "\(key) of the history to keep is \(value.excerpt) \(unit), but must be a finite number of at least 0",
+                key: key,
                 value: value)
         }
         if let age, !age.isFinite || age < 0 { throw refuse("age", .double(age), "seconds") }

@@ -46,16 +46,22 @@ package struct ReportedRows {
     func error(
         _ head: String, _ remedy: String, _ conflicts: [SaveConflict] = [], of store: any PersistentStore
     ) -> CoreError {
+        var faults: [String] = []
         var details = rows.map { row in
             let uri = ObjectID.uri(ofKey: row.key, entity: row.entity, in: store.references, store: store.identifier)
+            let fault =
+                "\(uri) was changed or deleted in the store since it was read, or is new and already has a row there"
+            faults.append(fault)
             return CoreError(
-                .conflict, code: .managedObjectMerge,
-                "\(uri) was changed or deleted in the store since it was read, or is new and already has a row there",
+                .conflict, code: .managedObjectMerge, "\(fault); refresh the object and save again",
                 entity: row.entity.name, objectURI: uri, file: store.path)
         }
-        if let taken { details.append(taken) }
+        if let taken {
+            details.append(taken)
+            faults.append(taken.message)
+        }
         let shown = 20
-        var message = details.prefix(shown).reduce("\(store.path) \(head):") { "\($0)\n  \($1.message)" }
+        var message = faults.prefix(shown).reduce("\(store.path) \(head):") { "\($0)\n  \($1)" }
         if details.count > shown { message += "\n  and \(details.count - shown) more" }
         return CoreError(
             .conflict, message + "\n  " + remedy,

@@ -53,7 +53,7 @@ struct SaveReport {
             cause.status, code: .persistentStoreIncompleteSave,
             "the save is incomplete, because each store is written in its own transaction: "
                 + outcomes.map(\.message).joined(separator: ", ")
-                + ". Fix the cause and save again to write the rest",
+                + "; fix the cause and save again to write the rest",
             children: outcomes.map(\.child), file: failure.store.path, payload: OutcomeList(outcomes, cause.conflicts))
     }
 }
@@ -76,7 +76,8 @@ extension StoreOutcome {
     fileprivate var child: CoreError {
         let objects = objectIDs.prefix(100).map { id in
             CoreError(
-                isCommitted ? .ok : .unchanged, isCommitted ? "saved" : "pending", entity: id.entity.name,
+                isCommitted ? .ok : .unchanged,
+                "\(id.entity.name) \(id.uri) \(isCommitted ? "was saved" : "is not saved yet")", entity: id.entity.name,
                 objectURI: id.uri, file: path)
         }
         return CoreError(

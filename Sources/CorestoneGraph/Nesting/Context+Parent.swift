@@ -11,7 +11,11 @@ extension Context {
         if parent == nil { return try keepingHold(body) }
         var result: Swift.Result<Result, any Error>?
         try holdAncestors { result = Swift.Result { try body() } }
-        guard let result else { throw CoreError(.internal, "the context's queue dropped a block without running it") }
+        guard let result else {
+            throw CoreError(
+                .internal,
+                "the queue of \(label.text) dropped a block without running it; report it as a defect of the library")
+        }
         return try result.get()
     }
 

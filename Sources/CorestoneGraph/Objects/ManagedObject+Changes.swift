@@ -165,7 +165,7 @@ extension ManagedObject {
         if let relationship = entity.properties[slot] as? Relationship { return relationship }
         let name = entity.properties[slot].path
         throw CoreError(
-            .typeMismatch, "\(entity.name).\(name) is not a relationship", entity: entity.name,
+            .typeMismatch, "\(entity.name).\(name) is not a relationship; read its value instead", entity: entity.name,
             key: name, objectURI: objectID.uri)
     }
 }

@@ -94,10 +94,10 @@ extension ManagedObject: KeyValueCoding {
         let last = path.lastIndex(of: ".").map { String(path[path.index(after: $0)...]) } ?? path
         let obstacle: String
         switch try self.value(forKeyPath: head) {
-        case .null: obstacle = "\"\(head)\" is nil"
+        case .null: obstacle = "\"\(head)\" is nil; set it first"
         case .object(let object) where head == path || object is ManagedObject:
-            obstacle = "\"\(last)\" is not a property that can be set"
-        default: obstacle = "\"\(head)\" is not a single object"
+            obstacle = "\"\(last)\" is not a property that can be set; end the path with a property"
+        default: obstacle = "\"\(head)\" is not a single object; set the property of each object"
         }
         return CoreError(
             .invalidArgument, "cannot set \"\(path)\" of \(entity.name) \(objectID.uri): \(obstacle)",

@@ -204,13 +204,13 @@ extension ManagedObject {
         guard !state.contains(.propagated) else {
             throw CoreError(
                 .invalidArgument,
-                "\(entity.name).\(relationship.name) cannot be changed, because the object is deleted; roll back first",
+                "\(entity.name).\(relationship.name) of \(objectID.uri) cannot be changed, because the object is deleted; roll back first",
                 entity: entity.name, key: relationship.name, value: .object(member), objectURI: objectID.uri)
         }
         guard !member.state.contains(.propagated) else {
             throw CoreError(
                 .invalidArgument,
-                "\(entity.name).\(relationship.name) cannot refer to a deleted \(member.entity.name); roll back first",
+                "\(entity.name).\(relationship.name) cannot refer to \(member.entity.name) \(member.objectID.uri), which is deleted; roll back first",
                 entity: entity.name, key: relationship.name, value: .object(member), objectURI: objectID.uri)
         }
         guard member.entity.isKind(of: relationship.destination) else {
@@ -226,13 +226,14 @@ extension ManagedObject {
     }
 
     private func refersOutside(_ member: ManagedObject, _ relationship: Relationship) -> CoreError {
+        let target = "\(member.entity.name) \(member.objectID.uri)"
         let obstacle =
             if member.context == nil {
-                "a \(member.entity.name) that is not in a context; insert it first"
+                "\(target), which is not in a context; insert it first"
             } else if context == nil {
-                "an object of a context, because this \(entity.name) is not in one; insert this \(entity.name) first"
+                "\(target), because \(entity.name) \(objectID.uri) is not in a context; insert the \(entity.name) first"
             } else {
-                "an object of another context; get it in this context by its ID"
+                "\(target), which belongs to another context; get it in this context by its ID"
             }
         return CoreError(
             .invalidArgument, "\(entity.name).\(relationship.name) cannot refer to \(obstacle)", entity: entity.name,

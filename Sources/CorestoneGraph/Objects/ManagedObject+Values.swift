@@ -309,8 +309,8 @@ extension ManagedObject {
         CoreError(
             .invalidArgument,
             context == nil
-                ? "this \(entity.name) is not in a context; insert it first"
-                : "this \(entity.name) belongs to another context; \(remedy)", entity: entity.name,
+                ? "\(entity.name) \(objectID.uri) is not in a context; insert it first"
+                : "\(entity.name) \(objectID.uri) belongs to another context; \(remedy)", entity: entity.name,
             objectURI: objectID.uri)
     }
 

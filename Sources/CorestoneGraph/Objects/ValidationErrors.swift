@@ -38,7 +38,7 @@ extension ManagedObject {
     func denied(_ relationship: Relationship, _ count: Int) -> CoreError {
         invalid(
             relationship, .validationRelationshipDeniedDelete,
-            "this \(entity.localizedName) cannot be deleted while \(shown(relationship)) has "
+            "\(entity.localizedName) \(objectID.uri) cannot be deleted while \(shown(relationship)) has "
                 + "\(count) object\(count == 1 ? "" : "s"); delete or move them first", value: .int(Int64(count)))
     }
 
@@ -110,10 +110,10 @@ extension ManagedObject {
         let own = error as? CoreError
         let code = own.flatMap { $0.code == 0 ? nil : $0.code }
         let shownValue = value.map { " is \($0.excerpt), which" } ?? ""
-        let subject = property.map { shown($0) + shownValue } ?? "this \(entity.localizedName)"
+        let subject = property.map { shown($0) + shownValue } ?? "\(entity.localizedName) \(objectID.uri)"
         let said = own?.message ?? "\(error)"
         return CoreError(
-            .validation, said.isEmpty ? "\(subject) was rejected by a validator" : said,
+            .validation, said.isEmpty ? "\(subject) was rejected by a validator; change it" : said,
             domain: code == nil ? CoreError.cocoaDomain : own?.domain ?? CoreError.cocoaDomain,
             customCode: code ?? CocoaCode.managedObjectValidation.rawValue, entity: own?.entity ?? entity.name,
             key: own?.key ?? property?.name, value: own?.value ?? value, predicate: own?.predicate,
@@ -126,7 +126,7 @@ extension ManagedObject {
     {
         invalid(
             property, .managedObjectValidation,
-            "cannot check \(shown(property)) against the model's condition \(rule.predicate.text): \(reason)",
+            "cannot check \(shown(property)) against the model's condition \(rule.predicate.text): \(reason). Correct the value, or the condition in the model",
             value: value, predicate: rule.predicate.text)
     }
 }

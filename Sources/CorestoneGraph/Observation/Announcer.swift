@@ -18,7 +18,11 @@ extension Context {
     package func use<Result>(_ body: (Context) throws -> Result) throws -> Result {
         var result: Result?
         try runAndWait { result = try body($0) }
-        guard let result else { throw CoreError(.internal, "the context's queue dropped a block without running it") }
+        guard let result else {
+            throw CoreError(
+                .internal,
+                "the queue of \(label.text) dropped a block without running it; report it as a defect of the library")
+        }
         return result
     }
 }

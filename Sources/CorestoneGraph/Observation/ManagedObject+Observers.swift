@@ -15,8 +15,8 @@ extension ManagedObject {
         guard let context else {
             throw CoreError(
                 .invalidArgument,
-                "this \(entity.name) is not in a context and cannot be observed; insert it first", entity: entity.name,
-                key: keyPath)
+                "\(entity.name) \(objectID.uri) is not in a context and cannot be observed; insert it first",
+                entity: entity.name, key: keyPath, objectURI: objectID.uri)
         }
         try context.checkQueue()
         let observers = context.ownObservers()

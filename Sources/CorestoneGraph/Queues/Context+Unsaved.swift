@@ -62,10 +62,12 @@ public struct UnsavedChanges: Sendable {
         return parts.joined(separator: ", ")
     }
 
-    /// Names the context and what it holds.
+    /// Names the context and what it holds, for a longer message.
+    package var fault: String { "\(context) has unsaved changes: \(text)" }
+
     package var error: CoreError {
         CoreError(
-            .unsavedChanges, "\(context) has unsaved changes: \(text)",
+            .unsavedChanges, "\(fault); save it or roll it back",
             entity: entities?.count == 1 ? entities?.keys.first : nil)
     }
 
@@ -83,7 +85,7 @@ public struct UnsavedChanges: Sendable {
             .unsavedChanges, code: .persistentStoreSave,
             "\(what) stays open because "
                 + (whose
-                    ? "it has unsaved changes: \(held[0].text)" : children.map(\.message).joined(separator: ", and "))
+                    ? "it has unsaved changes: \(held[0].text)" : held.map(\.fault).joined(separator: ", and "))
                 + "; \(remedy)", entity: children.count == 1 ? children[0].entity : nil, children: children)
     }
 }

@@ -50,8 +50,8 @@ public enum MainQueue {
             guard state.thread == 0 || state.thread == current || !threadIsAlive(state.thread) else {
                 throw CoreError(
                     .wrongThread,
-                    "the main queue is already bound to \(nameOfThread(state.thread)); \(nameOfThread(current)) cannot bind it "
-                        + "until that thread ends")
+                    "the main queue is already bound to \(nameOfThread(state.thread)) and cannot be bound to \(nameOfThread(current)); "
+                        + "bind it again after that thread has ended")
             }
             state.thread = current
         }
@@ -147,7 +147,9 @@ public enum MainQueue {
             let descriptor = platform_event_new()
             guard descriptor >= 0 else {
                 throw CoreError(
-                    .noMemory, "cannot create a descriptor for the main queue: \(StorePlace.text(of: errno))")
+                    .noMemory,
+                    "cannot create a descriptor for the main queue: \(StorePlace.text(of: errno)); close other files, or raise the limit of open files (ulimit -n)"
+                )
             }
             state.descriptor = descriptor
             if !state.work.isEmpty { signal() }

@@ -87,7 +87,9 @@ package final class FolderWatch: @unchecked Sendable {
                 .noMemory, code: .persistentStoreOperation,
                 "cannot create \(stopping < 0 ? "an event descriptor to watch" : "a watcher thread for") \(path), so remote "
                     + "changes are not reported: \(StorePlace.text(of: code))"
-                    + (stopping < 0 ? "" : "; end other threads or raise the thread limit"),
+                    + (stopping < 0
+                        ? "; close other files, or raise the limit of open files (ulimit -n)"
+                        : "; end other threads or raise the thread limit"),
                 file: path)
         }
     }

@@ -61,7 +61,10 @@ extension Coordinator {
             result = copy
         }
         guard let result else {
-            throw CoreError(.internal, "the copy of \(store.path) to \(backing.path) has no result")
+            throw CoreError(
+                .internal,
+                "the copy of \(store.path) to \(backing.path) ended without a result; report it as a defect of the library"
+            )
         }
         store.wasMigrated(to: backing.path)
         return result

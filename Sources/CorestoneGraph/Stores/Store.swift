@@ -67,7 +67,7 @@ public final class Store: @unchecked Sendable {
     public var isReadOnly: Bool { backing.isReadOnly || migratedTo.withLock { $0 != nil } }
     /// Why nothing can be saved; nil when it can.
     public var readOnlyReason: String? {
-        migratedTo.withLock { $0 }.map { "it was migrated to \($0), which replaces it" } ?? backing.readOnlyReason
+        migratedTo.withLock { $0 }.map { "it was migrated to \($0); open that store instead" } ?? backing.readOnlyReason
     }
     /// Attributes of which a row had a value of another type, so far, that was read as null.
     package var attributesReadAsNull: [Attribute] { backing.attributesReadAsNull }

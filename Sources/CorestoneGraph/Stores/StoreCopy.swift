@@ -94,7 +94,7 @@ struct StoreCopy {
         guard progress(done, rowCount) else {
             throw CoreError(
                 .cancelled, code: .persistentStoreOperation,
-                "the progress function cancelled the copy of \(store.path); no copy was created", file: store.path)
+                "the progress function cancelled the copy of \(store.path), and no copy was created", file: store.path)
         }
     }
 

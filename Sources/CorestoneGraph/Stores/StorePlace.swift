@@ -33,7 +33,9 @@ package struct StorePlace {
             throw StorePlace.failure(.invalidArgument, "the path of a store is empty; pass the path of a file", given)
         }
         guard !given.utf8.contains(0) else {
-            throw StorePlace.failure(.invalidArgument, "the path of a store must not contain a NUL character", given)
+            throw StorePlace.failure(
+                .invalidArgument,
+                "the path of the store \"\(given.prefix { $0 != "\0" })\" contains a NUL character; remove it", given)
         }
         absolute = given.hasPrefix("/") ? given : try StorePlace.workingDirectory(for: given) + "/" + given
         guard absolute.utf8.last != UInt8(ascii: "/") else {
@@ -59,7 +61,10 @@ package struct StorePlace {
         let reason = errno
         size = 0
         guard reason == ENOENT else {
-            throw StorePlace.failure(.storeIO, "cannot access \(given): \(StorePlace.text(of: reason))", given)
+            throw StorePlace.failure(
+                .storeIO,
+                "cannot access \(given): \(StorePlace.text(of: reason)); check the path and the permissions of its folder",
+                given)
         }
         guard stat(folder, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR else {
             throw StorePlace.failure(

@@ -100,7 +100,10 @@ extension UndoManager {
     public func endUndoGrouping() throws {
         try checkpoint()
         guard (lock.with { open.map { !(mode != .recording && $0.parent == nil) } }) == true else {
-            throw CoreError(.invalidArgument, "no undo group is open; begin one first")
+            throw CoreError(
+                .invalidArgument,
+                "no undo group is open; call cst_undo_manager_begin_group (begin_undo_grouping, beginUndoGrouping) first"
+            )
         }
         endGroup()
     }

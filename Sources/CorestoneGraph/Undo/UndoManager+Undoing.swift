@@ -86,7 +86,7 @@ extension UndoManager {
 
     private func requireIdle(_ what: String) throws {
         guard (lock.with { mode == .recording }) else {
-            throw CoreError(.invalidArgument, "cannot \(what) during an undo or redo")
+            throw CoreError(.invalidArgument, "cannot \(what) while an undo or redo is running; do so after it")
         }
     }
 

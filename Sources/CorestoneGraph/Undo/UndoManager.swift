@@ -51,7 +51,9 @@ public final class UndoManager: @unchecked Sendable {
         if (lock.with { open }) == nil {
             guard groupsByEvent else {
                 throw CoreError(
-                    .invalidArgument, "no undo group is open for the action; begin one, or enable grouping by event"
+                    .invalidArgument,
+                    "no undo group is open for the action; call "
+                        + "cst_undo_manager_begin_group (begin_undo_grouping, beginUndoGrouping) first, or enable grouping by event"
                 )
             }
             beginGroup(UndoGroup(isOfEvent: true))

@@ -112,7 +112,9 @@ private struct ArchiveDecoder {
     private mutating func spend(_ bytes: Int) throws {
         size -= bytes
         guard size >= 0 else {
-            throw archiveError("the archive is too large when expanded: it refers to the same text and data too often")
+            throw archiveError(
+                "the archive is too large when expanded: it refers to the same text and data too often; archive fewer values"
+            )
         }
     }
 
@@ -124,7 +126,8 @@ private struct ArchiveDecoder {
         let keys = reader.members(reference, "NS.keys", "NS.key.")
         let values = reader.members(reference, "NS.objects", "NS.object.")
         guard keys.count == values.count else {
-            throw archiveError("a dictionary in the archive has \(keys.count) keys but \(values.count) values")
+            throw archiveError(
+                "a dictionary in the archive has \(keys.count) keys but \(values.count) values; archive it again")
         }
         var entries: [String: PropertyValue] = [:]
         for (key, value) in zip(keys, values) {

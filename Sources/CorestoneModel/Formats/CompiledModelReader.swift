@@ -13,7 +13,8 @@ extension Model {
 
     private func read(compiled archive: KeyedArchiveReader) throws {
         guard let root = archive.rootFields, root["NSEntities"] != nil else {
-            throw archiveError("the keyed archive does not contain a managed object model")
+            throw archiveError(
+                "the keyed archive does not contain a managed object model; pass a compiled model (.mom)")
         }
         try CompiledModelReader(archive, into: self).read(root)
     }

@@ -12,7 +12,8 @@ extension Model {
 
     func read(editor archive: KeyedArchiveReader) throws {
         guard let root = archive.rootFields, archive.className(archive.root) == EditorModelReader.className else {
-            throw archiveError("the keyed archive does not contain a model of Xcode's editor")
+            throw archiveError(
+                "the keyed archive does not contain a model of Xcode's editor; save the model in Xcode again")
         }
         var reader = EditorModelReader(archive, into: self)
         try reader.read(root)

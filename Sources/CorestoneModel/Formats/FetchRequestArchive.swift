@@ -70,7 +70,9 @@ package struct FetchRequestArchive {
     package init(_ bytes: [UInt8]) throws {
         let archive = try KeyedArchiveReader(bytes)
         guard let fields = archive.rootFields, archive.className(archive.root) == "NSFetchRequest" else {
-            throw archiveError("the root of the archive is not a fetch request")
+            throw archiveError(
+                "the root of the archive is not a fetch request; pass the result of cst_fetch_request_copy_archive (to_archive)"
+            )
         }
         template = try archive.template(fields, entityName: archive.string(fields["CSTEntityName"]) ?? "")
         let values = archive.elements(fields["NSValuesToFetch"])

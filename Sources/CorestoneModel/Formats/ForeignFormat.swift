@@ -41,7 +41,9 @@ final class ForeignFormat: Hashable, Sendable {
         text = "<archived \(name) \(digest.map { String($0, radix: 16) }.joined(separator: "-"))>"
     }
 
-    func required() -> CoreError { CoreError(.predicateSyntax, "\(text) is not supported: \(reason)") }
+    func required() -> CoreError {
+        CoreError(.predicateSyntax, "\(text) is not supported: \(reason); write it as a format string")
+    }
 
     static func == (a: ForeignFormat, b: ForeignFormat) -> Bool { a.root == b.root && a.objects == b.objects }
     func hash(into hasher: inout Hasher) { hasher.combine(text) }

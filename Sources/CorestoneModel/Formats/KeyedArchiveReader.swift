@@ -18,7 +18,9 @@ package struct KeyedArchiveReader {
             let objects = top["$objects"]?.array, let roots = top["$top"]?.dictionary,
             let root = roots["root"] ?? sortedByBytes(roots.keys).first.flatMap({ roots[$0] })
         else {
-            throw CoreError(.storeCorrupt, code: .persistentStoreOpen, "the property list is not a keyed archive")
+            throw CoreError(
+                .storeCorrupt, code: .persistentStoreOpen,
+                "the property list is not a keyed archive; archive it with NSKeyedArchiver")
         }
         self.objects = objects
         self.roots = roots

@@ -94,7 +94,7 @@ struct ModelBundle {
         } else if let current = versions.first(where: \.isCurrent) {
             return current
         }
-        guard !names.isEmpty else { throw folder.failure("does not contain any versions", .invalidArgument) }
+        guard !names.isEmpty else { throw folder.failure("does not contain any versions; add one", .invalidArgument) }
         let all = names.map { "\"\($0)\"" }.joined(separator: ", ")
         let dangling = current.map { "has the current version \"\($0)\", which does not exist" }
         let what =

@@ -31,7 +31,8 @@ public func inflateRaw(_ bytes: [UInt8], limit: Int = 64 << 20) throws -> [UInt8
     case Z_OK, Z_BUF_ERROR, Z_STREAM_END:
         guard output.count > limit else {
             throw CoreError(
-                .storeCorrupt, code: .persistentStoreOpen, "the compressed model in the store is truncated")
+                .storeCorrupt, code: .persistentStoreOpen,
+                "the compressed model in the store is truncated; pass the model that the store was written with")
         }
         throw CoreError(
             .storeCorrupt, code: .persistentStoreOpen,
@@ -39,7 +40,8 @@ public func inflateRaw(_ bytes: [UInt8], limit: Int = 64 << 20) throws -> [UInt8
             value: .int(Int64(limit)))
     default:
         throw CoreError(
-            .storeCorrupt, code: .persistentStoreOpen, "the model in the store is not compressed with DEFLATE")
+            .storeCorrupt, code: .persistentStoreOpen,
+            "the model in the store is not compressed with DEFLATE; pass the model that the store was written with")
     }
 }
 
@@ -77,5 +79,5 @@ private func pump(
 }
 
 private func outOfMemory() -> CoreError {
-    CoreError(.noMemory, "out of memory: cannot compress or decompress the model")
+    CoreError(.noMemory, "out of memory: cannot compress or decompress the model; free some memory")
 }

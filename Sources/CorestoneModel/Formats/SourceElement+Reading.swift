@@ -38,7 +38,7 @@ extension SourceElement {
         if let text = attributes[name] { return text }
         throw modelError(
             "the source model has a <\(self.name)> \(entity.map { "in \($0.name) " } ?? "")without the attribute "
-                + "\"\(name)\"", entity: entity?.name)
+                + "\"\(name)\"; add the attribute", entity: entity?.name)
     }
 
     /// The entries of a `<userInfo>`.

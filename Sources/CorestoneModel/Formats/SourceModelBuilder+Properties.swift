@@ -152,7 +152,8 @@ extension SourceModelBuilder {
         let name = try element.required("name", of: entity)
         guard let place = element.elements.firstIndex(where: { $0.name == "fetchRequest" }) else {
             throw modelError(
-                "the fetched property \(entity.name).\(name) does not have a fetch request", entity: entity.name,
+                "the fetched property \(entity.name).\(name) does not have a fetch request; add a <fetchRequest>",
+                entity: entity.name,
                 key: name)
         }
         let request = FetchRequestTemplate(element.elements[place])

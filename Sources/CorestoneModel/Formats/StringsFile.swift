@@ -10,7 +10,7 @@ public func decodeStringsFile(_ bytes: [UInt8]) throws -> [String: String] {
     }
     if bytes.starts(with: "bplist".utf8) || looksLikeXML(bytes) {
         guard case .dictionary(let entries) = try decodeAnyPropertyList(bytes) else {
-            throw stringsError("is a property list whose root is not a dictionary", at: 0)
+            throw stringsError("is a property list, but its root is not a dictionary", at: 0)
         }
         return entries.compactMapValues(\.string)
     }

@@ -52,7 +52,7 @@ package final class XMLParser {
             throw corrupt("it has \(bytes.count) bytes, but the limit is \(maximumSize)")
         }
         guard let parser = XML_ParserCreate(nil) else {
-            throw CoreError(.noMemory, "out of memory: cannot read the \(what)")
+            throw CoreError(.noMemory, "out of memory: cannot read the \(what); free some memory")
         }
         self.parser = parser
         defer {

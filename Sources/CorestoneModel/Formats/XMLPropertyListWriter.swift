@@ -21,8 +21,8 @@ package func encodeXMLStoreMetadata(_ values: [String: PropertyListValue]) throw
         }
         throw CoreError(
             .invalidArgument, code: .persistentStoreSave,
-            "the metadata key \"\(key ?? "")\" cannot be saved in an XML store: \(error.message)"
-                + (error.status == .model ? "" : "; remove it, or set another value"), key: key)
+            "the metadata key \"\(key ?? "")\" cannot be saved in an XML store: \(error.message)",
+            key: key)
     }
     writer.line("</plist>", -1)
     return writer.bytes
@@ -42,7 +42,7 @@ private struct XMLPropertyListWriter {
 
     mutating func add(_ value: PropertyListValue, depth: Int) throws {
         switch value {
-        case .null: throw CoreError(.invalidArgument, "an XML property list cannot represent null")
+        case .null: throw CoreError(.invalidArgument, "an XML property list cannot represent null; remove the value")
         case .bool(let flag): line(empty("\(flag)"), depth)
         case .integer(let number): line("<integer>\(number)</integer>", depth)
         case .unsigned(let number): line("<integer>\(number)</integer>", depth)
@@ -51,7 +51,8 @@ private struct XMLPropertyListWriter {
             // The format has no fractions of a second.
             guard let text = ReferenceDate.text(seconds.rounded(.down)) else {
                 throw CoreError(
-                    .invalidArgument, "an XML property list cannot represent a date \(seconds) seconds after 2001-01-01"
+                    .invalidArgument,
+                    "an XML property list cannot represent a date \(seconds) seconds after 2001-01-01; set another date"
                 )
             }
             line("<date>\(text)</date>", depth)

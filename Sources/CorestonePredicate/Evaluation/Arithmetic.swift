@@ -36,7 +36,9 @@ enum Arithmetic {
         case .bitwiseXor: return .int(a ^ b)
         case .leftShift: return .int(a << b)
         case .rightShift: return .int(a >> b)
-        default: throw predicateError("\(function.rawValue) is not a binary operation on numbers")
+        default:
+            throw predicateError(
+                "\(function.rawValue) is not a binary operation on numbers; report it as a defect of the library")
         }
     }
 
@@ -96,7 +98,9 @@ enum Arithmetic {
         case .naturalLog: return .double(Glibc.log(number))
         case .exp: return .double(Glibc.exp(number))
         case .onesComplement: return .int(~(try whole(value, for: function)))
-        default: throw predicateError("\(function.rawValue) is not a unary operation on numbers")
+        default:
+            throw predicateError(
+                "\(function.rawValue) is not a unary operation on numbers; report it as a defect of the library")
         }
     }
 }

@@ -50,7 +50,8 @@ enum CollectionOperation {
         try leaves.flatMap { leaf in
             guard let elements = leaf.elements else {
                 throw predicateError(
-                    "\(key.text) joins collections, but one of its values is \(leaf.excerpt)", key: key.text,
+                    "\(key.text) joins collections, but one of its values is \(leaf.excerpt); use @unionOfObjects for single values",
+                    key: key.text,
                     value: leaf)
             }
             return elements

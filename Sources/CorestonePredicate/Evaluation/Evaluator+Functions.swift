@@ -14,7 +14,9 @@ extension Evaluator {
             if arithmetic == .nilPropagating, left.isNil(to: function) || right.isNil(to: function) { return .null }
             if left.number != nil, right.isZeroDivisor(of: function) {
                 if arithmetic == .nilPropagating { return .null }
-                throw predicateError("division by zero in \(Expression.function(function, arguments).format)")
+                throw predicateError(
+                    "division by zero in \(Expression.function(function, arguments).format); add a condition that excludes 0 as the divisor"
+                )
             }
             return settled(try Arithmetic.combine(function, left, right))
         case .negate, .abs, .floor, .ceiling, .truncate, .sqrt, .log10, .naturalLog, .exp, .onesComplement:
@@ -60,7 +62,7 @@ extension Evaluator {
         case .distance: return try distance(arguments[0], arguments[1])
         default:
             throw predicateError(
-                "\(function.rawValue) cannot be called with \(arguments.count) argument\(arguments.count == 1 ? "" : "s")"
+                "\(function.rawValue) cannot be called with \(arguments.count) argument\(arguments.count == 1 ? "" : "s"); report it as a defect of the library"
             )
         }
     }

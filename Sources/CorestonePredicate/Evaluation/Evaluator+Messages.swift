@@ -17,7 +17,8 @@ extension Evaluator {
         guard wanted == arguments.count else {
             throw predicateError(
                 "the function \"\(name)\" is not registered, and a method of this name takes \(wanted) "
-                    + "argument\(wanted == 1 ? "" : "s") (one per colon), not \(arguments.count)")
+                    + "argument\(wanted == 1 ? "" : "s") (one per colon), not \(arguments.count); pass one per colon, "
+                    + "or register the function with cst_function_register (register_function)")
         }
         if wanted == 0 {
             if let value = try receiver.property(name) { return value }

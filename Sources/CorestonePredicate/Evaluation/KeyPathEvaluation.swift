@@ -91,7 +91,7 @@ public enum KeyPathEvaluation {
 
     private static func unknown(_ key: KeyName, _ value: PropertyValue) -> CoreError {
         predicateError(
-            "\(value.excerpt) is \(value.kind), which is not key value coding-compliant for the key \"\(key.text)\"",
+            "\(value.excerpt) is \(value.kind), which is not key value coding-compliant for the key \"\(key.text)\"; correct the key",
             key: key.text, value: value)
     }
 }

@@ -24,7 +24,7 @@ package final class RegularExpression: @unchecked Sendable {
             throw CoreError(
                 .predicate,
                 "the regular expression \(PropertyValue.text(pattern).excerpt) has \(pattern.count) bytes, but the limit is "
-                    + "\(RegularExpression.maximumLength)",
+                    + "\(RegularExpression.maximumLength); shorten it",
                 value: .text(pattern))
         }
         var number: Int32 = 0
@@ -101,7 +101,8 @@ package final class RegularExpression: @unchecked Sendable {
 
     private var noMemory: CoreError {
         CoreError(
-            .noMemory, "out of memory: cannot match the regular expression \(PropertyValue.text(pattern).excerpt)",
+            .noMemory,
+            "out of memory: cannot match the regular expression \(PropertyValue.text(pattern).excerpt); free some memory",
             value: .text(pattern))
     }
 

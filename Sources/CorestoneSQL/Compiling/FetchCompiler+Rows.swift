@@ -146,7 +146,7 @@ private struct RowsDraft {
         shape.order = try descriptors.map { descriptor in
             let place = try places(.keyPath(descriptor.path), environment)
             if let index = place.rowPlace, selection.cells[index].form == .object {
-                throw NotExpressible("\(descriptor.keyPath) is an object, and objects are ordered in memory")
+                throw NotExpressible("\"\(descriptor.keyPath)\" is an object, and objects are ordered in memory")
             }
             return place
         }
@@ -220,14 +220,14 @@ extension RowsDraft {
             return try request.fetch.sortDescriptors.map { descriptor in
                 guard let column = request.names[descriptor.keyPath] else {
                     throw NotExpressible(
-                        "groups are ordered in memory by \(descriptor.keyPath), which is not a fetched column")
+                        "groups are ordered in memory by \"\(descriptor.keyPath)\", which is not a fetched column")
                 }
                 if descriptor.comparator != nil {
-                    throw NotExpressible("the custom comparator of \(descriptor.keyPath) sorts in memory")
+                    throw NotExpressible("the custom comparator of \"\(descriptor.keyPath)\" sorts in memory")
                 }
                 let operand = try compiler.operand(of: column, unnamed)
                 if operand.entity != nil {
-                    throw NotExpressible("\(descriptor.keyPath) is an object, and objects are ordered in memory")
+                    throw NotExpressible("\"\(descriptor.keyPath)\" is an object, and objects are ordered in memory")
                 }
                 let collation =
                     operand.kind.isTextual ? compiler.dialect.collation(for: descriptor.selector) : ""

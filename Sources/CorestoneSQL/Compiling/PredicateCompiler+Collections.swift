@@ -55,7 +55,7 @@ extension PredicateCompiler {
         CoreError(
             .predicate,
             "\(Predicate.comparison(comparison).format) cannot be evaluated: \(comparison.operator.symbol) compares strings, and "
-                + "\(sides.shown) spans a to-many relationship, whose values are one collection; write "
+                + "\(sides.shown) spans a to-many relationship, and its values are one collection; write "
                 + "\(sides.meant(comparison).format) to find objects with at least one such value",
             entity: sides.entity,
             key: sides.keys, value: sides.other.constantValue)

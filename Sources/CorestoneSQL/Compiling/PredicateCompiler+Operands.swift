@@ -175,7 +175,7 @@ extension PredicateCompiler {
         }
         guard a.kind == b.kind || a.kind == .null || b.kind == .null || areNumbers else {
             throw NotExpressible(
-                "TERNARY returns \(first.format) or \(second.format), whose types differ, and is computed in memory")
+                "TERNARY returns \(first.format) or \(second.format) of different types and is computed in memory")
         }
         return Operand(
             sql: "CASE WHEN \(test.sql) THEN \(a.sql) ELSE \(b.sql) END",

@@ -21,7 +21,7 @@ extension PredicateCompiler {
     private mutating func term(_ descriptor: SortDescriptor, _ environment: Environment) throws -> SQLFragment {
         let key = try sortKey(descriptor, environment)
         if descriptor.comparator != nil {
-            throw NotExpressible("the custom comparator of \(descriptor.keyPath) sorts in memory")
+            throw NotExpressible("the custom comparator of \"\(descriptor.keyPath)\" sorts in memory")
         }
         let collation = key.kind.isTextual ? dialect.collation(for: descriptor.selector) : ""
         return "\(key.sql)\(collation)\(descriptor.ascending ? "" : " DESC")"
@@ -39,7 +39,7 @@ extension PredicateCompiler {
                         + "collection cannot be ordered; sort by a single value, such as \(collection).@count",
                     entity: environment.root.mapping.entity.name, key: descriptor.keyPath)
             case .object:
-                throw NotExpressible("\(descriptor.keyPath) is an object, and objects are ordered in memory")
+                throw NotExpressible("\"\(descriptor.keyPath)\" is an object, and objects are ordered in memory")
             case .attribute(let value): return try column(value)
             }
         }

@@ -44,8 +44,8 @@ public struct StoreLeftovers: Sendable {
         if let damage = report.problems.first(where: \.kind.hidesRows) {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreOperation,
-                "cannot identify the orphaned files of \(path) until it is repaired or restored from a backup, since rows may "
-                    + "be missing: \(damage.message)",
+                "cannot identify the orphaned files of \(path), because rows may be missing (\(damage.message)); "
+                    + "repair the store, or restore it from a backup",
                 file: path)
         }
         return try LeftoverRemoval(StorePlace(path)).run()

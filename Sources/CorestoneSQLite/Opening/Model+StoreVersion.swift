@@ -84,7 +84,9 @@ private struct VersionChoice {
         guard let nearest = known.min(by: { distances[$0.name] ?? 0 < distances[$1.name] ?? 0 }) else {
             if let firstFailure { throw firstFailure }
             throw CoreError(
-                .internal, "cannot find the version of \(bundle) nearest to the store: no version was compared")
+                .internal,
+                "cannot find the version of \(bundle) nearest to the store: no version was compared; report it as a defect of the library"
+            )
         }
         return try read(nearest)
     }

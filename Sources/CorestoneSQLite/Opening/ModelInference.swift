@@ -60,7 +60,7 @@ struct ModelInference {
                 throw CoreError(
                     .storeCorrupt,
                     known.map {
-                        "\(stored.name) inherits from \($0.name), whose table is missing or whose number in Z_PRIMARYKEY is higher"
+                        "\(stored.name) inherits from \($0.name), which has no table or a higher number in Z_PRIMARYKEY"
                     }
                         ?? "\(stored.name) inherits from entity number \(stored.parent), which Z_PRIMARYKEY does not contain",
                     entity: stored.name)

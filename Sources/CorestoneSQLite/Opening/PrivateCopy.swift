@@ -106,7 +106,8 @@ struct PrivateCopy {
     private func unreadable(_ log: String, _ code: Int32) -> CoreError {
         CoreError(
             .storeIO, code: .persistentStoreOpen,
-            "cannot read the log file \(log) of \(place.given): \(StorePlace.text(of: code))", file: place.given)
+            "cannot read the log file \(log) of \(place.given): \(StorePlace.text(of: code)); make it readable",
+            file: place.given)
     }
 
     private func failure(_ action: String, _ code: Int32) -> CoreError {

@@ -46,7 +46,8 @@ extension StorePlace {
             if errno == ENOENT { return false }
             throw CoreError(
                 .storeIO, code: .persistentStoreOpen,
-                "cannot read the rollback journal \(given)-journal: \(StorePlace.text(of: errno))", file: given)
+                "cannot read the rollback journal \(given)-journal: \(StorePlace.text(of: errno)); make it readable",
+                file: given)
         }
         defer { close(descriptor) }
         var first: UInt8 = 0

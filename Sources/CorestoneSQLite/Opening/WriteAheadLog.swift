@@ -193,6 +193,7 @@ struct WriteAheadLog {
     private static func unreadable(_ place: StorePlace, _ code: Int32) -> CoreError {
         CoreError(
             .storeIO, code: .persistentStoreOpen,
-            "cannot read the write-ahead log \(place.given)-wal: \(StorePlace.text(of: code))", file: place.given)
+            "cannot read the write-ahead log \(place.given)-wal: \(StorePlace.text(of: code)); make it readable",
+            file: place.given)
     }
 }

@@ -188,7 +188,8 @@ struct RowReader {
     private func checkNull(_ row: OpaquePointer, _ column: Int32, _ plan: RowPlan) throws {
         if sqlite3_column_type(row, column) != SQLITE_NULL {
             throw CoreError(
-                .noMemory, code: .sqlite, "out of memory: cannot read a row of \(plan.table.root.name)",
+                .noMemory, code: .sqlite,
+                "out of memory: cannot read a row of \(plan.table.root.name); fetch fewer rows at a time",
                 entity: plan.table.root.name, sqliteCode: SQLITE_NOMEM)
         }
     }

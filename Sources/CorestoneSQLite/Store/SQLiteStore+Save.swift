@@ -33,7 +33,8 @@ extension SQLiteStore {
             file.endReads()
             guard file.connection.isAutocommit else {
                 throw CoreError(
-                    .internal, code: .persistentStoreSave, "cannot save to \(path): another save is running",
+                    .internal, code: .persistentStoreSave,
+                    "cannot save to \(path): another save is running on its connection; report it as a defect of the library",
                     file: path)
             }
             let purpose = "save to \(path)"

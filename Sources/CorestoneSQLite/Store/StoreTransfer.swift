@@ -196,7 +196,8 @@ struct StoreTransfer {
     private func cancelled() -> CoreError {
         CoreError(
             .cancelled, code: .persistentStoreOperation,
-            "copying \(origin.given) to \(place.given) was cancelled; \(place.given) is unchanged", file: place.given)
+            "copying \(origin.given) to \(place.given) was cancelled, and \(place.given) is unchanged",
+            file: place.given)
     }
 
     // MARK: Files

@@ -86,7 +86,10 @@ public final class Container: Sendable {
     ) throws -> Container {
         let coordinator = try Coordinator.open(path, model: model, options: options)
         guard let store = coordinator.stores.first else {
-            throw CoreError(.internal, "the coordinator does not have the store \(path) that it opened", file: path)
+            throw CoreError(
+                .internal,
+                "the coordinator does not have the store \(path) that it opened; report it as a defect of the library",
+                file: path)
         }
         return Container(coordinator, store, options: options)
     }
@@ -217,7 +220,12 @@ public final class Container: Sendable {
                 try coordinator.addStore(
                     description.type, at: description.path ?? name, options: description.options.migratingByDefault))
         } catch {
-            result = .failure(error as? CoreError ?? CoreError(.internal, "\(error)"))
+            let place = description.path ?? name
+            let known =
+                error as? CoreError
+                ?? CoreError(
+                    .internal, "cannot open \(place): \(error); report it as a defect of the library", file: place)
+            result = .failure(known)
         }
         let isLate = state.withLock { state in
             if let index = state.entries.firstIndex(where: { $0.number == wanted.number }) {

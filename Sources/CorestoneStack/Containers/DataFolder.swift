@@ -28,7 +28,7 @@ enum DataFolder {
         if let home = variable("HOME") { return home + "/.local/share" }
         throw CoreError(
             .invalidArgument, code: .persistentStoreOpen,
-            "cannot find the data folder of \(application): neither XDG_DATA_HOME nor HOME is set to an absolute path; set one "
+            "cannot find the data folder of \"\(application)\": neither XDG_DATA_HOME nor HOME is set to an absolute path; set one "
                 + "of them, or pass the path of the store")
     }
 

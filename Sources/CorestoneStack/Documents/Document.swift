@@ -103,7 +103,10 @@ public final class Document: @unchecked Sendable {
         options.mustExist = true
         let coordinator = try Coordinator.open(path, model: model, options: options)
         guard let store = coordinator.stores.first else {
-            throw CoreError(.internal, "the coordinator does not have the store \(path) that it opened", file: path)
+            throw CoreError(
+                .internal,
+                "the coordinator does not have the store \(path) that it opened; report it as a defect of the library",
+                file: path)
         }
         return try Document(coordinator, store, options, refuge: nil, queue)
     }
@@ -247,7 +250,7 @@ public final class Document: @unchecked Sendable {
         guard context.queueType != .caller || changes == 0 && idleSeconds == 0 else {
             throw CoreError(
                 .invalidArgument,
-                "cannot autosave \(path.map { "the document \($0)" } ?? "the untitled document"), whose context is confined to a "
+                "cannot autosave \(path.map { "the document \($0)" } ?? "the untitled document"): its context is confined to a "
                     + "thread; create the document with a private queue or the main queue", file: path
             )
         }
@@ -491,7 +494,7 @@ public final class Document: @unchecked Sendable {
         return CoreError(
             .unsavedChanges, code: .persistentStoreSave,
             "\(name) stays open because "
-                + (held.isEmpty ? "it was never saved" : held.map(\.error.message).joined(separator: ", and "))
+                + (held.isEmpty ? "it was never saved" : held.map(\.fault).joined(separator: ", and "))
                 + (path == nil
                     ? "; call cst_document_save_as (save_as, saveAs)"
                     : "; call cst_document_save (save) to keep them or cst_document_revert (revert) to discard them")

@@ -65,7 +65,8 @@ public enum StoreTypes {
         if builtIn.contains(where: { $0.type.rawValue.lowercased() == wanted }) {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreInvalidType,
-                "\"\(name)\" is a built-in store type and cannot be unregistered", value: .string(name))
+                "\"\(name)\" is a built-in store type and cannot be unregistered; pass a custom store type",
+                value: .string(name))
         }
         // What a host hung on it may end, and is told so outside of the lock.
         let gone: (any StoreKind)? = registered.withLock { kinds in

@@ -72,7 +72,7 @@ struct FetchCommand: Command {
         }
         var taken: Set<String> = []
         if let twice = names.first(where: { !taken.insert($0).inserted }) {
-            throw UsageError("--columns contains \"\(twice)\" twice")
+            throw UsageError("--columns contains \"\(twice)\" twice; remove one of the two")
         }
         return names
     }

@@ -69,7 +69,10 @@ struct ShowCommand: Command {
         }
         let coordinator = try openStore(path, options)
         guard let store = coordinator.stores.first else {
-            throw CoreError(.internal, "the coordinator does not have the store \(path) that was opened", file: path)
+            throw CoreError(
+                .internal,
+                "the coordinator does not have the store \(path) that it opened; report it as a defect of the library",
+                file: path)
         }
         let metadata = try StoreMetadata(ofStoreAt: path)
         let context = Context(coordinator: coordinator)

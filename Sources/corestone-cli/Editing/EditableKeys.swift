@@ -189,7 +189,7 @@ extension Relationship {
                 else {
                     throw UsageError(
                         "\(relationship.destination.name).\(name) is not a relationship and cannot be the inverse of "
-                            + "\(relationship.entity.name).\(relationship.name)")
+                            + "\(relationship.entity.name).\(relationship.name); set inverseName to a relationship")
                 }
                 return found
             }

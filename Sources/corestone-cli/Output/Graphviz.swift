@@ -10,7 +10,9 @@ enum Graphviz {
     static func draw(_ text: String, into file: OutputFile) throws {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else {
-            throw failure("cannot create a pipe to draw \(file.path): \(String(cString: strerror(errno)))", file)
+            throw failure(
+                "cannot create a pipe to draw \(file.path): \(String(cString: strerror(errno))); close other files, or raise the limit of open files (ulimit -n)",
+                file)
         }
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -31,7 +33,7 @@ enum Graphviz {
                     ? "cannot draw \(file.path): Graphviz is not installed; install it (Debian: apt-get install "
                         + "graphviz), or write its text format with -o FILE.dot"
                     : "cannot start dot, a program of Graphviz, to draw "
-                        + "\(file.path): \(String(cString: strerror(error)))",
+                        + "\(file.path): \(String(cString: strerror(error))); check the installation of Graphviz",
                 file)
         }
         feed(text, to: ends[1])
@@ -43,7 +45,7 @@ enum Graphviz {
             let reason =
                 signal == 0
                 ? "exit status \(status >> 8 & 0xFF); see its error message on standard error"
-                : "it was ended by signal \(signal)"
+                : "it was ended by signal \(signal); run the command again"
             throw failure("dot, a program of Graphviz, failed to draw \(file.path): \(reason)", file)
         }
         try file.keepDraft()

@@ -100,7 +100,9 @@ final class Output {
                 } else if errno == EPIPE {
                     throw ReaderLeft()
                 } else if errno != EINTR {
-                    throw CoreError(.storeIO, "cannot write to standard output: \(String(cString: strerror(errno)))")
+                    throw CoreError(
+                        .storeIO,
+                        "cannot write to standard output: \(String(cString: strerror(errno))); redirect it to a file")
                 }
             }
         }

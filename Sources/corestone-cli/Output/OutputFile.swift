@@ -149,7 +149,9 @@ struct OutputFile {
         return bytes
     }
 
-    private static var reason: String { String(cString: strerror(errno)) }
+    private static var reason: String {
+        "\(String(cString: strerror(errno))); check the permissions and the free space"
+    }
 
     private func removalFailure(_ reason: String) -> CoreError {
         CoreError(.storeIO, "cannot remove \(path): \(reason)", file: path)

@@ -102,6 +102,8 @@ final class ByteSource {
     }
 
     private static func failure(_ path: String) -> CoreError {
-        CoreError(.storeIO, "cannot read \(path): \(String(cString: strerror(errno)))", file: path)
+        CoreError(
+            .storeIO, "cannot read \(path): \(String(cString: strerror(errno))); check the path and its permissions",
+            file: path)
     }
 }

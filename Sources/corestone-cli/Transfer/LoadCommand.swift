@@ -104,7 +104,7 @@ struct LoadCommand: Command {
                 throw UsageError("--map takes COLUMN=KEY, not \"\(word)\"")
             }
             guard map.updateValue(parts[1], forKey: Text(parts[0])) == nil else {
-                throw UsageError("--map contains the column \"\(parts[0])\" twice")
+                throw UsageError("--map contains the column \"\(parts[0])\" twice; remove one of the two")
             }
         }
         return map

@@ -68,7 +68,9 @@ final class Loader {
 
     init(_ coordinator: Coordinator, _ rules: Rules, refuse: @escaping (LoadFailure) throws -> Void) throws {
         guard let store = coordinator.stores.first else {
-            throw CoreError(.internal, "the coordinator does not have the store that was opened")
+            throw CoreError(
+                .internal,
+                "the coordinator does not have the store that it opened; report it as a defect of the library")
         }
         (self.store, model, self.rules, self.refuse) = (store, coordinator.model, rules, refuse)
         context = Context(coordinator: coordinator)

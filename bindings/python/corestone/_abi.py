@@ -98,7 +98,8 @@ def utf8(value: str) -> bytes:
         return value.encode()
     except UnicodeEncodeError as failure:
         raise InvalidUTF8Error(
-            f"the string {value[:40]!r} has an unpaired surrogate at index {failure.start}, which UTF-8 cannot encode"
+            f"the string {value[:40]!r} has an unpaired surrogate at index {failure.start}, which UTF-8 cannot encode; "
+            "remove it"
         ) from None
     except (AttributeError, TypeError):
         raise TypeMismatchError(f"{value!r:.80} is of type {type(value).__name__}; pass a str") from None

@@ -74,7 +74,10 @@ def unpack(data: memoryview, is_strict: bool = False, first: int = 0) -> list[tu
             column = [raw[first : first + 16] for first in range(0, 16 * rows, 16)]
             at += 16 * rows
         else:
-            raise InternalError(f"the library packed a column in the unknown format {form}")
+            raise InternalError(
+                f"the library packed a column in the unknown format {form}; "
+                "install the package and the library in the same version"
+            )
         found.append((form, [bool(flag) for flag in nulls] if any(nulls) else None, column))
     return found
 

@@ -40,11 +40,11 @@ def decompose(description: PropertyDescription, value: Any, entity: str) -> Iter
         yield description, value
         return
     if value is not None and not isinstance(value, Mapping):
-        raise values.located(
-            TypeMismatchError(f"a composite attribute takes a dictionary, not {shown(value)}"),
-            entity,
-            description.path,
-            value,
+        raise TypeMismatchError(
+            f"{entity}.{description.path} is composite and takes a dictionary of its elements, not {shown(value)}",
+            entity=entity,
+            key=description.path,
+            value=value,
         )
     known = {element.name: element for element in description.elements}
     for name in value or ():

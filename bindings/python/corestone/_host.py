@@ -129,7 +129,9 @@ class _Encoder:
         known: dict[str, tuple[int, int, int]] = {}
         for depth in range(_NESTING + 2):
             if depth == _SUSPICIOUS and _holds_itself(items):
-                raise InvalidArgumentError("a collection contains itself, so it cannot be passed as a value")
+                raise InvalidArgumentError(
+                    "a collection contains itself and cannot be passed as a value; pass a copy without the cycle"
+                )
             self._next = []
             self._add_level(level, known)
             level = self._next

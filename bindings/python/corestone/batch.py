@@ -222,7 +222,8 @@ class _RowSource:
                 if len(row) != len(self._columns):
                     raise InvalidArgumentError(
                         f"row {self._done + place + 1} of the batch insert of {self._entity.name} has "
-                        f"{plural(len(row), 'value')} for {plural(len(self._columns), 'column')}",
+                        f"{plural(len(row), 'value')} for {plural(len(self._columns), 'column')}; "
+                        "pass one value for each column",
                         entity=self._entity.name,
                     )
             yield from zip(self._columns, zip(*rows))

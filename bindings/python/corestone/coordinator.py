@@ -652,7 +652,8 @@ class Coordinator(Contexts):
         self._require_open()
         unknown = set(part) - HistoryPart.__annotations__.keys()
         if unknown:
-            raise TypeError(f"{min(unknown)} is not a keyword argument; use {', '.join(HistoryPart.__annotations__)}")
+            known = ", ".join(HistoryPart.__annotations__)
+            raise TypeError(f'"{min(unknown)}" is not a keyword argument of a history request; use {known}')
         given: dict[str, Any] = {**part}
         return history_options(predicate, arguments, handles(given.pop("stores", ()), Store, "stores"), **given)
 

@@ -83,7 +83,7 @@ class HistoryToken:
             raise TypeMismatchError(f"data must be bytes, not {shown(data)}", key="data") from None
         except UnicodeDecodeError:
             raise InvalidArgumentError(
-                "cannot read the history token: the bytes are not UTF-8; pass what bytes(token) returned", key="data"
+                "cannot read the history token: the bytes are not UTF-8; pass the result of bytes(token)", key="data"
             ) from None
 
     def to_json(self) -> str:
@@ -467,7 +467,8 @@ class HistoryCursor(Iterator[HistoryTransaction]):
         index = self._indexes.get(id(change))
         if index is None:
             raise InvalidArgumentError(
-                f"{change!r} is not a change of the cursor's last transaction; ask for its values before the next one",
+                f"{change!r} is not a change of the cursor's last transaction; "
+                "read its values before the next transaction",
                 key="change",
             )
         return index

@@ -40,7 +40,9 @@ def set_value_for_key_path(item: Any, path: str, value: Any) -> None:
     for step in way:
         owner = owner.get(step) if isinstance(owner, MutableMapping) else _attribute(owner, step)
         if owner is None:
-            raise PredicateError(f'cannot set "{key}": "{step}" in the key path "{path}" is None', key=step)
+            raise PredicateError(
+                f'cannot set "{key}": "{step}" in the key path "{path}" is None; set it first', key=step
+            )
     if isinstance(owner, MutableMapping):
         if value is None:
             owner.pop(key, None)
@@ -76,7 +78,9 @@ def _attribute(item: Any, key: str, read: Callable[[Any, str], Any] = _host.attr
         return read(item, key)
     except _host.NoSuchKey:
         raise PredicateError(
-            f'{type(item).__name__} is not key value coding-compliant for the key "{key}"', key=key
+            f'{type(item).__name__} is not key value coding-compliant for the key "{key}"; '
+            "define the attribute, or correct the key",
+            key=key,
         ) from None
 
 

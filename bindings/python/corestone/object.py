@@ -295,11 +295,11 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
         """Returns several attributes or to-one relationships in one call."""
         plan = plan_for(type(self), names)
         if plan.many:
-            raise values.located(
-                TypeMismatchError("get does not read a to-many relationship; read it as a property of the object"),
-                self._cst_entity.name,
-                plan.many[0],
-                None,
+            entity, key = self._cst_entity.name, plan.many[0]
+            raise TypeMismatchError(
+                f"get does not read {entity}.{key}, a to-many relationship; read it as a property of the object",
+                entity=entity,
+                key=key,
             )
         if plan.made:
             return tuple(getattr(self, name) for name in names)
@@ -489,11 +489,11 @@ def handles(items: Sequence[Any], entity: str, key: str) -> Any:
     for item in items:
         if not isinstance(item, ManagedObject):
             values.encode(values.Cell().value, item, entity, key)  # values of unsupported types fail here
-            raise values.located(
-                TypeMismatchError(f"the members of a relationship must be managed objects, not {shown(item)}"),
-                entity,
-                key,
-                item,
+            raise TypeMismatchError(
+                f"the members of {entity}.{key} must be managed objects, not {shown(item)}",
+                entity=entity,
+                key=key,
+                value=item,
             )
         tokens.append(item._cst_token)
     return (ctypes.c_void_p * len(tokens))(*tokens)

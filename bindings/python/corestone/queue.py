@@ -392,7 +392,9 @@ class _Exit:
         """Refuses new blocks once the exit has begun. Queued blocks may still queue what belongs to them; a daemon
         thread may not, since it would never stop."""
         if self.has_run or (self._is_under_way and not getattr(_queued, "is_here", False)):
-            raise RuntimeError("cannot queue a block: the interpreter is shutting down")
+            raise RuntimeError(
+                "cannot queue a block: the interpreter is shutting down; queue it before the program ends"
+            )
         self.arm()
 
     def run(self) -> None:

@@ -386,7 +386,10 @@ def decode_words(
         from .history import HistoryToken
 
         return HistoryToken._owned(retained(low & _MASK))
-    raise InternalError(f"the library returned a value of the unknown type {kind}")
+    raise InternalError(
+        f"the library returned a value of the unknown type {kind}; "
+        "install the package and the library in the same version"
+    )
 
 
 def decode_cell(cell: Cell, context: Context | None) -> Any:

@@ -89,10 +89,13 @@ def test_bounds_and_patterns_of_lines(text: str, predicates: list[str]) -> None:
         ("decimal = x", 'E.p: "x" is not a value of Decimal'),
         ("uuid = 7", 'E.p: "7" is not a value of UUID'),
         ("date = soon", 'E.p: "soon" is not a date: at byte 0, expected a year of four digits'),
-        ("binary = x", 'E.p is Binary Data, whose values cannot be written in a line; write an object with "default"'),
+        (
+            "binary = x",
+            'E.p is Binary Data, and its values cannot be written in a line; write an object with "default"',
+        ),
         (
             "transformable = x",
-            'E.p is Transformable, whose values cannot be written in a line; write an object with "default"',
+            'E.p is Transformable, and its values cannot be written in a line; write an object with "default"',
         ),
         ("string min", 'E.p: "min" needs a value after it'),
         ("string match", 'E.p: "match" needs a regular expression after it'),

@@ -1093,7 +1093,7 @@ def test_token_of_other_stores_is_rejected(container: Container, coordinator: Co
         lambda: coordinator.history_ids(since=token),
         lambda: coordinator.delete_history(token),
     ):
-        with pytest.raises(HistoryTokenStoreError, match="does not know the store") as raised:
+        with pytest.raises(HistoryTokenStoreError, match="does not contain the store") as raised:
             use()
         assert raised.value.code == CoreDataCode.PERSISTENT_HISTORY_TOKEN_STORE
         assert isinstance(raised.value, InvalidArgumentError)

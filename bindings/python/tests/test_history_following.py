@@ -241,7 +241,7 @@ def test_limits_of_purges(pair: tuple[Context, Context]) -> None:
 def test_mistakes_with_consumers(pair: tuple[Context, Context], tmp_path: Path) -> None:
     coordinator, store = places(pair[0])
     token = HistoryToken.at(store, 0)
-    with pytest.raises(InvalidArgumentError, match="register it"):
+    with pytest.raises(InvalidArgumentError, match="call cst_coordinator_register_history_consumer"):
         coordinator.move_history_consumer("nobody", store, token)
     with pytest.raises(InvalidArgumentError, match="empty"):
         coordinator.register_history_consumer("", store)

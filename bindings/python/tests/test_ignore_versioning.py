@@ -510,7 +510,7 @@ def test_trees_of_other_version_hashes_are_not_compared(path: Path, tmp_path: Pa
         Manager={"@parent": "Room", "name": "string?", "department": "to-one Department?"},
         Department={"employees": "to-many Employee inverse department"},
     )
-    with pytest.raises(ModelMismatchError, match="whose entity is Manager, not Employee") as raised:
+    with pytest.raises(ModelMismatchError, match="of Manager, not of Employee") as raised:
         opened(model, path, "XML")
     assert (raised.value.entity, raised.value.key, raised.value.code) == ("Department", "employees", 134100)
     Container(Model(FIRST), path, type="XML").close()

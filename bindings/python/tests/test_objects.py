@@ -321,7 +321,7 @@ def test_documentation_of_properties(staff: Context) -> None:
 
 def test_values_by_names_that_are_wrong(staff: Context) -> None:
     ada = staff.first("Employee", "name == 'Ada'")
-    with pytest.raises(TypeMismatchError, match=r"Employee\.tasks: get does not read a to-many relationship") as caught:
+    with pytest.raises(TypeMismatchError, match=r"get does not read Employee\.tasks, a to-many relationship") as caught:
         ada.get("name", "tasks")
     assert (caught.value.entity, caught.value.key) == ("Employee", "tasks")
     assert ada.get() == ()

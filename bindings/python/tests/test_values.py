@@ -411,7 +411,7 @@ def test_elements_of_composite_attributes_by_their_paths(tmp_path: Path) -> None
         ) as caught:
             item.where = {"spot": {"nam": "x"}}
         assert (caught.value.entity, caught.value.key) == ("Row", "where.spot.nam")
-        with pytest.raises(TypeMismatchError, match=r"Row\.where\.spot: a composite attribute takes a dictionary"):
+        with pytest.raises(TypeMismatchError, match=r"Row\.where\.spot is composite and takes a dictionary"):
             item.where = {"spot": "x"}
         with pytest.raises(TypeMismatchError, match=r"Row\.where\.latitude"):
             item.where = {"latitude": "north"}

@@ -53,7 +53,9 @@ enum ModelText {
         var text = text
         return try text.withUTF8 { bytes in
             guard bytes.count <= Model.maximumFileSize else {
-                throw modelError("the model text has \(bytes.count) bytes, but the limit is \(Model.maximumFileSize)")
+                throw modelError(
+                    "the model text has \(bytes.count) bytes, but the limit is \(Model.maximumFileSize); split the model"
+                )
             }
             let bytes = UnsafeRawBufferPointer(bytes)
             return try decodeJSONNode(bytes, limit: Model.maximumTextValues) { complaint, offset in

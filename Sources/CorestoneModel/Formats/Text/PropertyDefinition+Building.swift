@@ -98,7 +98,7 @@ extension PropertyDefinition.Value {
         case .written(let text):
             guard type.isWritable else {
                 throw place.error(
-                    " is \(type.displayName), whose values cannot be written in a line; write an object with \"\(option)\""
+                    " is \(type.displayName), and its values cannot be written in a line; write an object with \"\(option)\""
                 )
             }
             return try PropertyDefinition.Value.read(text, as: type, place)

@@ -44,7 +44,9 @@ struct InitCommand: Command {
                 return
             }
             guard let absolute = realpath(path, nil) else {
-                throw UsageError("cannot find the folder \(path) of --corestone: \(String(cString: strerror(errno)))")
+                throw UsageError(
+                    "cannot find the folder \(path) of --corestone: \(String(cString: strerror(errno))); "
+                        + "pass the folder of Corestone's package")
             }
             defer { free(absolute) }
             template = SwiftSourceTemplate(name: name, package: String(cString: absolute))

@@ -257,7 +257,7 @@ struct AddCommand: Command {
         _ = try rest(0, 0)
         guard OutputFile(path: edited.path).kind == "xcdatamodeld" else {
             throw UsageError(
-                "\(edited.path) is a single model; only an .xcdatamodeld has versions. Create one with corestone model merge "
+                "\(edited.path) is a single model without versions; create an .xcdatamodeld with corestone model merge "
                     + "\(edited.path) -o NEW.xcdatamodeld")
         }
         let names = try Model.versions(of: edited.path).map(\.name)

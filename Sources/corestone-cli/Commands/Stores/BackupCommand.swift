@@ -35,7 +35,9 @@ struct BackupCommand: Command {
         let coordinator = try openSharedStore(source, options)
         guard let store = coordinator.stores.first else {
             throw CoreError(
-                .internal, "the coordinator does not have the store \(source) that was opened", file: source)
+                .internal,
+                "the coordinator does not have the store \(source) that it opened; report it as a defect of the library",
+                file: source)
         }
         let bar = ProgressBar("backing up", .bytes)
         var bytes = 0

@@ -28,7 +28,7 @@ extension Command {
         guard let store = coordinator.stores.first, try coordinator.currentHistoryToken() != nil else {
             throw CoreError(
                 .invalidArgument,
-                "\(path) has no persistent history; open it once with CST_STORE_HISTORY (history=True, keepsHistory) to begin one",
+                "\(path) does not have a persistent history; open it once with CST_STORE_HISTORY (history=True, keepsHistory) to start one",
                 file: path)
         }
         return store

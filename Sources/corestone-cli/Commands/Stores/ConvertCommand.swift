@@ -65,7 +65,9 @@ struct ConvertCommand: Command {
         let coordinator = try openStore(source, options)
         guard let first = coordinator.stores.first else {
             throw CoreError(
-                .internal, "the coordinator does not have the store \(source) that was opened", file: source)
+                .internal,
+                "the coordinator does not have the store \(source) that it opened; report it as a defect of the library",
+                file: source)
         }
         if first.modelSource == .inferred {
             Tool.note(

@@ -56,7 +56,8 @@ struct MetadataCommand: Command {
             }
             guard !StoreMetadata.isGuaranteed(key) else {
                 throw UsageError(
-                    "the entry \"\(key)\" of \(path) is maintained by the store itself and cannot be removed")
+                    "the entry \"\(key)\" of \(path) is maintained by the store itself and cannot be removed; remove only the application's entries"
+                )
             }
             values[key] = nil
         }
