@@ -54,6 +54,8 @@ NOT_PROSE = re.compile(
     r"\b(SELECT|PRAGMA|CREATE|INSERT|UPDATE|DELETE FROM|WHERE|CASE WHEN|BEGIN|COMMIT|DROP|ORDER BY|FROM|JOIN|UNION|"
     r"DEFERRED|SAVEPOINT|EXISTS|COLLATE|VALUES|INDEX|VARCHAR|PRIMARY KEY)\b|cst_\w+\(\{|^\s*<|^\s*\w+=|&quot;|=\"$"
 )
+# Errors that never leave the library: their text is the reason within another message.
+REASONS = {"HistoryRefusal", "NotExpressible"}
 LOG_CALLS = {"warn", "warnOnce", "write", "log"}
 
 HEADING = """# Messages
@@ -87,8 +89,8 @@ class Maker:
 
     file: str
     label: str
-    # Whether the message is what the caller passes, rather than a sentence that takes it in.
-    passes_whole: bool
+    # The calls that take what the caller passes as it is, rather than in a longer sentence.
+    hands_to: set[str]
 
 
 _RETURNS_ERROR = re.compile(r"\bfunc (\w+)([^{}]*?)->\s*(\w+)\s*\{")
@@ -136,9 +138,9 @@ class SwiftMessages:
                 body = re.split(r"\n\s*(?:\w+ )*func ", body)[0]
                 fixed = _FIXED.search(body)
                 parameters = "|".join(_PARAMETER.findall(match[2])) or "-"
-                passes_whole = re.search(rf"[\w.]+\((?:\s*(?:code:)?\s*\.?\w+,)*?\s*(?:{parameters})\s*[,)]", body)
+                calls = re.findall(rf"(\w+)\((?:\s*(?:code:)?\s*\.?\w+,)*?\s*(?:{parameters})\s*[,)]", body)
                 label = self._label(fixed[1], fixed[2]) if fixed else ""
-                self.makers.setdefault(match[1], []).append(Maker(file, label, passes_whole is not None))
+                self.makers.setdefault(match[1], []).append(Maker(file, label, set(calls)))
 
     def _label(self, status: str, code: str | None) -> str:
         return " ".join([f"`{status_name(status)}`", *([self.codes[code]] if code in self.codes else [])])
@@ -173,7 +175,7 @@ class SwiftMessages:
     def _add_error(self, name: str, group: Token) -> None:
         arguments = split_arguments(group.inside)
         label = self._call_label(name, arguments)
-        is_whole = name in self.error_types or any(maker.passes_whole for maker in self._makers(name))
+        is_whole = self._takes_whole(name, self._file)
         for key, argument in arguments:
             if key in FIELDS:
                 self._taken.update(token.place for token in argument if token.kind == "string")
@@ -196,10 +198,22 @@ class SwiftMessages:
         labels = {maker.label for maker in self._makers(name)}
         return labels.pop() if len(labels) == 1 else ""
 
-    def _makers(self, name: str) -> list[Maker]:
+    def _takes_whole(self, name: str, file: str, within: frozenset[str] = frozenset()) -> bool:
+        """Whether a call creates an error whose message is an argument, itself or by the functions that it calls."""
+        if name in self.error_types:
+            return name not in REASONS
+        if name in within:
+            return False
+        return any(
+            self._takes_whole(call, maker.file, within | {name})
+            for maker in self._makers(name, file)
+            for call in maker.hands_to
+        )
+
+    def _makers(self, name: str, file: str | None = None) -> list[Maker]:
         """The functions that a call by this name may mean: those of the same file, else all."""
-        makers = self.makers[name]
-        return [maker for maker in makers if maker.file == self._file] or makers
+        makers = self.makers.get(name, [])
+        return [maker for maker in makers if maker.file == (file or self._file)] or makers
 
     def _has_literal(self, tokens: list[Token]) -> bool:
         return any(token.kind == "string" and token.place not in self._taken for token in tokens)

@@ -331,7 +331,7 @@ def test_a_store_without_history(tmp_path: Path) -> None:
     for command, *words in (("object", "Note/p1"), ("diff", "--from", "0"), ("at", "0", "-o", f"{tmp_path}/copy")):
         done = run("history", command, path, *words)
         assert done.returncode == 3
-        assert "has no persistent history; open it once with CST_STORE_HISTORY" in done.stderr
+        assert "does not have a persistent history; open it once with CST_STORE_HISTORY" in done.stderr
 
 
 def test_transactions_that_were_deleted(complete: Path, tmp_path: Path) -> None:
