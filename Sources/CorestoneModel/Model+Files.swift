@@ -93,6 +93,7 @@ extension Model {
 
     private static func refuse(_ version: String?, of file: ModelFile) throws {
         guard let version, version != file.stem else { return }
+        guard file.exists else { throw file.failure("does not exist; check the path") }
         throw file.failure("does not have versions; omit the version \"\(version)\"", .invalidArgument)
     }
 

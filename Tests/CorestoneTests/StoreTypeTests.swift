@@ -188,8 +188,8 @@ final class StoreTypeTests: XCTestCase {
             ),
             ("NSPersistentStoreConnectionPoolMaxSizeKey", "use max_connections instead"),
             ("NSPersistentStoreForceDestroyOption", "use CST_STORE_FORCE_DESTROY (force) instead"),
-            ("NSValidateXMLStoreOptions", "did you mean NSValidateXMLStoreOption?"),
-            ("NSSQLitePragmaOption", "did you mean NSSQLitePragmasOption?"),
+            ("NSValidateXMLStoreOptions", "did you mean \"NSValidateXMLStoreOption\"?"),
+            ("NSSQLitePragmaOption", "did you mean \"NSSQLitePragmasOption\"?"),
             ("zzz", "leave it out. The accepted options are NSPersistentStoreUbiquitousContentNameKey, "),
             // The beginning of a name that is known is none.
             ("NSBinaryStore", "leave it out. The accepted options are NSPersistentStoreUbiquitousContentNameKey, "),
@@ -200,7 +200,7 @@ final class StoreTypeTests: XCTestCase {
             XCTAssertEqual(error.status, .invalidArgument)
             XCTAssertEqual(error.code, CocoaCode.persistentStoreOpen.rawValue)
             XCTAssertEqual(error.key, name)
-            XCTAssertTrue(error.message.contains("the foreign option \(name); \(remedy)"), error.message)
+            XCTAssertTrue(error.message.contains("the foreign option \"\(name)\"; \(remedy)"), error.message)
         }
     }
 

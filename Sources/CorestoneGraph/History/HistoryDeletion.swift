@@ -33,7 +33,8 @@ struct HistoryDeletion {
             if let progress, !progress(transactions, changes) {
                 throw CoreError(
                     .cancelled,
-                    "the \(noun) of the history of \(store.path) was cancelled after \(transactions) transactions",
+                    "the \(noun) of the history of \(store.path) was cancelled; the \(transactions) "
+                        + "\(transactions == 1 ? "transaction" : "transactions") deleted so far stay deleted",
                     file: store.path)
             }
         }

@@ -162,7 +162,8 @@ final class HistoryEvent: @unchecked Sendable {
             }
             let found = poll(&entry, 1, left)
             if cancelled.withLock({ $0 }) {
-                throw CoreError(.cancelled, "the wait for more transactions of a history was cancelled")
+                throw CoreError(
+                    .cancelled, "the history cursor was cancelled; create a new cursor to wait for more transactions")
             }
             if found > 0 { return true }
             if found == 0, left == 0 { return false }

@@ -44,15 +44,23 @@ public struct StoreLimits: Sendable, Equatable {
         return true
     }
 
+    /// The values of a limit, as "10000 or more"; by the name of the option.
+    package static func range(of name: String) -> String {
+        all.first { $0.name == name }.map { text(of: $0.range) } ?? ""
+    }
+
+    private static func text(of range: ClosedRange<Int>) -> String {
+        "\(range.lowerBound)" + (range.upperBound == .max ? " or more" : " to \(range.upperBound)")
+    }
+
     /// Throws for a limit with which nothing could be read.
     package func check(_ path: String) throws {
         for (name, limit, range) in StoreLimits.all where !range.contains(self[keyPath: limit]) {
             let value = self[keyPath: limit]
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOpen,
-                "the \(name) for \(path) is \(value), but must be \(range.lowerBound)"
-                    + (range.upperBound == .max ? " or more" : " to \(range.upperBound)"),
-                key: name, value: .int(Int64(value)), file: path)
+                "the \(name) for \(path) is \(value), but must be \(StoreLimits.text(of: range))", key: name,
+                value: .int(Int64(value)), file: path)
         }
     }
 }

@@ -125,7 +125,7 @@ extension StorePragmas.Rule {
     fileprivate var text: String {
         switch self {
         case .words(let words), .numbered(let words):
-            "\(words.dropLast().joined(separator: ", ")) or \(words.last ?? "")"
+            "\(words.dropLast().map { "\"\($0)\"" }.joined(separator: ", ")) or \"\(words.last ?? "")\""
         case .number(let range): "an integer from \(range.lowerBound) to \(range.upperBound)"
         case .powerOfTwo(let range): "a power of two from \(range.lowerBound) to \(range.upperBound)"
         }

@@ -85,7 +85,7 @@ extension Coordinator {
     ///   open here.
     @discardableResult
     public func optimize(_ store: Store) throws -> [String] {
-        let backing = try sqlite(store, "optimizing")
+        let backing = try sqlite(store, "optimisation")
         return try performAndWait("optimize \(store.path)") {
             try store.use { try backing.optimize() }
             guard try StoreTypes.place(of: store) != nil else { return [] }

@@ -60,11 +60,11 @@ enum ForeignOptions {
             }
             let remedy =
                 own[name].map { "use \($0) instead" }
-                ?? nearestName(to: name, among: known + own.keys.sorted()).map { "did you mean \($0)?" }
+                ?? nearestName(to: name, among: known + own.keys.sorted()).map { "did you mean \"\($0)\"?" }
                 ?? "leave it out. The accepted options are \(known.joined(separator: ", "))"
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOpen,
-                "\(path) cannot be opened with the foreign option \(name); \(remedy)", key: name, file: path)
+                "\(path) cannot be opened with the foreign option \"\(name)\"; \(remedy)", key: name, file: path)
         }
     }
 }
@@ -75,7 +75,7 @@ extension StoreTypes {
         if let name = options.hostOptions.keys.min(), try !kind(of: type).isHosted {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOpen,
-                "\(path) cannot be opened with the custom option \(name), which a store of type \(type.rawValue) does not accept; "
+                "\(path) cannot be opened with the custom option \"\(name)\", which a store of type \(type.rawValue) does not accept; "
                     + "leave it out, or open a store of a custom type", key: name, file: path)
         }
         var warnings = try ForeignOptions.warnings(options.foreignOptions, path: path)
@@ -83,6 +83,7 @@ extension StoreTypes {
             let unused = [
                 (!options.pragmas.isEmpty, "pragmas"), (options.analyzes, "analyzing"), (options.vacuums, "vacuuming"),
                 (options.keepsHistory || options.keepsCompleteHistory, "history"),
+                (options.historyRetention != nil, "purging the history"),
             ].filter(\.0).map(\.1)
             if !unused.isEmpty {
                 warnings.append(

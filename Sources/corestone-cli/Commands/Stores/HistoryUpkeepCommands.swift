@@ -39,7 +39,8 @@ struct HistoryPurgeCommand: Command {
         var retention = HistoryRetention()
         if let text = options["older-than"] {
             guard let days = Double(text), days >= 0, days < 1e6 else {
-                throw UsageError("--older-than must be a number of days, at least 0, not \"\(text)\"")
+                throw UsageError(
+                    "--older-than must be a number of days, at least 0 and less than 1000000, not \"\(text)\"")
             }
             retention.age = days * 86_400
         }
