@@ -230,6 +230,7 @@ func storeOptions(_ pointer: UnsafePointer<cst_store_options>?) throws -> StoreO
     options.ignoresVersioning = has(Int(CST_STORE_IGNORE_VERSIONING))
     options.forcesDestruction = has(Int(CST_STORE_FORCE_DESTROY))
     options.migration = try migrationOptions(given)
+    options.historyRetention = try given.history_retention.map { try retention($0) }
     if given.file_mode != 0 { options.fileMode = given.file_mode }
     if given.external_threshold != 0 { options.externalDataThreshold = Int(clamping: given.external_threshold) }
     if given.value_limit != 0 { options.limits.valueBytes = Int(clamping: given.value_limit) }

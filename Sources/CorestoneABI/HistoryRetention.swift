@@ -81,7 +81,7 @@ public func cst_coordinator_purge_history(
     }
 }
 
-private func retention(_ given: UnsafePointer<cst_history_retention>?) throws -> HistoryRetention {
+func retention(_ given: UnsafePointer<cst_history_retention>?) throws -> HistoryRetention {
     let given = try options(given, cst_history_retention(), "keep")
     return HistoryRetention(
         age: given.has_age ? given.age : nil, count: given.has_count ? Int(clamping: given.count) : nil,

@@ -5,18 +5,20 @@ import CorestoneValues
 
 @_cdecl("cst_coordinator_open_past") @implementation
 public func cst_coordinator_open_past(
-    _ pointer: OpaquePointer?, _ token: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+    _ pointer: OpaquePointer?, _ token: OpaquePointer?, _ count: Int, _ stores: UnsafePointer<OpaquePointer?>?,
+    _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
         let out = try place(out, "out_past")
         let box = try coordinator(pointer)
-        out.pointee = try openPast(.token(try historyToken(token)), box)
+        out.pointee = try openPast(.token(try historyToken(token)), try historyStores(stores, count), box)
     }
 }
 
 @_cdecl("cst_coordinator_open_past_at") @implementation
 public func cst_coordinator_open_past_at(
-    _ pointer: OpaquePointer?, _ date: Double, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+    _ pointer: OpaquePointer?, _ date: Double, _ count: Int, _ stores: UnsafePointer<OpaquePointer?>?,
+    _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
         let out = try place(out, "out_past")
@@ -25,13 +27,15 @@ public func cst_coordinator_open_past_at(
             throw CoreError(
                 .invalidArgument, "date is not a number; pass seconds since 2001-01-01 00:00:00 UTC", key: "date")
         }
-        out.pointee = try openPast(.date(date), box)
+        out.pointee = try openPast(.date(date), try historyStores(stores, count), box)
     }
 }
 
 /// A past has the model of the host's handle.
-private func openPast(_ place: HistoryRequest.Start, _ box: CoordinatorBox) throws -> OpaquePointer? {
-    try coordinatorHandle(try box.coordinator.past(at: place), model: handle(box.modelToken))
+private func openPast(
+    _ place: HistoryRequest.Start, _ stores: [Store], _ box: CoordinatorBox
+) throws -> OpaquePointer? {
+    try coordinatorHandle(try box.coordinator.past(at: place, of: stores), model: handle(box.modelToken))
 }
 
 @_cdecl("cst_coordinator_copy_past_token") @implementation
@@ -92,15 +96,16 @@ public func cst_coordinator_fetch_object_history(
 
 @_cdecl("cst_coordinator_diff_history") @implementation
 public func cst_coordinator_diff_history(
-    _ pointer: OpaquePointer?, _ from: OpaquePointer?, _ to: OpaquePointer?,
-    _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+    _ pointer: OpaquePointer?, _ from: OpaquePointer?, _ to: OpaquePointer?, _ count: Int,
+    _ stores: UnsafePointer<OpaquePointer?>?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
         let out = try place(out, "out_revisions")
         let coordinator = try coordinator(pointer).coordinator
         let start = try historyToken(from)
         let end = try to.map { try historyToken($0) }
-        let differences = try coordinator.historyDifference(from: .token(start), to: end.map { .token($0) })
+        let differences = try coordinator.historyDifference(
+            from: .token(start), to: end.map { .token($0) }, of: try historyStores(stores, count))
         out.pointee = try HandleTable.make(try Revisions(differences, coordinator.model), .revisions)
     }
 }

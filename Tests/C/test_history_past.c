@@ -15,7 +15,7 @@ static struct company open_complete(const char *path) {
 static cst_coordinator *past_at(const struct company *c, int64_t number) {
     cst_history_token *token = token_at(c, number);
     cst_coordinator *past = NULL;
-    OK(cst_coordinator_open_past(c->coordinator, token, &past, E));
+    OK(cst_coordinator_open_past(c->coordinator, token, 0, NULL, &past, E));
     OK(cst_release(token));
     return past;
 }
@@ -111,21 +111,21 @@ static void dates_are_places(void) {
     struct company c = open_complete(check_path("a.sqlite"));
     fill(&c);
     cst_coordinator *past = NULL;
-    OK(cst_coordinator_open_past_at(c.coordinator, INFINITY, &past, E));
+    OK(cst_coordinator_open_past_at(c.coordinator, INFINITY, 0, NULL, &past, E));
     cst_context *context = context_on(past);
     CHECK_INT(2, company_count(context, c.employee, NULL));
     OK(cst_release(context));
     OK(cst_release(past));
-    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_open_past_at(c.coordinator, 0, &past, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_open_past_at(c.coordinator, 0, 0, NULL, &past, E));
     check_failed(134301, "begins with transaction 1");
-    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_open_past_at(c.coordinator, NAN, &past, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_open_past_at(c.coordinator, NAN, 0, NULL, &past, E));
     CHECK_TEXT("date", cst_error_key(check_error()));
     CHECK(past == NULL);
     cst_history_token *late = token_at(&c, 99);
-    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_open_past(c.coordinator, late, &past, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_open_past(c.coordinator, late, 0, NULL, &past, E));
     check_failed(134301, "its last transaction is 6");
     OK(cst_release(late));
-    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_coordinator_open_past(c.coordinator, NULL, &past, E));
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_coordinator_open_past(c.coordinator, NULL, 0, NULL, &past, E));
     company_close(&c);
 }
 
@@ -223,7 +223,7 @@ static void differences_of_two_places(void) {
     fill(&c);
     cst_history_token *from = token_at(&c, 2), *to = token_at(&c, 5);
     cst_revisions *revisions = NULL;
-    OK(cst_coordinator_diff_history(c.coordinator, from, to, &revisions, E));
+    OK(cst_coordinator_diff_history(c.coordinator, from, to, 0, NULL, &revisions, E));
     CHECK_INT(3, count_of_revisions(revisions)); /* the department, Ada's notes, Bob */
     const cst_revision *made = revision_at(revisions, 0), *gone = revision_at(revisions, 2);
     CHECK(made->entity == c.department && made->kind == CST_HISTORY_INSERT);
@@ -235,12 +235,12 @@ static void differences_of_two_places(void) {
     CHECK_TEXT("Bob", value.as.string);
     cst_value_dispose(&value);
     OK(cst_release(revisions));
-    OK(cst_coordinator_diff_history(c.coordinator, to, NULL, &revisions, E));
+    OK(cst_coordinator_diff_history(c.coordinator, to, NULL, 0, NULL, &revisions, E));
     CHECK_INT(1, count_of_revisions(revisions)); /* Eve */
     OK(cst_release(revisions));
-    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_diff_history(c.coordinator, to, from, &revisions, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_diff_history(c.coordinator, to, from, 0, NULL, &revisions, E));
     CHECK_CONTAINS("is before its start", cst_error_message(check_error()));
-    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_coordinator_diff_history(c.coordinator, NULL, to, &revisions, E));
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_coordinator_diff_history(c.coordinator, NULL, to, 0, NULL, &revisions, E));
     CHECK(revisions == NULL);
     OK(cst_release(from));
     OK(cst_release(to));

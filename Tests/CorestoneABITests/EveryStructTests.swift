@@ -152,7 +152,7 @@ final class EveryStructTests: XCTestCase {
     }
 
     private func checkStoreOptions() {
-        size(cst_store_options.self, 192)
+        size(cst_store_options.self, 200)
         member(\cst_store_options.struct_size, 0)
         member(\cst_store_options.flags, 8)
         member(\cst_store_options.busy_timeout_ms, 12)
@@ -179,6 +179,7 @@ final class EveryStructTests: XCTestCase {
         member(\cst_store_options.model_paths, 168)
         member(\cst_store_options.migration_progress, 176)
         member(\cst_store_options.migration_userdata, 184)
+        member(\cst_store_options.history_retention, 192)
     }
 
     private func checkRemoteChange() {

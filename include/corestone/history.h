@@ -231,20 +231,22 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_follow_history(
 
 /* ======== the past ======================================================================================= */
 
-/* Opens the stores of a coordinator as they were after the transactions of a token. The result is a coordinator for
- * reading, with the same model, and its objects have the same URIs. Each store is copied into TMPDIR and taken back
- * there, so the time it takes grows with the size of the stores and the number of later changes; later saves do not
- * change the past. Without a complete history (CST_STORE_COMPLETE_HISTORY) a value that a later transaction replaced is
- * unknown: it reads as null, and cst_object_is_known stores false. Predicates see null too. Fails with
- * CST_E_INVALID_ARGUMENT for a store without history, and code 134301 if later transactions were deleted or if the store
- * was migrated since, or code 134501 for a token of other stores. */
+/* Opens stores as they were after the transactions of a token; without stores (`count` 0) all of the coordinator. The
+ * result is a coordinator for reading, with the same model, and its objects have the same URIs. Each store is copied into
+ * TMPDIR and taken back there, so the time it takes grows with the size of the stores and the number of later changes;
+ * later saves do not change the past. Without a complete history (CST_STORE_COMPLETE_HISTORY) a value that a later
+ * transaction replaced is unknown: it reads as null, and cst_object_is_known stores false. Predicates see null too. Fails
+ * with CST_E_INVALID_ARGUMENT for a store without history, and code 134301 if later transactions were deleted or if the
+ * store was migrated since, or code 134501 for a store that the token does not know. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_open_past(cst_coordinator *coordinator,
-                                                               const cst_history_token *token,
+                                                               const cst_history_token *token, size_t count,
+                                                               cst_store *const *stores,
                                                                cst_coordinator **out_past CST_OWNED, cst_error **error);
 
-/* Opens the stores as they were at a date, in seconds since 2001-01-01 00:00:00 UTC. Fails with code 134301 for a date
- * before the first transaction that is left. Otherwise like cst_coordinator_open_past. */
+/* Opens stores as they were at a date, in seconds since 2001-01-01 00:00:00 UTC. Fails with code 134301 for a date before
+ * the first transaction that is left. Otherwise like cst_coordinator_open_past. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_open_past_at(cst_coordinator *coordinator, double date,
+                                                                  size_t count, cst_store *const *stores,
                                                                   cst_coordinator **out_past CST_OWNED,
                                                                   cst_error **error);
 
@@ -301,14 +303,14 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_fetch_object_history(cst_co
                                                                           cst_revisions **out_revisions CST_OWNED,
                                                                           cst_error **error);
 
-/* Fetches the differences between two places of the history: for each object that differs its properties, to-many
- * relationships included. `to` may be NULL for the present. Both states are opened as by cst_coordinator_open_past,
- * with its errors; fails with CST_E_INVALID_ARGUMENT too if `to` is before `from`. */
-CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_diff_history(cst_coordinator *coordinator,
-                                                                  const cst_history_token *from,
-                                                                  const cst_history_token *to,
-                                                                  cst_revisions **out_revisions CST_OWNED,
-                                                                  cst_error **error);
+/* Fetches the differences between two places of the history of stores: for each object that differs its properties,
+ * to-many relationships included. Objects with changes of their own come first, then those that differ because of others:
+ * in derived values, or in members; these only as far as old values were kept. `to` may be NULL for the present. Both
+ * states are opened as by cst_coordinator_open_past, with its errors; fails with CST_E_INVALID_ARGUMENT too if `to` is
+ * before `from`. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_diff_history(
+    cst_coordinator *coordinator, const cst_history_token *from, const cst_history_token *to, size_t count,
+    cst_store *const *stores, cst_revisions **out_revisions CST_OWNED, cst_error **error);
 
 /* Stores the number of changes. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_revisions_count(const cst_revisions *revisions, size_t *out_count,

@@ -132,6 +132,10 @@ typedef struct cst_store_options {
     /* Called with the rows that a migration has done and of all, on the thread of the call; may be NULL. */
     cst_progress_fn migration_progress;
     void *migration_userdata;
+    /* The part of its history that the store keeps (cst_history_retention in history.h). The history is purged to it
+     * when the store is opened, and after every thousand transactions that the coordinator writes, on a thread of the
+     * coordinator. No purge passes a living consumer. NULL: it is not purged automatically. */
+    const struct cst_history_retention *history_retention;
 } cst_store_options;
 #define CST_STORE_OPTIONS_INIT                                                                                         \
     {sizeof(cst_store_options),                                                                                        \
@@ -157,6 +161,7 @@ typedef struct cst_store_options {
      0,                                                                                                                \
      NULL,                                                                                                             \
      0,                                                                                                                \
+     NULL,                                                                                                             \
      NULL,                                                                                                             \
      NULL,                                                                                                             \
      NULL}

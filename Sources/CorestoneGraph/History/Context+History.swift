@@ -37,5 +37,6 @@ extension Context {
         guard let number = store.backing.lastOwnTransaction, number != former else { return }
         let token = HistoryToken(storeIdentifier: store.identifier, transactionNumber: number)
         settings.savedHistoryToken = settings.savedHistoryToken?.updated(with: token) ?? token
+        if number % Coordinator.purgeInterval == 0 { coordinator.purgeAutomatically(store) }
     }
 }

@@ -158,7 +158,7 @@ extension HistoryToken {
             value: .string(token.json), file: store.path)
     }
 
-    static func expired(_ number: Int64, _ bounds: HistoryBounds, _ store: Store) -> CoreError {
+    package static func expired(_ number: Int64, _ bounds: HistoryBounds, _ store: Store) -> CoreError {
         let reason =
             number > bounds.highest
             ? "its last transaction is \(bounds.highest), so the file was replaced or restored"
@@ -172,7 +172,7 @@ extension HistoryToken {
 
 extension HistoryBounds {
     /// Throws code 134301 unless all transactions after a number are there, and the number is not of a later state.
-    func requireKept(after number: Int64, _ store: Store) throws {
+    package func requireKept(after number: Int64, _ store: Store) throws {
         guard lowest.addingClamped(-1) <= number, number <= highest else {
             throw HistoryToken.expired(number, self, store)
         }

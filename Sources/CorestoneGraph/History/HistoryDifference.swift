@@ -26,7 +26,8 @@ extension Coordinator {
         }
         var request = HistoryRequest(after: .token(first.token))
         request.resultType = .objectIDs
-        guard case .objectIDs(let ids) = try later.fetchHistory(request) else { return [] }
+        guard case .objectIDs(let changed) = try later.fetchHistory(request) else { return [] }
+        let ids = try changed + later.otherObjects(changed, after: first.token)
         var found: [ObjectRevision] = []
         for start in stride(from: 0, to: ids.count, by: 1_000) {
             let part = Array(ids[start..<min(start + 1_000, ids.count)])
@@ -37,6 +38,15 @@ extension Coordinator {
             }
         }
         return found
+    }
+
+    /// Objects that are not among those with changes of their own, but have other values than before.
+    private func otherObjects(_ changed: [ObjectID], after token: HistoryToken) throws -> [ObjectID] {
+        let known = Set(changed)
+        return try stores.flatMap { store -> [ObjectID] in
+            let number = token.transactionNumber(ofStore: store.identifier) ?? 0
+            return try store.readHistory { try $0.objectsWithOldValues(after: number, of: store) } ?? []
+        }.filter { !known.contains($0) }
     }
 
     /// The same ID in a store of this coordinator; nil if it has no such store.

@@ -191,6 +191,31 @@ extension Coordinator {
         return purge
     }
 
+    /// After so many transactions of a store its history is purged again.
+    static let purgeInterval: Int64 = 1_000
+
+    /// Purges the history of a store to its option now, and again as transactions are written. A purge that fails changes nothing
+    /// for the store, so the log reports it.
+    package func purgeAutomatically(_ store: Store, to retention: HistoryRetention) {
+        guard store.backing.keepsHistory, !store.isReadOnly else { return }
+        store.historyRetention.withLock { $0 = retention }
+        purgeAutomatically(store)
+    }
+
+    /// Later, on a thread of the coordinator: a save does not wait for it.
+    func purgeAutomatically(_ store: Store) {
+        guard let retention = store.historyRetention.withLock({ $0 }) else { return }
+        let purge: @Sendable () -> Void = { [weak self] in
+            guard let self, store.isOpen else { return }
+            do { try purgeHistory(of: store, keeping: retention) } catch {
+                DebugLog.write(
+                    "CoreData: warning: the history of \(store.path) was not purged: \((error as? CoreError)?.message ?? "\(error)")"
+                )
+            }
+        }
+        try? queue.enqueue(purge)
+    }
+
     /// How large the history of a store is; all zero for a store without history. Reads the pages of its tables.
     public func historySize(of store: Store) throws -> HistorySize {
         try requireOwn(store)
@@ -238,7 +263,7 @@ extension HistoryToken {
 }
 
 extension HistoryRetention {
-    fileprivate func requireSound() throws {
+    package func requireSound() throws {
         func refuse(_ key: String, _ value: PropertyValue, _ unit: String) -> CoreError {
             CoreError(
                 .invalidArgument,

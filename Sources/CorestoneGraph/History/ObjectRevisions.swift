@@ -54,9 +54,11 @@ extension Coordinator {
         let id = ObjectID(store: store, entity: id.entity, reference: id.reference)
         for _ in 0..<Coordinator.patience {
             let before = try currentHistoryToken(of: [store])
-            let values = try store.storedValues(of: [id])[0]
+            let values = try store.storedValues(of: [id])[0]?.filter { key, _ in
+                past == nil || id.entity.property(named: key).map { past?.isKnown($0, of: id) == true } ?? false
+            }
             guard let changes = try store.readHistory({ try $0.changes(of: id) }) else { throw store.hasNoHistory() }
-            if try currentHistoryToken(of: [store]) == before { return ObjectStates(values).changes(changes) }
+            if try currentHistoryToken(of: [store]) == before { return ObjectStates(values, changes).revisions() }
         }
         throw CoreError(
             .storeBusy, code: .persistentStoreOperation,
@@ -69,41 +71,48 @@ extension Coordinator {
 private struct ObjectStates {
     /// The known values after a change.
     private var values: [String: PropertyValue]
+    private let stored: StoredChanges
 
-    init(_ present: [String: PropertyValue]?) { values = present ?? [:] }
+    init(_ present: [String: PropertyValue]?, _ stored: StoredChanges) {
+        (values, self.stored) = (present ?? [:], stored)
+    }
 
-    func changes(_ stored: [StoredChange]) -> [ObjectRevision] {
+    func revisions() -> [ObjectRevision] {
         var states = self
-        return stored.reversed().map { states.undo($0) }.reversed()
+        return stored.list.reversed().map { states.undo($0) }.reversed()
     }
 
     private mutating func undo(_ stored: StoredChange) -> ObjectRevision {
+        // A migration may have changed every value.
+        if stored.change.transaction.number < self.stored.lastMigration { values = [:] }
         let (change, old) = (stored.change, stored.oldValues)
+        let entity = change.objectID.entity
         var found: [ObjectRevision.Value] = []
         switch change.kind {
         case .insert:
-            for property in change.objectID.entity.valuedProperties {
-                if let new = values[property.path] { found.append(.init(key: property.path, old: nil, new: new)) }
+            for property in entity.valuedProperties {
+                if let new = newValue(property, of: change) {
+                    found.append(.init(key: property.path, old: nil, new: new))
+                }
             }
             values = [:]
         case .update:
-            for property in change.updatedProperties {
-                let hasValue = property.isValued
-                found.append(
-                    .init(
-                        key: property.path, old: hasValue ? old?[property.path] : nil,
-                        new: hasValue ? values[property.path] : nil))
+            for property in change.updatedProperties.sorted(by: { $0.slot < $1.slot }) {
+                guard property.isValued else {
+                    found.append(.init(key: property.path, old: nil, new: nil))
+                    continue
+                }
+                let (path, new) = (property.path, newValue(property, of: change))
                 // A value that was set again to what it was is not among the old ones.
-                if old == nil { values[property.path] = nil }
+                let former = stored.lost.contains(path) ? nil : old.flatMap { $0[path] ?? new }
+                found.append(.init(key: path, old: former, new: new))
+                values[path] = former
             }
             for (key, value) in old ?? [:] { values[key] = value }
-            found = found.map { value in
-                guard let old, value.old == nil, old[value.key] == nil, let new = value.new else { return value }
-                return .init(key: value.key, old: new, new: new)
-            }
+            for key in stored.lost { values[key] = nil }
         case .delete:
             values = [:]
-            for property in change.objectID.entity.valuedProperties {
+            for property in entity.valuedProperties where !stored.lost.contains(property.path) {
                 let value = old.map { $0[property.path] ?? .null } ?? change.tombstone?[property.path]
                 guard let value else { continue }
                 values[property.path] = value
@@ -112,6 +121,13 @@ private struct ObjectStates {
         }
         return ObjectRevision(
             kind: change.kind, objectID: change.objectID, transaction: change.transaction, values: found)
+    }
+
+    /// A reference may have ended with its target later, without a change of this object in the history.
+    private func newValue(_ property: Property, of change: HistoryChange) -> PropertyValue? {
+        guard let value = values[property.path] else { return nil }
+        let isKept = change.transaction.number.addingClamped(1) >= stored.completeFrom
+        return value.isNull && property is Relationship && !isKept ? nil : value
     }
 }
 

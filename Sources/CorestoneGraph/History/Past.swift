@@ -9,7 +9,7 @@ public final class Past: @unchecked Sendable {
     /// The place: the last transaction of each store that the past includes.
     public let token: HistoryToken
     /// By the UUID of a store.
-    private let unknown: [String: UnknownValues]
+    let unknown: [String: UnknownValues]
     /// The copies of the stores are removed with them.
     private let folders: [WorkFolder]
 
@@ -56,7 +56,8 @@ extension Coordinator {
         for store in chosen {
             let opened = try store.readHistory { history -> (Int64, StoredPast)? in
                 let number = try place.last(in: history, of: store)
-                return (number, try history.past(after: number))
+                let unknown = self.past?.unknown[store.identifier] ?? UnknownValues()
+                return (number, try history.past(after: number, of: store, unknown: unknown))
             }
             guard let (number, stored) = opened else { throw store.hasNoHistory() }
             _ = try past.add(stored.backing, configuration: store.configuration)
@@ -74,9 +75,9 @@ extension Context {
     /// `Coordinator.past(at:)`. Its objects have the same URIs; `ManagedObject.isKnown(_:)` says whether a value is known.
     ///
     ///     let lastWeek = try context.at(.date(ReferenceDate.currentSeconds - 7 * 86_400))
-    public func at(_ place: HistoryRequest.Start) throws -> Context {
+    public func at(_ place: HistoryRequest.Start, of stores: [Store] = []) throws -> Context {
         try checkQueue()
-        return Context(coordinator: try coordinator.past(at: place), queue: .caller)
+        return Context(coordinator: try coordinator.past(at: place, of: stores), queue: .caller)
     }
 
     /// The past that the context reads; nil for a context of the present.
@@ -134,6 +135,13 @@ extension HistoryRequest.Start {
         notAfter date: Double, _ bounds: HistoryBounds, _ history: any StoredHistory, _ store: Store
     ) throws -> Int64 {
         let last = try history.firstNumber(after: date).map { $0.addingClamped(-1) } ?? bounds.highest
+        if bounds.lowest > bounds.highest {
+            throw CoreError(
+                .invalidArgument, code: .persistentHistoryTokenExpired,
+                "the history of \(store.path) has no transaction, so it tells nothing about dates; use the current token "
+                    + "(cst_coordinator_copy_history_token, history_token, currentHistoryToken)", value: .date(date),
+                file: store.path)
+        }
         guard last >= bounds.lowest else {
             throw CoreError(
                 .invalidArgument, code: .persistentHistoryTokenExpired,

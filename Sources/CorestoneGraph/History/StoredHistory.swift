@@ -22,10 +22,17 @@ package protocol StoredHistory: AnyObject {
     // MARK: The past
 
     /// Opens a copy of the store as it was after a transaction, for reading.
-    func past(after number: Int64) throws -> StoredPast
+    ///
+    /// - Parameter unknown: the values of this store that are unknown, if it is itself of the past.
+    /// - Throws: code 134301 if the copy no longer has the transactions after that one, or was migrated since.
+    func past(after number: Int64, of store: Store, unknown: UnknownValues) throws -> StoredPast
 
     /// The changes of one object, oldest first.
-    func changes(of id: ObjectID) throws -> [StoredChange]
+    func changes(of id: ObjectID) throws -> StoredChanges
+
+    /// The objects whose stored values were changed after a transaction, as far as old values were kept, without those that no longer
+    /// exist. An object may have changed without a change of its own in the history: the owners of members, derived values.
+    func objectsWithOldValues(after number: Int64, of store: Store) throws -> [ObjectID]
 
     // MARK: Retention
 
@@ -60,14 +67,27 @@ package struct StoredPast {
     }
 }
 
+/// The changes of one object.
+package struct StoredChanges {
+    package var list: [StoredChange] = []
+    /// The last migration, before which values may have been of another model; 0 without one.
+    package var lastMigration: Int64 = 0
+    /// From this transaction on all old values are kept; one above the last transaction if there are no such values.
+    package var completeFrom: Int64 = 0
+
+    package init() {}
+}
+
 /// A change of an object, with the values that it replaced.
 package struct StoredChange {
     package let change: HistoryChange
     /// By the path of an attribute or to-one relationship; nil if the transaction did not keep them.
     package let oldValues: [String: PropertyValue]?
+    /// Paths of values that it replaced, but could not keep.
+    package let lost: Set<String>
 
-    package init(_ change: HistoryChange, _ oldValues: [String: PropertyValue]?) {
-        (self.change, self.oldValues) = (change, oldValues)
+    package init(_ change: HistoryChange, _ oldValues: [String: PropertyValue]?, lost: Set<String> = []) {
+        (self.change, self.oldValues, self.lost) = (change, oldValues, lost)
     }
 }
 

@@ -22,6 +22,8 @@ public final class Store: @unchecked Sendable {
     /// Who uses a store that one thread at a time may use takes this; nil for other stores.
     private let using: FairLock?
     private let open = Atomic(true)
+    /// To which its history is purged automatically; nil: it is not.
+    package let historyRetention = Locked<HistoryRetention?>(nil)
     /// Whether a batch request runs, which nothing else is saved within. Used by whoever has `writing`.
     var isInBatch = false
     /// Of a store that is about to be removed since another one took its place: that one's path.

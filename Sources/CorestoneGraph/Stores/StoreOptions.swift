@@ -5,6 +5,8 @@ import CorestoneValues
 public struct StoreOptions: Sendable {
     /// Never changes the file or its folder.
     public var isReadOnly = false
+    /// Why it is opened that way, for errors of saves; nil for the option alone.
+    package var readOnlyReason: String?
     /// A missing file is an error instead of a new store.
     public var mustExist = false
     /// Does not wait for the disk at each save: a power cut may undo the last saves, but never damages the store.
@@ -16,6 +18,9 @@ public struct StoreOptions: Sendable {
     public var keepsCompleteHistory = false
     /// Deletes the old values of a complete history, and keeps no more of them. The history stays.
     public var dropsOldValues = false
+    /// Purges the history to this when the store is opened, and after every thousand transactions that the coordinator writes, on a
+    /// thread of the coordinator; nil: only when `Coordinator.purgeHistory` is called. No purge passes a living consumer.
+    public var historyRetention: HistoryRetention?
     /// Keeps no history. A store whose history has transactions is opened read-only with the reason: saves that are not recorded
     /// would leave a gap.
     public var refusesHistory = false

@@ -41,10 +41,10 @@ final class HistoryReader: StoredHistory {
 
     var purpose: String { "read the history of \(reader.store.path)" }
 
-    func bounds() throws -> HistoryBounds { try reading { try bounds(in: $0) } }
+    func bounds() throws -> HistoryBounds { try reading { try bounds(in: $0.connection) } }
 
-    private func bounds(in file: OpenFile) throws -> HistoryBounds {
-        let statement = try file.connection.statement(
+    func bounds(in connection: Connection) throws -> HistoryBounds {
+        let statement = try connection.statement(
             "SELECT (SELECT min(Z_PK) FROM ATRANSACTION), (SELECT max(Z_PK) FROM ATRANSACTION), "
                 + "(SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT = ?)", purpose)
         statement.bind(HistoryDesign.Table.transaction.number, at: 1)
@@ -72,7 +72,7 @@ final class HistoryReader: StoredHistory {
         after number: Int64, of store: Store, limit: Int, includingChanges: Bool
     ) throws -> HistoryBatch {
         try reading { file in
-            let bounds = try bounds(in: file)
+            let bounds = try bounds(in: file.connection)
             let heads = try heads(after: number, of: store, limit: limit, file.connection)
             guard includingChanges, let first = heads.first, let last = heads.last else {
                 return HistoryBatch(heads.map { ($0, []) }, bounds)
@@ -93,7 +93,7 @@ final class HistoryReader: StoredHistory {
         }
     }
 
-    private func heads(
+    func heads(
         after number: Int64, of store: Store, limit: Int, _ connection: Connection
     ) throws -> [HistoryHead] {
         let statement = try connection.statement(form.transactionQuery, purpose)
@@ -156,7 +156,7 @@ final class HistoryReader: StoredHistory {
         return found
     }
 
-    private func change(_ row: Statement, _ head: HistoryHead) throws -> HistoryChange? {
+    func change(_ row: Statement, _ head: HistoryHead) throws -> HistoryChange? {
         let kind = UInt32(exactly: row.integer(2)).flatMap { HistoryChangeKind(rawValue: $0) }
         guard let kind, let entity = entity(ofNumber: row.integer(3)), row.integer(4) > 0 else { return nil }
         return HistoryChange(
@@ -216,13 +216,20 @@ final class HistoryReader: StoredHistory {
 /// The columns of the history tables of a file, and the queries that read them.
 struct HistoryForm {
     let transactionQuery: String
-    let changeQuery: String
+    /// The changes from one transaction to another.
+    var changeQuery: String { changes(where: "ZTRANSACTIONID BETWEEN ? AND ?") }
+    private let changeColumns: String
     let hasColumns: Bool
     let tombstoneCount: Int
     /// The author of a transaction `t`.
     let author: String
     /// Among the columns of `changeQuery`.
     let firstTombstone = 6
+
+    /// Changes in their order.
+    func changes(where condition: String) -> String {
+        "SELECT \(changeColumns) FROM ACHANGE WHERE \(condition) ORDER BY ZTRANSACTIONID, Z_PK"
+    }
 
     /// nil for a file without history.
     init?(of connection: Connection) throws {
@@ -246,9 +253,8 @@ struct HistoryForm {
         while changes.contains("ZTOMBSTONE\(count)") { count += 1 }
         tombstoneCount = count
         let tombstones = (0..<count).map { ", ZTOMBSTONE\($0)" }.joined()
-        changeQuery =
-            "SELECT Z_PK, ZTRANSACTIONID, ZCHANGETYPE, ZENTITY, ZENTITYPK, \(hasColumns ? "ZCOLUMNS" : "NULL")\(tombstones) "
-            + "FROM ACHANGE WHERE ZTRANSACTIONID BETWEEN ? AND ? ORDER BY ZTRANSACTIONID, Z_PK"
+        changeColumns =
+            "Z_PK, ZTRANSACTIONID, ZCHANGETYPE, ZENTITY, ZENTITYPK, \(hasColumns ? "ZCOLUMNS" : "NULL")\(tombstones)"
     }
 }
 

@@ -23,8 +23,6 @@ struct OpenedStore {
     let externalFolder: String
     /// nil when the store keeps no history.
     let history: HistoryDesign?
-    /// Whether the history is complete: the values that saves replace are kept.
-    var keepsOldValues = false
     /// How many connections there may be.
     var maximumConnections = 1
     /// Whether this opening made it.
@@ -100,11 +98,11 @@ struct StoreOpening {
         let examination = try StoreExamination(connection, model: model, place: place, forWriting: true)
         try configure(connection, place)
         try derive(examination.schema, in: connection, place)
+        if examination.history != nil { try settleOldValues(in: connection) }
         return OpenedStore(
             connection: connection, schema: examination.schema, document: examination.contents.document,
             source: .given, path: path, readOnlyReason: nil, mayHoldReads: true, watch: nil, externalFolder: "",
-            history: examination.history,
-            keepsOldValues: examination.history != nil && options.keepsCompleteHistory)
+            history: examination.history)
     }
 
     /// Makes the store first where one was destroyed.
@@ -184,11 +182,11 @@ struct StoreOpening {
         try derive(schema, in: connection, place)
         let history =
             options.refusesHistory ? nil : try beginHistory(in: connection, model: schema.model) ?? examination.history
+        if history != nil { try settleOldValues(in: connection) }
         return OpenedStore(
             connection: connection, schema: schema, document: examination.contents.document,
             source: examination.source, path: place.absolute, readOnlyReason: nil, mayHoldReads: isWAL, watch: nil,
             externalFolder: ExternalFile.folder(ofStore: place.path), history: history,
-            keepsOldValues: try history != nil && keepsOldValues(in: connection),
             maximumConnections: options.maximumConnections,
             longLog: Int32(pragmas.number("wal_autocheckpoint", else: Int(ConnectionPool.usualLongLog))),
             openAnother: isWAL ? another(place, schema, trustsSchema: connection.trustsSchema) : nil)
@@ -234,7 +232,8 @@ struct StoreOpening {
         return OpenedStore(
             connection: file.connection, schema: examination.schema,
             document: examination.contents.document, source: examination.source, path: place.absolute,
-            readOnlyReason: file.loss?.account ?? reason ?? examination.readOnlyReason ?? Store.isOpenForReading,
+            readOnlyReason: file.loss?.account ?? reason ?? examination.readOnlyReason ?? options.readOnlyReason
+                ?? Store.isOpenForReading,
             mayHoldReads: true,
             watch: file.watch,
             externalFolder: ExternalFile.folder(ofStore: place.path), history: nil)
@@ -295,20 +294,23 @@ struct StoreOpening {
         return try HistoryDesign(of: connection)
     }
 
-    /// Whether the old values of saves are to be kept: by the options, or because the file has begun it.
-    private func keepsOldValues(in connection: Connection) throws -> Bool {
-        let purpose = "read the history of \(connection.path)"
+    /// Begins or ends keeping the values that saves replace. A file that has begun it goes on without the option.
+    private func settleOldValues(in connection: Connection) throws {
+        let purpose = "open the history of \(connection.path)"
         let hasBegun = try OldValueTables.exist(in: connection, purpose)
-        guard options.dropsOldValues, hasBegun else { return hasBegun || options.keepsCompleteHistory }
+        guard options.dropsOldValues ? hasBegun : options.keepsCompleteHistory && !hasBegun else { return }
         try connection.execute("BEGIN IMMEDIATE", purpose, cocoaCode: .persistentStoreOpen)
         do {
-            try OldValueTables.remove(from: connection, purpose)
+            if options.dropsOldValues {
+                try OldValueTables.remove(from: connection, purpose)
+            } else {
+                try OldValueTables.install(in: connection, purpose)
+            }
             try connection.execute("COMMIT", purpose, cocoaCode: .persistentStoreOpen)
         } catch {
             sqlite3_exec(connection.db, "ROLLBACK", nil, nil, nil)
             throw error
         }
-        return false
     }
 
     /// The mode in force, after asking for the one that the options want.

@@ -5,7 +5,7 @@ import CorestoneValues
 import Glibc
 
 extension HistoryReader {
-    func past(after number: Int64) throws -> StoredPast {
+    func past(after number: Int64, of owner: Store, unknown: UnknownValues) throws -> StoredPast {
         let store = reader.store
         guard let folder = WorkFolder.temporary("corestone-past-") else {
             throw CoreError(
@@ -17,9 +17,10 @@ extension HistoryReader {
         var options = store.options
         (options.vacuums, options.analyzes, options.fileMode) = (false, false, nil)
         try store.backup(to: path, options: options) { _, _ in true }
-        let unknown = try restore(path, to: number)
+        let unknown = try restore(path, to: number, of: owner, unknown)
         (options.isReadOnly, options.mustExist, options.dropsOldValues) = (true, true, false)
         (options.keepsHistory, options.keepsCompleteHistory) = (false, false)
+        options.readOnlyReason = "it is the past of \(store.path); save to the present store"
         let versions: VersionRule = options.ignoresVersioning || store.modelSource != .given ? .aside : .compared
         let opened = try StoreOpening(path, model: schema.model, options: options, versions: versions).run()
         return StoredPast(try SQLiteStore(opened, options: options), unknown, in: folder)
@@ -27,7 +28,9 @@ extension HistoryReader {
 
     private var schema: StoreSchema { reader.store.schema }
 
-    private func restore(_ path: String, to number: Int64) throws -> UnknownValues {
+    private func restore(
+        _ path: String, to number: Int64, of owner: Store, _ unknown: UnknownValues
+    ) throws -> UnknownValues {
         let connection = try Connection(
             path, path: reader.store.path, flags: SQLITE_OPEN_READWRITE, limits: reader.store.options.limits)
         defer { connection.close() }
@@ -35,55 +38,126 @@ extension HistoryReader {
         try connection.execute(
             "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; PRAGMA temp_store=MEMORY",
             purpose)
+        // Another process may have purged the history before the store was copied.
+        try bounds(in: connection).requireKept(after: number, owner)
         try requireNoMigration(after: number, connection)
         _ = try StoreFunctions(connection)
-        var restoration = PastRestoration(connection, schema)
+        var restoration = PastRestoration(connection, schema, unknown)
         try restoration.run(to: number)
         return restoration.unknown
     }
 
     /// A migration changes rows and tables; the model before it is not known.
     private func requireNoMigration(after number: Int64, _ connection: Connection) throws {
-        let statement = try connection.prepare(
-            "SELECT max(Z_PK) FROM ATRANSACTION t WHERE Z_PK > ? AND \(form.author) LIKE '\(HistoryMigration.authorPrefix)%'",
-            purpose)
-        statement.bind(number, at: 1)
-        guard try statement.step(purpose), !statement.isNull(0) else { return }
+        let migration = try lastMigration(connection)
+        guard migration > number else { return }
         throw CoreError(
             .invalidArgument, code: .persistentHistoryTokenExpired,
-            "the past of \(reader.store.path) after transaction \(number) cannot be opened: transaction \(statement.integer(0)) "
-                + "migrated the store to its present model; choose transaction \(statement.integer(0)) or a later one",
-            value: .int(number), file: reader.store.path)
+            "the past of \(reader.store.path) after transaction \(number) cannot be opened: transaction \(migration) migrated the "
+                + "store to its present model; choose transaction \(migration) or a later one", value: .int(number),
+            file: reader.store.path)
+    }
+
+    /// The number of the last transaction of a migration; 0 without one.
+    private func lastMigration(_ connection: Connection) throws -> Int64 {
+        let statement = try connection.statement(
+            "SELECT max(Z_PK) FROM ATRANSACTION t WHERE \(form.author) LIKE '\(HistoryMigration.authorPrefix)%'",
+            purpose)
+        defer { statement.reset() }
+        return try statement.step(purpose) ? statement.integer(0) : 0
     }
 
     // MARK: - One object
 
-    func changes(of id: ObjectID) throws -> [StoredChange] {
-        guard let owner = id.store else { return [] }
+    func changes(of id: ObjectID) throws -> StoredChanges {
+        guard let owner = id.store else { return StoredChanges() }
         return try reading { file in
-            let number = schema.number(of: id.entity)
-            let rows = try file.connection.statement(
-                "SELECT DISTINCT ZTRANSACTIONID FROM ACHANGE WHERE ZENTITY = ? AND ZENTITYPK = ? ORDER BY ZTRANSACTIONID",
-                purpose)
-            rows.bind(number, at: 1)
-            rows.bind(id.reference, at: 2)
-            var numbers: [Int64] = []
-            while try rows.step(purpose) { numbers.append(rows.integer(0)) }
-            rows.reset()
+            var found = StoredChanges()
+            found.lastMigration = try lastMigration(file.connection)
+            found.completeFrom = try completeFrom(file.connection)
             let old = try OldValueReader(file.connection, schema, id.entity, purpose)
-            var found: [StoredChange] = []
-            for number in numbers {
-                let batch = try transactions(after: number - 1, of: owner, limit: 1, includingChanges: true)
-                guard let transaction = batch.transactions.first, transaction.head.number == number else { continue }
-                for change in transaction.changes
-                where change.objectID.reference == id.reference
-                    && change.objectID.entity.rootIndex == id.entity.rootIndex
-                {
-                    found.append(StoredChange(change, try old?.values(of: change, number)))
+            for change in try ownChanges(of: id, owner, file.connection) {
+                found.list.append(try old?.stored(change) ?? StoredChange(change, nil))
+            }
+            return found
+        }
+    }
+
+    private func ownChanges(of id: ObjectID, _ owner: Store, _ connection: Connection) throws -> [HistoryChange] {
+        let numbers = schema.table(of: id.entity).entities.map { schema.number(of: $0) }.joinedText
+        let rows = try connection.statement(form.changes(where: "ZENTITYPK = ? AND ZENTITY IN (\(numbers))"), purpose)
+        rows.bind(id.reference, at: 1)
+        defer { rows.reset() }
+        var (found, head): ([HistoryChange], HistoryHead?) = ([], nil)
+        while try rows.step(purpose) {
+            let number = rows.integer(1)
+            if head?.number != number {
+                head = try heads(after: number.addingClamped(-1), of: owner, limit: 1, connection).first
+            }
+            if let head, head.number == number, let change = try change(rows, head) { found.append(change) }
+        }
+        return found
+    }
+
+    /// The first transaction from which on all old values are kept.
+    private func completeFrom(_ connection: Connection) throws -> Int64 {
+        let highest = try bounds(in: connection).highest
+        guard try OldValueTables.exist(in: connection, purpose) else { return highest.addingClamped(1) }
+        let span = try connection.statement(
+            "SELECT min(ZFIRST) FROM \(OldValueTables.spans) WHERE ZFIRST <= ?1 AND ZLAST >= ?1", purpose)
+        span.bind(highest, at: 1)
+        defer { span.reset() }
+        return try span.step(purpose) && !span.isNull(0) ? span.integer(0) : highest.addingClamped(1)
+    }
+
+    // MARK: - Objects without changes of their own
+
+    func objectsWithOldValues(after number: Int64, of store: Store) throws -> [ObjectID] {
+        try reading { file in
+            let connection = file.connection
+            guard try OldValueTables.exist(in: connection, purpose) else { return [] }
+            var found: [ObjectID] = []
+            for query in try queriesOfTouchedRows(connection) {
+                let rows = try connection.prepare(query, purpose)
+                rows.bind(number, at: 1)
+                while try rows.step(purpose) {
+                    guard let index = schema.entityIndex(number: rows.integer(1)) else { continue }
+                    let entity = schema.model.entities[Int(index)]
+                    found.append(ObjectID(store: store, entity: entity, reference: rows.integer(0)))
                 }
             }
             return found
         }
+    }
+
+    /// Key and entity number of rows that have old values, of both ends of links, and of owners before and now.
+    private func queriesOfTouchedRows(_ connection: Connection) throws -> [String] {
+        func rows(of table: TableSchema, keys: String) -> String {
+            "SELECT Z_PK, Z_ENT FROM \(table.name) WHERE Z_PK IN (\(keys))"
+        }
+        var queries: [String] = []
+        for (number, name, column) in try OldValueTables.columns(of: connection, purpose) {
+            let values = "FROM \(OldValueTables.values) WHERE ZTRANSACTION > ?1 AND ZCOLUMN = \(number)"
+            if let join = schema.joins.first(where: { $0.name == name }), column.isEmpty {
+                for (key, side) in [("ZKEY1", join.namingColumn), ("ZKEY2", join.otherColumn)] {
+                    let links =
+                        "SELECT \(key) FROM \(OldValueTables.links) WHERE ZTRANSACTION > ?1 AND ZTABLE = \(number)"
+                    queries.append(rows(of: schema.table(of: side.entity), keys: links))
+                }
+            } else if let table = schema.tables.first(where: { $0.name == name }),
+                let column = table.columns.first(where: { $0.name == column })
+            {
+                queries.append(rows(of: table, keys: "SELECT ZROW \(values)"))
+                guard let relationship = column.property as? Relationship,
+                    column.role == .owner || column.role == .toOne
+                else { continue }
+                let other = schema.table(of: column.role == .owner ? relationship.entity : relationship.destination)
+                queries.append(rows(of: other, keys: "SELECT ZVALUE \(values)"))
+                let now = "SELECT \(column.name) FROM \(table.name) WHERE Z_PK IN (SELECT ZROW \(values))"
+                queries.append(rows(of: other, keys: now))
+            }
+        }
+        return queries
     }
 }
 
@@ -91,7 +165,11 @@ extension HistoryReader {
 private struct OldValueReader {
     private let connection: Connection
     private let purpose: String
-    private let columns: [(number: Int64, property: Property, target: Int64?)]
+    /// By number.
+    private var columns: [Int64: Property] = [:]
+    /// The columns with the entities of to-one targets.
+    private var targetColumns: [Int64: Property] = [:]
+    private let numbers: String
     private let schema: StoreSchema
 
     /// nil for a store without a complete history.
@@ -99,74 +177,69 @@ private struct OldValueReader {
         guard try OldValueTables.exist(in: connection, purpose) else { return nil }
         (self.connection, self.schema, self.purpose) = (connection, schema, purpose)
         let table = schema.table(of: entity)
-        var numbers: [String: Int64] = [:]
+        var found: [Int64] = []
         for (number, name, column) in try OldValueTables.columns(of: connection, purpose) where name == table.name {
-            numbers[column] = number
-        }
-        columns = table.columns.compactMap { column in
-            guard column.role == .attribute || column.role == .toOne, let number = numbers[column.name] else {
-                return nil
+            guard let column = table.columns.first(where: { $0.name == column }) else { continue }
+            switch column.role {
+            case .attribute, .toOne: columns[number] = column.property
+            case .targetEntity: targetColumns[number] = column.property
+            case .order, .owner: continue
             }
-            let target = (column.property as? Relationship).flatMap { table.targetEntityColumn(of: $0) }
-            return (number, column.property, target.flatMap { numbers[$0.name] })
+            found.append(number)
         }
+        numbers = found.joinedText
     }
 
-    /// The values that a change replaced; nil if its transaction did not keep them, empty for an insertion.
-    func values(of change: HistoryChange, _ transaction: Int64) throws -> [String: PropertyValue]? {
+    /// A change with the values that it replaced; without them if its transaction did not keep them.
+    func stored(_ change: HistoryChange) throws -> StoredChange {
+        let (transaction, id) = (change.transaction.number, change.objectID)
         guard
             try connection.finds(
                 "SELECT 1 FROM \(OldValueTables.spans) WHERE ZFIRST <= ?1 AND ZLAST >= ?1", transaction,
                 purpose: purpose)
-        else { return nil }
-        var values: [String: PropertyValue] = [:]
-        if change.kind == .insert { return values }
-        let entity = change.objectID.entity
-        for (number, property, target) in columns where entity.isKind(of: property.entity) {
-            guard let row = try row(transaction, number, change.objectID.reference) else { continue }
-            defer { row.reset() }
-            if let attribute = property as? Attribute {
-                values[property.path] = row.oldValue(0, of: attribute)
-            } else if let relationship = property as? Relationship {
-                let key = row.integer(0)
-                var destination = relationship.destination
-                let isNull = row.isNull(0) || key <= 0
-                row.reset()
-                if let target, let other = try self.row(transaction, target, change.objectID.reference) {
-                    defer { other.reset() }
-                    if let index = schema.entityIndex(number: other.integer(0)) {
-                        destination = schema.model.entities[Int(index)]
-                    }
+        else { return StoredChange(change, nil) }
+        if change.kind == .insert { return StoredChange(change, [:]) }
+        let rows = try connection.statement(
+            "SELECT ZCOLUMN, ZVALUE FROM \(OldValueTables.values) WHERE ZTRANSACTION = ? AND ZROW = ? "
+                + "AND ZCOLUMN IN (\(numbers))", purpose)
+        rows.bind(transaction, at: 1)
+        rows.bind(id.reference, at: 2)
+        defer { rows.reset() }
+        var (values, lost, keys, targets): ([String: PropertyValue], Set<String>, [String: Int64], [String: Int64]) =
+            ([:], [], [:], [:])
+        while try rows.step(purpose) {
+            let number = rows.integer(0)
+            if let property = targetColumns[number] {
+                targets[property.path] = rows.integer(1)
+            } else if let attribute = columns[number] as? Attribute, id.entity.isKind(of: attribute.entity) {
+                if let value = rows.oldValue(1, of: attribute) {
+                    values[attribute.path] = value
+                } else {
+                    lost.insert(attribute.path)
                 }
-                values[property.path] =
-                    isNull
-                    ? .null
-                    : .object(
-                        ObjectIDReference(
-                            ObjectID(store: change.objectID.store, entity: destination, reference: key)))
+            } else if let relationship = columns[number] as? Relationship, id.entity.isKind(of: relationship.entity) {
+                keys[relationship.path] = rows.integer(1)
             }
         }
-        return values
-    }
-
-    private func row(_ transaction: Int64, _ column: Int64, _ key: Int64) throws -> Statement? {
-        let statement = try connection.statement(
-            "SELECT ZVALUE FROM \(OldValueTables.values) WHERE ZTRANSACTION = ? AND ZCOLUMN = ? AND ZROW = ?", purpose)
-        statement.bind(transaction, at: 1)
-        statement.bind(column, at: 2)
-        statement.bind(key, at: 3)
-        if try statement.step(purpose) { return statement }
-        statement.reset()
-        return nil
+        for (path, key) in keys {
+            guard let relationship = id.entity.property(named: path) as? Relationship else { continue }
+            let index = targets[path].flatMap { schema.entityIndex(number: $0) }
+            let entity = index.map { schema.model.entities[Int($0)] } ?? relationship.destination
+            values[path] =
+                key > 0
+                ? .object(ObjectIDReference(ObjectID(store: id.store, entity: entity, reference: key))) : .null
+        }
+        return StoredChange(change, values, lost: lost)
     }
 }
 
 extension Statement {
-    /// As `storedValue`; of an attribute that may be in a backing file, without its mark.
-    fileprivate func oldValue(_ column: Int32, of attribute: Attribute) -> PropertyValue {
-        guard attribute.allowsExternalStorage, let bytes = blob(column) else {
-            return storedValue(column, of: attribute)
-        }
-        return bytes.first == ExternalFile.inlineMark ? .bytes(Bytes(Array(bytes.dropFirst()))) : .null
+    /// As `storedValue`; of an attribute that may be in a backing file, without its mark. nil for one that could not be read.
+    fileprivate func oldValue(_ column: Int32, of attribute: Attribute) -> PropertyValue? {
+        guard attribute.allowsExternalStorage, !isNull(column) else { return storedValue(column, of: attribute) }
+        guard sqlite3_column_type(handle, column) == SQLITE_BLOB, let bytes = blob(column),
+            bytes.first == ExternalFile.inlineMark
+        else { return nil }
+        return .bytes(Bytes(Array(bytes.dropFirst())))
     }
 }

@@ -18,36 +18,43 @@ final class OldValueRecorder {
     private static let oldValues = "CST_OLDVALUE"
     private static let oldLinks = "CST_OLDLINK"
 
-    /// Creates tables and triggers. Outside of a transaction, before the first save of the connection.
+    /// Creates what the connection needs, inside the transaction of its first write: a connection that only reads needs nothing.
     init(_ connection: Connection, _ schema: StoreSchema) throws {
         self.connection = connection
         let purpose = "keep old values in \(connection.path)"
-        try connection.execute("BEGIN IMMEDIATE", purpose, cocoaCode: .persistentStoreOpen)
-        do {
-            try OldValueTables.install(in: connection, purpose)
-            let numbers = try OldValueRecorder.register(schema, in: connection, purpose)
-            external = schema.tables.flatMap { table in
-                table.columns.filter { ($0.property as? Attribute)?.allowsExternalStorage == true }
-                    .compactMap { numbers[table.name]?[$0.name] }
-            }
-            for statement in OldValueRecorder.statements(schema, numbers) {
-                try connection.execute(statement, purpose, cocoaCode: .persistentStoreOpen)
-            }
-            try connection.execute("COMMIT", purpose, cocoaCode: .persistentStoreOpen)
-        } catch {
-            sqlite3_exec(connection.db, "ROLLBACK", nil, nil, nil)
-            throw error
+        let numbers = try OldValueRecorder.register(schema, in: connection, purpose)
+        external = schema.tables.flatMap { table in
+            table.columns.filter { ($0.property as? Attribute)?.allowsExternalStorage == true }
+                .compactMap { numbers[table.name]?[$0.name] }
         }
+        for statement in OldValueRecorder.statements(schema, numbers) { try connection.execute(statement, purpose) }
         let (values, links) = (OldValueRecorder.oldValues, OldValueRecorder.oldLinks)
         moves = try [
-            "INSERT INTO main.\(OldValueTables.values) (ZTRANSACTION, ZCOLUMN, ZROW, ZVALUE) "
+            "INSERT OR REPLACE INTO main.\(OldValueTables.values) (ZTRANSACTION, ZCOLUMN, ZROW, ZVALUE) "
                 + "SELECT ?, ZCOLUMN, ZROW, ZVALUE FROM temp.\(values)",
-            "INSERT INTO main.\(OldValueTables.links) (ZTRANSACTION, ZTABLE, ZKEY1, ZKEY2, ZEXISTED, ZORDER1, ZORDER2) "
+            "INSERT OR REPLACE INTO main.\(OldValueTables.links) "
+                + "(ZTRANSACTION, ZTABLE, ZKEY1, ZKEY2, ZEXISTED, ZORDER1, ZORDER2) "
                 + "SELECT ?, ZTABLE, ZKEY1, ZKEY2, ZEXISTED, ZORDER1, ZORDER2 FROM temp.\(links)",
             "DELETE FROM temp.\(values)", "DELETE FROM temp.\(links)",
         ].map { try connection.prepare($0, purpose) }
         search = try connection.prepare(
             "SELECT 1 WHERE EXISTS (SELECT 1 FROM temp.\(values)) OR EXISTS (SELECT 1 FROM temp.\(links))", purpose)
+    }
+
+    /// Removes the triggers and tables of a recorder from a connection, inside the transaction of a write.
+    static func remove(from connection: Connection) throws {
+        let purpose = "end keeping old values in \(connection.path)"
+        let found = try connection.prepare(
+            "SELECT type, name FROM temp.sqlite_schema WHERE name LIKE 'CST\\_OLD%' ESCAPE '\\' AND type IN ('table', 'trigger') "
+                + "ORDER BY type DESC", purpose)
+        var drops: [String] = []
+        while try found.step(purpose) {
+            if let type = found.text(0), let name = found.text(1) {
+                drops.append("DROP \(type) temp.\(name.asIdentifier)")
+            }
+        }
+        found.reset()
+        for drop in drops { try connection.execute(drop, purpose) }
     }
 
     /// Gives each column of the store a number that stays; by table and column.
@@ -100,7 +107,7 @@ final class OldValueRecorder {
         try insertion.run(purpose)
     }
 
-    /// Copies values in backing files, which go after the commit. A file that is missing already stays a name.
+    /// Copies values in backing files, which are removed after the commit. The number 0 stands for one that cannot be read.
     private func takeIn(_ folder: String, _ limits: StoreLimits, _ purpose: String) throws {
         if external.isEmpty { return }
         let rows = try connection.statement(
@@ -108,16 +115,18 @@ final class OldValueRecorder {
                 + "AND typeof(ZVALUE) = 'blob' AND substr(ZVALUE, 1, 1) = x'02'", purpose)
         var found: [(column: Int64, row: Int64, name: String)] = []
         while try rows.step(purpose) {
-            let bytes = rows.blob(2) ?? []
-            guard let name = bytes.withUnsafeBytes({ ExternalFile.name(in: $0) }) else { continue }
-            found.append((rows.integer(0), rows.integer(1), name))
+            let name = (rows.blob(2) ?? []).withUnsafeBytes { ExternalFile.name(in: $0) }
+            found.append((rows.integer(0), rows.integer(1), name ?? ""))
         }
         rows.reset()
         let update = try connection.statement(
             "UPDATE temp.\(OldValueRecorder.oldValues) SET ZVALUE = ? WHERE ZCOLUMN = ? AND ZROW = ?", purpose)
         for (column, row, name) in found {
-            guard case .bytes(let value) = ExternalFile.read("\(folder)/\(name)", limits) else { continue }
-            update.bind(copying: [ExternalFile.inlineMark] + Array(value.rawBytes), at: 1)
+            if case .bytes(let value) = ExternalFile.read("\(folder)/\(name)", limits) {
+                update.bind(copying: [ExternalFile.inlineMark] + Array(value.rawBytes), at: 1)
+            } else {
+                update.bind(Int64(0), at: 1)
+            }
             update.bind(column, at: 2)
             update.bind(row, at: 3)
             try update.run(purpose)

@@ -11,10 +11,11 @@ struct PastRestoration {
     let connection: Connection
     let schema: StoreSchema
     let purpose: String
-    private(set) var unknown = UnknownValues()
+    private(set) var unknown: UnknownValues
 
-    init(_ connection: Connection, _ schema: StoreSchema) {
-        (self.connection, self.schema) = (connection, schema)
+    /// - Parameter unknown: values of the copy that are unknown already.
+    init(_ connection: Connection, _ schema: StoreSchema, _ unknown: UnknownValues) {
+        (self.connection, self.schema, self.unknown) = (connection, schema, unknown)
         purpose = "restore the past of \(connection.path)"
     }
 
@@ -91,6 +92,9 @@ struct PastRestoration {
                     + "AND ZROW = \(table.name).Z_PK) WHERE Z_PK IN (SELECT ZROW FROM CST_PASTVALUE WHERE ZCOLUMN = \(number))",
                 purpose)
             if !unknown.isEmpty { try becomeKnown(column, table, number) }
+            if (column.property as? Attribute)?.allowsExternalStorage == true {
+                try becomeUnknown(column, table, number)
+            }
         }
         try undoLinks(first, last, numbers)
         for table in schema.tables { try removeInsertedRows(of: table, first, last) }
@@ -101,6 +105,14 @@ struct PastRestoration {
         guard column.role == .attribute || column.role == .toOne else { return }
         let rows = try connection.prepare("SELECT ZROW FROM CST_PASTVALUE WHERE ZCOLUMN = \(number)", purpose)
         while try rows.step(purpose) { unknown.remove(column.property, ofRow: rows.integer(0), table.root) }
+    }
+
+    /// Values in backing files that could not be read when they were replaced; a name of a file leads nowhere here.
+    private mutating func becomeUnknown(_ column: ColumnSchema, _ table: TableSchema, _ number: Int64) throws {
+        let rows = try connection.prepare(
+            "SELECT ZROW FROM CST_PASTVALUE WHERE ZCOLUMN = \(number) AND ZVALUE IS NOT NULL "
+                + "AND (typeof(ZVALUE) <> 'blob' OR substr(ZVALUE, 1, 1) <> x'01')", purpose)
+        while try rows.step(purpose) { unknown.add(column.property, ofRow: rows.integer(0), table.root) }
     }
 
     private func undoLinks(
@@ -131,7 +143,7 @@ struct PastRestoration {
     {
         let numbers = table.entities.map { schema.number(of: $0) }.joinedText
         return "FROM ACHANGE WHERE ZTRANSACTIONID BETWEEN \(first) AND \(last) AND ZCHANGETYPE = \(kind.rawValue) "
-            + "AND ZENTITY IN (\(numbers))"
+            + "AND ZENTITY IN (\(numbers)) AND typeof(ZENTITYPK) = 'integer'"
     }
 
     private mutating func recreateDeletedRows(of table: TableSchema, _ first: Int64, _ last: Int64) throws {

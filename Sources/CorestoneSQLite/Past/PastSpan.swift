@@ -118,9 +118,7 @@ struct PastSpan {
             guard hasDeletedTargets else { continue }
             if !relationship.isToMany {
                 try forgetNull(relationship, &unknown)
-            } else if root == relationship.entity.rootIndex || record.deletedRoots[relationship.entity.rootIndex] == nil
-            {
-                // Owners that were deleted with their members explain a deletion of members.
+            } else {
                 unknown.addToAll(relationship)
             }
         }
@@ -145,8 +143,9 @@ struct PastSpan {
 extension DerivedAttribute {
     fileprivate var dependsOnOthers: Bool {
         switch form {
-        case .count, .sum, .copy: true
-        case .own, .now, .text: false
+        // That of `now()` is set by each update of the row.
+        case .count, .sum, .copy, .now: true
+        case .own, .text: false
         }
     }
 }

@@ -15,6 +15,8 @@ final class OpenFile: @unchecked Sendable {
     let history: HistoryDesign?
     /// nil unless the history is complete.
     private(set) var oldValues: OldValueRecorder?
+    /// The schema of the file for which `oldValues` is right; nil before the first write.
+    private var schemaOfOldValues: Int?
     /// nil where readers would keep a writer out.
     private(set) var held: HeldRead?
     /// nil for a file that is locked while it is read, or that nobody else can write.
@@ -70,7 +72,7 @@ final class OpenFile: @unchecked Sendable {
 
     init(
         _ connection: Connection, of identifier: String, document: StoreDocument? = nil, schema: StoreSchema,
-        history: HistoryDesign? = nil, keepsOldValues: Bool = false, reaper: ReadReaper?,
+        history: HistoryDesign? = nil, reaper: ReadReaper?,
         watch: FileWatch? = nil, isFixed: Bool = false
     ) throws {
         (self.connection, self.identifier, self.document) = (connection, identifier, document)
@@ -83,7 +85,6 @@ final class OpenFile: @unchecked Sendable {
         self.schema = schema
         self.history = history
         functions = try StoreFunctions(connection)
-        oldValues = keepsOldValues ? try OldValueRecorder(connection, schema) : nil
         held = try reaper.map { try HeldRead(connection, reaper: $0) }
         faults = Array(repeating: nil, count: schema.tables.count)
         noteLogFrames()
@@ -117,6 +118,27 @@ final class OpenFile: @unchecked Sendable {
         insertPlans[entity.index] = plan
         return plan
     }
+
+    /// Begins or ends keeping old values, as the file wants it now; another connection may have begun or ended it. In a transaction
+    /// that writes.
+    func followOldValues() throws {
+        guard history != nil else { return }
+        let purpose = "save to \(connection.path)"
+        let version = try connection.statement("PRAGMA main.schema_version", purpose)
+        let schemaVersion = try version.step(purpose) ? Int(version.integer(0)) : 0
+        version.reset()
+        if schemaVersion == schemaOfOldValues { return }
+        if try OldValueTables.exist(in: connection, purpose) {
+            oldValues = try oldValues ?? OldValueRecorder(connection, schema)
+        } else {
+            oldValues = nil
+            try OldValueRecorder.remove(from: connection)
+        }
+        schemaOfOldValues = schemaVersion
+    }
+
+    /// What `followOldValues` created may have gone with a transaction that was rolled back.
+    func forgetOldValues() { (oldValues, schemaOfOldValues) = (nil, nil) }
 
     /// Whether readers keep no writer out.
     var keepsReaders: Bool { held != nil }

@@ -47,6 +47,7 @@ extension SQLiteStore {
             let files = ExternalWrites(folder: externalFolder, beside: path, threshold: externalDataThreshold)
             do {
                 try file.requireOwnStoreForWriting()
+                try file.followOldValues()
                 let transaction = try WriteTransaction(
                     file: file, path: path, identifier: identifier, files: files, author: author)
                 let result = try body(transaction)
@@ -67,6 +68,7 @@ extension SQLiteStore {
                 // Some failures, such as a full disk, have ended the transaction already.
                 if !file.connection.isAutocommit { sqlite3_exec(file.connection.db, "ROLLBACK", nil, nil, nil) }
                 files.didRollBack()
+                file.forgetOldValues()
                 _ = file.connection.triggers.takeRows()
                 throw file.excess(error) ?? error
             }

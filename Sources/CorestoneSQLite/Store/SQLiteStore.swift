@@ -99,7 +99,7 @@ final class SQLiteStore: PersistentStore, SQLiteReading, WritableElsewhere {
         let (history, identifier, document) = (opened.history, opened.identifier, opened.document)
         let file = try OpenFile(
             opened.connection, of: identifier, document: document, schema: schema, history: history,
-            keepsOldValues: opened.keepsOldValues, reaper: opened.mayHoldReads ? reaper : nil,
+            reaper: opened.mayHoldReads ? reaper : nil,
             watch: opened.watch, isFixed: opened.readOnlyReason != nil)
         return (
             file,

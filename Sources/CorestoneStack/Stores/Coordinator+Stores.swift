@@ -26,8 +26,11 @@ extension Coordinator {
         // Nor for a model that asks for too much.
         try check(kind.abilities, ofStoreAt: path)
         let warnings = try StoreTypes.warnings(options, kind.type, path)
+        try options.historyRetention?.requireSound()
         let backing = try failingBeyondFileSize { try openMigrated(kind, path, options) }
-        return try add(backing, configuration: options.configuration, warnings: warnings)
+        let store = try add(backing, configuration: options.configuration, warnings: warnings)
+        if let retention = options.historyRetention { purgeAutomatically(store, to: retention) }
+        return store
     }
 
     /// Migrates a store of one file first if it is of another version of the model and the options ask for it. SQLite stores

@@ -139,7 +139,7 @@ int main(void) {
     SIZE(cst_pragma, 32);
     MEMBER(cst_pragma, name, 0, 16);
     MEMBER(cst_pragma, value, 16, 16);
-    SIZE(cst_store_options, 192);
+    SIZE(cst_store_options, 200);
     MEMBER(cst_store_options, struct_size, 0, 8);
     MEMBER(cst_store_options, flags, 8, 4);
     MEMBER(cst_store_options, busy_timeout_ms, 12, 4);
@@ -166,6 +166,7 @@ int main(void) {
     MEMBER(cst_store_options, model_paths, 168, 8);
     MEMBER(cst_store_options, migration_progress, 176, 8);
     MEMBER(cst_store_options, migration_userdata, 184, 8);
+    MEMBER(cst_store_options, history_retention, 192, 8);
     SIZE(cst_remote_change, 64);
     MEMBER(cst_remote_change, store, 0, 8);
     MEMBER(cst_remote_change, store_identifier, 8, 16);

@@ -673,6 +673,20 @@ class Pragma(Structure):
 PROGRESS_FN = CFUNCTYPE(ctypes.c_bool, c_void_p, ctypes.c_uint64, ctypes.c_uint64)
 
 
+class HistoryRetention(Structure):
+    """cst_history_retention"""
+
+    _fields_ = (
+        ("struct_size", ctypes.c_size_t),
+        ("has_age", ctypes.c_bool),
+        ("has_count", ctypes.c_bool),
+        ("has_bytes", ctypes.c_bool),
+        ("age", ctypes.c_double),
+        ("count", ctypes.c_uint64),
+        ("bytes", ctypes.c_uint64),
+    )
+
+
 class StoreOptions(Structure):
     """cst_store_options"""
 
@@ -703,6 +717,7 @@ class StoreOptions(Structure):
         ("model_paths", POINTER(InputString)),
         ("migration_progress", PROGRESS_FN),
         ("migration_userdata", c_void_p),
+        ("history_retention", POINTER(HistoryRetention)),
     )
 
 
@@ -893,20 +908,6 @@ class Revision(Structure):
         ("process_identifier", String),
         ("value_count", ctypes.c_size_t),
         ("values", POINTER(RevisionValue)),
-    )
-
-
-class HistoryRetention(Structure):
-    """cst_history_retention"""
-
-    _fields_ = (
-        ("struct_size", ctypes.c_size_t),
-        ("has_age", ctypes.c_bool),
-        ("has_count", ctypes.c_bool),
-        ("has_bytes", ctypes.c_bool),
-        ("age", ctypes.c_double),
-        ("count", ctypes.c_uint64),
-        ("bytes", ctypes.c_uint64),
     )
 
 
@@ -1818,14 +1819,14 @@ cst_history_cursor_cancel int32 pointer pointer*
 cst_history_cursor_descriptor int32 pointer int32* pointer*
 cst_history_cursor_copy_value int32 pointer size_t InputString pointer pointer*
 cst_coordinator_follow_history int32 pointer HistoryOptions* HISTORY_FN HISTORY_ENDED_FN pointer DESTROY_FN pointer* pointer*
-cst_coordinator_open_past int32 pointer pointer pointer* pointer*
-cst_coordinator_open_past_at int32 pointer double pointer* pointer*
+cst_coordinator_open_past int32 pointer pointer size_t pointer* pointer* pointer*
+cst_coordinator_open_past_at int32 pointer double size_t pointer* pointer* pointer*
 cst_coordinator_copy_past_token int32 pointer pointer* pointer*
 cst_coordinator_is_past_complete int32 pointer bool* pointer*
 cst_object_is_known int32 pointer uint32 bool* pointer*
 cst_object_fetch_history int32 pointer pointer* pointer*
 cst_coordinator_fetch_object_history int32 pointer pointer pointer* pointer*
-cst_coordinator_diff_history int32 pointer pointer pointer pointer* pointer*
+cst_coordinator_diff_history int32 pointer pointer pointer size_t pointer* pointer* pointer*
 cst_revisions_count int32 pointer size_t* pointer*
 cst_revisions_at int32 pointer size_t pointer* pointer*
 cst_revisions_copy_value int32 pointer size_t size_t bool pointer pointer*

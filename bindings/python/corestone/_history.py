@@ -16,7 +16,15 @@ from ._call import call, held
 from ._progress import told
 from ._request import given_predicate, sort_array
 from .errors import InvalidArgumentError, TypeMismatchError
-from .history import DeletedHistory, HistoryConsumer, HistoryPurge, HistorySize, HistoryToken, HistoryTransaction
+from .history import (
+    DeletedHistory,
+    HistoryConsumer,
+    HistoryPurge,
+    HistoryRetention,
+    HistorySize,
+    HistoryToken,
+    HistoryTransaction,
+)
 from .object_id import ObjectID
 from .predicate import Predicate
 from .sort import SortKey
@@ -159,6 +167,19 @@ def read_consumers(coordinator: Coordinator, store: Store) -> list[HistoryConsum
     ]  # fmt: skip
 
 
+def retention_struct(retention: HistoryRetention) -> _abi.HistoryRetention:
+    """Returns the structure for a retention."""
+    given = _abi.HistoryRetention()
+    given.struct_size = ctypes.sizeof(given)
+    if retention.older_than is not None:
+        given.has_age, given.age = True, _duration(retention.older_than, "older_than")
+    if retention.keep is not None:
+        given.has_count, given.count = True, whole(retention.keep, "keep")
+    if retention.max_bytes is not None:
+        given.has_bytes, given.bytes = True, whole(retention.max_bytes, "max_bytes")
+    return given
+
+
 def purge(
     coordinator: Coordinator,
     store: Store,
@@ -168,14 +189,7 @@ def purge(
     progress: Callable[[int, int], Any] | None,
 ) -> HistoryPurge:
     """Implements Coordinator.purge_history."""
-    given = _abi.HistoryRetention()
-    given.struct_size = ctypes.sizeof(given)
-    if older_than is not None:
-        given.has_age, given.age = True, _duration(older_than, "older_than")
-    if keep is not None:
-        given.has_count, given.count = True, whole(keep, "keep")
-    if max_bytes is not None:
-        given.has_bytes, given.bytes = True, whole(max_bytes, "max_bytes")
+    given = retention_struct(HistoryRetention(older_than, keep, max_bytes))
     buffer = _abi.Buffer()
     with told(progress) as callback:
         call(

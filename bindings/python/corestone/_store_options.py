@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from . import _abi
 from ._abi import optional_text, text
-from ._arguments import MOST_SMALL, elements, flag, function, milliseconds, shown, whole
+from ._arguments import MOST_SMALL, elements, flag, function, milliseconds, one_of, shown, whole
 from .errors import InvalidArgumentError, TypeMismatchError
 from .values import encode_all
 
 if TYPE_CHECKING:
+    from .history import HistoryRetention
     from .model import Model
 
 
@@ -29,6 +30,7 @@ class StoreOptions(TypedDict, total=False):
     max_connections: int
     history: bool | None
     complete_history: bool | None
+    history_retention: HistoryRetention | None
     configuration: str | None
     posts_own_changes: bool
     watch_interval: float
@@ -65,6 +67,7 @@ def store_options(
     max_connections: int = 0,
     history: bool | None = None,
     complete_history: bool | None = None,
+    history_retention: HistoryRetention | None = None,
     configuration: str | None = None,
     posts_own_changes: bool = False,
     watch_interval: float = 0.0,
@@ -142,7 +145,19 @@ def store_options(
     given.configuration = optional_text(configuration)
     _set_sources(given, source_models, model_paths)
     _set_progress(given, migration_progress)
+    _set_retention(given, history_retention)
     return given
+
+
+def _set_retention(options: _abi.StoreOptions, retention: HistoryRetention | None) -> None:
+    if retention is None:
+        return
+    from ._history import retention_struct
+    from .history import HistoryRetention
+
+    given = retention_struct(one_of(HistoryRetention, retention, "history_retention"))
+    options.history_retention = ctypes.pointer(given)
+    options.kept_retention = given  # kept alive as long as the structure
 
 
 def _migration_flags(migrate: bool | None, infer_mapping: bool | None) -> int:

@@ -1220,7 +1220,7 @@ class Context:
         self._require_open()
         return self.coordinator.history(predicate, *arguments, **options)
 
-    def at(self, place: HistoryToken | HistoryTransaction | datetime) -> Context:
+    def at(self, place: HistoryToken | HistoryTransaction | datetime, stores: Sequence[Store] = ()) -> Context:
         """Returns a context for reading the stores as they were at a token, after a transaction, or at a date.
 
             past = ctx.at(datetime.now(timezone.utc) - timedelta(days=7))
@@ -1231,7 +1231,7 @@ class Context:
         A context of its own coordinator, which Coordinator.at describes.
         """
         self._require_open()
-        return self.coordinator.at(place).context()
+        return self.coordinator.at(place, stores).context()
 
     def merge_history(self, history: HistoryCursor | HistoryTransaction) -> None:
         """Merges, like merge_changes, a transaction, or the remaining transactions of a cursor, one after the other.

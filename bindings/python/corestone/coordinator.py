@@ -330,6 +330,8 @@ class Coordinator(Contexts):
                       that a store whose history has transactions is opened read-only
         complete_history  True: the history keeps the values that each transaction replaces, so that the past is known
                       whole (Coordinator.at); None: if the store has begun to; False: deletes those that it has kept
+        history_retention  a HistoryRetention, to which the history is purged when the store is opened and after every
+                      thousand transactions; None: only by purge_history
         configuration the configuration of the model whose objects the store holds; None for the whole model. New
                       objects go to the first writable store for them; fetches use the stores that can have them
         posts_own_changes  "remote_change" is also posted for saves by contexts of this coordinator
@@ -664,8 +666,8 @@ class Coordinator(Contexts):
         handle = owned(lib.cst_coordinator_copy_history_token, self._handle, *handles(stores, Store, "stores"))
         return HistoryToken._owned(handle) if handle else None
 
-    def at(self, place: HistoryToken | HistoryTransaction | datetime) -> Coordinator:
-        """Opens the stores as they were at a token, after a transaction, or at a date: a coordinator for reading.
+    def at(self, place: HistoryToken | HistoryTransaction | datetime, stores: Sequence[Store] = ()) -> Coordinator:
+        """Opens stores, or all, as they were at a token, after a transaction, or at a date: a coordinator for reading.
 
             with coordinator.at(token) as past:
                 names = [note.title for note in past.context().fetch("Note")]
@@ -676,12 +678,12 @@ class Coordinator(Contexts):
         one, a value that a later transaction replaced is unknown: it reads as None, and ManagedObject.is_known returns
         False. Predicates see None too.
 
-        InvalidArgumentError for a store without history; HistoryTokenStoreError for a token of other stores;
-        HistoryTokenExpiredError if later transactions were deleted, for a date before the first transaction that is
-        left, and if the store was migrated since.
+        InvalidArgumentError for a store without history; HistoryTokenStoreError for a store that the token does not
+        know; HistoryTokenExpiredError if later transactions were deleted, for a date before the first transaction that
+        is left, and if the store was migrated since.
         """
         self._require_open()
-        return Coordinator._owned(past.open_past(self, place), self.model)
+        return Coordinator._owned(past.open_past(self, place, handles(stores, Store, "stores")), self.model)
 
     @property
     def past_token(self) -> HistoryToken | None:
@@ -710,13 +712,16 @@ class Coordinator(Contexts):
         """
         return past.object_revisions(self, subject)
 
-    def history_diff(self, start: HistoryToken, end: HistoryToken | None = None) -> list[past.Revision]:
+    def history_diff(
+        self, start: HistoryToken, end: HistoryToken | None = None, stores: Sequence[Store] = ()
+    ) -> list[past.Revision]:
         """Returns the differences between two places of the history, the present if `end` is None, by object.
 
-        To-many relationships are among them. Objects that were inserted and deleted in between are not. Both states are
-        opened as by `at`, with its errors. InvalidArgumentError if `end` is before `start`.
+        To-many relationships are among them. Objects that were inserted and deleted in between are not. Objects that
+        differ without a change of their own, in derived values or members, are listed last, as far as old values were
+        kept. Both states are opened as by `at`, with its errors. InvalidArgumentError if `end` is before `start`.
         """
-        return past.differences(self, start, end)
+        return past.differences(self, start, end, handles(stores, Store, "stores"))
 
     def delete_history(
         self,

@@ -513,6 +513,18 @@ class HistoryConsumer(NamedTuple):
     is_living: bool
 
 
+class HistoryRetention(NamedTuple):
+    """The part of its history that a store keeps (`history_retention` of add_store). A transaction beyond any of the
+    limits is deleted, unless a living consumer has yet to read it; without limits those are that every one has read."""
+
+    #: Delete transactions older than this.
+    older_than: timedelta | None = None
+    #: Keep only so many transactions, the newest.
+    keep: int | None = None
+    #: Keep only so many bytes of the newest transactions, by the average size of a change.
+    max_bytes: int | None = None
+
+
 class HistoryPurge(NamedTuple):
     """The numbers that a purge deleted, and the reasons why more stayed."""
 

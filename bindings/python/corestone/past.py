@@ -67,21 +67,22 @@ class Revision(NamedTuple):
     process_identifier: str | None
 
 
-def open_past(coordinator: Coordinator, place: HistoryToken | HistoryTransaction | datetime) -> int:
+def open_past(
+    coordinator: Coordinator, place: HistoryToken | HistoryTransaction | datetime, stores: tuple[int, Any]
+) -> int:
     """Implements Coordinator.at: returns the owned handle of a coordinator of the past."""
     if isinstance(place, HistoryTransaction):
         place = place.token
     if isinstance(place, HistoryToken):
-        return owned(lib.cst_coordinator_open_past, coordinator._handle, place._handle)
+        return owned(lib.cst_coordinator_open_past, coordinator._handle, place._handle, *stores)
     values.refuse_day(place)
     if not isinstance(place, datetime):
         raise TypeMismatchError(
             f"place must be a HistoryToken, a HistoryTransaction or a datetime, not {shown(place)}", key="place"
         )
     # A datetime has microseconds only: the timestamp of a transaction may be a little later.
-    return owned(
-        lib.cst_coordinator_open_past_at, coordinator._handle, values.date_to_seconds(place) + _HALF_MICROSECOND
-    )
+    seconds = values.date_to_seconds(place) + _HALF_MICROSECOND
+    return owned(lib.cst_coordinator_open_past_at, coordinator._handle, seconds, *stores)
 
 
 def object_revisions(coordinator: Coordinator, subject: ManagedObject | ObjectID) -> list[Revision]:
@@ -95,7 +96,9 @@ def object_revisions(coordinator: Coordinator, subject: ManagedObject | ObjectID
     return _read(held(lib.cst_coordinator_fetch_object_history, coordinator._handle, subject._handle))
 
 
-def differences(coordinator: Coordinator, start: HistoryToken, end: HistoryToken | None) -> list[Revision]:
+def differences(
+    coordinator: Coordinator, start: HistoryToken, end: HistoryToken | None, stores: tuple[int, Any]
+) -> list[Revision]:
     """Implements Coordinator.history_diff."""
     for token, name in ((start, "start"), (end, "end")):
         if not isinstance(token, HistoryToken) and (token is not None or name == "start"):
@@ -103,7 +106,7 @@ def differences(coordinator: Coordinator, start: HistoryToken, end: HistoryToken
     return _read(
         held(
             lib.cst_coordinator_diff_history, coordinator._handle, start._handle,
-            end._handle if end is not None else None,
+            end._handle if end is not None else None, *stores,
         )
     )  # fmt: skip
 

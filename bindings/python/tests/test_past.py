@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import datetime, timedelta, timezone
@@ -315,7 +316,160 @@ def test_a_rolled_back_save_leaves_no_old_values(complete: Container, tmp_path: 
     assert found == [(2, "a"), (3, "b")]
 
 
+def gaps(path: Path) -> int:
+    """The number of transactions without old values."""
+    with closing(sqlite3.connect(path)) as file:
+        query = "SELECT (SELECT count(*) FROM ATRANSACTION), (SELECT total(ZLAST - ZFIRST + 1) FROM CST_HISTORYSPAN)"
+        count, kept = file.execute(query).fetchone()
+    return int(count - kept)
+
+
+def test_old_values_are_kept_while_others_read(complete: Container, tmp_path: Path) -> None:
+    ctx, person = saved(complete, name="a")
+    stop = threading.Event()
+
+    def read() -> None:
+        while not stop.is_set():
+            list(complete.coordinator.history())
+
+    readers = [threading.Thread(target=read) for _ in range(3)]
+    for reader in readers:
+        reader.start()
+    for number in range(100):
+        person.name = f"name {number}"
+        ctx.save()
+    stop.set()
+    for reader in readers:
+        reader.join()
+    assert gaps(tmp_path / "people.sqlite") == 0
+
+
+def test_connections_follow_each_other(tmp_path: Path) -> None:
+    path = tmp_path / "people.sqlite"
+    with opened(path, None) as first:
+        ctx, person = saved(first, name="a")
+        with opened(path) as second, second.context() as other:
+            # The other one began to keep old values.
+            person.name = "b"
+            ctx.save()
+            assert gaps(path) == 1
+            (twin,) = other.fetch("Person")
+            with opened(path, False):
+                pass
+            # A third one ended that.
+            assert tables(path) == set()
+            twin.name = "c"
+            other.save()
+            ctx.refresh_all()
+            person.name = "d"
+            ctx.save()
+            with opened(path):
+                pass
+            person.name = "e"
+            ctx.save()
+            assert gaps(path) == 4
+
+
+def test_the_past_of_a_past(plain: Container) -> None:
+    ctx, person = saved(plain, name="a")
+    first = place(plain)
+    person.age = 1
+    ctx.save()
+    second = place(plain)
+    person.name = "b"
+    ctx.save()
+    past = ctx.at(second)
+    then = past.at(first).get(person.id.uri)
+    assert (then.name, then.is_known("name"), then.is_known("born")) == (None, False, True)
+    assert [each.values.get("name") for each in past.coordinator.history_of(person)] == [None, None]
+    (change,) = past.coordinator.history_diff(first)
+    assert change.values["name"] == (UNKNOWN, UNKNOWN)
+    assert change.values["age"] == (UNKNOWN, 1)
+
+
+def test_a_lost_backing_file_is_unknown(complete: Container, tmp_path: Path) -> None:
+    ctx, person = saved(complete, name="a", photo=b"x" * 300)
+    token = place(complete)
+    for file in (tmp_path / ".people_SUPPORT" / "_EXTERNAL_DATA").iterdir():
+        file.unlink()
+    person.photo = b"y"
+    ctx.save()
+    then = ctx.at(token).get(person.id.uri)
+    assert (then.photo, then.is_known("photo"), then.name) == (None, False, "a")
+    revision = complete.coordinator.history_of(person)[-1]
+    assert revision.values["photo"] == (UNKNOWN, b"y")
+    complete.coordinator.backup(complete.coordinator.stores[0], tmp_path / "copy.sqlite")
+
+
+def test_a_store_that_was_purged_while_it_was_opened(tmp_path: Path) -> None:
+    # The copy is checked: transactions that the token needs may have gone since the token was.
+    path = tmp_path / "people.sqlite"
+    with opened(path) as container, opened(path) as other:
+        ctx, person = saved(container, name="a")
+        for number in range(50):
+            person.name = f"{number}"
+            ctx.save()
+        store = container.coordinator.stores[0]
+        ended = threading.Event()
+
+        def purge() -> None:
+            for keep in range(45, 0, -1):
+                other.coordinator.purge_history(other.coordinator.stores[0], keep=keep)
+            ended.set()
+
+        purger = threading.Thread(target=purge)
+        purger.start()
+        while not ended.is_set():
+            try:
+                past = ctx.at(HistoryToken.at(store, 20))
+            except HistoryTokenExpiredError:
+                continue
+            assert past.fetch("Person")[0].name == "18"
+        purger.join()
+
+
+def test_dates_of_a_history_without_transactions(complete: Container) -> None:
+    with pytest.raises(HistoryTokenExpiredError, match="has no transaction"):
+        complete.coordinator.at(datetime.now(timezone.utc))
+    assert complete.coordinator.at(place(complete)).context().count("Person") == 0
+
+
+def test_stores_are_chosen(tmp_path: Path) -> None:
+    with opened(tmp_path / "people.sqlite") as container:
+        ctx, person = saved(container, name="a")
+        token = place(container)
+        container.coordinator.add_store(tmp_path / "more.sqlite")
+        with pytest.raises(InvalidArgumentError, match="has no history"):
+            ctx.at(token)
+        chosen = ctx.at(token, [container.coordinator.stores[0]])
+        assert chosen.get(person.id.uri).name == "a"
+        assert container.coordinator.history_diff(token, stores=[container.coordinator.stores[0]]) == []
+
+
 # ---- the history of an object
+
+
+def test_a_migration_ends_known_values(tmp_path: Path) -> None:
+    path = tmp_path / "people.sqlite"
+    with opened(path, None) as container:
+        ctx, person = saved(container, name="a", age=3)
+        uri = person.id.uri
+    newer = {**MODEL, "Person": {**MODEL["Person"], "rank": "int32 = 7"}}
+    with Container(Model(newer), path) as container, container.context() as ctx:
+        (inserted,) = container.coordinator.history_of(ctx.get(uri))
+        assert (inserted.kind, inserted.values) == (INSERT, {})
+
+
+def test_references_may_end_without_a_change(plain: Container) -> None:
+    ctx, person = saved(plain, name="a")
+    (inserted,) = plain.coordinator.history_of(person)
+    assert inserted.values["team"] == (UNKNOWN, None)
+    person.name = "b"
+    ctx.save()
+    # A transaction without old values may have ended a reference.
+    inserted, _ = plain.coordinator.history_of(person)
+    assert "team" not in inserted.values
+    assert inserted.values["age"] == (UNKNOWN, 0)
 
 
 def test_who_changed_an_object(complete: Container) -> None:
@@ -410,6 +564,20 @@ def test_differences_of_two_places(complete: Container) -> None:
         complete.coordinator.history_diff(place(complete), start)
     with pytest.raises(TypeMismatchError, match="start must be a HistoryToken"):
         complete.coordinator.history_diff(1)  # type: ignore[arg-type]
+
+
+def test_differences_without_changes_of_their_own(complete: Container) -> None:
+    ctx, ada = saved(complete, name="Ada")
+    one, other = ctx.insert("Team", title="one"), ctx.insert("Team", title="other")
+    one.members = [ada]
+    ctx.save()
+    start = place(complete)
+    other.members = [ada]
+    ctx.save()
+    found = {each.object_id.uri: each.values for each in complete.coordinator.history_diff(start)}
+    assert found[one.id.uri]["size"] == (1, 0)
+    assert found[other.id.uri]["size"] == (0, 1)
+    assert found[one.id.uri]["members"] == ([ada.id], [])
 
 
 def test_differences_without_old_values(plain: Container) -> None:
