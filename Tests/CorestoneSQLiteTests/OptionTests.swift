@@ -128,10 +128,11 @@ final class OptionTests: StoreTestCase {
     func testPragmasThatAreRefused() throws {
         let cases = [
             ("locking_mode", "exclusive", "locking_mode"), ("cachesize", "1", "did you mean \"cache_size\""),
-            ("journal_mode", "memory", "wal, delete, truncate or persist"), ("journal_mode", "off", "wal, delete"),
+            ("journal_mode", "memory", "\"wal\", \"delete\", \"truncate\" or \"persist\""),
+            ("journal_mode", "off", "\"wal\", \"delete\""),
             ("synchronous", "4", "\"off\", \"normal\", \"full\" or \"extra\""),
             ("cache_size", "many", "an integer from"),
-            ("page_size", "1000", "a power of two from 512 to 65536"), ("fullfsync", "", "off or on"),
+            ("page_size", "1000", "a power of two from 512 to 65536"), ("fullfsync", "", "\"off\" or \"on\""),
             ("cache_size", "1;DROP TABLE ZNOTE", "an integer"), ("x; DROP TABLE ZNOTE; --", "1", "is not supported"),
             ("writable_schema", "1", "is not supported"),
         ]

@@ -280,7 +280,7 @@ final class StoreTypeTests: XCTestCase {
             let store = try coordinator.addStore(type, at: path("a.\(type.rawValue)"))
             for (error, what) in [
                 (failure { try coordinator.checkpoint(store) }, "checkpoints"),
-                (failure { try coordinator.optimize(store) }, "optimizing"),
+                (failure { try coordinator.optimize(store) }, "optimisation"),
             ] {
                 XCTAssertEqual(error.status, .unsupported)
                 XCTAssertEqual(error.code, CocoaCode.persistentStoreOperation.rawValue)
