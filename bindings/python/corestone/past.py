@@ -87,10 +87,10 @@ def open_past(
 
 def object_revisions(coordinator: Coordinator, subject: ManagedObject | ObjectID) -> list[Revision]:
     """Implements Coordinator.history_of."""
-    from .object import ManagedObject
+    from .object import ManagedObject, object_id
 
     if isinstance(subject, ManagedObject):
-        subject = subject.id
+        subject = object_id(subject)  # an attribute may be called "id"
     if not isinstance(subject, ObjectID):
         raise TypeMismatchError(f"an object or an ObjectID is required, not {shown(subject)}", key="object")
     return _read(held(lib.cst_coordinator_fetch_object_history, coordinator._handle, subject._handle))
