@@ -41,10 +41,10 @@ from replay import MODEL, batch, work
 PAST: dict[str, dict[str, Any]] = {
     **MODEL,
     "Folder": {**MODEL["Folder"], "count": {"type": "int64", "optional": True, "derived": "parts.@count"},
-               "blobs": "to-many Blob"},
+               "blobs": "to-many Blob", "cover": "to-one Blob? inverse coverOf"},
     "Part": {**MODEL["Part"], "upper": {"type": "string", "optional": True, "derived": "uppercase:(name)"}},
     "Blob": {"label": "string?", "data": {"type": "binary", "optional": True, "external_storage": True},
-             "serial": "int64 = 0"},
+             "serial": "int64 = 0", "coverOf": "to-one Folder? inverse cover"},
 }  # fmt: skip
 ROOTS = ("Item", "Tag", "Blob")
 
@@ -131,6 +131,8 @@ class Run:
             one.serial = one.serial + 1
             if folders and self.rolled.random() < 0.5:
                 self.rolled.choice(folders).blobs = set(self.rolled.sample(found, min(len(found), 2)))
+            if folders and self.rolled.random() < 0.5:
+                one.coverOf = self.rolled.choice([*folders, None])
 
     def keep(self, number: int) -> None:
         token = self.container.coordinator.history_token()
