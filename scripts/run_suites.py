@@ -99,7 +99,8 @@ def python_places() -> list[str]:
 def mypy_path() -> str:
     """Where modules are that programs of other folders use."""
     package = ROOT / "bindings" / "python"
-    places = (package, package / "tests", ROOT / "examples" / "stores", ROOT / "scripts", ROOT / "packaging" / "python")
+    examples = (ROOT / "examples" / "stores", ROOT / "examples" / "history")
+    places = (package, package / "tests", *examples, ROOT / "scripts", ROOT / "packaging" / "python")
     return ":".join(map(str, places))
 
 
@@ -115,6 +116,7 @@ def mypy_commands() -> list[list[str]]:
         "examples/orders",
         "examples/live",
         "examples/stores",
+        "examples/history",
         "examples/events",
         "examples/signals",
         "bench",

@@ -189,7 +189,7 @@ static void messages_name_the_type_that_was_wanted(void) {
     do {                                                                                                               \
         CHECK_STATUS(CST_E_INVALID_HANDLE, call);                                                                      \
         if (is_null)                                                                                                   \
-            snprintf(expected, sizeof expected, "the %s handle is NULL; pass a handle of this type", type);                                        \
+            snprintf(expected, sizeof expected, "the %s handle is NULL; pass a handle of this type", type);            \
         else                                                                                                           \
             snprintf(expected, sizeof expected, "the handle is of type model, but the function takes one of type %s",  \
                      type);                                                                                            \

@@ -6,13 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import totals
 from corestone import Container, Model
 from programs import ROOT
 
 PROGRAM = ROOT / "examples" / "history" / "totals.py"
-sys.path.insert(0, str(PROGRAM.parent))
-
-import totals  # noqa: E402
 
 
 def pay(container: Container, account: str, amount: int) -> None:

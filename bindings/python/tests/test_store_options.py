@@ -50,7 +50,7 @@ def test_permissions(model: Model, tmp_path: Path, type: str) -> None:
 @pytest.mark.parametrize(
     ("pragmas", "key", "words"),
     [
-        ({"journal_mode": "memory"}, "journal_mode", "wal, delete, truncate or persist"),
+        ({"journal_mode": "memory"}, "journal_mode", '"wal", "delete", "truncate" or "persist"'),
         ({"synchronus": "1"}, "synchronus", 'did you mean "synchronous"'),
         ({"cache_size": "1; DROP TABLE ZEMPLOYEE"}, "cache_size", "an integer from"),
         ({"page_size": 1000}, "page_size", "a power of two"),
