@@ -722,7 +722,11 @@ static void pragmas_are_set_or_refused(void) {
         cst_status status;
         const char *key, *words;
     } bad[] = {
-        {{{text("journal_mode"), text("off")}}, 1, CST_E_INVALID_ARGUMENT, "journal_mode", "\"wal\", \"delete\", \"truncate\""},
+        {{{text("journal_mode"), text("off")}},
+         1,
+         CST_E_INVALID_ARGUMENT,
+         "journal_mode",
+         "\"wal\", \"delete\", \"truncate\""},
         {{{text("locking_mode"), text("exclusive")}}, 1, CST_E_INVALID_ARGUMENT, "locking_mode", "is not supported"},
         {{{text("fullfsync"), text("1")}, {text("fullfsync"), text("1")}},
          2,
