@@ -5,6 +5,7 @@
 #include "histories.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 /* What a condition on transactions, or on changes, selects. */
@@ -437,6 +438,23 @@ static void bad_options_are_refused(void) {
     company_close(&c);
 }
 
+/* A size that ends within a pointer leaves the whole member out. */
+static void sizes_may_end_within_a_member(void) {
+    struct company c = open_history(check_path("a.sqlite"));
+    fill(&c);
+    cst_store *stores[6] = {c.store, c.store, c.store, c.store, c.store, c.store};
+    cst_history_options options = all();
+    options.store_count = 6;
+    options.stores = stores;
+    for (size_t cut = 1; cut < sizeof options.stores; cut++) {
+        options.struct_size = offsetof(cst_history_options, stores) + cut;
+        cst_history_cursor *cursor = NULL;
+        CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_fetch_history(c.coordinator, &options, &cursor, E));
+        CHECK_CONTAINS("stores is NULL", cst_error_message(check_error()));
+    }
+    company_close(&c);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(reading_begins_after_a_token_or_a_date);
@@ -449,5 +467,6 @@ int main(int argc, char **argv) {
     RUN(sort_descriptors_order_all);
     RUN(changes_can_be_left_out);
     RUN(bad_options_are_refused);
+    RUN(sizes_may_end_within_a_member);
     return check_end();
 }

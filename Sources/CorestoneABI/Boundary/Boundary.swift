@@ -131,8 +131,10 @@ func options<Options>(_ pointer: UnsafePointer<Options>?, _ fallback: Options, _
                 + "them to zero")
     }
     var result = fallback
+    // Each version of a struct ends with a whole word. A size that ends within a pointer would make half of one.
+    let whole = min(size, known) & ~(MemoryLayout<Int>.size - 1)
     withUnsafeMutableBytes(of: &result) { bytes in
-        bytes.copyMemory(from: UnsafeRawBufferPointer(start: pointer, count: min(size, known)))
+        bytes.copyMemory(from: UnsafeRawBufferPointer(start: pointer, count: whole))
     }
     return result
 }
