@@ -117,7 +117,7 @@ extension Coordinator {
 }
 
 /// Object IDs in the order in which they first come.
-private struct UniqueIDs {
+struct UniqueIDs {
     private(set) var list: [ObjectID] = []
     private var seen: Set<ObjectID> = []
 
@@ -125,9 +125,9 @@ private struct UniqueIDs {
         for change in transaction.changes ?? [] { add(change) }
     }
 
-    mutating func add(_ change: HistoryChange) {
-        if seen.insert(change.objectID).inserted { list.append(change.objectID) }
-    }
+    mutating func add(_ change: HistoryChange) { add(change.objectID) }
+
+    mutating func add(_ id: ObjectID) { if seen.insert(id).inserted { list.append(id) } }
 }
 
 extension HistoryRequest {

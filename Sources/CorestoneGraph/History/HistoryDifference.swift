@@ -24,45 +24,46 @@ extension Coordinator {
                 "the end \(last.token.json) of a difference is before its start \(first.token.json); exchange the two",
                 value: .string(last.token.json))
         }
-        var request = HistoryRequest(after: .token(first.token))
-        request.resultType = .objectIDs
-        guard case .objectIDs(let changed) = try later.fetchHistory(request) else { return [] }
-        let ids = try changed + later.otherObjects(changed, after: first.token)
+        let ids = try later.changedIDs(after: first.token)
         var found: [ObjectRevision] = []
         for start in stride(from: 0, to: ids.count, by: 1_000) {
             let part = Array(ids[start..<min(start + 1_000, ids.count)])
             let before = try earlier.storedValues(of: part), after = try later.storedValues(of: part)
             for (place, id) in part.enumerated() {
-                guard let own = present(id) else { continue }
-                if let change = own.difference(before[place], after[place], first, last) { found.append(change) }
+                if let change = own(id)?.difference(before[place], after[place], first, last) { found.append(change) }
             }
         }
         return found
     }
 
-    /// Objects that are not among those with changes of their own, but have other values than before.
-    private func otherObjects(_ changed: [ObjectID], after token: HistoryToken) throws -> [ObjectID] {
-        let known = Set(changed)
-        return try stores.flatMap { store -> [ObjectID] in
+    /// Objects with changes after a token, and then those that have other values without a change of their own; each once.
+    private func changedIDs(after token: HistoryToken) throws -> [ObjectID] {
+        var ids = UniqueIDs()
+        let cursor = try history(HistoryRequest(after: .token(token)))
+        while let transaction = try cursor.next() { ids.add(transaction) }
+        for store in stores {
             let number = token.transactionNumber(ofStore: store.identifier) ?? 0
-            return try store.readHistory { try $0.objectsWithOldValues(after: number, of: store) } ?? []
-        }.filter { !known.contains($0) }
+            for id in try store.readHistory({ try $0.objectsWithOldValues(after: number, of: store) }) ?? [] {
+                ids.add(id)
+            }
+        }
+        return ids.list
     }
 
-    /// The same ID in a store of this coordinator; nil if it has no such store.
-    private func present(_ id: ObjectID) -> ObjectID? {
+    /// The same object's ID in a store of this coordinator, which has the same model; nil if it has no such store.
+    func own(_ id: ObjectID) -> ObjectID? {
         stores.first { $0.identifier == id.store?.identifier }.map {
             ObjectID(store: $0, entity: id.entity, reference: id.reference)
         }
     }
 
+    /// The values of objects in the stores of this coordinator; the IDs may be another coordinator's.
     private func storedValues(of ids: [ObjectID]) throws -> [[String: PropertyValue]?] {
         var values = [[String: PropertyValue]?](repeating: nil, count: ids.count)
         for store in stores {
             let places = ids.indices.filter { ids[$0].store?.identifier == store.identifier }
-            if places.isEmpty { continue }
-            let own = places.map { ObjectID(store: store, entity: ids[$0].entity, reference: ids[$0].reference) }
-            for (place, found) in zip(places, try store.storedValues(of: own)) { values[place] = found }
+            let found = try store.storedValues(of: places.map { ids[$0] })
+            for (place, value) in zip(places, found) { values[place] = value }
         }
         return values
     }

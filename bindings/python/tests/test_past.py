@@ -580,6 +580,30 @@ def test_differences_without_changes_of_their_own(complete: Container) -> None:
     assert found[one.id.uri]["members"] == ([ada.id], [])
 
 
+def test_an_object_is_one_difference(tmp_path: Path) -> None:
+    # The box has no change of its own, but two derived values and a member that changed.
+    derived = {"type": "int64", "optional": True}
+    model = {
+        "Item": {"value": "int64 = 0", "box": "to-one Box? inverse items"},
+        "Box": {
+            "total": {**derived, "derived": "items.value.@sum"},
+            "count": {**derived, "derived": "items.@count"},
+            "items": "to-many Item inverse box",
+        },
+    }
+    container = Container(Model(model), tmp_path / "boxes.sqlite", complete_history=True)
+    with container, container.context() as ctx:
+        item = ctx.insert("Item", value=1, box=ctx.insert("Box"))
+        ctx.save()
+        start = place(container)
+        uris = [item.id.uri, item.box.id.uri]
+        ctx.execute(BatchDeleteRequest(FetchRequest("Item")))
+        revisions = container.coordinator.history_diff(start)
+        assert [each.object_id.uri for each in revisions] == uris
+        assert revisions[1].values["total"] == (1, 0)
+        assert revisions[1].values["count"] == (1, 0)
+
+
 def test_differences_without_old_values(plain: Container) -> None:
     ctx, ada = saved(plain, name="Ada", age=3)
     start = place(plain)
