@@ -583,7 +583,7 @@ def test_differences_without_changes_of_their_own(complete: Container) -> None:
 def test_an_object_is_one_difference(tmp_path: Path) -> None:
     # The box has no change of its own, but two derived values and a member that changed.
     derived = {"type": "int64", "optional": True}
-    model = {
+    model: dict[str, dict[str, Any]] = {
         "Item": {"value": "int64 = 0", "box": "to-one Box? inverse items"},
         "Box": {
             "total": {**derived, "derived": "items.value.@sum"},
