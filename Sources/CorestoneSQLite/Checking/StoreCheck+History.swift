@@ -13,7 +13,7 @@ extension StoreCheck {
         findings.examined(try count("SELECT count(*) FROM ACHANGE"), "changes in the history")
         try checkChanges(design)
         try checkNames(design)
-        for table in HistoryDesign.Table.allCases where try exists(table) {
+        for table in HistoryDesign.Table.allCases where try connection.hasTable(table.rawValue, purpose) {
             try checkHighestKey(of: table.rawValue, number: table.number, entity: nil)
         }
     }
@@ -71,9 +71,5 @@ extension StoreCheck {
                 )
             }
         }
-    }
-
-    private func exists(_ table: HistoryDesign.Table) throws -> Bool {
-        try count("SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = '\(table.rawValue)'") > 0
     }
 }

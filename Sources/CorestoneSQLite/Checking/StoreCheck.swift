@@ -118,7 +118,7 @@ extension StoreCheck {
 
     /// The URI of the object in a row; by the table's root where the entity's number is unknown.
     func uri(_ table: TableSchema, number: Int64, primaryKey: Int64) -> String {
-        let entity = schema.entityIndex(number: number).map { schema.model.entities[Int($0)] } ?? table.root
+        let entity = schema.entity(number: number) ?? table.root
         return "x-coredata://\(contents.document.identifier)/\(entity.name)/p\(primaryKey)"
     }
 }

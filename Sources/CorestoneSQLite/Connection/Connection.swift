@@ -98,6 +98,19 @@ final class Connection {
         guard code == SQLITE_OK else { throw error(code, purpose, cocoaCode: cocoaCode) }
     }
 
+    /// Runs `body` in a transaction that writes: committed when it returns, rolled back when it throws.
+    func writing(_ purpose: String, cocoaCode: CocoaCode, _ body: () throws -> Void) throws {
+        try execute("BEGIN IMMEDIATE", purpose, cocoaCode: cocoaCode)
+        do {
+            try body()
+            try execute("COMMIT", purpose, cocoaCode: cocoaCode)
+        } catch {
+            // Some failures, such as a full disk, have ended the transaction already.
+            if !isAutocommit { sqlite3_exec(db, "ROLLBACK", nil, nil, nil) }
+            throw error
+        }
+    }
+
     /// A statement of its own, kept as long as the caller keeps it.
     func prepare(_ sql: String, _ purpose: String) throws -> Statement {
         var sql = sql
@@ -163,6 +176,11 @@ final class Connection {
         var names: [String] = []
         while try query.step(purpose) { if let name = query.text(0) { names.append(name) } }
         return names
+    }
+
+    /// Whether the file has a table of that name.
+    func hasTable(_ name: String, _ purpose: String) throws -> Bool {
+        try finds("SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = '\(name)'", purpose: purpose)
     }
 
     /// Whether a query with these parameters finds anything.

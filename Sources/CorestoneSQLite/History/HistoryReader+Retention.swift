@@ -8,17 +8,12 @@ enum HistoryConsumerTable {
     static let name = "CST_HISTORYCONSUMER"
     static let creation =
         "CREATE TABLE IF NOT EXISTS \(name) (ZNAME VARCHAR PRIMARY KEY, ZTRANSACTION INTEGER, ZLASTSEEN FLOAT, ZLEASE FLOAT)"
-
-    static func exists(in connection: Connection, _ purpose: String) throws -> Bool {
-        try connection.finds(
-            "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = '\(name)'", purpose: purpose)
-    }
 }
 
 extension HistoryReader {
     func consumers() throws -> [HistoryConsumer] {
         try reading { file in
-            guard try HistoryConsumerTable.exists(in: file.connection, purpose) else { return [] }
+            guard try file.connection.hasTable(HistoryConsumerTable.name, purpose) else { return [] }
             let statement = try file.connection.statement(
                 "SELECT ZNAME, ZTRANSACTION, ZLASTSEEN, ZLEASE FROM \(HistoryConsumerTable.name) ORDER BY ZNAME",
                 purpose)
@@ -205,7 +200,7 @@ extension WriteTransaction {
 
     func removeHistoryConsumer(_ name: String) throws -> Bool {
         let purpose = "remove the history consumer \"\(name)\" from \(path)"
-        guard try HistoryConsumerTable.exists(in: connection, purpose) else { return false }
+        guard try connection.hasTable(HistoryConsumerTable.name, purpose) else { return false }
         let statement = try connection.statement(
             "DELETE FROM \(HistoryConsumerTable.name) WHERE ZNAME = ?", purpose)
         statement.bind(copying: name, at: 1)

@@ -10,7 +10,7 @@ import CorestoneValues
 final class HistoryReader: StoredHistory {
     let reader: any SQLiteReading
     let form: HistoryForm
-    private var slots: [UInt32: HistorySlots] = [:]
+    private var slots = EntitySlots()
     private var preserved: [UInt32: [Attribute]] = [:]
     private var updates: [UpdateMask: [Property]] = [:]
     private var wideUpdates: [WideMask: [Property]] = [:]
@@ -168,8 +168,7 @@ final class HistoryReader: StoredHistory {
 
     private func entity(ofNumber number: Int64) -> Entity? {
         if let lastEntity, lastEntity.number == number { return lastEntity.entity }
-        guard let index = reader.schema.entityIndex(number: number) else { return nil }
-        let entity = reader.schema.model.entities[Int(index)]
+        guard let entity = reader.schema.entity(number: number) else { return nil }
         lastEntity = (number, entity)
         return entity
     }
@@ -195,10 +194,10 @@ final class HistoryReader: StoredHistory {
     }
 
     private func properties(_ mask: [UInt8], _ entity: Entity) -> [Property] {
-        let slots = slots[entity.index] ?? HistorySlots(of: entity)
-        self.slots[entity.index] = slots
         var seen: Set<ObjectIdentifier> = []
-        return slots.slots(in: mask).map(\.property).filter { seen.insert(ObjectIdentifier($0)).inserted }
+        return slots.slots(of: entity).slots(in: mask).map(\.property).filter {
+            seen.insert(ObjectIdentifier($0)).inserted
+        }
     }
 
     private func tombstone(_ row: Statement, _ entity: Entity) -> [String: PropertyValue] {
@@ -217,7 +216,7 @@ final class HistoryReader: StoredHistory {
 struct HistoryForm {
     let transactionQuery: String
     /// The changes from one transaction to another.
-    var changeQuery: String { changes(where: "ZTRANSACTIONID BETWEEN ? AND ?") }
+    let changeQuery: String
     private let changeColumns: String
     let hasColumns: Bool
     let tombstoneCount: Int
@@ -227,8 +226,10 @@ struct HistoryForm {
     let firstTombstone = 6
 
     /// Changes in their order.
-    func changes(where condition: String) -> String {
-        "SELECT \(changeColumns) FROM ACHANGE WHERE \(condition) ORDER BY ZTRANSACTIONID, Z_PK"
+    func changes(where condition: String) -> String { HistoryForm.changes(changeColumns, where: condition) }
+
+    private static func changes(_ columns: String, where condition: String) -> String {
+        "SELECT \(columns) FROM ACHANGE WHERE \(condition) ORDER BY ZTRANSACTIONID, Z_PK"
     }
 
     /// nil for a file without history.
@@ -255,6 +256,7 @@ struct HistoryForm {
         let tombstones = (0..<count).map { ", ZTOMBSTONE\($0)" }.joined()
         changeColumns =
             "Z_PK, ZTRANSACTIONID, ZCHANGETYPE, ZENTITY, ZENTITYPK, \(hasColumns ? "ZCOLUMNS" : "NULL")\(tombstones)"
+        changeQuery = HistoryForm.changes(changeColumns, where: "ZTRANSACTIONID BETWEEN ? AND ?")
     }
 }
 

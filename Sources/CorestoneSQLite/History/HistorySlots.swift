@@ -71,3 +71,15 @@ struct HistorySlots {
         return slots.contains(slot) ? slot : Slot(property: property, part: .value)
     }
 }
+
+/// The slots of the entities that come, each found once.
+struct EntitySlots {
+    private var known: [UInt32: HistorySlots] = [:]
+
+    mutating func slots(of entity: Entity) -> HistorySlots {
+        if let slots = known[entity.index] { return slots }
+        let slots = HistorySlots(of: entity)
+        known[entity.index] = slots
+        return slots
+    }
+}

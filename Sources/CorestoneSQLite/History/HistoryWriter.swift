@@ -22,7 +22,7 @@ final class HistoryWriter {
     /// Whether a change came after one of a later kind.
     private var isMixed = false
     private let insertion: Statement
-    private var slots: [UInt32: HistorySlots] = [:]
+    private var slots = EntitySlots()
     private var deletions: [UInt32: Statement] = [:]
     private var lastMask: (entity: UInt32, slots: [Int], mask: [UInt8])?
 
@@ -70,10 +70,8 @@ final class HistoryWriter {
         if let lastMask, lastMask.entity == entity.index, members.isEmpty, lastMask.slots == changed {
             return lastMask.mask
         }
-        let slots = slots[entity.index] ?? HistorySlots(of: entity)
-        self.slots[entity.index] = slots
         let properties = changed.lazy.filter { entity.properties.indices.contains($0) }.map { entity.properties[$0] }
-        let mask = slots.mask(of: Array(properties) + members)
+        let mask = slots.slots(of: entity).mask(of: Array(properties) + members)
         if members.isEmpty { lastMask = (entity.index, changed, mask) }
         return mask
     }

@@ -282,14 +282,9 @@ struct StoreOpening {
             return nil
         }
         let purpose = "create the history tables in \(connection.path)"
-        try connection.execute("BEGIN IMMEDIATE", purpose, cocoaCode: .persistentStoreOpen)
-        do {
+        try connection.writing(purpose, cocoaCode: .persistentStoreOpen) {
             // Another process may have begun one meanwhile.
             if try HistoryDesign(of: connection) == nil { try HistoryDesign.install(in: connection, model: model) }
-            try connection.execute("COMMIT", purpose, cocoaCode: .persistentStoreOpen)
-        } catch {
-            sqlite3_exec(connection.db, "ROLLBACK", nil, nil, nil)
-            throw error
         }
         return try HistoryDesign(of: connection)
     }
@@ -299,17 +294,12 @@ struct StoreOpening {
         let purpose = "open the history of \(connection.path)"
         let hasBegun = try OldValueTables.exist(in: connection, purpose)
         guard options.dropsOldValues ? hasBegun : options.keepsCompleteHistory && !hasBegun else { return }
-        try connection.execute("BEGIN IMMEDIATE", purpose, cocoaCode: .persistentStoreOpen)
-        do {
+        try connection.writing(purpose, cocoaCode: .persistentStoreOpen) {
             if options.dropsOldValues {
                 try OldValueTables.remove(from: connection, purpose)
             } else {
                 try OldValueTables.install(in: connection, purpose)
             }
-            try connection.execute("COMMIT", purpose, cocoaCode: .persistentStoreOpen)
-        } catch {
-            sqlite3_exec(connection.db, "ROLLBACK", nil, nil, nil)
-            throw error
         }
     }
 
@@ -356,8 +346,7 @@ extension Connection {
     fileprivate func adopt(_ examination: StoreExamination) throws {
         let (schema, contents) = (examination.schema, examination.contents)
         let purpose = "adapt \(path) to the model"
-        try execute("BEGIN IMMEDIATE", purpose, cocoaCode: .persistentStoreOpen)
-        do {
+        try writing(purpose, cocoaCode: .persistentStoreOpen) {
             try examination.gaps.fill(self, schema, purpose)
             if var metadata = contents.document.metadata {
                 metadata.setModel(schema.model)
@@ -368,10 +357,6 @@ extension Connection {
                 cache.bind(copying: try StoreDocument.modelCache(of: schema.model), at: 1)
                 try cache.run(purpose)
             }
-            try execute("COMMIT", purpose, cocoaCode: .persistentStoreOpen)
-        } catch {
-            sqlite3_exec(db, "ROLLBACK", nil, nil, nil)
-            throw error
         }
     }
 }

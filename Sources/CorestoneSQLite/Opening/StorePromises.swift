@@ -38,7 +38,7 @@ struct StorePromises {
             var entity: Entity?
             var isMisnumbered = false
             while try statement.step(purpose) {
-                entity = schema.entityIndex(number: statement.integer(0)).map { schema.model.entities[Int($0)] }
+                entity = schema.entity(number: statement.integer(0))
                 isMisnumbered = entity.map { $0.rootIndex != table.root.rootIndex } ?? false
                 if !isMisnumbered { break }
             }

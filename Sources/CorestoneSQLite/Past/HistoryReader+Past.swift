@@ -21,8 +21,9 @@ extension HistoryReader {
         (options.isReadOnly, options.mustExist, options.dropsOldValues) = (true, true, false)
         (options.keepsHistory, options.keepsCompleteHistory) = (false, false)
         options.readOnlyReason = "it is the past of \(store.path); save to the present store"
-        let versions: VersionRule = options.ignoresVersioning || store.modelSource != .given ? .aside : .compared
-        let opened = try StoreOpening(path, model: schema.model, options: options, versions: versions).run()
+        let opened = try StoreOpening(
+            path, model: schema.model, options: options, versions: store.versionsOfCopies
+        ).run()
         return StoredPast(try SQLiteStore(opened, options: options), unknown, in: folder)
     }
 
@@ -121,8 +122,7 @@ extension HistoryReader {
                 let rows = try connection.prepare(query, purpose)
                 rows.bind(number, at: 1)
                 while try rows.step(purpose) {
-                    guard let index = schema.entityIndex(number: rows.integer(1)) else { continue }
-                    let entity = schema.model.entities[Int(index)]
+                    guard let entity = schema.entity(number: rows.integer(1)) else { continue }
                     found.append(ObjectID(store: store, entity: entity, reference: rows.integer(0)))
                 }
             }
@@ -136,17 +136,15 @@ extension HistoryReader {
             "SELECT Z_PK, Z_ENT FROM \(table.name) WHERE Z_PK IN (\(keys))"
         }
         var queries: [String] = []
-        for (number, name, column) in try OldValueTables.columns(of: connection, purpose) {
+        for (number, subject) in try OldValueTables.subjects(of: connection, schema, purpose) {
             let values = "FROM \(OldValueTables.values) WHERE ZTRANSACTION > ?1 AND ZCOLUMN = \(number)"
-            if let join = schema.joins.first(where: { $0.name == name }), column.isEmpty {
+            switch subject {
+            case .links(let join):
+                let links = "FROM \(OldValueTables.links) WHERE ZTRANSACTION > ?1 AND ZTABLE = \(number)"
                 for (key, side) in [("ZKEY1", join.namingColumn), ("ZKEY2", join.otherColumn)] {
-                    let links =
-                        "SELECT \(key) FROM \(OldValueTables.links) WHERE ZTRANSACTION > ?1 AND ZTABLE = \(number)"
-                    queries.append(rows(of: schema.table(of: side.entity), keys: links))
+                    queries.append(rows(of: schema.table(of: side.entity), keys: "SELECT \(key) \(links)"))
                 }
-            } else if let table = schema.tables.first(where: { $0.name == name }),
-                let column = table.columns.first(where: { $0.name == column })
-            {
+            case .column(let column, let table):
                 queries.append(rows(of: table, keys: "SELECT ZROW \(values)"))
                 guard let relationship = column.property as? Relationship,
                     column.role == .owner || column.role == .toOne
@@ -178,8 +176,8 @@ private struct OldValueReader {
         (self.connection, self.schema, self.purpose) = (connection, schema, purpose)
         let table = schema.table(of: entity)
         var found: [Int64] = []
-        for (number, name, column) in try OldValueTables.columns(of: connection, purpose) where name == table.name {
-            guard let column = table.columns.first(where: { $0.name == column }) else { continue }
+        for (number, subject) in try OldValueTables.subjects(of: connection, schema, purpose) {
+            guard case .column(let column, let owner) = subject, owner === table else { continue }
             switch column.role {
             case .attribute, .toOne: columns[number] = column.property
             case .targetEntity: targetColumns[number] = column.property
@@ -223,8 +221,7 @@ private struct OldValueReader {
         }
         for (path, key) in keys {
             guard let relationship = id.entity.property(named: path) as? Relationship else { continue }
-            let index = targets[path].flatMap { schema.entityIndex(number: $0) }
-            let entity = index.map { schema.model.entities[Int($0)] } ?? relationship.destination
+            let entity = targets[path].flatMap { schema.entity(number: $0) } ?? relationship.destination
             values[path] =
                 key > 0
                 ? .object(ObjectIDReference(ObjectID(store: id.store, entity: entity, reference: key))) : .null

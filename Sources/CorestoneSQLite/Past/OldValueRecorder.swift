@@ -72,7 +72,7 @@ final class OldValueRecorder {
             try insertion.run(purpose)
         }
         var numbers: [String: [String: Int64]] = [:]
-        for (number, table, column) in try OldValueTables.columns(of: connection, purpose) {
+        for (number, table, column) in try OldValueTables.numbers(of: connection, purpose) {
             numbers[table, default: [:]][column] = number
         }
         return numbers

@@ -1,5 +1,3 @@
-import CorestoneValues
-
 /// The tables in which a complete history keeps the values that its transactions replaced. Apple's framework ignores them.
 ///
 /// A transaction in a span has all of its old values here; one outside was written by a program that does not keep them.
@@ -45,21 +43,61 @@ enum OldValueTables {
 
     /// Forgets the old values of the transactions up to a number, inside the caller's transaction.
     static func delete(upTo last: Int64, from connection: Connection, _ purpose: String) throws {
+        try run(
+            [
+                "DELETE FROM \(values) WHERE ZTRANSACTION <= ?1", "DELETE FROM \(links) WHERE ZTRANSACTION <= ?1",
+                "DELETE FROM \(spans) WHERE ZLAST <= ?1", "UPDATE \(spans) SET ZFIRST = ?1 + 1 WHERE ZFIRST <= ?1",
+            ], last, connection, purpose)
+    }
+
+    /// Forgets the old values of the transactions after a number, inside the caller's transaction.
+    static func delete(after last: Int64, from connection: Connection, _ purpose: String) throws {
+        try run(
+            [
+                "DELETE FROM \(values) WHERE ZTRANSACTION > ?1", "DELETE FROM \(links) WHERE ZTRANSACTION > ?1",
+                "DELETE FROM \(spans) WHERE ZFIRST > ?1", "UPDATE \(spans) SET ZLAST = ?1 WHERE ZLAST > ?1",
+            ], last, connection, purpose)
+    }
+
+    /// Runs statements with the number of a transaction, where the file has the tables.
+    private static func run(
+        _ texts: [String], _ number: Int64, _ connection: Connection, _ purpose: String
+    ) throws {
         guard try exist(in: connection, purpose) else { return }
-        for text in [
-            "DELETE FROM \(values) WHERE ZTRANSACTION <= ?", "DELETE FROM \(links) WHERE ZTRANSACTION <= ?",
-            "DELETE FROM \(spans) WHERE ZLAST <= ?", "UPDATE \(spans) SET ZFIRST = ?1 + 1 WHERE ZFIRST <= ?1",
-        ] {
+        for text in texts {
             let statement = try connection.statement(text, purpose)
-            statement.bind(last, at: 1)
+            statement.bind(number, at: 1)
             try statement.run(purpose)
         }
     }
 
-    /// The columns and join tables by their numbers in a file.
-    static func columns(of connection: Connection, _ purpose: String) throws -> [(
-        number: Int64, table: String, column: String
-    )] {
+    /// What a number stands for.
+    enum Subject {
+        case column(ColumnSchema, TableSchema)
+        case links(JoinTable)
+    }
+
+    /// The numbers of a file, as far as the schema has their columns and join tables.
+    static func subjects(
+        of connection: Connection, _ schema: StoreSchema, _ purpose: String
+    ) throws -> [(number: Int64, subject: Subject)] {
+        var found: [(number: Int64, subject: Subject)] = []
+        for (number, name, column) in try numbers(of: connection, purpose) {
+            if column.isEmpty {
+                if let join = schema.joins.first(where: { $0.name == name }) { found.append((number, .links(join))) }
+            } else if let table = schema.tables.first(where: { $0.name == name }),
+                let column = table.columns.first(where: { $0.name == column })
+            {
+                found.append((number, .column(column, table)))
+            }
+        }
+        return found
+    }
+
+    /// The numbers of a file with the names of table and column.
+    static func numbers(
+        of connection: Connection, _ purpose: String
+    ) throws -> [(number: Int64, table: String, column: String)] {
         let statement = try connection.prepare("SELECT Z_PK, ZTABLE, ZCOLUMN FROM \(columns) ORDER BY Z_PK", purpose)
         var found: [(number: Int64, table: String, column: String)] = []
         while try statement.step(purpose) {

@@ -26,13 +26,20 @@ struct PastRestoration {
         _ = cst_sqlite3_enable_triggers(connection.db, 0)
         defer { _ = cst_sqlite3_enable_triggers(connection.db, 1) }
         let indexes = try dropIndexes()
-        for span in try spans(after: number).reversed() {
-            if span.isComplete { try undo(span.first, span.last) } else { try forget(span.first, span.last) }
+        for (first, last, isComplete) in try spans(after: number).reversed() {
+            for table in schema.tables { try recreateDeletedRows(of: table, first, last) }
+            if isComplete {
+                try undo(first, last)
+            } else {
+                var span = PastSpan(connection, schema, first, last, purpose)
+                try span.run(&unknown)
+            }
+            for table in schema.tables { try removeInsertedRows(of: table, first, last) }
         }
         try clearUnknownValues()
         try deleteHistory(after: number)
         for index in indexes { try connection.execute(index, purpose) }
-        for index in schema.spatialIndexes where try exists("table", index.name) {
+        for index in schema.spatialIndexes where try connection.hasTable(index.name, purpose) {
             for statement in index.refillingStatements { try connection.execute(statement, purpose) }
         }
         try connection.execute("COMMIT", purpose)
@@ -69,36 +76,29 @@ struct PastRestoration {
         return try statement.step(purpose) && !statement.isNull(0) ? statement.integer(0) : nil
     }
 
-    private func exists(_ type: String, _ name: String) throws -> Bool {
-        try connection.finds(
-            "SELECT 1 FROM main.sqlite_schema WHERE type = '\(type)' AND name = '\(name)'", purpose: purpose)
-    }
-
     // MARK: - Undoing
 
     private mutating func undo(_ first: Int64, _ last: Int64) throws {
-        for table in schema.tables { try recreateDeletedRows(of: table, first, last) }
         try connection.execute(
             "CREATE TEMP TABLE CST_PASTVALUE AS SELECT ZCOLUMN, ZROW, ZVALUE, min(ZTRANSACTION) AS ZTRANSACTION "
                 + "FROM \(OldValueTables.values) WHERE ZTRANSACTION BETWEEN \(first) AND \(last) GROUP BY ZCOLUMN, ZROW; "
                 + "CREATE INDEX temp.CST_PASTVALUE_INDEX ON CST_PASTVALUE (ZCOLUMN, ZROW)", purpose)
-        let numbers = try OldValueTables.columns(of: connection, purpose)
-        for (number, name, column) in numbers where !column.isEmpty {
-            guard let table = schema.tables.first(where: { $0.name == name }),
-                let column = table.columns.first(where: { $0.name == column })
-            else { continue }
-            try connection.execute(
-                "UPDATE \(table.name) SET \(column.name) = (SELECT ZVALUE FROM CST_PASTVALUE WHERE ZCOLUMN = \(number) "
-                    + "AND ZROW = \(table.name).Z_PK) WHERE Z_PK IN (SELECT ZROW FROM CST_PASTVALUE WHERE ZCOLUMN = \(number))",
-                purpose)
-            if !unknown.isEmpty { try becomeKnown(column, table, number) }
-            if (column.property as? Attribute)?.allowsExternalStorage == true {
-                try becomeUnknown(column, table, number)
+        for (number, subject) in try OldValueTables.subjects(of: connection, schema, purpose) {
+            switch subject {
+            case .column(let column, let table): try undo(column, table, number)
+            case .links(let join): try undo(join, number, first, last)
             }
         }
-        try undoLinks(first, last, numbers)
-        for table in schema.tables { try removeInsertedRows(of: table, first, last) }
         try connection.execute("DROP TABLE temp.CST_PASTVALUE", purpose)
+    }
+
+    private mutating func undo(_ column: ColumnSchema, _ table: TableSchema, _ number: Int64) throws {
+        try connection.execute(
+            "UPDATE \(table.name) SET \(column.name) = (SELECT ZVALUE FROM CST_PASTVALUE WHERE ZCOLUMN = \(number) "
+                + "AND ZROW = \(table.name).Z_PK) WHERE Z_PK IN (SELECT ZROW FROM CST_PASTVALUE WHERE ZCOLUMN = \(number))",
+            purpose)
+        if !unknown.isEmpty { try becomeKnown(column, table, number) }
+        if (column.property as? Attribute)?.allowsExternalStorage == true { try becomeUnknown(column, table, number) }
     }
 
     private mutating func becomeKnown(_ column: ColumnSchema, _ table: TableSchema, _ number: Int64) throws {
@@ -115,26 +115,21 @@ struct PastRestoration {
         while try rows.step(purpose) { unknown.add(column.property, ofRow: rows.integer(0), table.root) }
     }
 
-    private func undoLinks(
-        _ first: Int64, _ last: Int64, _ numbers: [(number: Int64, table: String, column: String)]
-    ) throws {
-        for (number, name, column) in numbers where column.isEmpty {
-            guard let join = schema.joins.first(where: { $0.name == name }) else { continue }
-            let (one, other) = (join.namingColumn, join.otherColumn)
-            let rows =
-                "SELECT ZKEY1, ZKEY2, ZORDER1, ZORDER2, ZEXISTED, min(ZTRANSACTION) FROM \(OldValueTables.links) WHERE "
-                + "ZTABLE = \(number) AND ZTRANSACTION BETWEEN \(first) AND \(last) GROUP BY ZKEY1, ZKEY2"
-            let orders = [(one.orderName, "ZORDER1"), (other.orderName, "ZORDER2")].compactMap { name, value in
-                name.map { ($0, value) }
-            }
-            try connection.execute(
-                "DELETE FROM \(name) WHERE (\(one.name), \(other.name)) IN (SELECT ZKEY1, ZKEY2 FROM (\(rows)))",
-                purpose)
-            try connection.execute(
-                "INSERT INTO \(name) (\(([one.name, other.name] + orders.map(\.0)).joined(separator: ", "))) "
-                    + "SELECT \((["ZKEY1", "ZKEY2"] + orders.map(\.1)).joined(separator: ", ")) FROM (\(rows)) WHERE ZEXISTED = 1",
-                purpose)
+    private func undo(_ join: JoinTable, _ number: Int64, _ first: Int64, _ last: Int64) throws {
+        let (one, other) = (join.namingColumn, join.otherColumn)
+        let rows =
+            "SELECT ZKEY1, ZKEY2, ZORDER1, ZORDER2, ZEXISTED, min(ZTRANSACTION) FROM \(OldValueTables.links) WHERE "
+            + "ZTABLE = \(number) AND ZTRANSACTION BETWEEN \(first) AND \(last) GROUP BY ZKEY1, ZKEY2"
+        let orders = [(one.orderName, "ZORDER1"), (other.orderName, "ZORDER2")].compactMap { name, value in
+            name.map { ($0, value) }
         }
+        try connection.execute(
+            "DELETE FROM \(join.name) WHERE (\(one.name), \(other.name)) IN (SELECT ZKEY1, ZKEY2 FROM (\(rows)))",
+            purpose)
+        try connection.execute(
+            "INSERT INTO \(join.name) (\(([one.name, other.name] + orders.map(\.0)).joined(separator: ", "))) "
+                + "SELECT \((["ZKEY1", "ZKEY2"] + orders.map(\.1)).joined(separator: ", ")) FROM (\(rows)) WHERE ZEXISTED = 1",
+            purpose)
     }
 
     /// A condition of changes of a table's objects.
@@ -174,14 +169,7 @@ struct PastRestoration {
         while try rows.step(purpose) { body(&unknown, rows.integer(0)) }
     }
 
-    // MARK: - Forgetting
-
-    private mutating func forget(_ first: Int64, _ last: Int64) throws {
-        for table in schema.tables { try recreateDeletedRows(of: table, first, last) }
-        var span = PastSpan(connection, schema, first, last, purpose)
-        try span.run(&unknown)
-        for table in schema.tables { try removeInsertedRows(of: table, first, last) }
-    }
+    // MARK: - Unknown values
 
     /// No later value stays where an earlier one is unknown.
     private func clearUnknownValues() throws {
@@ -221,18 +209,10 @@ struct PastRestoration {
     }
 
     private func deleteHistory(after number: Int64) throws {
-        var statements = [
+        for statement in [
             "DELETE FROM ACHANGE WHERE ZTRANSACTIONID > \(number)", "DELETE FROM ATRANSACTION WHERE Z_PK > \(number)",
             "UPDATE Z_PRIMARYKEY SET Z_MAX = \(number) WHERE Z_ENT = \(HistoryDesign.Table.transaction.number)",
-        ]
-        if try OldValueTables.exist(in: connection, purpose) {
-            statements += [
-                "DELETE FROM \(OldValueTables.values) WHERE ZTRANSACTION > \(number)",
-                "DELETE FROM \(OldValueTables.links) WHERE ZTRANSACTION > \(number)",
-                "DELETE FROM \(OldValueTables.spans) WHERE ZFIRST > \(number)",
-                "UPDATE \(OldValueTables.spans) SET ZLAST = \(number) WHERE ZLAST > \(number)",
-            ]
-        }
-        for statement in statements { try connection.execute(statement, purpose) }
+        ] { try connection.execute(statement, purpose) }
+        try OldValueTables.delete(after: number, from: connection, purpose)
     }
 }

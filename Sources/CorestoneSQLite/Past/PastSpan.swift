@@ -15,7 +15,7 @@ struct PastSpan {
     private let first, last: Int64
     private let purpose: String
     private let relationships: [Relationship]
-    private var slots: [UInt32: HistorySlots] = [:]
+    private var slots = EntitySlots()
 
     init(_ connection: Connection, _ schema: StoreSchema, _ first: Int64, _ last: Int64, _ purpose: String) {
         (self.connection, self.schema, self.first, self.last) = (connection, schema, first, last)
@@ -23,18 +23,20 @@ struct PastSpan {
         relationships = schema.model.entities.flatMap { $0.ownRelationships.filter { !$0.isTransient } }
     }
 
-    /// What one transaction recorded, by root entity.
+    /// What one transaction recorded.
     private struct Record {
+        /// The roots of inserted and of deleted objects.
+        var inserted: Set<UInt32> = []
+        var deleted: Set<UInt32> = []
+        /// Keys of updated properties.
+        var updated: Set<UInt32> = []
+
         /// Whether a member of a relationship without inverse may have gone from one owner to another, which has no change then.
         func mayMove(_ relationship: Relationship) -> Bool {
-            let owner = relationship.entity.rootIndex
-            return updated.contains(relationship.key) || insertedRoots.contains(owner) || deletedRoots[owner] != nil
-                || deletedRoots[relationship.destination.rootIndex] != nil
+            let (owner, member) = (relationship.entity.rootIndex, relationship.destination.rootIndex)
+            return updated.contains(relationship.key) || inserted.contains(owner) || deleted.contains(owner)
+                || deleted.contains(member)
         }
-
-        var insertedRoots: Set<UInt32> = []
-        var deletedRoots: [UInt32: Set<UInt32>] = [:]
-        var updated: Set<UInt32> = []
     }
 
     mutating func run(_ unknown: inout UnknownValues) throws {
@@ -51,8 +53,7 @@ struct PastSpan {
                 (record, number) = (Record(), statement.integer(1))
             }
             hasChanges = true
-            guard let index = schema.entityIndex(number: statement.integer(3)) else { continue }
-            let entity = schema.model.entities[Int(index)]
+            guard let entity = schema.entity(number: statement.integer(3)) else { continue }
             switch statement.integer(2) {
             case HistoryWriter.ChangeType.update.rawValue:
                 for property in updated(statement, entity, design.hasColumns) {
@@ -63,9 +64,9 @@ struct PastSpan {
                     unknown.add(attribute, ofRow: statement.integer(4), entity)
                 }
             case HistoryWriter.ChangeType.delete.rawValue:
-                record.deletedRoots[entity.rootIndex, default: []].insert(entity.index)
+                record.deleted.insert(entity.rootIndex)
                 try restore(statement, entity, design, &unknown)
-            default: record.insertedRoots.insert(entity.rootIndex)
+            default: record.inserted.insert(entity.rootIndex)
             }
         }
         try conclude(record, &unknown)
@@ -74,9 +75,7 @@ struct PastSpan {
 
     private mutating func updated(_ row: Statement, _ entity: Entity, _ hasColumns: Bool) -> [Property] {
         guard hasColumns, let mask = row.blob(5) else { return entity.storedParts }
-        let slots = slots[entity.index] ?? HistorySlots(of: entity)
-        self.slots[entity.index] = slots
-        return slots.slots(in: mask).map(\.property)
+        return slots.slots(of: entity).slots(in: mask).map(\.property)
     }
 
     /// Gives a deleted object the values that its tombstone has; the others are unknown.
@@ -111,14 +110,10 @@ struct PastSpan {
                 continue
             }
             if record.updated.contains(relationship.key) { continue }
-            let isChangedFromOtherSide = relationship.inverse.map { record.updated.contains($0.key) } ?? false
-            let root = relationship.destination.rootIndex
-            let hasDeletedTargets = record.deletedRoots[root] != nil
-            if isChangedFromOtherSide, relationship.isToMany { unknown.addToAll(relationship) }
-            guard hasDeletedTargets else { continue }
+            let hasDeletedTargets = record.deleted.contains(relationship.destination.rootIndex)
             if !relationship.isToMany {
-                try forgetNull(relationship, &unknown)
-            } else {
+                if hasDeletedTargets { try forgetNull(relationship, &unknown) }
+            } else if hasDeletedTargets || relationship.inverse.map({ record.updated.contains($0.key) }) == true {
                 unknown.addToAll(relationship)
             }
         }

@@ -77,6 +77,8 @@ final class StoreSchema: @unchecked Sendable {
 
     /// The index in the model of the entity of that number; nil for a number that the model does not know.
     func entityIndex(number: Int64) -> UInt32? { entityOfNumber[number] }
+    /// The entity of that number; nil for a number that the model does not know.
+    func entity(number: Int64) -> Entity? { entityOfNumber[number].map { model.entities[Int($0)] } }
 
     /// The same for a row of a table that holds the tree of `relative`: nil too for an entity of another tree, which only a
     /// damaged file puts there.

@@ -17,10 +17,7 @@ extension SQLiteStore {
         if !isReadOnly { options.isReadOnly = false }
         (options.mustExist, options.vacuums, options.analyzes) = (true, false, false)
         options.keepsHistory = keepsHistory
-        // Of a model that the store carries or that was inferred from its tables, it need not be asked. Another store shall not
-        // become one of the model.
-        let versions: VersionRule = options.ignoresVersioning || modelSource != .given ? .aside : .compared
-        let opened = try StoreOpening(path, model: schema.model, options: options, versions: versions).run()
+        let opened = try StoreOpening(path, model: schema.model, options: options, versions: versionsOfCopies).run()
         do {
             guard opened.identifier == identifier else {
                 throw refusal(
@@ -43,6 +40,12 @@ extension SQLiteStore {
             opened.connection.close()
             throw error
         }
+    }
+
+    /// Of a model that the store carries or that was inferred from its tables, a copy need not be asked. Another store shall not
+    /// become one of the model.
+    var versionsOfCopies: VersionRule {
+        options.ignoresVersioning || modelSource != .given ? .aside : .compared
     }
 
     private func refusal(_ message: String, _ path: String, _ status: Status = .invalidArgument) -> CoreError {

@@ -1,4 +1,3 @@
-import CSQLite
 import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
@@ -70,17 +69,12 @@ public struct StoreViews: Sendable {
         let connection = try Connection.forChanging(
             place, busyTimeout: StoreOptions().busyTimeoutMilliseconds, purpose)
         defer { connection.close() }
-        try connection.execute("BEGIN IMMEDIATE", purpose, cocoaCode: .persistentStoreOperation)
-        do {
+        try connection.writing(purpose, cocoaCode: .persistentStoreOperation) {
             for view in views {
                 try connection.execute(
                     "DROP VIEW IF EXISTS \(ViewMaker.quoted(view.name));\(view.statement)", purpose,
                     cocoaCode: .persistentStoreOperation)
             }
-            try connection.execute("COMMIT", purpose, cocoaCode: .persistentStoreOperation)
-        } catch {
-            if !connection.isAutocommit { sqlite3_exec(connection.db, "ROLLBACK", nil, nil, nil) }
-            throw error
         }
     }
 }
