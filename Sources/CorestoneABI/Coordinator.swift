@@ -61,12 +61,7 @@ public func cst_coordinator_open_store(
         options.isReadOnly = try !asksForWriting(settings)
         let path = try path.filePath("path")
         let coordinator = try Coordinator.open(path, model: given, options: options)
-        guard let store = coordinator.stores.first else {
-            throw CoreError(
-                .internal,
-                "the coordinator does not have the store \(path) that it opened; report it as a defect of the library",
-                file: path)
-        }
+        let store = try coordinator.openedStore(at: path)
         let handle = try coordinatorHandle(coordinator, model: modelPointer)
         if let outStore {
             do { outStore.pointee = try HandleTable.make(StoreBox(store), .store) } catch {

@@ -130,12 +130,8 @@ public func cst_coordinator_delete_history_before(
     let outputs = HistoryCounts(outTransactions, outChanges)
     return boundary(error) {
         let coordinator = try coordinator(pointer).coordinator
-        guard !date.isNaN else {
-            throw CoreError(
-                .invalidArgument, "date is not a number; pass seconds since 2001-01-01 00:00:00 UTC", key: "date")
-        }
         try coordinator.deleteHistory(
-            before: .date(date), of: try historyStores(stores, count),
+            before: .date(try historyDate(date, "date")), of: try historyStores(stores, count),
             progress: outputs.reporting(progress, userdata))
     }
 }
@@ -169,12 +165,7 @@ func historyRequest(_ given: UnsafePointer<cst_history_options>?) throws -> Hist
     if let after = given.after {
         request.start = .token(try historyToken(after))
     } else if given.has_after_date {
-        guard !given.after_date.isNaN else {
-            throw CoreError(
-                .invalidArgument, "after_date is not a number; pass seconds since 2001-01-01 00:00:00 UTC",
-                key: "after_date")
-        }
-        request.start = .date(given.after_date)
+        request.start = .date(try historyDate(given.after_date, "after_date"))
     }
     guard let subject = HistoryRequest.Subject(rawValue: given.subject) else {
         throw CoreError(
@@ -191,6 +182,13 @@ func historyRequest(_ given: UnsafePointer<cst_history_options>?) throws -> Hist
     request.batchSize = given.batch_size < 0 ? .max : given.batch_size
     request.resultType = given.omits_changes ? .transactions : .transactionsAndChanges
     return request
+}
+
+/// A date of a host, which may be infinite.
+func historyDate(_ seconds: Double, _ name: StaticString) throws -> Double {
+    guard seconds.isNaN else { return seconds }
+    throw CoreError(
+        .invalidArgument, "\(name) is not a number; pass seconds since 2001-01-01 00:00:00 UTC", key: "\(name)")
 }
 
 // MARK: Cursors
@@ -309,7 +307,7 @@ final class HistoryCursorBox {
 private final class LentTransaction {
     private let transaction = UnsafeMutablePointer<cst_history_transaction>.allocate(capacity: 1)
     private var changes: [cst_history_change] = []
-    private var texts: [Text] = []
+    private var texts = LentTexts()
     /// Names of the properties of updates: many updates share one list. Kept as long as the cursor.
     private var names: [UnsafeRawPointer: NameList] = [:]
     private var tombstones: [Tombstone] = []
@@ -347,30 +345,23 @@ private final class LentTransaction {
 
     func fill(_ given: HistoryTransaction) throws -> UnsafePointer<cst_history_transaction> {
         endTombstones()
-        texts = []
+        texts = LentTexts()
         changes.removeAll(keepingCapacity: true)
         changes.reserveCapacity(given.changes?.count ?? 0)
         for change in given.changes ?? [] { changes.append(try view(of: change)) }
         var view = cst_history_transaction()
         view.number = given.number
         view.timestamp = given.timestamp
-        view.store_identifier = self.view(of: given.storeIdentifier)
-        view.author = self.view(of: given.author)
-        view.context_name = self.view(of: given.contextName)
-        view.bundle_identifier = self.view(of: given.bundleIdentifier)
-        view.process_identifier = self.view(of: given.processIdentifier)
+        view.store_identifier = texts.view(of: given.storeIdentifier)
+        view.author = texts.view(of: given.author)
+        view.context_name = texts.view(of: given.contextName)
+        view.bundle_identifier = texts.view(of: given.bundleIdentifier)
+        view.process_identifier = texts.view(of: given.processIdentifier)
         view.change_count = changes.count
         // The array is not changed before the next transaction, so its memory stays where it is.
         view.changes = changes.withUnsafeBufferPointer { $0.baseAddress }
         transaction.initialize(to: view)
         return UnsafePointer(transaction)
-    }
-
-    private func view(of text: String?) -> cst_string {
-        guard let text else { return .null }
-        let kept = Text(text)
-        texts.append(kept)
-        return cst_string(kept)
     }
 
     private func view(of change: HistoryChange) throws -> cst_history_change {
@@ -427,5 +418,18 @@ private final class LentTransaction {
             put(ValueView(entry.value), base + place)
         }
         return Tombstone(keys: keys, values: sorted.map(\.value), keyViews: keyViews, valueViews: valueViews)
+    }
+}
+
+/// Texts that are lent to a host as long as this is kept.
+struct LentTexts {
+    private var kept: [Text] = []
+
+    /// A null string for nil.
+    mutating func view(of text: String?) -> cst_string {
+        guard let text else { return .null }
+        let copy = Text(text)
+        kept.append(copy)
+        return cst_string(copy)
     }
 }

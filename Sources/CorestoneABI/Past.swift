@@ -23,10 +23,7 @@ public func cst_coordinator_open_past_at(
     boundary(error) {
         let out = try place(out, "out_past")
         let box = try coordinator(pointer)
-        guard !date.isNaN else {
-            throw CoreError(
-                .invalidArgument, "date is not a number; pass seconds since 2001-01-01 00:00:00 UTC", key: "date")
-        }
+        let date = try historyDate(date, "date")
         out.pointee = try openPast(.date(date), try historyStores(stores, count), box)
     }
 }
@@ -178,7 +175,7 @@ private final class Revisions {
     let list: [ObjectRevision]
     let views: UnsafeMutablePointer<cst_revision>
     private let values: UnsafeMutablePointer<cst_revision_value>
-    private var texts: [Text] = []
+    private var texts = LentTexts()
     /// Of the entities that are lent.
     private let model: Model?
 
@@ -191,7 +188,7 @@ private final class Revisions {
             let first = values + place
             for value in revision.values {
                 var view = cst_revision_value()
-                (view.key, view.has_old, view.has_new) = (text(value.key), value.old != nil, value.new != nil)
+                (view.key, view.has_old, view.has_new) = (texts.view(of: value.key), value.old != nil, value.new != nil)
                 (values + place).initialize(to: view)
                 place += 1
             }
@@ -209,22 +206,15 @@ private final class Revisions {
         view.kind = revision.kind.rawValue
         view.entity = try lend(revision.objectID.entity)
         view.primary_key = revision.objectID.reference
-        view.store_identifier = text(revision.objectID.store?.identifier)
+        view.store_identifier = texts.view(of: revision.objectID.store?.identifier)
         (view.value_count, view.values) = (revision.values.count, values)
         guard let transaction = revision.transaction else { return view }
         (view.transaction, view.timestamp) = (transaction.number, transaction.timestamp)
-        view.author = text(transaction.author)
-        view.context_name = text(transaction.contextName)
-        view.bundle_identifier = text(transaction.bundleIdentifier)
-        view.process_identifier = text(transaction.processIdentifier)
+        view.author = texts.view(of: transaction.author)
+        view.context_name = texts.view(of: transaction.contextName)
+        view.bundle_identifier = texts.view(of: transaction.bundleIdentifier)
+        view.process_identifier = texts.view(of: transaction.processIdentifier)
         return view
-    }
-
-    private func text(_ text: String?) -> cst_string {
-        guard let text else { return .null }
-        let kept = Text(text)
-        texts.append(kept)
-        return cst_string(kept)
     }
 
     func requireIndex(_ index: Int) throws {

@@ -27,7 +27,6 @@ from corestone import (
     Context,
     FetchRequest,
     HistoryToken,
-    ManagedObject,
     MergePolicy,
     Model,
     ObjectGoneError,
@@ -36,7 +35,7 @@ from corestone import (
     ValidationError,
     check,
 )
-from replay import MODEL, batch, work
+from replay import MODEL, batch, described, work
 
 PAST: dict[str, dict[str, Any]] = {
     **MODEL,
@@ -62,21 +61,9 @@ def state(ctx: Context, model: Model) -> State:
     for root in ROOTS:
         for item in ctx.fetch(root):
             uri = item.id.uri
-            values[uri] = described(item, model)
+            values[uri] = described(item, model, str)
             unknown.update((uri, name) for name in values[uri] if not item.is_known(name))
     return State(values, unknown)
-
-
-def described(item: ManagedObject, model: Model) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, each in model[item.entity_name].properties.items():
-        value = getattr(item, name)
-        if each.is_relationship and value is not None:
-            many = not isinstance(value, ManagedObject)
-            targets = [target.id.uri for target in (value if many else [value])]
-            value = targets if each.is_ordered else sorted(targets) if many else targets[0]
-        found[name] = value
-    return found
 
 
 class Run:
@@ -213,7 +200,7 @@ class Run:
                         if UNKNOWN not in (known, value.old) and known != value.old:
                             self.wrong.append(f"{item.id.uri}.{name} was {known!r}, then {value.old!r}")
                         latest[name] = value.new
-                now = described(item, self.model)
+                now = described(item, self.model, str)
                 for name, value in latest.items():
                     if value is not UNKNOWN and "." not in name and plain(name, value) != now[name]:
                         self.wrong.append(f"{item.id.uri}.{name} is {now[name]!r}, not {value!r}")

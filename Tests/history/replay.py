@@ -14,6 +14,7 @@ import random
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ from corestone import (
     ObjectGoneError,
     ObjectID,
 )
+from corestone.object import object_id
 
 MODEL: dict[str, dict[str, Any]] = {
     "Item": {"name": "string?", "code": "int64 = 0", "when": "date?", "amount": "decimal?", "data": "binary?"},
@@ -179,15 +181,16 @@ class Copy:
         setattr(target, name, value)
 
 
-def described(item: ManagedObject, model: Model, name_of: dict[str, int]) -> dict[str, Any]:
-    """The values of an object, with its targets by number."""
+def described(item: ManagedObject, model: Model, named: Callable[[str], Any]) -> dict[str, Any]:
+    """The values of an object, with its targets by the names that `named` gives to their URIs."""
     found: dict[str, Any] = {}
     for name, each in model[item.entity_name].properties.items():
         value = getattr(item, name)
-        if each.is_relationship and value is not None:
-            many = not isinstance(value, ManagedObject)
-            numbers = [name_of[target.id.uri] for target in (value if many else [value])]
-            value = numbers if each.is_ordered or not many else sorted(numbers)
+        if isinstance(value, ManagedObject):
+            value = named(object_id(value).uri)
+        elif each.is_relationship and value is not None:
+            targets = [named(object_id(target).uri) for target in value]
+            value = targets if each.is_ordered else sorted(targets)
         found[name] = value
     return found
 
@@ -224,7 +227,7 @@ def campaign(folder: Path, changes: int, processes: int, seed: int) -> int:
                 copied = copy.objects.get(item.id.uri)
                 if copied is None:
                     continue
-                here, there = described(item, model, numbers), described(copied, model, names)
+                here, there = described(item, model, numbers.__getitem__), described(copied, model, names.__getitem__)
                 checked += len(here)
                 for name in here:
                     if here[name] != there[name]:

@@ -45,25 +45,31 @@ extension Coordinator {
     ///
     /// - Throws: `.invalidArgument` if the store has no history, or belongs to another coordinator.
     public func history(of id: ObjectID) throws -> [ObjectRevision] {
-        guard let store = stores.first(where: { $0.identifier == id.store?.identifier }) else {
+        guard let own = own(id), let store = own.store else {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
                 "the coordinator has no store with the history of \(id.uri); add the store first",
                 entity: id.entity.name, objectURI: id.uri)
         }
-        let id = ObjectID(store: store, entity: id.entity, reference: id.reference)
         for _ in 0..<Coordinator.patience {
             let before = try currentHistoryToken(of: [store])
-            let values = try store.storedValues(of: [id])[0]?.filter { key, _ in
-                past == nil || id.entity.property(named: key).map { past?.isKnown($0, of: id) == true } ?? false
-            }
-            guard let changes = try store.readHistory({ try $0.changes(of: id) }) else { throw store.hasNoHistory() }
+            let values = try knownValues(of: own, store)
+            guard let changes = try store.readHistory({ try $0.changes(of: own) }) else { throw store.hasNoHistory() }
             if try currentHistoryToken(of: [store]) == before { return ObjectStates(values, changes).revisions() }
         }
         throw CoreError(
             .storeBusy, code: .persistentStoreOperation,
             "cannot read the history of \(id.entity.name): other programs kept saving to \(store.path) meanwhile; try again",
             entity: id.entity.name, objectURI: id.uri, file: store.path)
+    }
+}
+
+extension Coordinator {
+    /// The stored values of an object, without those that are unknown in the past; nil for one that does not exist.
+    private func knownValues(of id: ObjectID, _ store: Store) throws -> [String: PropertyValue]? {
+        let values = try store.storedValues(of: [id])[0]
+        guard let past else { return values }
+        return values?.filter { key, _ in id.entity.property(named: key).map { past.isKnown($0, of: id) } ?? false }
     }
 }
 

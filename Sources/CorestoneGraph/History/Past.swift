@@ -134,7 +134,6 @@ extension HistoryRequest.Start {
     private func last(
         notAfter date: Double, _ bounds: HistoryBounds, _ history: any StoredHistory, _ store: Store
     ) throws -> Int64 {
-        let last = try history.firstNumber(after: date).map { $0.addingClamped(-1) } ?? bounds.highest
         if bounds.lowest > bounds.highest {
             throw CoreError(
                 .invalidArgument, code: .persistentHistoryTokenExpired,
@@ -142,6 +141,7 @@ extension HistoryRequest.Start {
                     + "(cst_coordinator_copy_history_token, history_token, currentHistoryToken)", value: .date(date),
                 file: store.path)
         }
+        let last = try history.firstNumber(after: date).map { $0.addingClamped(-1) } ?? bounds.highest
         guard last >= bounds.lowest else {
             throw CoreError(
                 .invalidArgument, code: .persistentHistoryTokenExpired,

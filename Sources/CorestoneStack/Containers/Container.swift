@@ -85,12 +85,7 @@ public final class Container: Sendable {
         _ path: String, model: Model? = nil, options: StoreOptions = .readOnly
     ) throws -> Container {
         let coordinator = try Coordinator.open(path, model: model, options: options)
-        guard let store = coordinator.stores.first else {
-            throw CoreError(
-                .internal,
-                "the coordinator does not have the store \(path) that it opened; report it as a defect of the library",
-                file: path)
-        }
+        let store = try coordinator.openedStore(at: path)
         return Container(coordinator, store, options: options)
     }
 

@@ -102,12 +102,7 @@ public final class Document: @unchecked Sendable {
         var options = options.migratingByDefault
         options.mustExist = true
         let coordinator = try Coordinator.open(path, model: model, options: options)
-        guard let store = coordinator.stores.first else {
-            throw CoreError(
-                .internal,
-                "the coordinator does not have the store \(path) that it opened; report it as a defect of the library",
-                file: path)
-        }
+        let store = try coordinator.openedStore(at: path)
         return try Document(coordinator, store, options, refuge: nil, queue)
     }
 

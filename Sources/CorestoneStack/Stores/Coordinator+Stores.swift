@@ -33,6 +33,17 @@ extension Coordinator {
         return store
     }
 
+    /// The store of a coordinator that was opened for one, by `open(_:model:options:)`.
+    ///
+    /// - Parameter path: for the error.
+    package func openedStore(at path: String) throws -> Store {
+        if let store = stores.first { return store }
+        throw CoreError(
+            .internal,
+            "the coordinator does not have the store \(path) that it opened; report it as a defect of the library",
+            file: path)
+    }
+
     /// Migrates a store of one file first if it is of another version of the model and the options ask for it. SQLite stores
     /// do that themselves.
     private func openMigrated(

@@ -161,9 +161,7 @@ struct FileMigration {
     /// The number of objects of each root entity.
     private func counts(in coordinator: Coordinator) throws -> [String: Int] {
         let context = Context(coordinator: coordinator)
-        let counts = try model.entities.filter { $0.parent == nil }.map { entity in
-            (entity.name, try context.count(FetchRequest(entity: entity)))
-        }
+        let counts = try model.roots.map { ($0.name, try context.count(FetchRequest(entity: $0))) }
         return Dictionary(uniqueKeysWithValues: counts)
     }
 }

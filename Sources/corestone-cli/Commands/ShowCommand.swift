@@ -68,12 +68,7 @@ struct ShowCommand: Command {
             throw UsageError("\(path) is a store, which has one version of its model; omit --version")
         }
         let coordinator = try openStore(path, options)
-        guard let store = coordinator.stores.first else {
-            throw CoreError(
-                .internal,
-                "the coordinator does not have the store \(path) that it opened; report it as a defect of the library",
-                file: path)
-        }
+        let store = try coordinator.openedStore(at: path)
         let metadata = try StoreMetadata(ofStoreAt: path)
         let context = Context(coordinator: coordinator)
         var counts: [String: ShownSubject.Count] = [:]

@@ -33,12 +33,7 @@ struct BackupCommand: Command {
 
     func run(to output: Output) throws -> ExitCode {
         let coordinator = try openSharedStore(source, options)
-        guard let store = coordinator.stores.first else {
-            throw CoreError(
-                .internal,
-                "the coordinator does not have the store \(source) that it opened; report it as a defect of the library",
-                file: source)
-        }
+        let store = try coordinator.openedStore(at: source)
         let bar = ProgressBar("backing up", .bytes)
         var bytes = 0
         try coordinator.backup(store, to: path, options: try storeOptions(options)) { done, total in

@@ -63,12 +63,7 @@ struct ConvertCommand: Command {
     func run(to output: Output) throws -> ExitCode {
         if type != .inMemory { try requireFree(path, "choose another path, or destroy the store there") }
         let coordinator = try openStore(source, options)
-        guard let first = coordinator.stores.first else {
-            throw CoreError(
-                .internal,
-                "the coordinator does not have the store \(source) that it opened; report it as a defect of the library",
-                file: source)
-        }
+        let first = try coordinator.openedStore(at: source)
         if first.modelSource == .inferred {
             Tool.note(
                 "\(source) is read with a model inferred from its tables; add --model MODEL to use the original model")

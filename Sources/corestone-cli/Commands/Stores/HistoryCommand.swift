@@ -169,14 +169,25 @@ private struct HistoryPrinter {
         }
     }
 
-    private static let header = [
-        "transaction", "time", "author", "context", "bundle", "process", "change", "kind", "object", "properties",
-        "tombstone",
-    ]
+    private static let header =
+        HistoryTransaction.header + ["change", "kind", "object", "properties", "tombstone"]
 }
 
 extension HistoryTransaction {
     var time: String { ReferenceDate.text(timestamp) ?? timestamp.description }
+
+    /// The names of `texts` in a CSV file.
+    static let header = ["transaction", "time", "author", "context", "bundle", "process"]
+    /// Its number and time, and who saved it.
+    var texts: [String?] { [String(number), time, author, contextName, bundleIdentifier, processIdentifier] }
+    /// The same as members of a JSON object.
+    var members: [(String, JSON)] {
+        [
+            ("number", .number(String(number))), ("time", .string(time)), ("author", .optional(author)),
+            ("contextName", .optional(contextName)), ("bundleIdentifier", .optional(bundleIdentifier)),
+            ("processIdentifier", .optional(processIdentifier)),
+        ]
+    }
 
     fileprivate var lines: [[String]] {
         let head = [String(number), time, author ?? ""]
@@ -187,10 +198,9 @@ extension HistoryTransaction {
     }
 
     fileprivate var fields: [[String?]] {
-        let head = [String(number), time, author, contextName, bundleIdentifier, processIdentifier]
-        guard let changes, !changes.isEmpty else { return [head + [nil, nil, nil, nil, nil]] }
+        guard let changes, !changes.isEmpty else { return [texts + [nil, nil, nil, nil, nil]] }
         return changes.map { change in
-            head + [
+            texts + [
                 String(change.id), change.kind.name, change.objectID.uri,
                 change.kind == .update ? change.updatedProperties.map(\.path).joined(separator: " ") : nil,
                 change.tombstone.map { HistoryChange.json($0).line },
@@ -199,12 +209,10 @@ extension HistoryTransaction {
     }
 
     fileprivate var json: JSON {
-        .object([
-            ("number", .number(String(number))), ("time", .string(time)), ("author", .optional(author)),
-            ("contextName", .optional(contextName)), ("bundleIdentifier", .optional(bundleIdentifier)),
-            ("processIdentifier", .optional(processIdentifier)), ("store", .string(storeIdentifier)),
-            ("changes", .array((changes ?? []).map(\.json))),
-        ])
+        .object(
+            members + [
+                ("store", .string(storeIdentifier)), ("changes", .array((changes ?? []).map(\.json))),
+            ])
     }
 }
 

@@ -217,7 +217,7 @@ extension Coordinator {
         if past.isComplete { return (0, 0) }
         let context = Context(coordinator: self)
         var (values, objects) = (0, 0)
-        for root in model.entities where root.parent == nil {
+        for root in model.roots {
             for id in try context.fetchIDs(FetchRequest(entity: root)) {
                 // An element is counted with its composite attribute.
                 let count = id.entity.properties.count {

@@ -129,20 +129,12 @@ struct RevisionPrinter {
     // MARK: - JSON
 
     private func json(_ revision: ObjectRevision) -> JSON {
-        var members: [(String, JSON)] = []
-        if let transaction = revision.transaction {
-            members = [
-                ("number", .number(String(transaction.number))), ("time", .string(transaction.time)),
-                ("author", .optional(transaction.author)), ("contextName", .optional(transaction.contextName)),
-                ("bundleIdentifier", .optional(transaction.bundleIdentifier)),
-                ("processIdentifier", .optional(transaction.processIdentifier)),
+        let members =
+            (revision.transaction?.members ?? []) + [
+                ("kind", .string(revision.kind.name)), ("entity", .string(revision.objectID.entity.name)),
+                ("object", .string(revision.objectID.uri)),
+                ("values", .array(revision.values.map { json($0, revision) })),
             ]
-        }
-        members += [
-            ("kind", .string(revision.kind.name)), ("entity", .string(revision.objectID.entity.name)),
-            ("object", .string(revision.objectID.uri)),
-            ("values", .array(revision.values.map { json($0, revision) })),
-        ]
         return .object(members)
     }
 
@@ -168,20 +160,12 @@ struct RevisionPrinter {
     // MARK: - CSV
 
     private var header: [String] {
-        subject == .object ? ["transaction", "time", "author", "context", "bundle", "process"] : []
+        subject == .object ? HistoryTransaction.header : []
     }
 
     private func fields(_ revision: ObjectRevision) -> [[String?]] {
         func guarded(_ text: String?) -> String? { text.map { isGuarded ? Formula.guarded($0) : $0 } }
-        var head: [String?] = []
-        if let transaction = revision.transaction {
-            head = [String(transaction.number), transaction.time]
-            head += [
-                transaction.author, transaction.contextName, transaction.bundleIdentifier,
-                transaction.processIdentifier,
-            ].map(guarded)
-        }
-        head += [revision.kind.name, revision.objectID.uri]
+        let head = (revision.transaction?.texts ?? []).map(guarded) + [revision.kind.name, revision.objectID.uri]
         if revision.values.isEmpty { return [head + [nil, nil, nil, nil]] }
         return revision.values.map { value in
             let (old, new) = sides(value, revision)
