@@ -432,6 +432,45 @@ static void what_is_not_saved_is_not_recorded(void) {
     company_close(&c);
 }
 
+/* An equal value is not a change: no mask names it, and without other changes neither row nor transaction is written. */
+static void equal_values_are_not_recorded(void) {
+    struct company c = open_history(check_path("a.sqlite"));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1);
+    set(ada, c.level, value_int(3));
+    save(c.context);
+    cst_history_token *before = NULL, *after = NULL;
+    OK(cst_context_copy_history_token(c.context, &before, E));
+
+    bool changes = true;
+    set(ada, c.level, value_int(4));
+    set(ada, c.level, value_int(3));
+    set(ada, c.name, value_text("Ada"));
+    CHECK(state(ada) & CST_OBJECT_HAS_CHANGES);
+    OK(cst_context_has_persistent_changes(c.context, &changes, E));
+    CHECK(!changes);
+    save(c.context);
+    CHECK(!(state(ada) & CST_OBJECT_HAS_CHANGES));
+    CHECK_TEXT("1", numbers_of(&c, NULL));
+    OK(cst_context_copy_history_token(c.context, &after, E));
+    CHECK_INT(0, order(before, after));
+
+    set(ada, c.level, value_int(5));
+    set(ada, c.name, value_text("Ada"));
+    save(c.context);
+    cst_history_cursor *cursor = read_with(&c, NULL);
+    CHECK_INT(1, next(cursor)->number);
+    const cst_history_transaction *t = next(cursor);
+    CHECK_INT(1, t->change_count);
+    CHECK_INT(1, t->changes[0].property_count);
+    CHECK(has_property(&t->changes[0], "level"));
+    CHECK(at_end(cursor));
+    OK(cst_release(cursor));
+    OK(cst_release(before));
+    OK(cst_release(after));
+    OK(cst_release(ada));
+    company_close(&c);
+}
+
 static void batch_requests_are_recorded_row_by_row(void) {
     struct company c = open_history(check_path("a.sqlite"));
     sign(c.context, "importer", "batch");
@@ -1121,6 +1160,7 @@ int main(int argc, char **argv) {
     RUN(a_tombstone_leaves_out_what_was_nil);
     RUN(delete_rules_are_recorded);
     RUN(what_is_not_saved_is_not_recorded);
+    RUN(equal_values_are_not_recorded);
     RUN(batch_requests_are_recorded_row_by_row);
     RUN(a_cursor_goes_on_after_its_end);
     RUN(a_cursor_knows_where_to_go_on);

@@ -170,6 +170,9 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_process_pending_changes(cst_conte
  * failures as details. After a failure nothing is written and the changes are still pending. The merge policy of the
  * context resolves conflicts (merging.h).
  *
+ * The row of an object whose properties were set to the values that they had is not written: its version, derived
+ * values and history do not change. If the row changed in the store meanwhile, that is a conflict.
+ *
  * If a store fails after others were written, the error has CST_CODE_PERSISTENT_STORE_INCOMPLETE_SAVE and a detail for
  * each store, with its file and, as details of that, its first objects: of status CST_OK if it is written,
  * CST_UNCHANGED if its objects are pending. */

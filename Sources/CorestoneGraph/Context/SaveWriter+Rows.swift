@@ -51,17 +51,35 @@ extension SaveWriter {
                 try flush()
                 if !shape.fits(object) { shape = ChangeShape(of: object) }
             }
-            let concernsStore = !shape.slots.isEmpty || object.state.contains(.membersChanged)
             let version = object.version
-            let record = try updatedRecord(
-                of: object, version: concernsStore ? RowVersion.next(version) : version, shape, transaction)
+            let record = try updatedRecord(of: object, version: version, shape, transaction)
             updatedRecords[place] = record
-            guard concernsStore else { continue }
-            let members = keepsHistory && object.state.contains(.membersChanged) ? object.changedToMany : []
-            rows.append(UpdatedRow(record: record, oldVersion: version, members: members))
+            let members = object.state.contains(.membersChanged) ? object.changedToMany : []
+            let equalSlots = equalSlots(of: object, record, shape, all: keepsHistory)
+            guard !members.isEmpty || equalSlots.count < shape.slots.count else {
+                if !object.concernsStore { continue }
+                // The row is not written, but an object that is based on an older row is still a conflict.
+                isStale = try !transaction.isCurrent(object.primaryKey, version: version, entity: entity) || isStale
+                continue
+            }
+            record.setVersion(RowVersion.next(version))
+            rows.append(UpdatedRow(record: record, oldVersion: version, members: members, equalSlots: equalSlots))
         }
         try flush()
         return isStale
+    }
+
+    /// The written slots that keep their values. If all do, the row is not written; a history names only the others. Without
+    /// `all` the list is empty as soon as one value differs.
+    private func equalSlots(
+        of object: ManagedObject, _ record: Record, _ shape: ChangeShape, all: Bool
+    ) -> [Int] {
+        // A unique value that was cleared to make room has to be written again.
+        guard let base = object.record.map({ Record($0) }), !context.passesUniqueValues else { return [] }
+        let layouts = object.entity.layout.slots
+        func isEqual(_ slot: Int) -> Bool { record.isEqual(to: base, slot, layouts[slot]) }
+        if all { return shape.slots.filter(isEqual) }
+        return shape.slots.allSatisfy(isEqual) ? shape.slots : []
     }
 
     /// Objects that hand unique values to each other let go of theirs first.

@@ -95,6 +95,9 @@ import CorestoneValues
         }
     }
 
+    /// Gives the record of an updated row its new version, before anybody reads the record.
+    func setVersion(_ version: Int32) { header.pointee.version = version }
+
     /// Has a to-one relationship that was set lead elsewhere, before anybody reads the record: a store that reads references before
     /// what they lead to learns late of which entity that is.
     package func settleTarget(_ primaryKey: Int64, entity: UInt32, _ layout: SlotLayout) {
@@ -154,6 +157,7 @@ extension ValueView {
         guard a.type == b.type else { return false }
         switch a.type {
         case .string, .uri, .bytes: return equalBytes(a.bytes, b.bytes)
+        case .decimal where a.aux != b.aux: return a.propertyValue == b.propertyValue  // 1.5 and 1.50
         default: return a.low == b.low && a.high == b.high && a.aux == b.aux
         }
     }

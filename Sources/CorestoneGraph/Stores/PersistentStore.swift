@@ -321,11 +321,14 @@ package struct UpdatedRow {
     package let oldVersion: Int32
     /// To-many relationships whose members changed, for a store that keeps a history; they have no column in the row.
     package let members: [Relationship]
+    /// Slots among the written ones that keep their value, for a store that keeps a history, which does not name them.
+    package let equalSlots: [Int]
 
-    package init(record: Record, oldVersion: Int32, members: [Relationship] = []) {
+    package init(record: Record, oldVersion: Int32, members: [Relationship] = [], equalSlots: [Int] = []) {
         self.record = record
         self.oldVersion = oldVersion
         self.members = members
+        self.equalSlots = equalSlots
     }
 }
 

@@ -132,7 +132,8 @@ final class WriteTransaction: SaveTransaction {
                 if connection.changes == 0 {
                     stale.append(place)
                 } else {
-                    try history?.update(row.record.primaryKey, entity: entity, slots: slots, members: row.members)
+                    let changed = row.equalSlots.isEmpty ? slots : slots.filter { !row.equalSlots.contains($0) }
+                    try history?.update(row.record.primaryKey, entity: entity, slots: changed, members: row.members)
                 }
             }
         }
