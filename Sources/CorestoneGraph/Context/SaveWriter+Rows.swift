@@ -54,15 +54,17 @@ extension SaveWriter {
             let version = object.version
             let record = try updatedRecord(of: object, version: version, shape, transaction)
             updatedRecords[place] = record
-            let members = object.state.contains(.membersChanged) ? object.changedToMany : []
+            // A member that came and went, or that a policy inserted again, is not a difference, but raises the version.
+            let hasMembers = object.state.contains(.membersChanged)
             let equalSlots = equalSlots(of: object, record, shape, all: keepsHistory)
-            guard !members.isEmpty || equalSlots.count < shape.slots.count else {
+            guard hasMembers || equalSlots.count < shape.slots.count else {
                 if !object.concernsStore { continue }
                 // The row is not written, but an object that is based on an older row is still a conflict.
                 isStale = try !transaction.isCurrent(object.primaryKey, version: version, entity: entity) || isStale
                 continue
             }
             record.setVersion(RowVersion.next(version))
+            let members = keepsHistory && hasMembers ? object.changedToMany : []
             rows.append(UpdatedRow(record: record, oldVersion: version, members: members, equalSlots: equalSlots))
         }
         try flush()

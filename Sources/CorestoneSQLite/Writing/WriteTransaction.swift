@@ -115,7 +115,7 @@ final class WriteTransaction: SaveTransaction {
         let layouts = entity.layout.slots
         let plan = try updatePlan(for: entity, slots: slots)
         let (statement, steps, externalSteps) = (plan.statement, plan.steps, plan.externalSteps)
-        let (connection, history) = (connection, history)
+        let connection = connection
         var stale: [Int] = []
         try schema.numbers.withUnsafeBufferPointer { numbers in
             guard let numbers = numbers.baseAddress else { return }
@@ -129,15 +129,18 @@ final class WriteTransaction: SaveTransaction {
                 do { try statement.run("update \(entity.name)") } catch let error as CoreError {
                     throw explained(error, row.record, entity)
                 }
-                if connection.changes == 0 {
-                    stale.append(place)
-                } else {
-                    let changed = row.equalSlots.isEmpty ? slots : slots.filter { !row.equalSlots.contains($0) }
-                    try history?.update(row.record.primaryKey, entity: entity, slots: changed, members: row.members)
-                }
+                if connection.changes == 0 { stale.append(place) } else { try noteUpdate(row, slots, entity) }
             }
         }
         return stale
+    }
+
+    /// Writes the changed properties into the history, unless there are none.
+    private func noteUpdate(_ row: UpdatedRow, _ slots: [Int], _ entity: Entity) throws {
+        guard let history else { return }
+        let changed = row.equalSlots.isEmpty ? slots : slots.filter { !row.equalSlots.contains($0) }
+        if changed.isEmpty && row.members.isEmpty { return }
+        try history.update(row.record.primaryKey, entity: entity, slots: changed, members: row.members)
     }
 
     func externalName(for value: Bytes) throws -> String? { try files.name(for: value.rawBytes) }

@@ -138,7 +138,6 @@ def test_members_added_and_removed_again_are_no_change(container: Container) -> 
         box.marks.remove(mark)
         ctx.save()
         assert changes(container, ctx) == []
-        assert rows(container, "SELECT Z_OPT FROM ZBOX") == [(1,)]
 
 
 def test_other_objects_of_the_save_are_written(container: Container) -> None:
