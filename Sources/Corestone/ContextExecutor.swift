@@ -26,7 +26,8 @@ public final class ContextExecutor: SerialExecutor {
         guard context.queueType != .caller else {
             throw CoreError(
                 .invalidArgument,
-                "a context that is confined to a thread cannot run an actor; create the context with a private queue")
+                "\(context.name.map { "context \"\($0)\"" } ?? "a context") is confined to its thread and cannot run "
+                    + "an actor; create the context with a private queue")
         }
         self.context = context
     }

@@ -20,7 +20,7 @@ extension ManagedObject {
     }
 
     private func mismatch<Value>(_ keyPath: String, _ value: PropertyValue, _ type: Value.Type) -> CoreError {
-        var found = "\(value.kindPhrase), not of type \(type)"
+        var found = "\(value.kindPhrase), not a value of type \(type)"
         if case .int(let number) = value, type is any FixedWidthInteger.Type {
             found = "\(number), which does not fit into \(type)"
         }

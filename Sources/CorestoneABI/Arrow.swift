@@ -9,7 +9,7 @@ private let allRows = Int.max
 private func arrowOptions(_ batchSize: Int, _ flags: UInt32) throws -> ArrowOptions {
     let known = UInt32(CST_ARROW_KEYS | CST_ARROW_DECIMAL_TEXT)
     guard flags & ~known == 0 else {
-        throw CoreError(.unsupported, "flags has unknown bits (\(flags & ~known)); use CST_ARROW_ constants")
+        throw CoreError(.unsupported, "flags is 0x\(String(flags, radix: 16)); use CST_ARROW_ constants")
     }
     var options = ArrowOptions()
     // Sizes beyond Int.max come as negative numbers.
@@ -20,7 +20,7 @@ private func arrowOptions(_ batchSize: Int, _ flags: UInt32) throws -> ArrowOpti
 }
 
 private func names(_ keyPaths: UnsafePointer<cst_string>?, _ count: Int) throws -> [String] {
-    try array(keyPaths, count, "key_paths").map { try $0.string("key_paths") }
+    try strings(keyPaths, count, "key_paths")
 }
 
 /// The place for a struct of Arrow, which says that it holds nothing until it does.

@@ -11,9 +11,9 @@ private func attribute(_ pointer: OpaquePointer?) throws -> Attribute {
 /// The type of a `CST_ATTRIBUTE_` constant.
 func attributeType(_ type: cst_attribute_type, of entity: String?, _ name: String) throws -> AttributeType {
     if let type = AttributeType(rawValue: type) { return type }
+    let subject = entity.map { "\($0).\(name)" } ?? "\"\(name)\""
     throw CoreError(
-        .invalidArgument,
-        "\(entity.map { $0 + "." } ?? "")\(name): \(type) is not an attribute type; use a CST_ATTRIBUTE_ constant",
+        .invalidArgument, "\(subject): \(type) is not an attribute type; use a CST_ATTRIBUTE_ constant",
         entity: entity, key: name)
 }
 

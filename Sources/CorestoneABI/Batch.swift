@@ -256,7 +256,7 @@ public func cst_batch_update_set(
         let name = try property.string("property")
         guard let value else {
             let entity = request.request.entity?.name
-            let property = entity.map { "\($0).\(name)" } ?? name
+            let property = entity.map { "\($0).\(name)" } ?? "\"\(name)\""
             throw CoreError(
                 .invalidArgument, "the value for \(property) is NULL; pass a value of type CST_NULL to set null",
                 entity: entity, key: name)

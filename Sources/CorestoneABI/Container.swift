@@ -21,7 +21,8 @@ final class ContainerBox {
     func box(of context: Context) throws -> ContextBox {
         guard HandleTable.retain(coordinatorToken) else {
             throw CoreError(
-                .internal, "the coordinator's handle was released while a context needs it; retain it with cst_retain")
+                .internal,
+                "the coordinator's handle was released while a context needed it; report it as a defect of the library")
         }
         return ContextBox(context, coordinatorToken: coordinatorToken)
     }
@@ -49,11 +50,11 @@ public func cst_container_new(
     boundary(error) {
         let out = try place(out, "out_container")
         let settings = try options(settings, cst_container_options(), "options")
-        let folders = try array(settings.model_folders, settings.model_folder_count, "options.model_folders")
         let container = try Container(
             name: try name.string("name"), model: try modelPointer.map { try model($0) },
             application: try settings.application.optionalString("options.application"),
-            modelFolders: try folders.map { try $0.filePath("options.model_folders") })
+            modelFolders: try filePaths(
+                settings.model_folders, settings.model_folder_count, "options.model_folders"))
         out.pointee = try handOver(container, model: modelPointer)
     }
 }

@@ -208,8 +208,8 @@ func storeOptions(_ pointer: UnsafePointer<cst_store_options>?) throws -> StoreO
     }
     try requireOne(of: options.keepsHistory, "CST_STORE_HISTORY", or: options.refusesHistory, "CST_STORE_NO_HISTORY")
     try requireOne(
-        of: options.keepsCompleteHistory, "CST_STORE_COMPLETE_HISTORY", or: options.refusesHistory,
-        "CST_STORE_NO_HISTORY")
+        of: options.keepsCompleteHistory, "CST_STORE_COMPLETE_HISTORY (complete_history)", or: options.refusesHistory,
+        "CST_STORE_NO_HISTORY (history=False)")
     try requireOne(
         of: options.keepsCompleteHistory, "CST_STORE_COMPLETE_HISTORY", or: options.dropsOldValues,
         "CST_STORE_DROP_OLD_VALUES")
@@ -238,14 +238,11 @@ func storeOptions(_ pointer: UnsafePointer<cst_store_options>?) throws -> StoreO
             throw CoreError(.invalidArgument, "options.pragmas contains \"\(name)\" twice; set it once", key: name)
         }
     }
-    options.foreignOptions = try array(given.foreign_options, given.foreign_option_count, "options.foreign_options").map
-    {
-        try $0.string("options.foreign_options")
-    }
-    let names = try array(given.host_option_names, given.host_option_count, "options.host_option_names")
+    options.foreignOptions = try strings(
+        given.foreign_options, given.foreign_option_count, "options.foreign_options")
+    let names = try strings(given.host_option_names, given.host_option_count, "options.host_option_names")
     let values = try array(given.host_option_values, given.host_option_count, "options.host_option_values")
     for (name, value) in zip(names, values) {
-        let name = try name.string("options.host_option_names")
         let given: PropertyValue
         do { given = try propertyValue(value) } catch let error as CoreError {
             throw error.within("options.host_option_values of \"\(name)\"", key: name)
@@ -271,9 +268,7 @@ private func migrationOptions(_ given: cst_store_options) throws -> MigrationOpt
                 + "\(migrates ? "CST_STORE_MIGRATE" : "CST_STORE_INFER_MAPPING"); set one of them")
     }
     let models = try array(given.source_models, given.source_model_count, "options.source_models").map { try model($0) }
-    let paths = try array(given.model_paths, given.model_path_count, "options.model_paths").map {
-        try $0.filePath("options.model_paths")
-    }
+    let paths = try filePaths(given.model_paths, given.model_path_count, "options.model_paths")
     let (removals, types) = (has(Int(CST_STORE_ALLOW_REMOVALS)), has(Int(CST_STORE_ALLOW_TYPE_CHANGES)))
     let saysNothing = !never && !migrates && !infers && !removals && !types && models.isEmpty && paths.isEmpty
     if saysNothing, given.migration_progress == nil { return nil }

@@ -122,7 +122,7 @@ public func cst_entity_set_version_hash_modifier(
 }
 
 func names(_ start: UnsafePointer<cst_string>?, _ count: Int, _ what: StaticString) throws -> [String] {
-    try array(start, count, what).map { try $0.string(what) }
+    try strings(start, count, what)
 }
 
 @_cdecl("cst_entity_add_index") @implementation
@@ -184,7 +184,7 @@ private func indexElement(
             isAscending: isAscending)
     default:
         let found = property == nil ? "neither a property nor an expression" : "both a property and an expression"
-        throw CoreError(.invalidArgument, "\(shown) has \(found), but must have one of them", entity: entity)
+        throw CoreError(.invalidArgument, "\(shown) has \(found), but must have exactly one of them", entity: entity)
     }
 }
 

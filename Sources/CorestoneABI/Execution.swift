@@ -54,7 +54,8 @@ func requestResult(
     case .asynchronous:
         throw CoreError(
             .internal,
-            "the fetch request started an asynchronous fetch instead of returning a result; report it as a defect of the library",
+            "the fetch request\(entity.map { " for \($0.name)" } ?? "") started an asynchronous fetch instead of "
+                + "returning a result; report it as a defect of the library",
             entity: entity?.name)
     }
 }

@@ -14,7 +14,7 @@ public func cst_fetch_request_set_columns(
             let name = try column.name.string("columns.name")
             guard column.reserved == 0 else {
                 throw CoreError(
-                    .unsupported, "the field reserved of the column \"\(name)\" is \(column.reserved), but must be 0",
+                    .unsupported, "reserved of the column \"\(name)\" is \(column.reserved), but must be 0",
                     entity: box.request.entityName, key: name)
             }
             let type = try attributeType(column.type, of: box.request.entityName, name)
@@ -35,7 +35,7 @@ public func cst_fetch_request_set_group_by(
 ) -> cst_status {
     boundary(error) {
         let request = try request(pointer)
-        request.propertiesToGroupBy = try array(names, count, "names").map { try $0.string("names") }
+        request.propertiesToGroupBy = try strings(names, count, "names")
     }
 }
 

@@ -106,8 +106,6 @@ public func cst_fetch_request_set_prefetch(
 ) -> cst_status {
     boundary(error) {
         let request = try request(pointer)
-        request.relationshipKeyPathsForPrefetching = try array(keyPaths, count, "key_paths").map {
-            try $0.string("key_paths")
-        }
+        request.relationshipKeyPathsForPrefetching = try strings(keyPaths, count, "key_paths")
     }
 }

@@ -39,9 +39,10 @@ public func cst_history_cursor_copy_object_id(
 ) -> cst_status {
     boundary(error) {
         let out = try place(out, "out_id")
-        let changes = try historyCursor(pointer).current?.changes ?? []
+        let transaction = try historyCursor(pointer).current
+        let changes = transaction?.changes ?? []
         guard changes.indices.contains(index) else {
-            throw HistoryCursorBox.missingChange(index, changes.count)
+            throw HistoryCursorBox.missingChange(index, transaction)
         }
         out.pointee = try HandleTable.make(ObjectIDBox(changes[index].objectID), .objectID)
     }
@@ -98,7 +99,8 @@ public func cst_context_merge_history(
         guard transaction.changes != nil else {
             throw CoreError(
                 .invalidArgument,
-                "transaction \(transaction.number) was read without its changes and cannot be merged; leave omits_changes false",
+                "transaction \(transaction.number) was read without its changes and cannot be merged; "
+                    + HistoryCursorBox.readingChanges,
                 key: "omits_changes")
         }
         try context.merge(transaction)
@@ -231,20 +233,31 @@ final class HistoryCursorBox {
 
     /// The values of a changed object now, read for all changes of the transaction at once; nil for an object that is gone.
     func values(ofChange index: Int) throws -> [String: PropertyValue]? {
-        let count = current?.changes?.count ?? 0
-        guard let current, 0..<count ~= index else {
-            throw HistoryCursorBox.missingChange(index, count)
+        guard let current, 0..<(current.changes?.count ?? 0) ~= index else {
+            throw HistoryCursorBox.missingChange(index, self.current)
         }
         let values = try self.values ?? current.currentValues()
         self.values = values
         return values[index]
     }
 
-    static func missingChange(_ index: Int, _ count: Int) -> CoreError {
-        CoreError(
-            .invalidArgument,
-            "change is \(UInt(bitPattern: index)), but the last transaction has \(count) changes; pass an index below change_count",
-            key: "change")
+    /// The remedy where changes are missing, for errors.
+    static let readingChanges = "read the history with omits_changes false (changes=True)"
+
+    static func missingChange(_ index: Int, _ transaction: HistoryTransaction?) -> CoreError {
+        let reason: String
+        switch (transaction?.number, transaction?.changes?.count) {
+        case (nil, _): reason = "the cursor is not at a transaction; call cst_history_cursor_next first"
+        case (let number?, nil):
+            reason = "transaction \(number) was read without its changes; \(readingChanges)"
+        case (let number?, 0?): reason = "transaction \(number) does not have changes; check change_count first"
+        case (let number?, let count?):
+            reason =
+                "transaction \(number) has \(count) \(count == 1 ? "change" : "changes"); pass an index below "
+                + "change_count"
+        }
+        return CoreError(
+            .invalidArgument, "change is \(UInt(bitPattern: index)), but \(reason)", key: "change")
     }
 
     private var cursor: HistoryCursor? {

@@ -44,7 +44,8 @@ public func cst_history_token_new_at(
         let store = try store.string("store_identifier")
         guard let identifier = UUIDValue(store) else {
             throw CoreError(
-                .invalidArgument, "\"\(store)\" is not the UUID of a store; pass the result of cst_store_identifier",
+                .invalidArgument,
+                "\"\(store)\" is not the UUID of a store; pass the result of cst_store_identifier (Store.identifier)",
                 key: "store_identifier", value: .string(store))
         }
         guard transaction >= 0 else {

@@ -43,7 +43,8 @@ public func cst_buffer_fill(
         let buffer = try required(buffer, "buffer")
         guard bytes.data != nil || bytes.size == 0 else {
             throw CoreError(
-                .invalidArgument, "bytes is NULL but has a size of \(UInt(bitPattern: bytes.size)); pass its bytes")
+                .invalidArgument,
+                "bytes is NULL but has the size \(UInt(bitPattern: bytes.size)); pass its bytes, or the size 0")
         }
         guard bytes.size >= 0, bytes.size < Int(Int32.max) else {
             throw CoreError(

@@ -68,8 +68,7 @@ private final class HostHooks: @unchecked Sendable {
                 let validator = HostValidator(hook, userdata)
                 found.validate = { try validator.check($0, $1) }
             }
-            for property in try array(hooks.validated, hooks.validated_count, "validated") {
-                let key = try property.string("validated")
+            for key in try strings(hooks.validated, hooks.validated_count, "validated") {
                 if let hook = hooks.validate_value {
                     found.validateValue[key] = check(Text(key), hook)
                 }

@@ -27,7 +27,7 @@ public func cst_context_observe_fetch(
 }
 
 func keyPaths(_ paths: UnsafePointer<cst_string>?, _ count: Int) throws -> [String] {
-    try array(paths, count, "paths").map { try $0.string("paths") }
+    try strings(paths, count, "paths")
 }
 
 /// A snapshot with the names of its sections as text that lasts.
@@ -83,7 +83,8 @@ public func cst_snapshot_copy_ids(
 }
 
 func noSection(_ section: Int, of count: Int) -> CoreError {
-    let choices = count == 0 ? "but there are no sections; pass" : "but must be 0 to \(count - 1), or"
+    let choices =
+        count == 0 ? "but there are no sections; pass" : "but must be \(count == 1 ? "0" : "0 to \(count - 1)"), or"
     return CoreError(
         .invalidArgument, "section is \(UInt(bitPattern: section)), \(choices) SIZE_MAX for all objects")
 }

@@ -45,8 +45,8 @@ public func cst_model_copy_bound_template(
         let model = try model(pointer)
         var reader = ValueReader(isKept: true)
         var bound: [String: PropertyValue] = [:]
-        for (variable, value) in zip(try array(variables, count, "variables"), try array(values, count, "values")) {
-            bound[try variable.string("variables")] = try reader.read(value)
+        for (variable, value) in zip(try strings(variables, count, "variables"), try array(values, count, "values")) {
+            bound[variable] = try reader.read(value)
         }
         out.pointee = try handOver(
             try model.fetchRequest(fromTemplate: try name.string("name"), variables: bound), models: reader.models)

@@ -51,8 +51,7 @@ private struct WritingFlags: OptionSet {
             let others = allowed.contains(.keepCurrent) ? "CST_MODEL_KEEP_CURRENT and " : ""
             throw CoreError(
                 .invalidArgument,
-                "flags is \(rawValue), of which this function does not support \(subtracting(allowed).rawValue); use "
-                    + "\(others)CST_MODEL_LOSSY")
+                "flags is 0x\(String(rawValue, radix: 16)), but this function supports only \(others)CST_MODEL_LOSSY")
         }
     }
 }

@@ -74,7 +74,7 @@ public func cst_context_merge_remote_changes(
     boundary(error) {
         let context = try onQueue(pointer).context
         func uris(_ start: UnsafePointer<cst_string>?, _ count: Int, _ name: StaticString) throws -> [RemoteObject] {
-            try array(start, count, name).map { .uri(try $0.string(name)) }
+            try strings(start, count, name).map { .uri($0) }
         }
         try Context.mergeChanges(
             fromRemoteContextSave: [

@@ -79,7 +79,7 @@ public func cst_object_clone(
     boundary(error) {
         let out = try place(out, "out_clone")
         let object = try object(pointer)
-        let paths = try array(including, count, "including").map { try $0.string("including") }
+        let paths = try strings(including, count, "including")
         // A size beyond `Int.max` comes as a negative number.
         let options = CloneOptions(
             depth: depth < 0 ? .max : depth, including: including == nil ? nil : paths, keepsUnique: keepsUnique)

@@ -10,7 +10,9 @@ public func cst_object_validate(_ pointer: OpaquePointer?, _ purpose: UInt32, _ 
         let flag = UInt32(CST_VALIDATE_WITHOUT_HOOK)
         guard let reason = ValidationPurpose(rawValue: purpose & ~flag) else {
             throw CoreError(
-                .invalidArgument, "\(purpose) is not a validation purpose; use a CST_VALIDATE_ constant",
+                .invalidArgument,
+                "\(purpose) is not a validation purpose; use CST_VALIDATE_INSERT, CST_VALIDATE_UPDATE or "
+                    + "CST_VALIDATE_DELETE",
                 entity: object.entity.name)
         }
         try object.validate(for: reason, asksHook: purpose & flag == 0)

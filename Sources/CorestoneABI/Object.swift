@@ -246,7 +246,7 @@ public func cst_object_get_paths(
 ) -> cst_status {
     boundary(error) {
         let object = try object(pointer)
-        let paths = try array(paths, count, "paths").map { try $0.string("paths") }
+        let paths = try strings(paths, count, "paths")
         if paths.isEmpty { return }
         let out = try required(out, "out_values")
         for place in paths.indices { putNull(out + place) }
@@ -273,7 +273,7 @@ public func cst_object_set_paths(
 ) -> cst_status {
     boundary(error) {
         let object = try object(pointer)
-        let paths = try array(paths, count, "paths").map { try $0.string("paths") }
+        let paths = try strings(paths, count, "paths")
         let values = try zip(paths, try array(values, count, "values")).map { try object.given($1, path: $0) }
         let prepared = try paths.indices.map { place in
             let (target, key) = try object.requireTarget(ofKeyPath: paths[place], for: values[place])

@@ -64,8 +64,13 @@ func missingObserver() -> CoreError {
 
 /// The notification that a host names by the number of a constant.
 func notificationKind<Kind: RawRepresentable<UInt32>>(_ number: UInt32, constants: String) throws -> Kind {
+    try notificationKind(number, choices: "a \(constants) constant")
+}
+
+/// The same where other constants have the same prefix.
+func notificationKind<Kind: RawRepresentable<UInt32>>(_ number: UInt32, choices: String) throws -> Kind {
     if let kind = Kind(rawValue: number) { return kind }
-    throw CoreError(.invalidArgument, "\(number) is not a notification; use a \(constants) constant")
+    throw CoreError(.invalidArgument, "\(number) is not a notification; use \(choices)")
 }
 
 /// Lends an object and what changed of it to a callback, for as long as it runs.

@@ -145,7 +145,10 @@ public func cst_revisions_copy_value(
         guard values.indices.contains(place) else {
             throw CoreError(
                 .invalidArgument,
-                "value is \(UInt(bitPattern: place)), but the change has \(values.count) values; pass an index below value_count",
+                "value is \(UInt(bitPattern: place)), but the change has "
+                    + (values.isEmpty
+                        ? "no values; check value_count first"
+                        : "\(values.count) \(values.count == 1 ? "value" : "values"); pass an index below value_count"),
                 key: "value")
         }
         guard let value = old ? values[place].old : values[place].new else { return .notFound }
@@ -221,7 +224,11 @@ private final class Revisions {
         guard list.indices.contains(index) else {
             throw CoreError(
                 .invalidArgument,
-                "index is \(UInt(bitPattern: index)), but there are \(list.count) changes; pass an index below cst_revisions_count",
+                "index is \(UInt(bitPattern: index)), but "
+                    + (list.isEmpty
+                        ? "the list of changes is empty; check cst_revisions_count first"
+                        : "there \(list.count == 1 ? "is 1 change" : "are \(list.count) changes"); pass an index below "
+                            + "cst_revisions_count"),
                 key: "index")
         }
     }

@@ -24,10 +24,13 @@ public func cst_predicate_new_comparison(
         let out = try place(out, "out_predicate")
         let (left, right) = (try expressionBox(left), try expressionBox(right))
         guard let known = operatorTypes.first(where: { $0.code == Int(type) }) else {
-            throw CoreError(
-                .invalidArgument,
-                "\(type) is not a comparison operator; use a CST_OPERATOR_ constant other than CST_OPERATOR_CUSTOM_SELECTOR"
-            )
+            guard Int(type) != CST_OPERATOR_CUSTOM_SELECTOR else {
+                throw CoreError(
+                    .invalidArgument,
+                    "CST_OPERATOR_CUSTOM_SELECTOR needs a selector; create the predicate with cst_predicate_parse "
+                        + "(Predicate)")
+            }
+            throw CoreError(.invalidArgument, "\(type) is not a comparison operator; use a CST_OPERATOR_ constant")
         }
         guard modifier < 3 else {
             throw CoreError(.invalidArgument, "modifier is \(modifier); use a CST_MODIFIER_ constant")

@@ -14,7 +14,7 @@ private enum ColumnForm: UInt64 {
         guard slot < Int(entity.slotCount), entity.slotKeys[slot] == key else {
             throw CoreError(
                 .invalidArgument,
-                "key \(key) is not a property of \(entity.name); look up keys with the entity of the objects",
+                "key \(key) is not a property of \(entity.name); look it up with cst_entity_key for that entity",
                 entity: entity.name)
         }
         switch entity.layout.slots[slot].kind {
@@ -33,11 +33,13 @@ private enum ColumnForm: UInt64 {
         let type = (property as? Attribute)?.type
         let reason =
             property.isTransient ? "transient" : type.map { "of type \($0.displayName)" } ?? "to-many"
+        // The elements of a transient composite attribute are transient too.
         let remedy =
-            type == .composite ? "request its elements" : "request stored attributes or to-one relationships"
+            type == .composite && !property.isTransient
+            ? "request its elements" : "request stored attributes or to-one relationships"
         return CoreError(
-            .typeMismatch, "\(entity.name).\(property.name) does not have a column: it is \(reason); \(remedy)",
-            entity: entity.name, key: property.name)
+            .typeMismatch, "\(entity.name).\(property.path) does not have a column: it is \(reason); \(remedy)",
+            entity: entity.name, key: property.path)
     }
 }
 

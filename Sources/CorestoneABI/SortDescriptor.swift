@@ -68,7 +68,8 @@ private func withoutComparator(_ path: String, inMemory: Bool) -> CoreError {
     let cause =
         inMemory
         ? "compare is NULL; pass the function that compares two values"
-        : "stores cannot sort by a comparator; sort the results with cst_results_copy_sorted"
+        : "stores cannot sort by a comparator; sort without it, and order fetched objects with "
+            + "cst_results_copy_sorted (ordered)"
     return CoreError(.unsupported, "unsupported sort descriptor by \"\(path)\": \(cause)", key: path)
 }
 

@@ -10,12 +10,14 @@ public func cst_transformer_register(
 ) -> cst_status {
     boundary(error, taking: callbacks, cst_transformer_callbacks(), { Userdata($0.userdata, $0.destroy) }) {
         given, userdata in
-        let transformer = HostTransformer(given, userdata)
+        let name = try name.string("name")
         guard given.transform != nil, given.reverse != nil else {
             let missing = given.transform == nil ? "transform" : "reverse"
-            throw CoreError(.invalidArgument, "callbacks.\(missing) is NULL; set both transform and reverse")
+            throw CoreError(
+                .invalidArgument,
+                "callbacks.\(missing) of the transformer \"\(name)\" is NULL; set both transform and reverse")
         }
-        ValueTransformers.register(transformer, forName: try name.string("name"))
+        ValueTransformers.register(HostTransformer(name, given, userdata), forName: name)
     }
 }
 
@@ -24,8 +26,9 @@ public func cst_transformer_register_functions(
     _ name: cst_string, _ transform: cst_string, _ reverse: cst_string, _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
-        let transformer = NamedTransformer(try transform.string("transform"), try reverse.string("reverse"))
-        ValueTransformers.register(transformer, forName: try name.string("name"))
+        let name = try name.string("name")
+        let transformer = NamedTransformer(name, try transform.string("transform"), try reverse.string("reverse"))
+        ValueTransformers.register(transformer, forName: name)
     }
 }
 
@@ -65,7 +68,9 @@ public func cst_object_set_transformed(
     boundary(error) {
         let object = try object(pointer)
         guard let value else { return try object.setTransformedValue(nil, key: key) }
-        guard let maker = try object.maker(key: key) else { throw object.isNoHostValue(key: key) }
+        guard let maker = try object.maker(key: key) else {
+            throw object.isNoHostValue(key: key, isSetting: true)
+        }
         let held = try maker.held(value)
         do { try object.setTransformedValue(held, key: key) } catch {
             if held.pointer == value { held.giveBack() }
@@ -83,35 +88,48 @@ extension ManagedObject {
         return transformer as? HostValueMaker
     }
 
-    fileprivate func isNoHostValue(key: UInt32) -> CoreError {
+    /// - Parameter isSetting: a value of which only the model can tell the class.
+    fileprivate func isNoHostValue(key: UInt32, isSetting: Bool = false) -> CoreError {
         let name = propertyName(key: key) ?? ""
-        let isArchived = (try? (registeredTransformer(key: key).0 is ArchiveTransformer)) == true
+        let known = try? registeredTransformer(key: key)
         let remedy =
-            isArchived ? "its class with cst_archive_register_class" : "its transformer with cst_transformer_register"
+            if let known, known.0 is ArchiveTransformer {
+                isSetting && known.valueClassName == nil
+                    ? "name its class in the model with cst_attribute_set_value_class and register the class with "
+                        + "cst_archive_register_class"
+                    : "register its class with cst_archive_register_class"
+            } else {
+                "register its transformer with cst_transformer_register"
+            }
         return CoreError(
             .typeMismatch,
-            "\(objectID.entity.name).\(name) is not transformed by the host; register \(remedy), or use its bytes",
+            "\(objectID.entity.name).\(name) is not transformed by the host; \(remedy), or use its bytes",
             entity: objectID.entity.name, key: name, objectURI: objectID.uri)
     }
 }
 
+private func takesOnlyHostValues(_ name: String) -> CoreError {
+    CoreError(
+        .typeMismatch,
+        "the transformer \"\(name)\" takes only values that the host created; set the value with "
+            + "cst_object_set_transformed, or pass its bytes")
+}
+
 /// A transformer that a host registered.
 private final class HostTransformer: HostValueMaker, ValueTransformer, @unchecked Sendable {
+    private let name: String
     private let callbacks: cst_transformer_callbacks
 
-    init(_ callbacks: cst_transformer_callbacks, _ userdata: Userdata) {
-        self.callbacks = callbacks
+    init(_ name: String, _ callbacks: cst_transformer_callbacks, _ userdata: Userdata) {
+        (self.name, self.callbacks) = (name, callbacks)
         super.init(userdata, free: callbacks.free_value)
     }
 
     func bytes(for value: Any) throws -> Bytes {
         guard let value = value as? HostValue, let transform = callbacks.transform else {
-            throw CoreError(
-                .typeMismatch,
-                "a transformer of the host takes only values that the host created; set the value with "
-                    + "cst_object_set_transformed, or pass its bytes")
+            throw takesOnlyHostValues(name)
         }
-        return try filled("transform") {
+        return try filled("transform of the transformer \"\(name)\"") {
             transform(userdata.pointer, value.pointer, $0, $1)
         } read: {
             Bytes(copying: $0)
@@ -120,19 +138,21 @@ private final class HostTransformer: HostValueMaker, ValueTransformer, @unchecke
 
     func value(for bytes: Bytes) throws -> Any {
         guard let reverse = callbacks.reverse else {
-            throw CoreError(.internal, "the transformer does not have the callback reverse; set callbacks.reverse")
+            throw CoreError(
+                .internal,
+                "the transformer \"\(name)\" does not have the callback reverse; register the transformer with it")
         }
         let view = cst_bytes(data: bytes.buffer.start, size: bytes.count)
-        return try made("reverse") { reverse(userdata.pointer, view, $0, $1) }
+        return try made("reverse of the transformer \"\(name)\"") { reverse(userdata.pointer, view, $0, $1) }
     }
 }
 
 /// A transformer of two functions that are known by name; its values are `cst_value`s of the library's.
 private final class NamedTransformer: HostValueMaker, ValueTransformer, @unchecked Sendable {
-    private let transform, reverse: String
+    private let name, transform, reverse: String
 
-    init(_ transform: String, _ reverse: String) {
-        (self.transform, self.reverse) = (transform, reverse)
+    init(_ name: String, _ transform: String, _ reverse: String) {
+        (self.name, self.transform, self.reverse) = (name, transform, reverse)
         super.init(Userdata(nil, nil)) { _, value in
             let cell = value?.assumingMemoryBound(to: cst_value.self)
             if let cell { dispose(cell) }
@@ -153,12 +173,7 @@ private final class NamedTransformer: HostValueMaker, ValueTransformer, @uncheck
     }
 
     func bytes(for value: Any) throws -> Bytes {
-        guard let value = value as? HostValue else {
-            throw CoreError(
-                .typeMismatch,
-                "a transformer of the host takes only values that the host created; set the value with "
-                    + "cst_object_set_transformed, or pass its bytes")
-        }
+        guard let value = value as? HostValue else { throw takesOnlyHostValues(name) }
         let answer = try callFunction(transform, try hostValue(value.pointer.load(as: cst_value.self)))
         switch answer {
         case .bytes(let bytes): return bytes

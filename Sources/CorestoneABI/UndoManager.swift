@@ -97,7 +97,8 @@ public func cst_undo_manager_remove_target(
         let manager = try undoManager(pointer)
         guard let target else {
             throw CoreError(
-                .invalidArgument, "target is NULL; remove actions without a target with cst_undo_manager_remove_all")
+                .invalidArgument,
+                "target is NULL; pass a target, or remove all actions with cst_undo_manager_remove_all")
         }
         manager.removeAllActions(target: UInt(bitPattern: target))
     }
@@ -191,7 +192,8 @@ public func cst_undo_manager_observe(
         let out = try place(out, "out_observation")
         let manager = try undoManager(pointer)
         guard let observe else { throw missingObserver() }
-        let kind: UndoNotification = try notificationKind(notification, constants: "CST_UNDO_")
+        let kind: UndoNotification = try notificationKind(
+            notification, choices: "CST_UNDO_CHECKPOINT to CST_UNDO_DID_REDO")
         let token = manager.observe(kind) { manager in
             let known = partLock.with { Token(manager.token) }
             guard let loan = try? Loan(of: known, { try undoHandle(manager) }) else { return }

@@ -102,14 +102,24 @@ package final class AtomicStore: PersistentStore, WritableElsewhere, @unchecked 
 
     /// Of a store with a file others shall know, too, that the keys are taken.
     package func reservePrimaryKeys(of root: Entity, count: Int) throws -> Int64 {
-        guard let file, !isReadOnly else { return try nodes.reserveKeys(of: root, count: count) }
+        guard let file, !isReadOnly else { return try reserveKeys(of: root, count: count) }
         return try file.alone {
             try takeOver(file)
             try requireWritable()
-            let first = try nodes.reserveKeys(of: root, count: count)
+            let first = try reserveKeys(of: root, count: count)
             try file.write(nodes, ownMetadata)
             return first
         }
+    }
+
+    /// - Throws: `.storeCorrupt` when there are no keys left.
+    func reserveKeys(of root: Entity, count: Int) throws -> Int64 {
+        if let first = nodes.reserveKeys(of: root, count: count) { return first }
+        throw CoreError(
+            .storeCorrupt, code: .persistentStoreSave,
+            "\(path) has no unused primary keys for \(root.name): the highest key is \(nodes.lastKey(of: root)); "
+                + (file == nil ? "insert the objects into a new store" : "restore the store from a backup"),
+            entity: root.name, file: path)
     }
 
     package func save(by author: SaveAuthor, _ body: (any SaveTransaction) throws -> Void) throws {

@@ -11,7 +11,7 @@ final class AtomicTransaction: SaveTransaction {
     init(_ store: AtomicStore, _ metadata: StoreMetadata) { (self.store, self.metadata) = (store, metadata) }
 
     func reservePrimaryKeys(of root: Entity, count: Int) throws -> Int64 {
-        try nodes.reserveKeys(of: root, count: count)
+        try store.reserveKeys(of: root, count: count)
     }
 
     func insert(_ records: [Record], entity: Entity) throws {

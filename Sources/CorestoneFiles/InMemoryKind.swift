@@ -14,7 +14,7 @@ package struct InMemoryKind: StoreKind {
         if options.mustExist {
             throw CoreError(
                 .storeIO, code: .persistentStoreOpen,
-                "\(path) cannot exist before it is added, because it is an in-memory store; add it without CST_STORE_MUST_EXIST "
+                "an in-memory store cannot exist before it is added; add \(path) without CST_STORE_MUST_EXIST "
                     + "(must_exist)", file: path)
         }
         try options.limits.check(path)

@@ -28,8 +28,8 @@ final class HostCalls: @unchecked Sendable {
         guard enter() else {
             throw CoreError(
                 .objectGone, code: .managedObjectReferentialIntegrity,
-                "\(place.path) was removed from its coordinator; add it again to read or save its objects",
-                file: place.path)
+                "\(place.path) was removed from its coordinator, or the coordinator was closed; open it again to read or "
+                    + "save its objects", file: place.path)
         }
         defer { leave() }
         do { return try body() } catch { throw HostCalls.failure(place, doing(), entity, code, error) }

@@ -80,10 +80,12 @@ package final class HostKind: StoreKind {
         }
         // In any case of letters, as types are found.
         if let said = values[StoreMetadata.Key.storeType], said.string?.lowercased() != type.rawValue.lowercased() {
+            let complaint =
+                said.string.map { "\"\($0)\", but the store is used as type \"\(type.rawValue)\"; use its own type" }
+                ?? "not a string; return \"\(type.rawValue)\""
             throw CoreError(
                 .notAStore, code: .persistentStoreTypeMismatch,
-                "\(StoreMetadata.Key.storeType) in the metadata of \(path) is \(said.string.map { "\"\($0)\"" } ?? "not a string"), "
-                    + "but the store was opened as \(type.rawValue); open it with its own type, or leave out "
+                "\(StoreMetadata.Key.storeType) in the metadata of \(path) is \(complaint), or leave out "
                     + "\(StoreMetadata.Key.storeType)", key: StoreMetadata.Key.storeType, file: path)
         }
         metadata.values[StoreMetadata.Key.uuid] = nil

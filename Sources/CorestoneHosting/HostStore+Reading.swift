@@ -260,8 +260,8 @@ private struct FetchLeft {
         window = !done.contains(.window) && (fetch.limit > 0 || fetch.offset > 0)
         if done.contains(.count), fetch.result != .count {
             throw FetchLeft.mistake(
-                "returned a count for a fetch of \(fetch.entity.name), which asks for rows; return a count only for "
-                    + "CST_RESULT_COUNT",
+                "returned a count for a fetch of \(fetch.entity.name), which does not ask for one; return a count "
+                    + "only for the result type CST_RESULT_COUNT (count)",
                 fetch, place)
         }
         if done.contains(.count), predicate != nil {

@@ -237,7 +237,7 @@ package final class RowSink {
                     let property = entity.properties[slot].path
                     throw CoreError(
                         .invalidArgument, code: .persistentStoreOperation,
-                        "it has \(property) twice; set each property once", entity: entity.name, key: property)
+                        "it has \"\(property)\" twice; set each property once", entity: entity.name, key: property)
                 }
                 try set(value, target, slot, entity, key, &seen)
             }

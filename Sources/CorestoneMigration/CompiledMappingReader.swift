@@ -29,7 +29,8 @@ struct CompiledMappingReader {
         count += 1
         guard count <= CompiledMappingReader.maximumCount else {
             throw archiveError(
-                "the mapping model exceeds the limit of \(CompiledMappingReader.maximumCount) mappings; split it")
+                "the mapping model has more than \(CompiledMappingReader.maximumCount) mappings and user info entries, "
+                    + "which is the limit; split it")
         }
     }
 

@@ -51,7 +51,7 @@ struct XcodeMappingBuilder {
         try (record.references[relationship] ?? []).map { id in
             guard let found = records[id] else {
                 throw archiveError(
-                    "the mapping model refers by \(relationship) to the object \"\(id)\", which does not exist; restore "
+                    "the mapping model refers by \"\(relationship)\" to the object \"\(id)\", which does not exist; restore "
                         + "the file, or create the mapping model again in Xcode")
             }
             return found
@@ -70,9 +70,11 @@ struct XcodeMappingBuilder {
     ) throws -> (found: Expression?, isThere: Bool) {
         guard let text = text(record, name) else { return (nil, false) }
         guard let bytes = decodeBase64(Array(text.utf8)) else {
+            let owner = self.name(of: record)
+            let part = owner == mapping ? "" : "\"\(owner)\" in "
             throw archiveError(
-                "the attribute \"\(name)\" of \"\(self.name(of: record))\" in the mapping \"\(mapping)\" is not valid base64; set "
-                    + "its expression again in Xcode")
+                "the attribute \"\(name)\" of \(part)the mapping \"\(mapping)\" is not valid base64; set its expression again "
+                    + "in Xcode")
         }
         let archive = try KeyedArchiveReader(bytes)
         return (try ArchivedPredicates.readableExpression(archive.root, in: archive), true)

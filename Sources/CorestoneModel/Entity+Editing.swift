@@ -41,8 +41,11 @@ extension Entity {
         try property.edit {
             guard ownByName[property.name] === property else {
                 throw modelError(
-                    "\(property.entity.name).\(property.name) is not declared by \(name); remove it from "
-                        + property.entity.name, entity: name, key: property.name)
+                    "\(property.entity.name).\(property.name) "
+                        + (property.entity.model === model
+                            ? "is not declared by \(name); remove it from \(property.entity.name)"
+                            : "belongs to another model; pass a property of \(name)"),
+                    entity: name, key: property.name)
             }
             (property as? Relationship)?.letGoOfInverse()
             forget(property)

@@ -93,7 +93,7 @@ extension Entity {
         for element in index.elements {
             if let expression = element.expression {
                 return (
-                    "\(shown) contains the expression \(expression.text), but takes attributes only",
+                    "\(shown) contains the expression \"\(expression.text)\", but takes attributes only",
                     index.name
                 )
             }

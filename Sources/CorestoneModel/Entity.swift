@@ -295,8 +295,8 @@ extension Entity {
             throw modelError(
                 "\(destination.name), the destination of \(name).\(relationship), "
                     + (destination.isRemoved
-                        ? "was removed from its model" : "does not belong to the model of \(name)")
-                    + "; set an entity of that model",
+                        ? "was removed from its model; set another entity"
+                        : "does not belong to the model of \(name); set an entity of that model"),
                 entity: name, key: relationship)
         }
     }

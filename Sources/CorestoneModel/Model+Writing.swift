@@ -79,7 +79,7 @@ extension Model {
         let kind = try ModelKind(named)
         let file = try named.withoutLinks()
         if kind.isSource, file.exists {
-            throw file.failure("already exists; write each version separately, or remove it first", .invalidArgument)
+            throw file.failure("already exists; remove it first, or choose another path", .invalidArgument)
         }
         guard !file.contains(ModelFile(path)) else {
             throw file.failure("contains \(path), which would be replaced; choose another folder", .invalidArgument)
@@ -92,8 +92,10 @@ extension Model {
         let versions = try Model.versions(of: path)
         guard let current = versions.first(where: \.isCurrent) else {
             throw ModelFile(path).failure(
-                "does not have a current version; set one with corestone model set \(path) . currentVersion=NAME --version NAME",
-                .invalidArgument)
+                versions.isEmpty
+                    ? "does not contain any versions; add one"
+                    : "does not have a current version; set one with corestone model set \(path) . currentVersion=NAME "
+                        + "--version NAME", .invalidArgument)
         }
         guard kind.isBundle else {
             return try current.naming { try read(current).write(to: target, isLossy: isLossy) }
@@ -139,7 +141,7 @@ enum ModelKind: String {
     init(_ file: ModelFile) throws {
         guard !file.path.utf8.contains(0) else {
             throw CoreError(
-                .invalidArgument, "the path of the model \"\(file.path)\" contains a NUL byte; pass the path of a file")
+                .invalidArgument, "the path of the model \"\(file.path)\" contains a NUL byte; remove it")
         }
         let kind = file.name.lastIndex(of: ".").flatMap { ModelKind(rawValue: String(file.name[$0...].dropFirst())) }
         guard let kind else {

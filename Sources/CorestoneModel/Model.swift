@@ -143,7 +143,7 @@ public final class Model: @unchecked Sendable {
             throw CoreError(
                 .invalidArgument,
                 "the model has no configuration \"\(name)\"; "
-                    + (remedy ?? (names.isEmpty ? "omit it" : "use \(names.joined(separator: ", "))")))
+                    + (remedy ?? (names.isEmpty ? "omit it" : "use \(TextPlace.listed(names.map { "\"\($0)\"" }))")))
         }
         return configuration.entityNames.compactMap { entity(named: $0) }
     }
@@ -238,8 +238,9 @@ public final class Model: @unchecked Sendable {
         visit(roots, inherited: 0)
         guard slots <= Model.maximumSlots else {
             throw modelError(
-                "the entities have \(slots) properties in total, including inherited ones, "
-                    + "but the limit is \(Model.maximumSlots); move inherited properties to the subentities that use them"
+                "the entities have \(slots) properties in total, including inherited ones and elements of composite "
+                    + "attributes, but the limit is \(Model.maximumSlots); move inherited properties to the subentities that "
+                    + "use them, or split the model"
             )
         }
     }

@@ -68,9 +68,10 @@ public class Property: @unchecked Sendable {
 
     func change<Result>(_ body: () throws -> Result) throws -> Result {
         guard !isRemoved else {
+            let subject = entity.isRemoved ? entity.name : "it"
             throw modelError(
-                "cannot change \(entity.name).\(name): it was removed from its model; add a new property",
-                entity: entity.name, key: name)
+                "cannot change \(entity.name).\(path): \(subject) was removed from its model; add a new "
+                    + (entity.isRemoved ? "entity" : "property"), entity: entity.name, key: name)
         }
         return try entity.model.change(body)
     }

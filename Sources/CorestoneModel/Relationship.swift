@@ -124,8 +124,10 @@ public final class Relationship: Property, @unchecked Sendable {
     func requireDestination() throws {
         guard let missing = missingDestination else { return }
         throw modelError(
-            "\(entity.name).\(name) has the destination \"\(missing)\", which is not an entity of the model; add the entity, "
-                + "or set another destination", entity: entity.name, key: name)
+            missing.isEmpty
+                ? "\(entity.name).\(name) does not have a destination; set one"
+                : "\(entity.name).\(name) has the destination \"\(missing)\", which is not an entity of the model; add the "
+                    + "entity, or set another destination", entity: entity.name, key: name)
     }
 
     func check() throws {

@@ -93,7 +93,8 @@ struct JSONTransformer: PlainDataTransformer {
         default:
             throw CoreError(
                 .typeMismatch,
-                "JSON cannot represent \(value.kindPhrase); convert it to a string or a number, or use another transformer"
+                "the transformer does not support \(value.kindPhrase); convert it to a string or a finite number, or use "
+                    + "another transformer"
             )
         }
     }

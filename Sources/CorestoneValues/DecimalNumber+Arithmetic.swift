@@ -105,6 +105,6 @@ extension DecimalNumber? {
     fileprivate func orThrow(_ what: @autoclosure () -> String) throws -> DecimalNumber {
         if let self { return self }
         throw CoreError(
-            .invalidArgument, "\(what()) does not fit a decimal, which has 38 digits and exponents -128 to 127")
+            .invalidArgument, "\(what()) does not fit a decimal, which has up to 38 digits and exponents -128 to 127")
     }
 }

@@ -27,14 +27,14 @@ extension DecimalNumber {
         guard let scanned = copy.withUTF8({ DecimalNumber.scan($0) }) else {
             throw CoreError(
                 .invalidArgument,
-                "\"\(String(text.prefix(60)))\" is not a decimal number; write digits, at most one "
-                    + "point and an exponent, such as -12.5 or 3e8", value: .string(text))
+                "\(text.quotedStart) is not a decimal number; write digits, at most one point and an exponent, such as "
+                    + "-12.5 or 3e8", value: .string(text))
         }
         guard let number = DecimalNumber(scanned.digits, exponent: scanned.exponent, isNegative: scanned.isNegative)
         else {
             throw CoreError(
                 .invalidArgument,
-                "\"\(String(text.prefix(60)))\" does not fit a decimal, which has exponents -128 to 127",
+                "\(text.quotedStart) does not fit a decimal, which has exponents -128 to 127",
                 value: .string(text))
         }
         self = number

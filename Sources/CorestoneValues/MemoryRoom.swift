@@ -26,7 +26,7 @@ package enum MemoryRoom {
         throw CoreError(
             .noMemory,
             "out of memory: cannot \(doing()) without another \(wanted >> 20) MiB; raise the limit of the process "
-                + "(ulimit -v), or free some memory. An SQLite store needs less memory than an XML or binary one",
+                + "(ulimit -v), free some memory, or use an SQLite store instead of an XML or binary one",
             file: file)
     }
 }

@@ -168,7 +168,7 @@ private struct DateReader {
 
     private func failure(_ expected: String) -> CoreError {
         CoreError(
-            .invalidArgument, "\"\(String(text.prefix(60)))\" is not a date: at byte \(position), expected \(expected)",
+            .invalidArgument, "\(text.quotedStart) is not a date: at byte \(position), expected \(expected)",
             value: .string(text), offset: position)
     }
 }

@@ -46,6 +46,9 @@ extension String {
         return String(result)
     }
 
+    /// The text in double quotes; of a long one its start.
+    var quotedStart: String { dropFirst(60).isEmpty ? "\"\(self)\"" : "\"\(prefix(60))…\"" }
+
     /// The text without its middle, where it is longer than so many bytes: its beginning says what it is about, its end what to do.
     package func shortened(to limit: Int) -> String {
         let count = utf8.count

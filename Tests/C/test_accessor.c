@@ -265,10 +265,12 @@ static void one_function_for_a_property(void) {
     } refused[] = {
         {"floor", 0, "is not an accessor kind"},
         {"floor", 18, "is not an accessor kind"},
-        {"floor", CST_ACCESSOR_ADD, "Employee.floor does not have an accessor of kind 9: it is an attribute"},
-        {"manager", CST_ACCESSOR_COUNT, "Employee.manager does not have an accessor of kind 7: it is to-one"},
-        {"friends", CST_ACCESSOR_IS_NULL, "Employee.friends does not have an accessor of kind 3: it is to-many"},
-        {"friends", CST_ACCESSOR_MOVE, "Employee.friends does not have an accessor of kind 17: it is not ordered"},
+        {"floor", CST_ACCESSOR_ADD, "Employee.floor does not have the accessor CST_ACCESSOR_ADD: it is an attribute"},
+        {"manager", CST_ACCESSOR_COUNT, "Employee.manager does not have the accessor CST_ACCESSOR_COUNT: it is to-one"},
+        {"friends", CST_ACCESSOR_IS_NULL,
+         "Employee.friends does not have the accessor CST_ACCESSOR_IS_NULL: it is to-many"},
+        {"friends", CST_ACCESSOR_MOVE,
+         "Employee.friends does not have the accessor CST_ACCESSOR_MOVE: it is not ordered"},
     };
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         cst_error *error = NULL;
@@ -471,8 +473,9 @@ static void each_property_has_its_kinds(void) {
         {c.employee, "scratch", false, false, "it is an attribute"},
         {c.employee, "manager", false, false, "to-one; use a kind from CST_ACCESSOR_GET to CST_ACCESSOR_SET_PRIMITIVE"},
         {c.employee, "friends", true, false,
-         "to-many; use CST_ACCESSOR_GET, CST_ACCESSOR_SET or an accessor of members"},
-        {c.project, "members", true, true, "to-many; use CST_ACCESSOR_GET, CST_ACCESSOR_SET or an accessor of members"},
+         "to-many; use CST_ACCESSOR_GET, CST_ACCESSOR_SET or CST_ACCESSOR_COUNT to CST_ACCESSOR_REMOVE_MANY"},
+        {c.project, "members", true, true,
+         "to-many; use CST_ACCESSOR_GET, CST_ACCESSOR_SET or CST_ACCESSOR_COUNT to CST_ACCESSOR_REMOVE_MANY"},
     };
     cst_function function = NULL;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -487,7 +490,7 @@ static void each_property_has_its_kinds(void) {
             if (is_there) continue;
             CHECK_TEXT(cases[i].property, cst_error_key(check_error()));
             CHECK(cst_error_entity(check_error()).data != NULL);
-            CHECK_CONTAINS(cases[i].is_to_many && is_indexed ? "not ordered; use an accessor without an index"
+            CHECK_CONTAINS(cases[i].is_to_many && is_indexed ? "not ordered; use CST_ACCESSOR_GET, CST_ACCESSOR_SET or "
                                                              : cases[i].words,
                            cst_error_message(check_error()));
         }
@@ -542,7 +545,8 @@ static void values_without_a_type_of_c(void) {
     for (uint32_t kind = CST_ACCESSOR_GET; kind <= CST_ACCESSOR_SET_NULL; kind++) {
         CHECK(cst_entity_accessor(place, text("at"), kind, &function, E) < 0);
         CHECK_CONTAINS(
-            "Place.at is composite and does not have accessors; read and set its elements by their key paths",
+            "Place.at is composite and does not have accessors; read and set its elements with cst_object_get_path and "
+            "cst_object_set_path",
             cst_error_message(check_error()));
         CHECK_TEXT("at", cst_error_key(check_error()));
     }

@@ -96,11 +96,13 @@ static void bad_calls_name_function_argument_and_type(void) {
     add("hypotenuse", "d(dd)", (plain)hypotenuse);
     add("small", "b(b)", (plain)small);
     CHECK_STATUS(CST_E_PREDICATE, evaluate("FUNCTION(SELF, 'hypotenuse', 1, 'x')", value_int(1), &out));
-    CHECK_TEXT("hypotenuse takes double as parameter 2, not a string", cst_error_message(check_error()));
+    CHECK_TEXT("the function \"hypotenuse\" takes double as parameter 2, not a string",
+               cst_error_message(check_error()));
     CHECK_STATUS(CST_E_PREDICATE, evaluate("FUNCTION(SELF, 'small')", value_int(300), &out));
-    CHECK_CONTAINS("small takes int8_t as parameter 1", cst_error_message(check_error()));
+    CHECK_CONTAINS("the function \"small\" takes int8_t as parameter 1", cst_error_message(check_error()));
     CHECK_STATUS(CST_E_PREDICATE, evaluate("FUNCTION(SELF, 'hypotenuse', 1, 2, 3)", value_int(1), &out));
-    CHECK_CONTAINS("hypotenuse has 2 parameters, but 3 arguments were passed", cst_error_message(check_error()));
+    CHECK_CONTAINS("the function \"hypotenuse\" has 2 parameters, but 3 arguments were passed",
+                   cst_error_message(check_error()));
     CHECK_STATUS(CST_E_PREDICATE, evaluate("FUNCTION(SELF, 'hypotenus', 1)", value_int(1), &out));
     CHECK_CONTAINS("hypotenus", cst_error_message(check_error()));
     OK(cst_function_unregister(text("hypotenuse"), E));
@@ -206,7 +208,7 @@ static void numbers_keep_to_the_bounds_of_their_type(void) {
         for (size_t n = 0; n < 2; n++) {
             char expected[120];
             cst_value refused;
-            snprintf(expected, sizeof expected, "same takes %s as parameter 1, not ", cases[i].name);
+            snprintf(expected, sizeof expected, "the function \"same\" takes %s as parameter 1, not ", cases[i].name);
             CHECK_STATUS(CST_E_PREDICATE, evaluate("FUNCTION(SELF, 'same')", value_int(outside[n]), &out));
             CHECK_CONTAINS(expected, cst_error_message(check_error()));
             CHECK_TEXT("same", cst_error_key(check_error()));
@@ -273,7 +275,7 @@ static void reals_and_truth_values_take_any_number(void) {
         CHECK_INT(i % 2 == 0, out.as.boolean);
     }
     CHECK_STATUS(CST_E_PREDICATE, evaluate("FUNCTION(SELF, 'same')", value_text("YES"), &out));
-    CHECK_CONTAINS("same takes bool as parameter 1", cst_error_message(check_error()));
+    CHECK_CONTAINS("the function \"same\" takes bool as parameter 1", cst_error_message(check_error()));
     /* A truth value is a whole number, too. */
     add("same", "i(i)", (plain)same_int32);
     OK(evaluate("FUNCTION(SELF, 'same')", value_bool(true), &out));
@@ -308,7 +310,7 @@ static void nil_is_null_where_c_has_one(void) {
     OK(evaluate("FUNCTION(1, 'same', nil)", value_int(0), &out));
     CHECK(out.type == CST_BOOL && out.as.boolean);
     CHECK_STATUS(CST_E_PREDICATE, evaluate("FUNCTION(1, 'same', 2)", value_int(0), &out));
-    CHECK_CONTAINS("same takes cst_object * as parameter 1", cst_error_message(check_error()));
+    CHECK_CONTAINS("the function \"same\" takes cst_object * as parameter 1", cst_error_message(check_error()));
     add("same", "q(qs)", (plain)count_asked);
     asked = 0;
     OK(evaluate("FUNCTION(1, 'same', 5, nil)", value_int(0), &out));
@@ -321,7 +323,7 @@ static void nil_is_null_where_c_has_one(void) {
     cst_value broken = value_text("");
     broken.as.string = text_of_size("a\0b", 3);
     CHECK_STATUS(CST_E_PREDICATE, evaluate("FUNCTION(1, 'same', 5, SELF)", broken, &out));
-    CHECK_CONTAINS("same takes const char * as parameter 2", cst_error_message(check_error()));
+    CHECK_CONTAINS("the function \"same\" takes const char * as parameter 2", cst_error_message(check_error()));
     OK(cst_function_unregister(text("same"), E));
 }
 
@@ -368,7 +370,8 @@ static void every_spelling_of_a_type_is_known(void) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char signature[64], expected[96];
         snprintf(signature, sizeof signature, "int(%s)", cases[i].spelling);
-        snprintf(expected, sizeof expected, "same takes %s as parameter 1, not a string", cases[i].name);
+        snprintf(expected, sizeof expected, "the function \"same\" takes %s as parameter 1, not a string",
+                 cases[i].name);
         add("same", signature, (plain)same_int32);
         CHECK_STATUS(CST_E_PREDICATE, evaluate("FUNCTION(SELF, 'same')", value_text("x"), &out));
         CHECK_TEXT(expected, cst_error_message(check_error()));
@@ -379,7 +382,7 @@ static void every_spelling_of_a_type_is_known(void) {
         snprintf(signature, sizeof signature, "int(%s)", texts[i]);
         add("same", signature, (plain)same_int32);
         CHECK_STATUS(CST_E_PREDICATE, evaluate("FUNCTION(SELF, 'same')", value_int(1), &out));
-        CHECK_CONTAINS("same takes const char * as parameter 1", cst_error_message(check_error()));
+        CHECK_CONTAINS("the function \"same\" takes const char * as parameter 1", cst_error_message(check_error()));
     }
     OK(cst_function_unregister(text("same"), E));
 }
@@ -395,7 +398,7 @@ static void signatures_have_up_to_32_parameters(void) {
         OK(evaluate("FUNCTION(SELF, 'same')", value_int(1), &out));
         CHECK_INT(42, out.as.integer);
         CHECK_STATUS(CST_E_PREDICATE, evaluate("FUNCTION(SELF, 'same', 1)", value_int(1), &out));
-        CHECK_CONTAINS("same has 0 parameters", cst_error_message(check_error()));
+        CHECK_CONTAINS("the function \"same\" has 0 parameters", cst_error_message(check_error()));
     }
     add("same", "d( d d )", (plain)subtract);
     OK(evaluate("FUNCTION(SELF, 'same', 7, 3)", value_int(1), &out));

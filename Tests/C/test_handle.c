@@ -293,10 +293,10 @@ static void text_is_checked_byte_by_byte(void) {
     cst_model *loaded = NULL;
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_load(text(""), (cst_string){NULL, 0}, &loaded, E));
     CHECK_INT(CST_CODE_PERSISTENT_STORE_OPEN, cst_error_code(check_error()));
-    CHECK_TEXT("path is empty; pass the path of a file", cst_error_message(check_error()));
+    CHECK_TEXT("path is empty; pass a path", cst_error_message(check_error()));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_load(text_of_size("a\0b", 3), (cst_string){NULL, 0}, &loaded, E));
     CHECK_INT(CST_CODE_PERSISTENT_STORE_OPEN, cst_error_code(check_error()));
-    CHECK_TEXT("path contains a NUL byte; pass the path of a file", cst_error_message(check_error()));
+    CHECK_TEXT("path contains a NUL byte; remove it", cst_error_message(check_error()));
     CHECK_STATUS(CST_E_INVALID_UTF8, cst_model_load(text("a\xff"), (cst_string){NULL, 0}, &loaded, E));
     CHECK_TEXT("path is not valid UTF-8 at byte 1, but a path must be; rename the file or the folder",
                cst_error_message(check_error()));

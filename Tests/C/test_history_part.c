@@ -219,7 +219,7 @@ static void an_unknown_key_is_named_with_a_remedy(void) {
         const char *format, *entity, *key, *remedy;
     } cases[] = {
         {CST_HISTORY_TRANSACTIONS, "autor == 'a'", "Transaction", "autor", "its keys are author, bundleID"},
-        {CST_HISTORY_TRANSACTIONS, "changeType == 1", "Transaction", "changeType", "apply the predicate to changes"},
+        {CST_HISTORY_TRANSACTIONS, "changeType == 1", "Transaction", "changeType", "set the subject to changes"},
         {CST_HISTORY_CHANGES, "type == 1", "Change", "type", "changeType"},
         {CST_HISTORY_CHANGES, "transaction.autor == 'a'", "Transaction", "autor", "its keys are author"},
     };

@@ -123,7 +123,7 @@ static void dates_are_places(void) {
     CHECK(past == NULL);
     cst_history_token *late = token_at(&c, 99);
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_open_past(c.coordinator, late, 0, NULL, &past, E));
-    check_failed(134301, "its last transaction is 6");
+    check_failed(134301, "the last transaction of the store is 6");
     OK(cst_release(late));
     CHECK_STATUS(CST_E_INVALID_HANDLE, cst_coordinator_open_past(c.coordinator, NULL, 0, NULL, &past, E));
     company_close(&c);
@@ -198,7 +198,7 @@ static void changes_of_an_object(void) {
     OK(cst_release(id));
 
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_revisions_copy_value(revisions, 1, 1, true, &value, E));
-    CHECK_CONTAINS("value is 1, but the change has 1 values", cst_error_message(check_error()));
+    CHECK_CONTAINS("value is 1, but the change has 1 value;", cst_error_message(check_error()));
     const cst_revision *none = updated;
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_revisions_at(revisions, 2, &none, E));
     CHECK_CONTAINS("index is 2, but there are 2 changes", cst_error_message(check_error()));

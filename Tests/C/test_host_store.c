@@ -377,7 +377,8 @@ static void types_are_checked(void) {
     bad.fetch = NULL;
     bad.values = NULL;
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_store_type_register(text("Keeper"), &bad, E));
-    CHECK_CONTAINS("fetch and values", cst_error_message(check_error()));
+    CHECK_CONTAINS("callbacks.fetch and callbacks.values of the store type \"Keeper\" are NULL",
+                   cst_error_message(check_error()));
     bad = good;
     bad.kind = CST_STORE_ATOMIC;
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_store_type_register(text("Keeper"), &bad, E));

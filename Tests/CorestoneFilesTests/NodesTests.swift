@@ -251,30 +251,42 @@ final class NodesTests: XCTestCase {
         let model = try model()
         let (book, author) = (model.entities[0], model.entities[2])
         let nodes = Nodes(model)
-        XCTAssertEqual(try nodes.reserveKeys(of: book, count: 3), 1)
-        XCTAssertEqual(try nodes.reserveKeys(of: book, count: 1), 4)
-        XCTAssertEqual(try nodes.reserveKeys(of: author, count: 1), 1)
+        XCTAssertEqual(nodes.reserveKeys(of: book, count: 3), 1)
+        XCTAssertEqual(nodes.reserveKeys(of: book, count: 1), 4)
+        XCTAssertEqual(nodes.reserveKeys(of: author, count: 1), 1)
         nodes.reserveKeys(of: book, upTo: 2)
         XCTAssertEqual(nodes.lastKey(of: book), 4)
         nodes.reserveKeys(of: book, upTo: 10)
-        XCTAssertEqual(try nodes.reserveKeys(of: book, count: 2), 11)
+        XCTAssertEqual(nodes.reserveKeys(of: book, count: 2), 11)
         XCTAssertEqual(nodes.lastSharedKey, 0)
         nodes.reserveKeys(of: book, upTo: .max - 2)
-        XCTAssertEqual(try nodes.reserveKeys(of: book, count: 1), .max - 1)
-        for count in [1, 2] {
-            XCTAssertThrowsError(try nodes.reserveKeys(of: book, count: count)) {
-                let error = $0 as? CoreError
-                XCTAssertEqual(error?.status, .storeCorrupt)
-                XCTAssertEqual(error?.code, CocoaCode.persistentStoreSave.rawValue)
-                XCTAssertEqual(error?.entity, "Book")
-            }
-        }
+        XCTAssertEqual(nodes.reserveKeys(of: book, count: 1), Int64.max - 1)
+        for count in [1, 2] { XCTAssertNil(nodes.reserveKeys(of: book, count: count)) }
         let shared = Nodes(model, lastSharedKey: 101)
-        XCTAssertEqual(try shared.reserveKeys(of: book, count: 2), 102)
-        XCTAssertEqual(try shared.reserveKeys(of: author, count: 1), 104)
+        XCTAssertEqual(shared.reserveKeys(of: book, count: 2), 102)
+        XCTAssertEqual(shared.reserveKeys(of: author, count: 1), 104)
         shared.reserveKeys(of: book, upTo: 50)
         XCTAssertEqual(shared.lastSharedKey, 104)
         XCTAssertEqual(shared.lastKey(of: author), 104)
+    }
+
+    func testAStoreWithoutUnusedKeysIsNamed() throws {
+        let model = try model()
+        let book = model.entities[0]
+        let store = AtomicStore.inMemory(
+            model, StoreMetadata(model: model, type: .inMemory), type: .inMemory, path: "shelf")
+        store.nodes.reserveKeys(of: book, upTo: .max - 1)
+        XCTAssertThrowsError(try store.reservePrimaryKeys(of: book, count: 1)) {
+            let error = $0 as? CoreError
+            XCTAssertEqual(error?.status, .storeCorrupt)
+            XCTAssertEqual(error?.code, CocoaCode.persistentStoreSave.rawValue)
+            XCTAssertEqual(error?.entity, "Book")
+            XCTAssertEqual(error?.file, "shelf")
+            XCTAssertEqual(
+                error?.message,
+                "shelf has no unused primary keys for Book: the highest key is \(Int64.max - 1); insert the objects into a "
+                    + "new store")
+        }
     }
 
     // MARK: Binary files

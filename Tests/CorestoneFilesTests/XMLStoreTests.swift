@@ -210,7 +210,7 @@ final class XMLStoreTests: XCTestCase {
         XCTAssertEqual(rest(before), rest(after))
         metadata.values["bad"] = .string("\u{1}")
         let error = failure { try metadata.write(toStoreAt: path) }
-        XCTAssertTrue(error?.message.contains("U+1") == true, "\(String(describing: error))")
+        XCTAssertTrue(error?.message.contains("U+0001") == true, "\(String(describing: error))")
         XCTAssertEqual(try text(), after)
     }
 

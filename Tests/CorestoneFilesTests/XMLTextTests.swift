@@ -225,8 +225,8 @@ final class XMLTextTests: XCTestCase {
             XCTAssertEqual(try written { try $0.append(xml: text, isAttribute: true) }, attribute)
         }
         for (text, name) in [
-            ("a\u{0}", "U+0"), ("\u{1}", "U+1"), ("\u{B}", "U+B"), ("\u{1F}", "U+1F"), ("\u{FFFE}", "U+FFFE"),
-            ("\u{FFFF}", "U+FFFF"),
+            ("a\u{0}", "U+0000"), ("\u{1}", "U+0001"), ("\u{B}", "U+000B"), ("\u{1F}", "U+001F"),
+            ("\u{FFFE}", "U+FFFE"), ("\u{FFFF}", "U+FFFF"),
         ] {
             XCTAssertThrowsError(try written { try $0.append(xml: text) }) {
                 XCTAssertEqual(($0 as? XMLLacksCharacter)?.name, name)

@@ -109,7 +109,7 @@ final class CoordinatorTests: GraphTestCase {
         XCTAssertEqual(refused.status, .invalidArgument)
         XCTAssertEqual(refused.entity, "Task")
         XCTAssertTrue(
-            refused.message.hasSuffix("its configuration \"People\" does not contain Task; pass another store"))
+            refused.message.hasSuffix("the store's configuration \"People\" does not contain Task; pass another store"))
         XCTAssertEqual(refused.objectURI, new.objectID.uri)
     }
 

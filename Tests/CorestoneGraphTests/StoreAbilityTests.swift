@@ -44,7 +44,7 @@ final class StoreAbilityTests: XCTestCase {
         XCTAssertTrue(derived.message.contains("Author.copy, Thing.copy are derived"), derived.message)
         let unique = try XCTUnwrap(refusal(model, .derivedAttributes))
         XCTAssertEqual([unique.entity, unique.key], ["Author", "name"])
-        XCTAssertTrue(unique.message.contains("name of Author, name of Thing must be unique"), unique.message)
+        XCTAssertTrue(unique.message.contains("Author.name, Thing.name must be unique"), unique.message)
     }
 
     func testAStoreThatChecksNothingTakesNoUniqueConstraints() throws {
@@ -55,7 +55,7 @@ final class StoreAbilityTests: XCTestCase {
         let error = try XCTUnwrap(refusal(model, .derivedAttributes))
         XCTAssertEqual(error.entity, "Thing")
         XCTAssertEqual(error.key, "code")
-        XCTAssertTrue(error.message.contains("code of Thing must be unique"), error.message)
+        XCTAssertTrue(error.message.contains("Thing.code must be unique"), error.message)
         XCTAssertNil(try refusal(model, [.derivedAttributes, .uniqueConstraints]))
     }
 }

@@ -102,6 +102,14 @@ final class StoreReferenceTests: GraphTestCase {
                 XCTAssertEqual((error as? CoreError)?.file, store.path)
             }
         }
+        let other = try model.copy()
+        let foreign = try other.requireEntity(named: "Manager")
+        XCTAssertThrowsError(try store.newObjectID(for: foreign, reference: .integer(5))) {
+            XCTAssertEqual(($0 as? CoreError)?.status, .invalidArgument)
+            XCTAssertEqual(($0 as? CoreError)?.entity, "Manager")
+            XCTAssertEqual(($0 as? CoreError)?.file, store.path)
+        }
+        withExtendedLifetime(other) {}
         try coordinator.remove(store)
         XCTAssertThrowsError(try store.newObjectID(for: entity, reference: .integer(5))) {
             XCTAssertEqual(($0 as? CoreError)?.status, .objectGone)

@@ -238,7 +238,8 @@ final class ArchivableClassTests: XCTestCase {
                 XCTAssertEqual(error?.status, .typeMismatch)
                 XCTAssertEqual(
                     error?.message,
-                    "JSON cannot represent \(wrong.kindPhrase); convert it to a string or a number, or use another transformer"
+                    "the transformer does not support \(wrong.kindPhrase); convert it to a string or a finite number, or use "
+                        + "another transformer"
                 )
             }
         }

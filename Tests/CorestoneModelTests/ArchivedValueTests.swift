@@ -147,7 +147,7 @@ final class ArchivedValueTests: XCTestCase {
         XCTAssertThrowsError(try decodeArchive(odd)) {
             XCTAssertEqual(($0 as? CoreError)?.status, .storeCorrupt)
             XCTAssertEqual(
-                ($0 as? CoreError)?.message, "a dictionary in the archive has 2 keys but 1 values; archive it again")
+                ($0 as? CoreError)?.message, "a dictionary in the archive has 2 keys but 1 value; archive it again")
         }
     }
 
@@ -166,7 +166,7 @@ final class ArchivedValueTests: XCTestCase {
         XCTAssertEqual(try decodeArchive(bytes), try decodeArchive(archive(object)))
         XCTAssertThrowsError(try decodeArchive(Array("<plist><dict><key>a</key><true/></dict></plist>".utf8))) {
             XCTAssertEqual(
-                ($0 as? CoreError)?.message, "the property list is not a keyed archive; archive it with NSKeyedArchiver"
+                ($0 as? CoreError)?.message, "the property list is not a keyed archive; pass data from NSKeyedArchiver"
             )
         }
     }

@@ -66,7 +66,7 @@ final class CompiledModelReaderTests: XCTestCase {
         }
         XCTAssertEqual(
             message(encodePropertyList(.dictionary([:]))),
-            "the property list is not a keyed archive; archive it with NSKeyedArchiver")
+            "the property list is not a keyed archive; pass data from NSKeyedArchiver")
         let archiver = KeyedArchiver()
         let other = archiver.string("hello")
         XCTAssertEqual(

@@ -98,7 +98,7 @@ final class HostileArchiveTests: XCTestCase {
                     ClassName("NSFetchIndexDescription"),
                     ["NSIndexName": archiver.string("i"), "NSPartialIndexPredicate": predicate])
                 return [("A", entity(archiver, "A", ["NSFetchIndexDescriptions": archiver.array([index])]))]
-            }, "an archived predicate has more than 10000 parts, which is the limit; simplify it")
+            }, "an archived predicate or expression has more than 10000 parts, which is the limit; simplify it")
     }
 
     func testPredicatesInACircleAreBounded() {
@@ -116,7 +116,8 @@ final class HostileArchiveTests: XCTestCase {
                         "NSValidationWarnings": archiver.array([archiver.string("w")]),
                     ])
                 return [("A", entity(archiver, "A", ["NSProperties": archiver.dictionary([attribute])]))]
-            }, "an archived predicate is nested more than 700 levels deep, which is the limit; simplify it")
+            },
+            "an archived predicate or expression is nested more than 700 levels deep, which is the limit; simplify it")
     }
 
     /// A hundred entities that share a list of four thousand properties.

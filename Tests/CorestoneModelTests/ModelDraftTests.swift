@@ -39,7 +39,7 @@ final class ModelDraftTests: FolderTestCase {
                 "\"1\" is not a valid name for an entity; use letters, digits and underscores, without a leading digit",
                 "A inherits from \"Gone\", which is not an entity of the model; add the entity, or set another parent",
                 "A.lost has the destination \"Gone\", which is not an entity of the model; add the entity, or set another destination",
-                "A.open does not have a destination",
+                "A.open does not have a destination; set one",
                 "A.place has the composite type \"Nowhere\", which is not defined in the model; define it, or set another "
                     + "composite type",
                 "B.fine has the name of an inherited property; rename or remove it",

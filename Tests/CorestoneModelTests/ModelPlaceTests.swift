@@ -50,7 +50,7 @@ final class ModelPlaceTests: FolderTestCase {
         }
         XCTAssertEqual(
             message(.invalidArgument) { _ = try ModelKind(ModelFile("a\0.mom")) },
-            "the path of the model \"a␀.mom\" contains a NUL byte; pass the path of a file")
+            "the path of the model \"a␀.mom\" contains a NUL byte; remove it")
     }
 
     // MARK: - Versions
@@ -224,7 +224,7 @@ final class ModelPlaceTests: FolderTestCase {
         try model("E").write(to: path("B.xcdatamodel"))
         XCTAssertEqual(
             message(.invalidArgument) { try Model.convert(path("A.xcdatamodeld"), to: path("B.xcdatamodel")) },
-            "\(path("B.xcdatamodel")) already exists; write each version separately, or remove it first")
+            "\(path("B.xcdatamodel")) already exists; remove it first, or choose another path")
         try files.createDirectory(atPath: path("C.momd"), withIntermediateDirectories: true)
         try files.moveItem(atPath: path("B.xcdatamodel"), toPath: path("C.momd/B.xcdatamodel"))
         let inner = path("C.momd/B.xcdatamodel")

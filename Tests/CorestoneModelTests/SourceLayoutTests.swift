@@ -203,7 +203,8 @@ final class SourceLayoutTests: XCTestCase {
         }
         XCTAssertThrowsError(try escapedXML("a\u{1F}")) {
             XCTAssertEqual(
-                ($0 as? CoreError)?.message, "\"a␟\" contains the character U+1F, which XML cannot represent; remove it"
+                ($0 as? CoreError)?.message,
+                "\"a␟\" contains the character U+001F, which XML cannot represent; remove it"
             )
         }
         XCTAssertEqual(try escapedXML(" \u{20}\u{FFFD}🎉"), " \u{20}\u{FFFD}🎉")

@@ -174,7 +174,7 @@ final class SourceModelTests: XCTestCase {
 
     func testMistakesAreNamed() {
         XCTAssertEqual(
-            message("<entity/>"), "the source model has a <entity> without the attribute \"name\"; add the attribute")
+            message("<entity/>"), "the source model has a <entity> without the XML attribute \"name\"; add it")
         XCTAssertEqual(
             message("<entity name='A' parentEntity='B'/>"),
             "A inherits from \"B\", which is not an entity of the model; add the entity, or set another parent")

@@ -215,7 +215,7 @@ final class EvaluationTests: XCTestCase {
         }
         let mistakes = [
             ("FUNCTION('abc', 'hasPrefx:', 'a') == 1", "did you mean \"hasPrefix:\"?"),
-            ("FUNCTION(5, 'stringByAppendingString:', 'a') == 1", "does not apply to"),
+            ("FUNCTION(5, 'stringByAppendingString:', 'a') == 1", "applies to two strings, not to a number"),
             ("'abc' stringByAppendingString: 'a'", "the function \"stringByAppendingString:\" is not defined"),
         ]
         for (format, words) in mistakes {

@@ -158,7 +158,7 @@ final class LanguageTests: XCTestCase {
                     "BEGINSWITH compares strings, not 5 with \"a\"; compare two strings, or convert with CAST"
                 ),
                 ("text MATCHES 5", "MATCHES compares strings"), ("text < 5", "cannot be ordered"),
-                ("text MATCHES '('", "is not a regular expression"),
+                ("text MATCHES '('", "cannot be compiled as a regular expression"),
             ])
     }
 
@@ -333,7 +333,7 @@ final class LanguageTests: XCTestCase {
             ),
             (
                 "date BEGINSWITH 'a'", "date", .date(100),
-                "BEGINSWITH compares strings, not 2001-01-01T00:01:40Z with \"a\" (date); compare two strings, or convert with "
+                "BEGINSWITH compares strings, not 2001-01-01T00:01:40Z (date) with \"a\"; compare two strings, or convert with "
                     + "CAST(…, \"NSString\")"
             ),
             (

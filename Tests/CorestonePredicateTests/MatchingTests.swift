@@ -188,7 +188,8 @@ final class MatchingTests: XCTestCase {
         XCTAssertThrowsError(try matches("a", "a(b")) {
             let error = $0 as? CoreError
             XCTAssertEqual(
-                error?.message.hasPrefix("\"a(b\" is not a regular expression: "), true, error?.message ?? "")
+                error?.message.hasPrefix("\"a(b\" cannot be compiled as a regular expression: "), true,
+                error?.message ?? "")
             XCTAssertEqual(error?.message.hasSuffix(" at byte 3"), true, error?.message ?? "")
             XCTAssertEqual(error?.value, .string("a(b"))
         }

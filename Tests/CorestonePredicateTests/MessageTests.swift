@@ -131,16 +131,16 @@ final class MessageTests: XCTestCase {
             "the function \"hasPrefx:\" is not defined for a string; did you mean \"hasPrefix:\"?",
             key: "hasPrefx:")
         for (receiver, selector, argument, kinds) in [
-            ("5", "stringByAppendingString:", "'a'", "a number and a string"),
-            ("'a'", "stringByAppendingString:", "5", "a string and a number"),
-            ("'a'", "componentsJoinedByString:", "'b'", "a string and a string"),
-            ("{1}", "objectForKey:", "'b'", "a list and a string"),
-            ("d", "valueForKey:", "1", "a dictionary and a number"),
-            ("date", "dateByAddingTimeInterval:", "'x'", "a date and a string"),
-            ("date", "timeIntervalSinceDate:", "5", "a date and a number"),
+            ("5", "stringByAppendingString:", "'a'", "two strings, not to a number and a string"),
+            ("'a'", "stringByAppendingString:", "5", "two strings, not to a string and a number"),
+            ("'a'", "componentsJoinedByString:", "'b'", "a list and a string, not to a string and a string"),
+            ("{1}", "objectForKey:", "'b'", "a dictionary and a string, not to a list and a string"),
+            ("d", "valueForKey:", "1", "any value and a string, not to a dictionary and a number"),
+            ("date", "dateByAddingTimeInterval:", "'x'", "a date and a number, not to a date and a string"),
+            ("date", "timeIntervalSinceDate:", "5", "two dates, not to a date and a number"),
         ] {
             assertFails(
-                "FUNCTION(\(receiver), '\(selector)', \(argument))", "\(selector) does not apply to \(kinds)",
+                "FUNCTION(\(receiver), '\(selector)', \(argument))", "\(selector) applies to \(kinds)",
                 key: selector)
         }
     }

@@ -373,7 +373,7 @@ final class FetchCompilerTests: CompilerTestCase {
             ),
             (
                 "Employee", "name MATCHES '('",
-                #""(" is not a regular expression: missing closing parenthesis at byte 1"#
+                #""(" cannot be compiled as a regular expression: missing closing parenthesis at byte 1"#
             ),
             (
                 "Employee", "age BETWEEN {1}",

@@ -214,7 +214,7 @@ final class SpatialTests: CompilerTestCase {
         checkMistakes([
             (
                 "Employee", "indexed:by:(name, 'byPay') == 1", "Employee", "name",
-                "the index \"byPay\" of Employee does not cover Employee.name, but salary, age; name another "
+                "the index \"byPay\" of Employee does not cover Employee.name, only \"salary\", \"age\"; name another "
                     + "index, or leave indexed:by: out"
             ),
             (

@@ -130,7 +130,7 @@ final class ArchivableTests: StoreTestCase {
             for value in bad {
                 let error = failure { try object.setTransformedValue(value, key: payload) }
                 XCTAssertEqual(error.status, .typeMismatch, name)
-                XCTAssert(error.message.contains("Item.payload takes values of the class \(name)"), error.message)
+                XCTAssert(error.message.contains("Item.payload takes values of the class \"\(name)\""), error.message)
             }
             try object.setTransformedValue(nil, key: payload)
             for file in try files() { try? FileManager.default.removeItem(atPath: path(file)) }

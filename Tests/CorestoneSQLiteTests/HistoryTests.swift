@@ -304,8 +304,8 @@ final class HistoryTests: StoreTestCase {
         XCTAssertEqual(error.file, path("a.sqlite"))
         XCTAssertEqual(
             error.message,
-            "the history of \(path("a.sqlite")) has no unused keys in ATRANSACTION: the highest key is \(most + 1); "
-                + "restore the store from a backup")
+            "the history of \(path("a.sqlite")) is damaged: the highest key in ATRANSACTION is \(most + 1), but the limit is "
+                + "\(most); restore the store from a backup")
         XCTAssertEqual(try shell("a.sqlite", "SELECT count(*) FROM ZNOTE WHERE Z_PK = 7"), "0")
     }
 }

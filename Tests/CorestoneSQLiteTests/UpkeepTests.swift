@@ -396,7 +396,8 @@ final class UpkeepTests: StoreTestCase {
         XCTAssertEqual(
             strange.message,
             "\(path("other.sqlite")) is not a copy of \(path("a.sqlite")): its identifier is \(other.identifier), not "
-                + "\(store.identifier); choose a copy of the store, or migrate the store")
+                + "\(store.identifier); choose a copy of the store, or migrate the store with "
+                + "cst_coordinator_migrate_store (migrate_store)")
         XCTAssertEqual(failure { try coordinator.setPath(path("none.sqlite"), of: store) }.status, .storeIO)
         XCTAssertFalse(FileManager.default.fileExists(atPath: path("none.sqlite")))
         let nowhere = failure { try coordinator.setPath("/dev/null", of: store) }

@@ -175,6 +175,20 @@ final class DocumentTests: XCTestCase {
         try document.close(.discard)
     }
 
+    func testAClosedDocumentIsNamedByItsPathUnlessItIsUntitled() throws {
+        let untitled = try Document(model: model(), type: .sqlite)
+        try untitled.close(.discard)
+        let error = failure { try untitled.save() }
+        XCTAssertEqual(error.message, "the untitled document is closed; create another one")
+        XCTAssertNil(error.file)
+        let document = try Document(model: model(), type: .sqlite)
+        try document.saveAs(path("titled.store"))
+        try document.close()
+        XCTAssertEqual(
+            failure { try document.save() }.message,
+            "the document \(path("titled.store")) is closed; open it again, or create another one")
+    }
+
     func testRevertingReadsWhatOthersWrote() throws {
         for type in DocumentTests.types {
             let file = path("a.\(type.rawValue)")

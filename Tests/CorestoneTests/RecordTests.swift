@@ -267,7 +267,7 @@ final class RecordTests: XCTestCase {
             ("next", .dictionary(["@id": .int(1)]), .typeMismatch, "takes a string with a URI as the @id of Node"),
             (
                 "next", "nowhere", .invalidArgument,
-                "Node.next: \"nowhere\" is not the URI of an object in an open store"
+                "Node.next cannot refer to \"nowhere\", which is not the URI of an object in an open store"
             ),
             ("all", .array([]), .invalidArgument, "all"),
         ] as [(String, PropertyValue, Status, String)] {

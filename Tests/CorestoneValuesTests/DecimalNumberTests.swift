@@ -180,7 +180,7 @@ final class DecimalNumberTests: XCTestCase {
             }
         }
         let (large, small) = (try DecimalNumber("9e164"), try DecimalNumber("1e-128"))
-        let tail = "does not fit a decimal, which has 38 digits and exponents -128 to 127"
+        let tail = "does not fit a decimal, which has up to 38 digits and exponents -128 to 127"
         let two = DecimalNumber(mantissa: 2)
         let five = DecimalNumber(mantissa: 5)
         fault("the sum of \(large) and \(large) \(tail)") { try large.adding(large) }

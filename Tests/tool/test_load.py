@@ -321,8 +321,8 @@ def test_csv_behind_a_quote(tmp_path: Path) -> None:
     done, found = loaded(tmp_path, text, "csv", "--keep-going")
     told = [line.split("N.csv:")[1] for line in done.stderr.splitlines()]
     assert [line.split(":")[0] for line in told] == ["2", "3", "6"], done.stderr
-    assert "field 2 (b)" in told[0] and "double a quote" in told[0]
-    assert "an unterminated quote" in told[2] and "all lines up to" in told[2]
+    assert 'field 2 ("b")' in told[0] and "double a quote" in told[0]
+    assert "an unterminated quote" in told[2] and "the rest of the file" in told[2]
     assert found == [("3", 'q "x"'), ("4", 'a"b')]
     done, found = loaded(tmp_path, 'a,"b"x\n1,2\n3,4\n', "csv", "--keep-going")
     assert done.returncode == 2 and "N.csv:1: field 2" in done.stderr and found == []
@@ -798,8 +798,8 @@ def test_members_are_added_and_named_by_uri_or_by_a_name_of_the_file(groups: tup
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ({"group.title": "x"}, 'Person.group: more than one Group has the title "x"'),
-        ({"group.title": "z"}, 'Person.group: no Group has the title "z"'),
+        ({"group.title": "x"}, 'Person.group: more than one object has the value "x" for Group.title'),
+        ({"group.title": "z"}, 'Person.group: no object has the value "z" for Group.title'),
         (
             {"group": "x-coredata://ABC/Group/p1"},
             'Person.group refers to "x-coredata://ABC/Group/p1", which is not an @id',

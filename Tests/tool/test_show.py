@@ -183,7 +183,7 @@ def test_a_model_that_was_saved_half_finished_is_shown_with_warnings(tmp_path: P
     for part in (
         'inherits from "Being"',
         "Person.age has the type Undefined",
-        "Person.boss does not have a destination",
+        "Person.boss does not have a destination; set one",
         'Person.tags has the destination "Tag"',
         "Person.pets does not have an inverse because Pet.owner does not exist",
     ):

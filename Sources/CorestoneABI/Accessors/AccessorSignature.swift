@@ -55,8 +55,8 @@ enum AccessorType: Hashable {
             throw CoreError(
                 .typeMismatch,
                 "\(attribute.entity.name).\(attribute.path) is composite and does not have accessors; "
-                    + "read and set its elements by their key paths", entity: attribute.entity.name, key: attribute.name
-            )
+                    + "read and set its elements with cst_object_get_path and cst_object_set_path",
+                entity: attribute.entity.name, key: attribute.name)
         }
     }
 
@@ -122,18 +122,20 @@ struct AccessorSignature: Hashable {
     }
 
     private static func unsuited(_ kind: AccessorKind, _ property: Property) -> CoreError {
+        let members = "use CST_ACCESSOR_GET, CST_ACCESSOR_SET or CST_ACCESSOR_COUNT to CST_ACCESSOR_REMOVE_MANY"
         let what: String
         switch property {
         case is Attribute: what = "an attribute; use a kind from CST_ACCESSOR_GET to CST_ACCESSOR_SET_PRIMITIVE"
         case let relationship as Relationship where !relationship.isToMany:
             what = "to-one; use a kind from CST_ACCESSOR_GET to CST_ACCESSOR_SET_PRIMITIVE"
         case let relationship as Relationship where !relationship.isOrdered && AccessorKind.ordered.contains(kind):
-            what = "not ordered; use an accessor without an index"
-        default: what = "to-many; use CST_ACCESSOR_GET, CST_ACCESSOR_SET or an accessor of members"
+            what = "not ordered; \(members)"
+        default: what = "to-many; \(members)"
         }
         return CoreError(
             .invalidArgument,
-            "\(property.entity.name).\(property.name) does not have an accessor of kind \(kind.rawValue): it is "
-                + what, entity: property.entity.name, key: property.name)
+            "\(property.entity.name).\(property.name) does not have the accessor "
+                + "\(constantName("CST_ACCESSOR", kind)): it is \(what)",
+            entity: property.entity.name, key: property.name)
     }
 }

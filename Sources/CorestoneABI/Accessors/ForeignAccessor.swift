@@ -53,6 +53,9 @@ private struct Closure {
     nonisolated(unsafe) private static var free: [AccessorSignature: [Closure]] = [:]
     nonisolated(unsafe) private static var interfaces: [AccessorSignature: UnsafeMutablePointer<ffi_cif>] = [:]
 
+    /// What serves attributes and relationships alike, for errors.
+    private static let remedy = "use a cst_object_ function with the property's key instead"
+
     static func take(_ signature: AccessorSignature) throws -> Closure {
         if let closure = free[signature]?.popLast() { return closure }
         return try Closure(signature)
@@ -68,8 +71,7 @@ private struct Closure {
         guard let memory = ffi_closure_alloc(MemoryLayout<ffi_closure>.size, &code), let code else {
             throw CoreError(
                 .unsupported,
-                "cannot create an accessor: the system does not permit executable memory for libffi; "
-                    + "use cst_object_get and cst_object_set with a key")
+                "cannot create an accessor: libffi cannot allocate executable memory; \(Closure.remedy)")
         }
         job = .allocate(capacity: 1)
         job.initialize(to: Job(signature))
@@ -79,8 +81,7 @@ private struct Closure {
             job.deallocate()
             throw CoreError(
                 .internal,
-                "cannot create an accessor: libffi rejected its closure; use cst_object_get and cst_object_set with a key"
-            )
+                "cannot create an accessor: libffi rejected the closure; \(Closure.remedy)")
         }
         function = unsafeBitCast(code, to: cst_function.self)
     }
@@ -97,8 +98,7 @@ private struct Closure {
         else {
             throw CoreError(
                 .internal,
-                "cannot create an accessor: libffi rejected its signature; use cst_object_get and cst_object_set with a key"
-            )
+                "cannot create an accessor: libffi rejected the signature; \(Closure.remedy)")
         }
         interfaces[signature] = interface
         return interface

@@ -72,8 +72,8 @@ extension ValueView {
         _ = report(
             CoreError(
                 .typeMismatch,
-                "the accessor's return type does not match the property: its model was released, or the object belongs to "
-                    + "another model; create an accessor with the object's entity"), error)
+                "the accessor's return type does not match the property: the accessor's model was released, or the "
+                    + "object belongs to another model; create an accessor with the object's entity"), error)
         return nothing
     }
 }

@@ -79,7 +79,8 @@ final class ContextBox {
     func boxOfGuest(_ context: Context) throws -> ContextBox {
         guard HandleTable.retain(coordinatorToken) else {
             throw CoreError(
-                .internal, "the coordinator's handle was released while a context needs it; retain it with cst_retain")
+                .internal,
+                "the coordinator's handle was released while a context needed it; report it as a defect of the library")
         }
         let box = ContextBox(context, coordinatorToken: coordinatorToken)
         guests.append(try box.makeHandle())

@@ -46,10 +46,12 @@ final class KeptValues {
         case .object(let object): try put(object, Place(path: path, row: row), entity, out)
         case .array, .set, .dictionary:
             let entity = entity()
+            // Without an entity it is a committed value, to which no key path leads.
+            let function = entity == nil ? "cst_object_copy_values" : "cst_value_copy_at_key_path"
             throw CoreError(
                 .typeMismatch,
                 "\(entity.map { "\($0)." } ?? "")\(path) is \(value.kindPhrase), which does not fit into a borrowed "
-                    + "cst_value; copy it with cst_value_copy_at_key_path or cst_object_copy_values",
+                    + "cst_value; copy it with \(function)",
                 entity: entity, key: path)
         default: CorestoneABI.put(ValueView(value), out)
         }

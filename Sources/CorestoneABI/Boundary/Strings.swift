@@ -19,7 +19,8 @@ extension cst_string {
         guard let data else {
             guard size == 0 || size == Int(bitPattern: UInt.max) else {
                 throw CoreError(
-                    .invalidArgument, "\(name) is NULL but has the size \(size); pass its bytes, or the size 0")
+                    .invalidArgument,
+                    "\(name) is NULL but has the size \(UInt(bitPattern: size)); pass its bytes, or the size 0")
             }
             return nil
         }
@@ -51,7 +52,7 @@ extension cst_string {
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOpen,
-                "\(name) \(path.isEmpty ? "is empty" : "contains a NUL byte"); pass the path of a file")
+                "\(name) \(path.isEmpty ? "is empty; pass a path" : "contains a NUL byte; remove it")")
         }
         return path
     }
@@ -59,6 +60,24 @@ extension cst_string {
     /// nil for a null string.
     func optionalString(_ name: StaticString) throws -> String? {
         try utf8(name).map { String(decoding: $0, as: UTF8.self) }
+    }
+}
+
+/// The strings of an array. An error names the element.
+func strings(_ start: UnsafePointer<cst_string>?, _ count: Int, _ name: StaticString) throws -> [String] {
+    try elements(start, count, name) { try $0.string("the string") }
+}
+
+/// The paths of an array. An error names the element.
+func filePaths(_ start: UnsafePointer<cst_string>?, _ count: Int, _ name: StaticString) throws -> [String] {
+    try elements(start, count, name) { try $0.filePath("the path") }
+}
+
+private func elements(
+    _ start: UnsafePointer<cst_string>?, _ count: Int, _ name: StaticString, _ read: (cst_string) throws -> String
+) throws -> [String] {
+    try array(start, count, name).enumerated().map { place, text -> String in
+        do { return try read(text) } catch let error as CoreError { throw error.within("\(name)[\(place)]") }
     }
 }
 
@@ -97,7 +116,8 @@ extension UnsafeMutablePointer where Pointee == cst_buffer {
     func reserve(_ count: Int) throws {
         if pointee.data != nil && pointee.capacity > count { return }
         guard let data = realloc(pointee.data, count + 1) else {
-            throw CoreError(.noMemory, "out of memory: cannot allocate a buffer of \(count) bytes; free some memory")
+            let unit = count == 1 ? "byte" : "bytes"
+            throw CoreError(.noMemory, "out of memory: cannot allocate a buffer of \(count) \(unit); free some memory")
         }
         pointee.data = data.assumingMemoryBound(to: CChar.self)
         pointee.capacity = count + 1

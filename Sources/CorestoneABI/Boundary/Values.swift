@@ -71,7 +71,8 @@ private func bytes(_ bytes: cst_bytes) throws -> PropertyValue {
         guard bytes.size == 0 else {
             throw CoreError(
                 .invalidArgument,
-                "a value of type CST_BYTES is NULL but has the size \(bytes.size); pass its bytes, or the size 0")
+                "a value of type CST_BYTES is NULL but has the size \(UInt(bitPattern: bytes.size)); pass its bytes, "
+                    + "or the size 0")
         }
         return .null
     }
@@ -93,7 +94,9 @@ private func decimal(_ value: cst_value) throws -> PropertyValue {
                 + "CST_DECIMAL_AUX")
     }
     guard number.mantissa < 100_000_000_000_000_000_000_000_000_000_000_000_000 else {
-        throw CoreError(.invalidArgument, "the decimal \(number.mantissa) has more than 38 digits")
+        throw CoreError(
+            .invalidArgument,
+            "the mantissa of the decimal is \(number.mantissa), but must have at most 38 digits; round the decimal")
     }
     return .decimal(number)
 }

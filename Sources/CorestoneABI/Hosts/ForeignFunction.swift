@@ -142,17 +142,20 @@ final class ForeignFunction: @unchecked Sendable {
 
     private func miscounted(_ count: Int) -> CoreError {
         let parameters = signature.parameters.count
+        let remedy =
+            parameters == 0
+            ? "call it without arguments" : "pass one for each parameter, or omit the first to use the receiver"
         return CoreError(
             .predicate,
-            "\(name) has \(parameters) \(parameters == 1 ? "parameter" : "parameters"), but \(count) "
-                + "\(count == 1 ? "argument was" : "arguments were") passed; pass one for each parameter, or omit the "
-                + "first to use the receiver", key: name)
+            "the function \"\(name)\" has \(parameters) \(parameters == 1 ? "parameter" : "parameters"), but \(count) "
+                + "\(count == 1 ? "argument was" : "arguments were") passed; \(remedy)", key: name)
     }
 
     private func refused(_ value: PropertyValue, _ type: ForeignType, _ place: Int) -> CoreError {
         CoreError(
-            .predicate, "\(name) takes \(type.name) as parameter \(place + 1), not \(found(value, type))", key: name,
-            value: value)
+            .predicate,
+            "the function \"\(name)\" takes \(type.name) as parameter \(place + 1), not \(found(value, type))",
+            key: name, value: value)
     }
 
     /// The value of a refused argument, for a message.

@@ -36,7 +36,7 @@ final class HostObject: KeyValueCoding, @unchecked Sendable {
             throw CoreError(
                 .predicate,
                 "\(className) is not key value coding-compliant for the key \"\(key)\"; "
-                    + "return a value from value_for_key, or correct the key", key: key)
+                    + "return a value from value_for_key (define the attribute), or correct the key", key: key)
         }
         return try answered("reading the key \"\(key)\" of \(className)") { try hostValue(answer) }
     }

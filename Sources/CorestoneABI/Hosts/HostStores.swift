@@ -6,6 +6,9 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
+/// A store by its path, which may be empty, for messages.
+private func subject(_ path: String) -> String { path.isEmpty ? "a store without a path" : path }
+
 /// What a handle of a sink stands for: good on one thread, for one callback.
 final class SinkBox {
     private var sink: RowSink?
@@ -20,13 +23,15 @@ final class SinkBox {
     func current() throws -> RowSink {
         guard thread == platform_thread_id() else {
             throw CoreError(
-                .wrongThread, "a row sink of \(path) belongs to the thread of its callback; push rows on that thread",
+                .wrongThread,
+                "the row sink of \(subject(path)) belongs to the thread of its callback; push rows on that thread",
                 file: path)
         }
         guard let sink else {
             throw CoreError(
                 .invalidHandle,
-                "the row sink of \(path) is no longer valid: its callback has returned; push rows during the callback",
+                "the row sink of \(subject(path)) is no longer valid: its callback has returned; push rows during the "
+                    + "callback",
                 file: path)
         }
         return sink
@@ -68,13 +73,14 @@ final class SaveBox {
         guard thread == platform_thread_id() else {
             throw CoreError(
                 .wrongThread,
-                "the save request of \(path) belongs to the thread of its callback; use it on that thread",
+                "the save request of \(subject(path)) belongs to the thread of its callback; use it on that thread",
                 file: path)
         }
         guard let changes else {
             throw CoreError(
                 .invalidHandle,
-                "the save request of \(path) is no longer valid: its callback has returned; use it during the callback",
+                "the save request of \(subject(path)) is no longer valid: its callback has returned; use it during the "
+                    + "callback",
                 file: path)
         }
         return changes
@@ -115,12 +121,13 @@ final class HostStoreType: HostedType, @unchecked Sendable {
             if table.values == nil { missing.append("values") }
         }
         guard missing.isEmpty else {
+            missing = missing.map { "callbacks.\($0)" }
             let last = missing.removeLast()
             let names = missing.isEmpty ? last : missing.joined(separator: ", ") + " and " + last
             throw CoreError(
                 .invalidArgument,
-                "callbacks of the store type \"\(name)\" must have \(names) for "
-                    + "\(isAtomic ? "an atomic" : "an incremental") store")
+                "\(names) of the store type \"\(name)\" \(missing.isEmpty ? "is" : "are") NULL, but required for "
+                    + "\(isAtomic ? "an atomic" : "an incremental") store; set \(missing.isEmpty ? "it" : "them")")
         }
     }
 

@@ -55,7 +55,8 @@ private func mark(_ out: UnsafeMutablePointer<cst_value>, _ type: Int) {
 
 private func putCopy(_ bytes: UnsafeRawBufferPointer, _ type: Int, _ out: UnsafeMutablePointer<cst_value>) throws {
     guard let memory = malloc(bytes.count + 1) else {
-        throw CoreError(.noMemory, "out of memory: cannot allocate a value of \(bytes.count) bytes; free some memory")
+        let unit = bytes.count == 1 ? "byte" : "bytes"
+        throw CoreError(.noMemory, "out of memory: cannot allocate a value of \(bytes.count) \(unit); free some memory")
     }
     if let start = bytes.baseAddress { memcpy(memory, start, bytes.count) }
     memory.storeBytes(of: 0, toByteOffset: bytes.count, as: UInt8.self)

@@ -53,19 +53,23 @@ final class StoreFile: @unchecked Sendable {
     }
 
     /// A file that nobody may write is not replaced, either.
-    private func requireWritable() throws {
+    ///
+    /// - Parameter toReplace: Whether the file is to be replaced, not opened. Only the remedy depends on it.
+    private func requireWritable(toReplace: Bool = false) throws {
         if file.name.utf8.count > ModelFile.longestName {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOpen,
                 "the file name of \(place.given) has \(file.name.utf8.count) bytes, but a writable store allows at most "
-                    + "\(ModelFile.longestName); choose a shorter name or open the store read-only", file: place.given)
+                    + "\(ModelFile.longestName); choose a shorter name"
+                    + (toReplace ? "" : " or open the store read-only"), file: place.given)
         }
         let mayWrite = place.state == .missing || faccessat(AT_FDCWD, place.path, W_OK, AT_EACCESS) == 0
         if mayWrite, place.mayWriteFolder { return }
         let what = mayWrite ? "the folder \(place.folder) of \(place.given)" : place.given
         throw CoreError(
             .storeReadOnly, code: .persistentStoreOpen,
-            "\(what) is not writable; change its permissions or open the store read-only", file: place.given)
+            "\(what) is not writable; make it writable, or "
+                + (toReplace ? "choose another path" : "open the store read-only"), file: place.given)
     }
 
     private func make(_ nodes: Nodes) throws -> StoreMetadata {
@@ -215,7 +219,9 @@ final class StoreFile: @unchecked Sendable {
         } catch let error as CoreError {
             throw CoreError(
                 .storeIO, code: .persistentStoreSave,
-                "\(error.message). The file contains either the previous save or all of this one",
+                isThere
+                    ? "\(error.message). The file contains either the previous save or all of this one"
+                    : "\(error.message); nothing was saved",
                 file: place.given)
         }
     }
@@ -255,7 +261,7 @@ final class StoreFile: @unchecked Sendable {
 
     /// Throws unless it can be replaced now.
     func requireUnlocked() throws {
-        try requireWritable()
+        try requireWritable(toReplace: true)
         try alone {}
     }
 
@@ -310,10 +316,11 @@ final class StoreFile: @unchecked Sendable {
     }
 
     private func busy() -> CoreError {
-        CoreError(
+        let patience = options.busyTimeoutMilliseconds
+        return CoreError(
             .storeBusy, code: .persistentStoreTimeout,
-            "another process or coordinator has locked \(place.given) for \(options.busyTimeoutMilliseconds) ms; try again, or "
-                + "raise busy_timeout_ms (busy_timeout)",
+            "another process or coordinator has locked \(place.given)\(patience > 0 ? " for \(patience) ms" : ""); "
+                + "try again, or raise busy_timeout_ms (busy_timeout)",
             file: place.given)
     }
 }

@@ -91,18 +91,11 @@ final class Nodes {
         return keys
     }
 
-    /// Keys that are never handed out again. Returns the first.
-    ///
-    /// - Throws: `.storeCorrupt` when there are none left: nobody ever made so many objects.
-    func reserveKeys(of root: Entity, count: Int) throws -> Int64 {
+    /// Keys that are never handed out again. Returns the first; nil when there are none left: nobody ever made so many objects.
+    func reserveKeys(of root: Entity, count: Int) -> Int64? {
         let last = lastKey(of: root)
         let (end, overflow) = last.addingReportingOverflow(Int64(count))
-        guard !overflow, end < .max else {
-            throw CoreError(
-                .storeCorrupt, code: .persistentStoreSave,
-                "the primary keys of \(root.name) are exhausted: the last one is \(last); restore the store from a backup",
-                entity: root.name)
-        }
+        guard !overflow, end < .max else { return nil }
         reserveKeys(of: root, upTo: end)
         return last + 1
     }

@@ -14,7 +14,7 @@ struct XMLStoreWriter {
         guard nodes.lastSharedKey <= XMLFormat.maximumKey else {
             throw CoreError(
                 .unsupported, code: .persistentStoreSave,
-                "the last object has the number \(nodes.lastSharedKey), but the numbers of an XML store are 1 to "
+                "the last primary key is \(nodes.lastSharedKey), but primary keys in an XML store must be 1 to "
                     + "\(XMLFormat.maximumKey); migrate the store to another type")
         }
         file.append(
@@ -122,8 +122,9 @@ struct XMLStoreWriter {
         let entity = nodes.model.entities[Int(record.header.pointee.entity)]
         return CoreError(
             .validation, code: .validationMissingMandatoryProperty,
-            "\(entity.name).\(relationship.name) of the object with the key \(record.primaryKey) is required and refers to a deleted "
-                + "object (key \(target)), which an XML store cannot record; set another target, or give the relationship an inverse",
+            "\(entity.name).\(relationship.name) of the object with the primary key \(record.primaryKey) is required "
+                + "and refers to a deleted object (primary key \(target)), which an XML store cannot record; set "
+                + "another target, or give the relationship an inverse",
             entity: entity.name, key: relationship.name)
     }
 

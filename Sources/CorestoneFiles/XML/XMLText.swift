@@ -162,5 +162,8 @@ extension XMLBytes {
 /// A character that XML has no way to say.
 struct XMLLacksCharacter: Error {
     let scalar: Unicode.Scalar
-    var name: String { "U+" + String(scalar.value, radix: 16, uppercase: true) }
+    var name: String {
+        let digits = String(scalar.value, radix: 16, uppercase: true)
+        return "U+" + String(repeating: "0", count: max(4 - digits.count, 0)) + digits
+    }
 }

@@ -264,7 +264,8 @@ final class ArrowBuilder {
             let part = field.name.isEmpty ? "a record batch" : "the column \"\(field.name)\""
             throw CoreError(
                 .noMemory,
-                "out of memory: cannot allocate \(part) of an Arrow export; pass a smaller batch_size (batchSize)")
+                "out of memory: cannot allocate \(part) of an Arrow export; export a stream with a smaller "
+                    + "batch_size (batchSize)")
         }
         _ = (validity.take(), offsets.take(), values.take())
         (count, nullCount, used, capacity, isLarge) = (0, 0, 0, 0, field.isLarge)

@@ -122,7 +122,7 @@ struct ArrowFields {
     // MARK: What cannot be
 
     private func notStored(_ property: Property, _ name: String) -> CoreError {
-        invalid("\(property.entity.name).\(property.name) is not stored and cannot be exported; leave it out", name)
+        invalid("\(property.entity.name).\(property.path) is not stored and cannot be exported; leave it out", name)
     }
 
     private func ambiguous(_ name: String, _ found: [(entity: Entity, property: Property)]) -> CoreError {

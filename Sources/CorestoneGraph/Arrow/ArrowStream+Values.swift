@@ -27,7 +27,8 @@ extension ArrowStream {
         let first = results.isEmpty ? nil : try results.object(at: 0)
         guard let entity = entity ?? first?.entity else {
             throw CoreError(
-                .invalidArgument, "cannot export an empty list of objects without an entity; pass the entity")
+                .invalidArgument,
+                "cannot export an empty list of objects without an entity; skip it, or in Swift pass the entity")
         }
         let row = ArrowField(row: try ArrowFields(entity, includesSubentities: true, options).fields(keyPaths))
         let batches = ArrowBatches(row, batchSize: options.batchSize)

@@ -24,10 +24,12 @@ public final class BatchDeleteRequest: BatchRequest, @unchecked Sendable {
             throw CoreError(.invalidArgument, "a batch delete has no object IDs; pass at least one")
         }
         if let other = objectIDs.first(where: { $0.entity !== entity }) {
+            let addition = other.entity.name == entity.name ? " of another model" : ""
             throw CoreError(
                 .invalidArgument,
-                "a batch delete takes objects of one entity, not of \(entity.name) and \(other.entity.name); create a "
-                    + "request for each", entity: other.entity.name, objectURI: other.uri)
+                "a batch delete takes objects of one entity, not of \(entity.name) and "
+                    + "\(other.entity.name)\(addition); create a request for each", entity: other.entity.name,
+                objectURI: other.uri)
         }
         if let unsaved = objectIDs.first(where: \.isTemporary) {
             throw CoreError(

@@ -64,7 +64,8 @@ public final class BatchUpdateRequest: BatchRequest, @unchecked Sendable {
             let path = entity.properties[setting.slot].path
             throw CoreError(
                 .invalidArgument,
-                "the batch update of \(entity.name) sets \(path) twice; set the composite attribute or its elements, not both",
+                "the batch update of \(entity.name) sets \"\(path)\" twice; set the composite attribute or its "
+                    + "elements, not both",
                 entity: entity.name, key: path)
         }
         return found

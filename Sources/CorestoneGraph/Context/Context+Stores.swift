@@ -51,7 +51,7 @@ extension Context {
         }
         guard store.mayHold(object.entity) else {
             throw refused(
-                "its configuration \"\(store.configuration ?? "")\" does not contain \(object.entity.name); "
+                "the store's configuration \"\(store.configuration ?? "")\" does not contain \(object.entity.name); "
                     + "pass another store")
         }
         assignedStores[ObjectIdentifier(object)] = store

@@ -17,7 +17,9 @@ extension DictionaryFetch {
             }
             if isGrouped { try checkGrouped(column) }
         }
-        for name in request.propertiesToGroupBy where !names.contains(name) { try checkStored(name) }
+        for name in request.propertiesToGroupBy where !names.contains(name) {
+            try checkStored(name, groups: true)
+        }
         names.formUnion(request.propertiesToGroupBy)
         if let having { try check(having, names) }
         for descriptor in request.sortDescriptors where isGrouped && !names.contains(descriptor.keyPath) {
@@ -68,16 +70,18 @@ extension DictionaryFetch {
                 + (near ?? "aggregate it, as in max:(\(stray.text))"), stray.text)
     }
 
-    private func checkStored(_ keyPath: String) throws {
+    /// - Parameter groups: whether it is a property to group by, not a column.
+    private func checkStored(_ keyPath: String, groups: Bool = false) throws {
+        let purpose = groups ? "cannot be grouped by" : "cannot be a column"
         for property in try request.entity.properties(along: KeyPath(keyPath)) {
             if let relationship = property as? Relationship, relationship.isToMany {
                 throw invalid(
-                    "\(relationship.entity.name).\(relationship.name) is a to-many relationship and cannot be a column; "
-                        + "count or sum its members in an expression", keyPath)
+                    "\(relationship.entity.name).\(relationship.name) is a to-many relationship and \(purpose); "
+                        + (groups ? "leave it out" : "count or sum its members in an expression"), keyPath)
             }
             if property.isTransient || property is FetchedProperty {
                 throw invalid(
-                    "\(property.entity.name).\(property.name) is not stored and cannot be a column; leave it out",
+                    "\(property.entity.name).\(property.name) is not stored and \(purpose); leave it out",
                     keyPath)
             }
         }

@@ -28,8 +28,8 @@ open class PersistentStoreRequest: @unchecked Sendable {
     func perform(in context: Context) throws -> RequestResult {
         throw CoreError(
             .unsupported, code: .persistentStoreUnsupportedRequestType,
-            "a context cannot execute a request of type \(requestType); use 1 (fetch), 5 (batch insert), 6 (batch update) or 7 "
-                + "(batch delete)")
+            "a context cannot execute requests of the class \(type(of: self)) (type \(requestType)); use a fetch "
+                + "request, or a batch insert, update or delete request")
     }
 }
 

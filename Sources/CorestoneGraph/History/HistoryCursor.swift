@@ -154,27 +154,38 @@ extension HistoryToken {
         return CoreError(
             .invalidArgument, code: .persistentHistoryTokenStore,
             "the history token does not contain the store \(store.identifier) at \(store.path)"
-                + "\(known.isEmpty ? "" : ", but \(known)"); pass a token of this store, or start from the beginning",
+                + "\(known.isEmpty ? "" : ", only \(known)"); pass a token of this store",
             value: .string(token.json), file: store.path)
     }
 
-    package static func expired(_ number: Int64, _ bounds: HistoryBounds, _ store: Store) -> CoreError {
+    /// - Parameter opensPast: whether the token is the place of a past, not where a reader goes on.
+    package static func expired(
+        _ number: Int64, _ bounds: HistoryBounds, _ store: Store, opensPast: Bool = false
+    ) -> CoreError {
+        let isReplaced = number > bounds.highest
         let reason =
-            number > bounds.highest
-            ? "its last transaction is \(bounds.highest), so the file was replaced or restored"
+            isReplaced
+            ? "the last transaction of the store is \(bounds.highest), so the file was replaced or restored"
             : "the transactions before \(bounds.lowest) were deleted"
+        let remedy =
+            opensPast
+            ? "choose a token from transaction \(bounds.lowest.addingClamped(-1)) to \(bounds.highest)"
+            : isReplaced
+                ? "fetch the objects again, remove a registered consumer with cst_coordinator_unregister_history_consumer "
+                    + "(unregister_history_consumer, unregisterHistoryConsumer), and continue from the current token"
+                : "fetch the objects again, and continue from the current token"
         return CoreError(
             .invalidArgument, code: .persistentHistoryTokenExpired,
-            "the history token of \(store.path) at transaction \(number) has expired: \(reason); fetch the objects again, and continue "
-                + "from the current token", value: .int(number), file: store.path)
+            "the history token of \(store.path) at transaction \(number) has expired: \(reason); \(remedy)",
+            value: .int(number), file: store.path)
     }
 }
 
 extension HistoryBounds {
     /// Throws code 134301 unless all transactions after a number are there, and the number is not of a later state.
-    package func requireKept(after number: Int64, _ store: Store) throws {
+    package func requireKept(after number: Int64, _ store: Store, opensPast: Bool = false) throws {
         guard lowest.addingClamped(-1) <= number, number <= highest else {
-            throw HistoryToken.expired(number, self, store)
+            throw HistoryToken.expired(number, self, store, opensPast: opensPast)
         }
     }
 }

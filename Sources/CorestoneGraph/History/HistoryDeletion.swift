@@ -31,10 +31,14 @@ struct HistoryDeletion {
             changes += deleted.changes
             isLast = deleted.isLast
             if let progress, !progress(transactions, changes) {
+                let result =
+                    switch transactions {
+                    case 0: "no transaction was deleted"
+                    case 1: "the transaction deleted so far stays deleted"
+                    default: "the \(transactions) transactions deleted so far stay deleted"
+                    }
                 throw CoreError(
-                    .cancelled,
-                    "the \(noun) of the history of \(store.path) was cancelled; the \(transactions) "
-                        + "\(transactions == 1 ? "transaction" : "transactions") deleted so far stay deleted",
+                    .cancelled, "the \(noun) of the history of \(store.path) was cancelled; \(result)",
                     file: store.path)
             }
         }

@@ -19,9 +19,13 @@ extension Coordinator {
         let earlier = try past(at: start, of: stores)
         guard let first = earlier.past, let last = later.past else { return [] }
         guard first.token <= last.token else {
+            let fault =
+                last.token < first.token
+                ? "is before its start \(first.token.json); exchange the two"
+                : "is before its start \(first.token.json) in some stores and after it in others; pass an end that is not "
+                    + "before the start in any store"
             throw CoreError(
-                .invalidArgument,
-                "the end \(last.token.json) of a difference is before its start \(first.token.json); exchange the two",
+                .invalidArgument, "the end \(last.token.json) of a difference \(fault)",
                 value: .string(last.token.json))
         }
         let ids = try later.changedIDs(after: first.token)

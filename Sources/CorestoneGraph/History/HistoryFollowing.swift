@@ -79,7 +79,8 @@ extension HistoryCursor {
         guard hasLimit else { return }
         throw CoreError(
             .invalidArgument,
-            "a request that follows the history cannot have a limit; leave the limit out, and stop following after that number",
+            "a request that follows the history must not have a limit; leave the limit out, and stop following after that many "
+                + "transactions or changes",
             key: "limit")
     }
 

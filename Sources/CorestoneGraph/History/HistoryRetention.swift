@@ -1,4 +1,5 @@
 import CPlatform
+import CorestoneModel
 import CorestoneValues
 
 /// A program that reads the history of a store, known to the store by name, so that no purge removes what it has yet to read.
@@ -241,7 +242,11 @@ extension Store {
 
     func hasNoHistory() -> CoreError {
         CoreError(
-            .invalidArgument, "\(path) has no history; open the store with CST_STORE_HISTORY (history)", file: path)
+            .invalidArgument,
+            type == .sqlite
+                ? "\(path) has no history; open the store with CST_STORE_HISTORY (history)"
+                : "\(path) has no history; use an SQLite store that is opened with CST_STORE_HISTORY (history)",
+            file: path)
     }
 
     /// Runs `body`, which writes into the history, when it is this thread's turn.
@@ -264,16 +269,15 @@ extension HistoryToken {
 
 extension HistoryRetention {
     package func requireSound() throws {
-        func refuse(_ key: String, _ value: PropertyValue, _ unit: String) -> CoreError {
+        func refuse(_ key: String, _ value: PropertyValue, _ fault: String) -> CoreError {
             CoreError(
-                .invalidArgument,
-                "\(key) of the history to keep is \(value.excerpt) \(unit), but must be a finite number of at least 0",
-                key: key,
-                value: value)
+                .invalidArgument, "\(key) of the history to keep is \(value.excerpt)\(fault)", key: key, value: value)
         }
-        if let age, !age.isFinite || age < 0 { throw refuse("age", .double(age), "seconds") }
-        if let count, count < 0 { throw refuse("count", .int(Int64(count)), "transactions") }
-        if let bytes, bytes < 0 { throw refuse("bytes", .int(Int64(bytes)), "bytes") }
+        if let age, !age.isFinite || age < 0 {
+            throw refuse("age", .double(age), " seconds, but must be a finite number of at least 0")
+        }
+        if let count, count < 0 { throw refuse("count", .int(Int64(count)), ", but must be at least 0") }
+        if let bytes, bytes < 0 { throw refuse("bytes", .int(Int64(bytes)), ", but must be at least 0") }
     }
 }
 

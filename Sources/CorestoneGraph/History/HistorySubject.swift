@@ -68,19 +68,22 @@ final class HistorySubject: KeyValueCoding, @unchecked Sendable {
             || subject == .changes && (HistoryKeys.change.contains(first) || first == "changedID")
         guard isKnown else { throw unknown(first, subject) }
         if first == "transaction", keys.count > 1, !HistoryKeys.transaction.contains(keys[1]) {
-            throw unknown(keys[1], .transactions)
+            throw unknown(keys[1], .transactions, isNested: true)
         }
     }
 
-    static func unknown(_ key: String, _ subject: HistoryRequest.Subject) -> CoreError {
+    /// - Parameter isNested: whether the key comes after `transaction` in a key path of a change.
+    static func unknown(_ key: String, _ subject: HistoryRequest.Subject, isNested: Bool = false) -> CoreError {
         let (entity, known) =
             subject == .changes
             ? ("Change", HistoryKeys.change + HistoryKeys.transaction) : ("Transaction", HistoryKeys.transaction)
         let remedy =
-            subject == .transactions && HistoryKeys.change.contains(key)
-            ? "apply the predicate to changes instead of transactions" : "its keys are \(known.joined(separator: ", "))"
+            subject == .changes || isNested || !HistoryKeys.change.contains(key)
+            ? "its keys are \(known.joined(separator: ", "))"
+            : "set the subject to changes (CST_HISTORY_CHANGES, \"changes\")"
         return CoreError(
-            .predicate, "\(entity) of a history has no key \"\(key)\"; \(remedy)", entity: entity, key: key)
+            .predicate, "a history \(subject == .changes ? "change" : "transaction") has no key \"\(key)\"; \(remedy)",
+            entity: entity, key: key)
     }
 }
 

@@ -48,7 +48,9 @@ extension Coordinator {
         guard let own = own(id), let store = own.store else {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
-                "the coordinator has no store with the history of \(id.uri); add the store first",
+                id.isTemporary
+                    ? "\(id.entity.name) \(id.uri) was never saved, so no store has its history; save the object first"
+                    : "the coordinator has no store with the history of \(id.uri); add the store first",
                 entity: id.entity.name, objectURI: id.uri)
         }
         for _ in 0..<Coordinator.patience {
@@ -59,7 +61,8 @@ extension Coordinator {
         }
         throw CoreError(
             .storeBusy, code: .persistentStoreOperation,
-            "cannot read the history of \(id.entity.name): other programs kept saving to \(store.path) meanwhile; try again",
+            "cannot read the history of \(id.entity.name) \(id.uri): each of \(Coordinator.patience) attempts was interrupted "
+                + "by another save to \(store.path); try again",
             entity: id.entity.name, objectURI: id.uri, file: store.path)
     }
 }

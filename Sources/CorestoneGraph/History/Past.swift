@@ -118,14 +118,14 @@ extension HistoryRequest.Start {
             guard let number = token.transactionNumber(ofStore: store.identifier) else {
                 throw HistoryToken.unknown(store, token)
             }
-            try bounds.requireKept(after: number, store)
+            try bounds.requireKept(after: number, store, opensPast: true)
             return number
         case .date(let date): return try last(notAfter: date, bounds, history, store)
         case .transaction(let transaction):
             guard transaction.store.identifier == store.identifier else {
                 return try last(notAfter: transaction.timestamp, bounds, history, store)
             }
-            try bounds.requireKept(after: transaction.number, store)
+            try bounds.requireKept(after: transaction.number, store, opensPast: true)
             return transaction.number
         }
     }
@@ -137,7 +137,7 @@ extension HistoryRequest.Start {
         if bounds.lowest > bounds.highest {
             throw CoreError(
                 .invalidArgument, code: .persistentHistoryTokenExpired,
-                "the history of \(store.path) has no transaction, so it tells nothing about dates; use the current token "
+                "the history of \(store.path) has no transactions, so its state at a date is unknown; use the current token "
                     + "(cst_coordinator_copy_history_token, history_token, currentHistoryToken)", value: .date(date),
                 file: store.path)
         }
@@ -145,8 +145,9 @@ extension HistoryRequest.Start {
         guard last >= bounds.lowest else {
             throw CoreError(
                 .invalidArgument, code: .persistentHistoryTokenExpired,
-                "the history of \(store.path) begins with transaction \(bounds.lowest), after the date; choose a later date, or the "
-                    + "token of transaction \(bounds.lowest.addingClamped(-1)) for the state before it",
+                "the history of \(store.path) begins with transaction \(bounds.lowest), after the date "
+                    + "\(ReferenceDate.description(date)); choose a later date, or the token of transaction "
+                    + "\(bounds.lowest.addingClamped(-1)) for the state before the history",
                 value: .date(date), file: store.path)
         }
         return last

@@ -72,7 +72,8 @@ extension Context {
         let who = isInHook ? "a hook or validator" : "a merge policy"
         throw CoreError(
             .invalidArgument,
-            "\(who) must not \(what()); do so after the call that runs it has returned")
+            "\(who) must not \(what()); do so after the call that runs the \(isInHook ? "hook or validator" : "merge policy") "
+                + "has returned")
     }
 
     func noteHookFailure(_ error: any Error) { if hookState.failure == nil { hookState.failure = error } }

@@ -78,11 +78,14 @@ extension Context {
         hookState.culprit = nil
         let (object, keys) = (culprit?.object, culprit?.keys ?? [])
         var what = object.map { "\($0.entity.name) \($0.objectID.uri)" } ?? "objects"
-        if !keys.isEmpty { what = "\(keys.joined(separator: ", ")) of \(what)" }
+        if let object, !keys.isEmpty {
+            what = keys.map { "\(object.entity.name).\($0)" }.joined(separator: ", ") + " of \(object.objectID.uri)"
+        }
         return CoreError(
             .validation, code: .managedObjectValidation,
             "the context is still dirty after \(Context.maximumSaveAttempts) attempts to save: each time, a hook changed "
-                + "\(what); set a value in willSave only if it differs", entity: object?.entity.name,
-            key: keys.first, objectURI: object?.objectID.uri)
+                + "\(what); set a value in will_save (willSave) only if it differs, and do not insert or delete objects in "
+                + "each call",
+            entity: object?.entity.name, key: keys.first, objectURI: object?.objectID.uri)
     }
 }

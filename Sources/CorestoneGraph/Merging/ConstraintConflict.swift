@@ -53,15 +53,17 @@ public final class ConstraintConflict: SaveConflict, @unchecked Sendable {
     }
 
     public override var message: String {
-        let pairs = constraint.map { "\($0) \(constraintValues[$0]?.shownInConflict ?? "")" }.joined(separator: ", ")
-        let names = constraint.joined(separator: ", ")
-        return "\(entityName) \(objectIDs[0].uri) has \(pairs), which \(other) also has, but \(names) must be unique"
+        let pairs = constraint.map { "\(entityName).\($0) is \(constraintValues[$0]?.shownInConflict ?? "")" }
+            .joined(separator: " and ")
+        return "\(pairs) in \(objectIDs[0].uri) and in \(other), but "
+            + (constraint.count == 1 ? "must be unique" : "their combination must be unique")
     }
 
     override var error: CoreError {
         CoreError(
             .conflict, code: .managedObjectConstraintMerge,
-            message + "; change the value, or change that object instead",
+            message + (constraint.count == 1 ? "; change the value" : "; change one of the values")
+                + ", or change that object instead",
             entity: entityName, key: constraint.first, value: constraint.first.flatMap { constraintValues[$0]?.asURI },
             objectURI: objectIDs[0].uri,
             children: constraint.count == 1
@@ -69,8 +71,8 @@ public final class ConstraintConflict: SaveConflict, @unchecked Sendable {
                 : constraint.map {
                     CoreError(
                         .conflict, code: .managedObjectConstraintMerge,
-                        "\(entityName).\($0) is in the unique constraint \(constraint.joined(separator: ", ")), but \(other) has "
-                            + "the same values; change one of them",
+                        "\(entityName).\($0) is in the unique constraint \"\(constraint.joined(separator: ", "))\", but "
+                            + "\(other) has the same values; change one of the values",
                         entity: entityName, key: $0, value: constraintValues[$0]?.asURI,
                         objectURI: objectIDs[0].uri, file: path)
                 }, file: path, payload: ConflictList([self]))

@@ -53,7 +53,8 @@ package struct ReportedRows {
                 "\(uri) was changed or deleted in the store since it was read, or is new and already has a row there"
             faults.append(fault)
             return CoreError(
-                .conflict, code: .managedObjectMerge, "\(fault); refresh the object and save again",
+                .conflict, code: .managedObjectMerge,
+                "\(fault); refresh the object, or use another reference if it is new, and save again",
                 entity: row.entity.name, objectURI: uri, file: store.path)
         }
         if let taken {

@@ -33,7 +33,8 @@ extension Context {
         if isAskingValidators {
             throw CoreError(
                 .invalidArgument,
-                "a validator must not save a child of its context; do so after the call that runs it has returned")
+                "a validator must not save a child of its context; do so after the call that runs the validator has "
+                    + "returned")
         }
     }
 }

@@ -76,7 +76,7 @@ extension Context {
             throw CoreError(
                 .predicate,
                 "the predicate of \(object.entity.name).\(property.name) nests fetched properties more than "
-                    + "\(Context.maximumFetchedNesting) levels deep; remove the cycle between them",
+                    + "\(Context.maximumFetchedNesting) levels deep; remove the cycle between them, or use fewer levels",
                 entity: object.entity.name, key: property.name)
         }
         fetchedNesting += 1

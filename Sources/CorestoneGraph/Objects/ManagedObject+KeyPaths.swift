@@ -95,9 +95,15 @@ extension ManagedObject: KeyValueCoding {
         let obstacle: String
         switch try self.value(forKeyPath: head) {
         case .null: obstacle = "\"\(head)\" is nil; set it first"
+        case .array where head != path, .set where head != path:
+            obstacle = "\"\(head)\" is not a single object; set the property of each object"
         case .object(let object) where head == path || object is ManagedObject:
             obstacle = "\"\(last)\" is not a property that can be set; end the path with a property"
-        default: obstacle = "\"\(head)\" is not a single object; set the property of each object"
+        default:
+            obstacle =
+                head == path
+                ? "\"\(last)\" is not a property that can be set; end the path with a property"
+                : "\"\(head)\" does not have properties; end the path there"
         }
         return CoreError(
             .invalidArgument, "cannot set \"\(path)\" of \(entity.name) \(objectID.uri): \(obstacle)",

@@ -68,9 +68,10 @@ extension ManagedObject {
     private func checkIndex(_ index: Int, below end: Int, of count: Int, _ relationship: Relationship) throws {
         guard index >= 0, index < end else {
             let members = count == 1 ? "1 member" : "\(count) members"
+            let remedy = end == 0 ? "" : end == 1 ? "; use 0" : "; use 0 to \(end - 1)"
             throw CoreError(
                 .invalidArgument,
-                "index \(index) is out of bounds of the \(members) of \(entity.name).\(relationship.name)",
+                "index \(index) is out of bounds of the \(members) of \(entity.name).\(relationship.name)\(remedy)",
                 entity: entity.name, key: relationship.name, value: .int(Int64(index)), objectURI: objectID.uri)
         }
     }

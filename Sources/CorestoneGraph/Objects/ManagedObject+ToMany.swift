@@ -72,7 +72,7 @@ extension ManagedObject {
     func toManyRelationship(key: UInt32) throws -> Relationship {
         let slot = try self.slot(of: key)
         guard let relationship = entity.properties[slot] as? Relationship, relationship.isToMany else {
-            let name = entity.properties[slot].name
+            let name = entity.properties[slot].path
             throw CoreError(
                 .typeMismatch,
                 "\(entity.name).\(name) is not a to-many relationship; get or set its value instead",

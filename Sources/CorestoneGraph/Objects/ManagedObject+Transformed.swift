@@ -80,7 +80,7 @@ extension ManagedObject {
         let plain = value as? PropertyValue
         return CoreError(
             .typeMismatch,
-            "\(entity.name).\(attribute.path) takes values of the class \(className), not "
+            "\(entity.name).\(attribute.path) takes values of the class \"\(className)\", not "
                 + (plain?.kind ?? "\(type(of: value))"), entity: entity.name, key: attribute.path, value: plain,
             objectURI: objectID.uri)
     }

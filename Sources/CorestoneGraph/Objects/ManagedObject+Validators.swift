@@ -102,7 +102,8 @@ extension Context {
         guard !isAskingValidators else {
             throw CoreError(
                 .invalidArgument,
-                "a validator must not save or validate its context; validate only its object")
+                "a validator must not save or validate its context; check only the object that is passed "
+                    + "to the validator")
         }
         isAskingValidators = true
         defer { isAskingValidators = false }

@@ -286,12 +286,14 @@ extension ManagedObject {
     }
 
     private func isDerived(_ attribute: Attribute, _ value: PropertyValue) -> CoreError {
-        let expression = attribute.derivation?.expression.text ?? ""
+        let expression = attribute.derivation?.expression
+        let remedy =
+            expression?.expression?.keyPaths.isEmpty == true
+            ? "do not set it" : "change the values that it is derived from"
         return CoreError(
             .invalidArgument,
-            "\(entity.name).\(attribute.path) is derived from \(expression) and computed at each save; change the "
-                + "values that it is derived from", entity: entity.name, key: attribute.name, value: value,
-            objectURI: objectID.uri)
+            "\(entity.name).\(attribute.path) is derived from \(expression?.text ?? "") and computed at each save; \(remedy)",
+            entity: entity.name, key: attribute.name, value: value, objectURI: objectID.uri)
     }
 
     func isToMany(_ slot: Int) -> CoreError {
@@ -318,9 +320,10 @@ extension ManagedObject {
         let closed = store.flatMap { $0.isOpen ? nil : $0.path }
         let reason =
             if let closed {
-                "its store \(closed) was removed from the coordinator; add the store again and fetch the object"
+                "its store \(closed) was removed from the coordinator or closed; open the store again and fetch the object"
             } else {
-                "the context was reset or closed, its store was removed, or its deletion was saved; fetch it again"
+                "the context was reset or closed, the object's store was removed, or its deletion was saved; fetch the "
+                    + "object again if it still exists"
             }
         return CoreError(
             .objectGone, code: .managedObjectReferentialIntegrity,

@@ -22,7 +22,8 @@ extension ManagedObject {
     func missing(_ property: Property) -> CoreError {
         let remedy =
             (property as? Attribute)?.derivation == nil
-            ? "set it before saving" : "make it optional or set a default value, because it is derived at the save"
+            ? "set it before saving"
+            : "make it optional or set a default value in the model, because it is computed at each save"
         return invalid(
             property, .validationMissingMandatoryProperty,
             "\(shown(property)) is required and has no value; \(remedy)")
@@ -39,7 +40,10 @@ extension ManagedObject {
         invalid(
             relationship, .validationRelationshipDeniedDelete,
             "\(entity.localizedName) \(objectID.uri) cannot be deleted while \(shown(relationship)) has "
-                + "\(count) object\(count == 1 ? "" : "s"); delete or move them first", value: .int(Int64(count)))
+                + (count == 1
+                    ? "1 object; delete or move that object first"
+                    : "\(count) objects; delete or move those objects first"),
+            value: .int(Int64(count)))
     }
 
     /// Another new or changed object has the same values of attributes whose combination must be unique.
@@ -48,7 +52,8 @@ extension ManagedObject {
             separator: " and ")
         return CoreError(
             .validation, code: .managedObjectConstraintValidation,
-            "\(pairs) in \(objectID.uri) and in \(owner.objectID.uri), but must be unique; change one of them",
+            "\(pairs) in \(objectID.uri) and in \(owner.objectID.uri), but "
+                + "\(keys.count == 1 ? "" : "their combination ")must be unique; change one of the values",
             entity: entity.name, key: keys[0], value: values[0], objectURI: objectID.uri)
     }
 

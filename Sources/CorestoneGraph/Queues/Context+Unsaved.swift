@@ -72,8 +72,10 @@ public struct UnsavedChanges: Sendable {
     }
 
     /// How a message ends that tells of unsaved changes which kept something open.
-    package static let remedy =
-        "call save() or rollback() on the context, or close with CST_UNSAVED_DISCARD (.discard)"
+    private static func remedy(_ count: Int) -> String {
+        "call save() or rollback() on \(count == 1 ? "the context" : "each context"), or close with CST_UNSAVED_DISCARD "
+            + "(.discard)"
+    }
 
     /// Why something is not closed.
     ///
@@ -86,7 +88,7 @@ public struct UnsavedChanges: Sendable {
             "\(what) stays open because "
                 + (whose
                     ? "it has unsaved changes: \(held[0].text)" : held.map(\.fault).joined(separator: ", and "))
-                + "; \(remedy)", entity: children.count == 1 ? children[0].entity : nil, children: children)
+                + "; \(remedy(held.count))", entity: children.count == 1 ? children[0].entity : nil, children: children)
     }
 }
 

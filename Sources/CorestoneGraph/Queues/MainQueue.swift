@@ -67,12 +67,16 @@ public enum MainQueue {
     /// Runs what waits; waits up to `timeoutMilliseconds` for something (0: not at all, below: for ever). Returns how many
     /// pieces of work ran.
     public static func drain(timeoutMilliseconds: Int32) throws -> Int {
-        guard boundThread == platform_thread_id() else {
+        let bound = boundThread
+        guard bound == platform_thread_id() else {
             throw CoreError(
                 .wrongThread,
-                boundThread == 0
+                bound == 0
                     ? "the main queue is not bound to a thread; call cst_main_queue_bind (main_queue.bind) first"
-                    : "only the main thread, \(nameOfThread(boundThread)), can drain the main queue")
+                    : threadIsAlive(bound)
+                        ? "only the main thread, \(nameOfThread(bound)), can drain the main queue"
+                        : "the main queue is bound to \(nameOfThread(bound)); call cst_main_queue_bind (main_queue.bind) "
+                            + "on this thread first")
         }
         // The work may be to lend a context to another thread, which needs the store.
         try Coordinator.requireNoStoreInUse("drain the main queue")

@@ -187,7 +187,8 @@ public final class FetchedResultsController {
     private func noTitle(_ title: String, at index: Int, _ titles: [String]) -> CoreError {
         let found =
             titles.indices.contains(index)
-            ? "the title there is \"\(titles[index])\"" : "it has \(titles.count) title\(titles.count == 1 ? "" : "s")"
+            ? "the title there is \"\(titles[index])\""
+            : "the section index has \(titles.count) title\(titles.count == 1 ? "" : "s")"
         return CoreError(
             .invalidArgument,
             "\"\(title)\" is not the title at index \(index) of the section index\(fetchRequest.entityName.map { " of \($0)" } ?? ""): "

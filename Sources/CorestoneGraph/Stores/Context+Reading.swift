@@ -62,7 +62,8 @@ extension Context {
         }
         guard store.writing.lock(unless: { interruptCheck?() == true }) else {
             throw CoreError(
-                .cancelled, code: .persistentStoreSave, "the wait for other saves to \(store.path) was cancelled",
+                .cancelled, code: .persistentStoreSave,
+                "the wait for other saves to \(store.path) was cancelled, and nothing was written to it",
                 file: store.path)
         }
         defer { store.writing.unlock() }

@@ -71,7 +71,7 @@ public final class Coordinator: @unchecked Sendable {
                 try requireMayAdd(backing)
                 storesMade += 1
                 let store = Store(
-                    backing: backing, number: storesMade, coordinator: ObjectIdentifier(self),
+                    backing: backing, number: storesMade, coordinator: self,
                     configuration: configuration, holdings: holdings, warnings: warnings)
                 storeKeeper.stores.append(store)
                 openStores.insert(store, at: openStores.firstIndex { $0 === former } ?? openStores.count)
@@ -105,7 +105,7 @@ public final class Coordinator: @unchecked Sendable {
         if !abilities.contains(.derivedAttributes) {
             let derived = model.entities.flatMap { $0.ownAttributes.filter { $0.derivation != nil } }
             try refuse(
-                derived.map { ($0.entity.name, $0.name, "\($0.entity.name).\($0.name)") }, path,
+                derived.map { ($0.entity.name, $0.name, "\($0.entity.name).\($0.name)") }, path, "derived attributes",
                 {
                     "\($0) \(derived.count == 1 ? "is" : "are") derived, but a store of this type does not compute attributes"
                 })
@@ -113,21 +113,24 @@ public final class Coordinator: @unchecked Sendable {
         if !abilities.contains(.uniqueConstraints) {
             let constraints = model.entities.flatMap { entity in entity.uniqueConstraints.map { (entity.name, $0) } }
             try refuse(
-                constraints.map { ($0, $1.first, "\($1.joined(separator: ", ")) of \($0)") }, path,
+                constraints.map { name, keys in
+                    (name, keys.first, keys.map { "\(name).\($0)" }.joined(separator: " and "))
+                }, path, "unique constraints",
                 { "\($0) must be unique, but a store of this type does not check unique constraints" })
         }
     }
 
     /// Throws an error that names all parts of the model which a store cannot keep; the first one is its entity and key.
     private func refuse(
-        _ parts: [(entity: String, key: String?, name: String)], _ path: String, _ reason: (String) -> String
+        _ parts: [(entity: String, key: String?, name: String)], _ path: String, _ noun: String,
+        _ reason: (String) -> String
     ) throws {
         guard let first = parts.first else { return }
         let why = reason(parts.map(\.name).joined(separator: ", "))
         throw CoreError(
             .unsupported, code: .persistentStoreOpen,
-            "\(path) cannot be used with this model: \(why); use an SQLite store, or a model without "
-                + (parts.count == 1 ? "it" : "them"), entity: first.entity, key: first.key, file: path)
+            "\(path) cannot be used with this model: \(why); use an SQLite store, or a model without \(noun)",
+            entity: first.entity, key: first.key, file: path)
     }
 
     /// Closes a store, when those who use it right now are done. Its objects leave every context, each on its own queue, as
@@ -158,9 +161,11 @@ public final class Coordinator: @unchecked Sendable {
         guard stores.contains(where: { $0 === store }) else {
             throw CoreError(
                 .invalidArgument,
-                store.coordinator == ObjectIdentifier(self)
-                    ? "\(store.path) was removed from this coordinator; add it again"
-                    : "\(store.path) is a store of another coordinator; pass a store of this one",
+                store.coordinator != ObjectIdentifier(self)
+                    ? "\(store.path) is a store of another coordinator; pass a store of this one"
+                    : closing.hasClosed
+                        ? "\(store.path) was closed with this coordinator; open it with a new coordinator"
+                        : "\(store.path) was removed from this coordinator; add it again",
                 file: store.path)
         }
     }

@@ -274,9 +274,10 @@ private final class GraphSide {
         if layout.role == .external, let name = record.fileName(slot, layout) {
             switch store.externalValue(named: String(decoding: name, as: UTF8.self)) {
             case .bytes(let bytes): return .value(.bytes(bytes))
-            case .missing(let file): throw unreadable(record, entity, slot, file, "does not exist")
+            case .missing(let file): throw unreadable(record, entity, slot, file, "does not exist; restore it")
             case .unreadable(let file, let reason):
-                throw unreadable(record, entity, slot, file, "cannot be read: \(reason)")
+                throw unreadable(
+                    record, entity, slot, file, "cannot be read: \(reason); make it readable or restore it")
             }
         }
         return record.hasValue(slot) ? ComparedValue(record.view(slot, layout).propertyValue) : .value(.null)
@@ -288,7 +289,7 @@ private final class GraphSide {
         let key = entity.properties[slot].path
         return CoreError(
             .storeIO,
-            "cannot compare \(entity.name).\(key) of row \(record.primaryKey) in \(path): the backing file \(file) \(what); restore it",
+            "cannot compare \(entity.name).\(key) of row \(record.primaryKey) in \(path): the backing file \(file) \(what)",
             entity: entity.name, key: key,
             objectURI: ObjectID.uri(
                 ofKey: record.primaryKey, entity: entity, in: store.references, store: store.identifier), file: file)

@@ -10,6 +10,8 @@ public final class Store: @unchecked Sendable {
     package let number: UInt32
     /// Which coordinator keeps the store; told apart by identity only.
     let coordinator: ObjectIdentifier
+    /// The coordinator's model; told apart by identity only.
+    private let model: ObjectIdentifier
     /// Whose objects the store is for; nil for those of the whole model.
     public let configuration: String?
     /// What was asked for when it was added and is not done, sentence by sentence, with reasons.
@@ -38,7 +40,7 @@ public final class Store: @unchecked Sendable {
     package let references: ReferenceTable?
 
     init(
-        backing: any PersistentStore, number: UInt32, coordinator: ObjectIdentifier, configuration: String?,
+        backing: any PersistentStore, number: UInt32, coordinator: Coordinator, configuration: String?,
         holdings: Set<UInt32>?, warnings: [String]
     ) {
         self.warnings = warnings + backing.warnings
@@ -51,9 +53,12 @@ public final class Store: @unchecked Sendable {
         writing = FairLock(.writer, number: number)
         using = backing.abilities.contains(.parallelReads) ? nil : FairLock(.connection, number: number)
         self.number = number
-        self.coordinator = coordinator
+        (self.coordinator, model) = (ObjectIdentifier(coordinator), ObjectIdentifier(coordinator.model))
         backing.keepUnasked(in: rowCache)
     }
+
+    /// Whether the entity is one of the coordinator's model.
+    func knows(_ entity: Entity) -> Bool { ObjectIdentifier(entity.model) == model }
 
     /// Whether the store's configuration has the entity, or one that inherits from it.
     func mayHold(_ entity: Entity, orHeirs: Bool = false) -> Bool {
@@ -132,7 +137,8 @@ public final class Store: @unchecked Sendable {
         guard isOpen else {
             throw CoreError(
                 .objectGone, code: .managedObjectReferentialIntegrity,
-                "\(path) was removed from its coordinator; add it again to read or save its objects", file: path)
+                "\(path) was removed from its coordinator, or the coordinator was closed; open it again to read or save its "
+                    + "objects", file: path)
         }
     }
 }

@@ -190,8 +190,8 @@ struct StoreCopy {
         guard let key = newKey(record.primaryKey, entity) else {
             throw CoreError(
                 .storeIO, code: .persistentStoreOperation,
-                "cannot copy \(store.path): \(entity.name) \(record.primaryKey) was inserted during the copy; copy it again while "
-                    + "no other process writes to it", entity: entity.name, file: store.path)
+                "cannot copy \(store.path): row \(record.primaryKey) of \(entity.name) was inserted during the copy; copy the "
+                    + "store again while no other process writes to it", entity: entity.name, file: store.path)
         }
         writer.begin(primaryKey: key, version: 1, entity: entity)
         for slot in 0..<Int(entity.slotCount) {
@@ -243,13 +243,14 @@ struct StoreCopy {
         let (file, why): (String, String)
         switch store.externalValue(named: name) {
         case .bytes(let bytes): return bytes
-        case .missing(let path): (file, why) = (path, "does not exist")
-        case .unreadable(let path, let reason): (file, why) = (path, "cannot be read: \(reason)")
+        case .missing(let path): (file, why) = (path, "does not exist; restore it")
+        case .unreadable(let path, let reason):
+            (file, why) = (path, "cannot be read: \(reason); make it readable, restore it")
         }
         let key = entity.properties[slot].path
         throw CoreError(
             .storeIO, code: .persistentStoreOperation,
-            "cannot copy \(entity.name).\(key) of row \(record.primaryKey): the backing file \(file) \(why); restore it, or set "
+            "cannot copy \(entity.name).\(key) of row \(record.primaryKey): the backing file \(file) \(why), or set "
                 + "the value and save before migrating the store", entity: entity.name, key: key, file: file)
     }
 

@@ -230,6 +230,12 @@ extension Store {
     ///   rows cannot have: of a store of ours all but numbers above zero.
     public func newObjectID(for entity: Entity, reference: StoreReference) throws -> ObjectID {
         try requireOpen()
+        guard knows(entity) else {
+            throw CoreError(
+                .invalidArgument,
+                "\(entity.name) does not belong to the model of the coordinator of \(path); use the entity of that model",
+                entity: entity.name, file: path)
+        }
         guard mayHold(entity) else {
             throw CoreError(
                 .invalidArgument,

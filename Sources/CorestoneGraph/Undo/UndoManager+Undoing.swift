@@ -43,10 +43,10 @@ extension UndoManager {
         guard case .group(let group)? = (lock.with { outer.items.last }) else {
             throw CoreError(
                 .invalidArgument,
-                (lock.with { outer.hasGroups })
-                    ? "cannot undo the last nested undo group, because actions were registered after it; end the open group, or call undo"
-                    : "cannot undo a nested undo group, because the open group does not contain one; end the open group, or call undo"
-            )
+                ((lock.with { outer.hasGroups })
+                    ? "cannot undo the last nested undo group, because actions were registered after it"
+                    : "cannot undo a nested undo group, because the open group does not contain one")
+                    + (groupingLevel == 1 ? "; end the open group, or call undo" : "; end the open group first"))
         }
         // For the while of the undo the group is a step like any other.
         let steps = lock.with {
@@ -86,7 +86,8 @@ extension UndoManager {
 
     private func requireIdle(_ what: String) throws {
         guard (lock.with { mode == .recording }) else {
-            throw CoreError(.invalidArgument, "cannot \(what) while an undo or redo is running; do so after it")
+            throw CoreError(
+                .invalidArgument, "cannot \(what) while an undo or redo is running; do so after it has ended")
         }
     }
 
@@ -105,7 +106,10 @@ extension UndoManager {
             guard mode == .recording, open == nil, group === (doing == .undoing ? undoStack.last : redoStack.last)
             else {
                 throw CoreError(
-                    .wrongThread, "another thread is using the undo manager; use it from one thread at a time")
+                    .wrongThread,
+                    "another thread or an observer used the undo manager as the \(doing == .undoing ? "undo" : "redo") began; "
+                        + "use it from one thread at a time, and register actions in observers of CST_UNDO_CHECKPOINT "
+                        + "(checkpoint) only")
             }
             if doing == .undoing { undoStack.removeLast() } else { redoStack.removeLast() }
             mode = doing

@@ -53,13 +53,14 @@ package struct ArchivedPredicates {
         count += 1
         guard depth < ArchivedPredicates.maximumDepth else {
             throw archiveError(
-                "an archived predicate is nested more than \(ArchivedPredicates.maximumDepth) levels deep, which is the limit; "
-                    + "simplify it"
+                "an archived predicate or expression is nested more than \(ArchivedPredicates.maximumDepth) levels deep, "
+                    + "which is the limit; simplify it"
             )
         }
         guard count <= ArchivedPredicates.maximumCount else {
             throw archiveError(
-                "an archived predicate has more than \(ArchivedPredicates.maximumCount) parts, which is the limit; simplify it"
+                "an archived predicate or expression has more than \(ArchivedPredicates.maximumCount) parts, "
+                    + "which is the limit; simplify it"
             )
         }
     }

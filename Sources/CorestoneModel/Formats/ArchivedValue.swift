@@ -127,7 +127,8 @@ private struct ArchiveDecoder {
         let values = reader.members(reference, "NS.objects", "NS.object.")
         guard keys.count == values.count else {
             throw archiveError(
-                "a dictionary in the archive has \(keys.count) keys but \(values.count) values; archive it again")
+                "a dictionary in the archive has \(keys.count) key\(keys.count == 1 ? "" : "s") but \(values.count) "
+                    + "value\(values.count == 1 ? "" : "s"); archive it again")
         }
         var entries: [String: PropertyValue] = [:]
         for (key, value) in zip(keys, values) {

@@ -58,7 +58,7 @@ private struct BinaryPropertyListReader {
         referenceSize = Int(bytes[trailer + 7])
         guard 1...8 ~= offsetSize, 1...8 ~= referenceSize else {
             throw corrupt(
-                "offsets of \(offsetSize) bytes and references of \(referenceSize) bytes, but both must have 1 to 8",
+                "the size of offsets is \(offsetSize) and of references \(referenceSize), but both must be 1 to 8",
                 at: trailer + 6)
         }
         let (count, top, table) = (word(8), word(16), word(24))
@@ -68,11 +68,13 @@ private struct BinaryPropertyListReader {
             throw corrupt("the table of \(count) offsets at byte \(table) does not fit into the data", at: trailer + 8)
         }
         guard top < count else {
-            throw corrupt("the root object number is \(top), but must be 0 to \(count - 1)", at: trailer + 16)
+            throw corrupt(
+                "the root object number is \(top), but must be \(count == 1 ? "0" : "0 to \(count - 1)")",
+                at: trailer + 16)
         }
         let most = min(UInt64(limits.count), table - 8)
         guard count <= most else {
-            throw corrupt("the object count is \(count), but the limit is \(most)", at: trailer + 16)
+            throw corrupt("the object count is \(count), but the limit is \(most)", at: trailer + 8)
         }
         tableStart = Int(table)
         self.top = Int(top)
@@ -203,7 +205,8 @@ private struct BinaryPropertyListReader {
     private func reference(at offset: Int) throws -> Int {
         let reference = number(at: offset, referenceSize)
         guard reference < UInt64(states.count) else {
-            throw corrupt("a reference to object \(reference) is out of range (\(states.count) objects)", at: offset)
+            throw corrupt(
+                "a reference is to object \(reference), but the last object is \(states.count - 1)", at: offset)
         }
         return Int(reference)
     }

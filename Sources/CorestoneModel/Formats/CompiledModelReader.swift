@@ -77,8 +77,8 @@ final class CompiledModelReader {
         count += amount
         guard count <= CompiledModelReader.maximumCount else {
             throw archiveError(
-                "the model has more than \(CompiledModelReader.maximumCount) entities and properties, which is the limit; "
-                    + "split the model"
+                "the model has more than \(CompiledModelReader.maximumCount) entities, properties and other parts, "
+                    + "which is the limit; split the model"
             )
         }
     }

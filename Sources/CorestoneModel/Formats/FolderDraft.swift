@@ -36,7 +36,8 @@ struct FolderDraft {
         _ folder: ModelFile, into copy: ModelFile, depth: Int, isDropped: (String) -> Bool = { _ in false }
     ) throws {
         guard depth < maximumDepth else {
-            throw folder.failure("is nested \(maximumDepth) folders deep in a bundle, which is the limit; move it up")
+            throw folder.failure(
+                "is nested more than \(maximumDepth - 1) folders deep in a bundle, which is the limit; move it up")
         }
         for name in try folder.entries() where !isDropped(name) {
             let (old, new) = (folder.child(name), copy.child(name))

@@ -30,7 +30,8 @@ final class ForeignFormat: Hashable, Sendable {
         while objects.count < waiting.count {
             guard waiting.count <= ForeignFormat.maximumCount else {
                 throw archiveError(
-                    "an archived predicate has more than \(ForeignFormat.maximumCount) objects, which is the limit; simplify it"
+                    "an archived predicate or expression has more than \(ForeignFormat.maximumCount) objects, "
+                        + "which is the limit; simplify it"
                 )
             }
             objects.append(waiting[objects.count].mapReferences(place))

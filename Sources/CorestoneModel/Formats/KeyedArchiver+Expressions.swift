@@ -41,7 +41,7 @@ extension KeyedArchiver {
         case .message(let receiver, let selector, let arguments):
             guard case .constant(.text(let name)) = selector else {
                 throw unarchivable(
-                    "the selector \(selector) is not a constant; write the selector as a string", in: expression)
+                    "the selector \(selector) is not a constant string; write it as a string", in: expression)
             }
             return try call(
                 name.string, of: self.expression(receiver), arguments.map { try self.expression($0) },
@@ -85,7 +85,7 @@ extension KeyedArchiver {
         case .fetch(let request, let context, let countOnly):
             guard let flag = countOnly.constantValue?.flag else {
                 throw unarchivable(
-                    "the last argument of FETCH is \(countOnly), not a constant; write YES or NO", in: expression)
+                    "the last argument of FETCH is \(countOnly), but must be the constant YES or NO", in: expression)
             }
             return add(
                 "NSFetchRequestExpression", .fetchRequest,

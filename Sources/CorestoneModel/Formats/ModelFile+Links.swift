@@ -20,7 +20,7 @@ extension ModelFile {
     /// - Throws: `.storeIO` for links in a circle.
     func withoutLinks() throws -> ModelFile {
         var file = self
-        for _ in 0..<ModelFile.maximumLinks {
+        for _ in 0...ModelFile.maximumLinks {
             guard let goal = file.linkGoal else { return file }
             file = ModelFile(goal.hasPrefix("/") ? goal : file.folder.child(goal).path, shownAs: shown)
         }

@@ -37,8 +37,8 @@ extension SourceElement {
     func required(_ name: String, of entity: Entity? = nil) throws -> String {
         if let text = attributes[name] { return text }
         throw modelError(
-            "the source model has a <\(self.name)> \(entity.map { "in \($0.name) " } ?? "")without the attribute "
-                + "\"\(name)\"; add the attribute", entity: entity?.name)
+            "the source model has a <\(self.name)> \(entity.map { "in \($0.name) " } ?? "")without the XML attribute "
+                + "\"\(name)\"; add it", entity: entity?.name)
     }
 
     /// The entries of a `<userInfo>`.

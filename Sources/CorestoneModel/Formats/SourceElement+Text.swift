@@ -51,9 +51,10 @@ func escapedXML(
         case "\r": escaped += "&#13;"
         case "\n", "\t": escaped.unicodeScalars.append(scalar)
         case "\u{0}"..."\u{1F}", "\u{FFFE}", "\u{FFFF}":
+            let digits = String(scalar.value, radix: 16, uppercase: true)
             throw modelError(
-                "\"\(text.prefix(40))\"\(place()) contains the character U+"
-                    + "\(String(scalar.value, radix: 16, uppercase: true)), which XML cannot represent; remove it")
+                "\"\(text.prefix(40))\"\(place()) contains the character U+\(String(repeating: "0", count: 4 - digits.count))"
+                    + "\(digits), which XML cannot represent; remove it")
         default: escaped.unicodeScalars.append(scalar)
         }
     }

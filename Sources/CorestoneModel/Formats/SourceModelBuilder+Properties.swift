@@ -127,7 +127,7 @@ extension SourceModelBuilder {
                 target.map {
                     "has the destination \"\($0)\", which is not an entity of the model; add the entity, or set another destination"
                 }
-                ?? "does not have a destination"
+                ?? "does not have a destination; set one"
             try note(modelError("\(entity.name).\(name) \(what)", entity: entity.name, key: name))
         }
         let destination = found ?? entity

@@ -56,7 +56,7 @@ extension StoreMetadata {
         let decoded: PropertyListValue
         do { decoded = try decodeAnyPropertyList(bytes) } catch {
             throw failure(
-                "is not a binary or XML property list: \((error as? CoreError)?.message ?? "\(error)")")
+                "cannot be read as a property list: \((error as? CoreError)?.message ?? "\(error)")")
         }
         guard case .dictionary(let entries) = decoded else {
             throw failure("is a property list without a dictionary as its root; pass a dictionary")

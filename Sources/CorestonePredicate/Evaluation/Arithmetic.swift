@@ -65,9 +65,9 @@ enum Arithmetic {
             throw predicateError("\(function.rawValue) takes a number, \(fault)", value: value)
         }
         guard let integer = Int64(exactly: number.rounded(.towardZero)) else {
+            let least = [Function.randomBelow, .randomBelowN].contains(function) ? 1 : Int64.min
             throw predicateError(
-                "\(function.rawValue) takes numbers from \(Int64.min) to \(Int64.max), not \(value.excerpt)",
-                value: value)
+                "\(function.rawValue) takes numbers from \(least) to \(Int64.max), not \(value.excerpt)", value: value)
         }
         return integer
     }

@@ -28,30 +28,35 @@ enum CollectionOperation {
             }
             return .array(try withoutNil(leaves, key, path))
         case .distinctUnionOfObjects: return distinct(try withoutNil(leaves, key, path), isSet)
-        case .unionOfArrays: return .array(try joined(leaves, key))
-        case .distinctUnionOfArrays: return distinct(try joined(leaves, key), isSet)
-        case .distinctUnionOfSets: return .set(Set(try joined(leaves, key)))
+        case .unionOfArrays: return .array(try joined(leaves, key, isSet))
+        case .distinctUnionOfArrays: return distinct(try joined(leaves, key, isSet), isSet)
+        case .distinctUnionOfSets: return .set(Set(try joined(leaves, key, isSet)))
         }
     }
 
     private static func withoutNil(
         _ leaves: [PropertyValue], _ key: KeyName, _ path: ArraySlice<KeyName>
     ) throws -> [PropertyValue] {
-        guard !leaves.contains(where: \.isNull) else {
+        let missing = leaves.count(where: \.isNull)
+        guard missing == 0 else {
             let shown = ([key] + Array(path)).map(\.text).joined(separator: ".")
+            let found =
+                leaves.count == 1
+                ? "its value is nil" : "\(missing) of its \(leaves.count) values \(missing == 1 ? "is" : "are") nil"
             throw predicateError(
-                "\(shown) does not take nil, but \(leaves.count == 1 ? "its" : "one of the \(leaves.count)") "
-                    + "value\(leaves.count == 1 ? "" : "s") is nil; exclude nil with SUBQUERY", key: key.text)
+                "\(shown) does not take nil, but \(found); exclude nil with SUBQUERY", key: key.text)
         }
         return leaves
     }
 
-    private static func joined(_ leaves: [PropertyValue], _ key: KeyName) throws -> [PropertyValue] {
+    private static func joined(_ leaves: [PropertyValue], _ key: KeyName, _ isSet: Bool) throws -> [PropertyValue] {
         try leaves.flatMap { leaf in
             guard let elements = leaf.elements else {
+                let single: CollectionOperator =
+                    key.collectionOperator == .unionOfArrays && !isSet ? .unionOfObjects : .distinctUnionOfObjects
+                let remedy = leaf.isNull ? "exclude nil with SUBQUERY" : "use \(single.rawValue) for single values"
                 throw predicateError(
-                    "\(key.text) joins collections, but one of its values is \(leaf.excerpt); use @unionOfObjects for single values",
-                    key: key.text,
+                    "\(key.text) joins collections, but one of its values is \(leaf.excerpt); \(remedy)", key: key.text,
                     value: leaf)
             }
             return elements

@@ -39,9 +39,10 @@ extension Evaluator {
                 "CAST does not support the type \"\(name)\"; use NSDate, NSNumber, NSDecimalNumber, NSString, NSUUID, NSURL, "
                     + "NSData, NSSet, NSDictionary or Class", value: type)
         }
+        let form = missingForm(of: value, for: name.string)
         throw predicateError(
-            "\(value.excerpt) is \(missingForm(of: value, for: name.string) ?? value.kind) and cannot be cast to \(name)",
-            value: value)
+            "\(value.excerpt) is \(form ?? value.kind) and cannot be cast to \(name)"
+                + (form == nil ? ", which takes \(castable(to: name.string))" : ""), value: value)
     }
 
     /// For an error message: the form that a value does not have, where others of its kind can be cast to the type.
@@ -52,7 +53,23 @@ extension Evaluator {
         case ("NSUUID", .text): "not the text of a UUID"
         case ("NSData", .text): "not an even number of hexadecimal digits"
         case ("NSDictionary", .array): "not a list of pairs {key, value} with a string as the key"
+        case ("NSUUID", .uuid), ("NSURL", .uri), ("NSData", .bytes), ("NSSet", .set), ("NSDictionary", .dictionary):
+            "already \(value.kind)"
         default: nil
+        }
+    }
+
+    /// For an error message: the values that can be cast to a type.
+    private func castable(to type: String) -> String {
+        switch type {
+        case "NSDate": "a number of seconds since 2001-01-01 UTC"
+        case "NSNumber": "a number, a date or the text of a number"
+        case "NSDecimalNumber": "a number or the text of a number"
+        case "NSUUID": "the text of a UUID"
+        case "NSData": "a string of hexadecimal digits"
+        case "NSSet": "a list"
+        case "NSDictionary": "a list of pairs {key, value}"
+        default: "a string"
         }
     }
 }

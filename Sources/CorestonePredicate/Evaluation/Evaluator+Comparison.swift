@@ -23,8 +23,8 @@ extension Evaluator {
         case let other:
             // With NONE and NOT IN, the modifier is not the word of the text.
             throw predicateError(
-                "the left side of ALL, ANY, SOME or NONE must be a list or a set, but "
-                    + "\(comparison.left.format) is \(other.excerpt); leave ALL, ANY or SOME out, write NOT for NONE, or "
+                "the left side of ALL, ANY, SOME or NONE must be a list or a set, "
+                    + "\(comparison.left.mismatch(other)); leave ALL, ANY or SOME out, write NOT for NONE, or "
                     + "name a to-many key path", value: other)
         }
         // A path over two to-many relationships gives collections of collections; their leaves are what is meant.
@@ -82,8 +82,8 @@ extension Evaluator {
         let place = path.map { path in " (\(entity.map { "\($0).\(path)" } ?? path))" } ?? ""
         return CoreError(
             .predicate,
-            "\(comparison.operator.symbol) compares strings, not \(left.owned.excerpt) with \(right.excerpt)\(place); compare two "
-                + "strings, or convert with CAST(…, \"NSString\")",
+            "\(comparison.operator.symbol) compares strings, not \(left.owned.excerpt)\(isLeft ? place : "") with "
+                + "\(right.excerpt)\(isLeft ? "" : place); compare two strings, or convert with CAST(…, \"NSString\")",
             entity: entity, key: path, value: isLeft ? left.owned : right)
     }
 
@@ -139,9 +139,11 @@ extension Evaluator {
 
     private func isBetween(_ value: BorrowedValue, _ bounds: PropertyValue, _ comparison: Comparison) throws -> Bool {
         guard case .array(let limits) = bounds, limits.count == 2 else {
+            // A set is printed like a list.
+            let isSet = if case .set = bounds { true } else { false }
             throw predicateError(
-                "\(refusal(of: comparison))BETWEEN takes a list of two bounds, {low, high}, not \(bounds.excerpt)",
-                value: bounds)
+                "\(refusal(of: comparison))BETWEEN takes a list of two bounds, {low, high}, not "
+                    + "\(isSet ? "the set " : "")\(bounds.excerpt)", value: bounds)
         }
         for (limit, sign) in [(limits[0], 1), (limits[1], -1)] as [(PropertyValue, Int)] {
             if limit.isNull { return false }

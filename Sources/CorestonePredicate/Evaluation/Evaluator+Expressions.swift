@@ -125,9 +125,15 @@ extension Evaluator {
                     key: source?.pathText, value: place)
             }
             guard elements.indices.contains(index) else {
+                let remedy =
+                    switch elements.count {
+                    case 0: "use [FIRST] or [LAST] for a list that may be empty"
+                    case 1: "use 0, [FIRST] or [LAST]"
+                    case let count: "use 0 to \(count - 1), [FIRST] or [LAST]"
+                    }
                 throw predicateError(
                     "index \(index) is out of bounds of \(source.map { "\($0.format), " } ?? "")a list of \(elements.count) "
-                        + "element\(elements.count == 1 ? "" : "s"); use [FIRST] or [LAST] for a list that may be empty",
+                        + "element\(elements.count == 1 ? "" : "s"); \(remedy)",
                     key: source?.pathText, value: place)
             }
             return elements[index]
@@ -195,7 +201,7 @@ extension Evaluator {
 
 extension Expression {
     /// The value as the end of an error message, with the expression unless it is that value.
-    fileprivate func mismatch(_ value: PropertyValue) -> String {
+    func mismatch(_ value: PropertyValue) -> String {
         format == value.excerpt ? "not \(value.excerpt)" : "but \(format) is \(value.excerpt)"
     }
 }

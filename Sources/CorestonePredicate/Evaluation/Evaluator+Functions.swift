@@ -14,9 +14,12 @@ extension Evaluator {
             if arithmetic == .nilPropagating, left.isNil(to: function) || right.isNil(to: function) { return .null }
             if left.number != nil, right.isZeroDivisor(of: function) {
                 if arithmetic == .nilPropagating { return .null }
+                let format = Expression.function(function, arguments).format
                 throw predicateError(
-                    "division by zero in \(Expression.function(function, arguments).format); add a condition that excludes 0 as the divisor"
-                )
+                    right.number == 0
+                        ? "division by zero in \(format); add a condition that excludes 0 as the divisor"
+                        : "division by zero in \(format), which truncates the divisor \(right.excerpt) to 0; add a condition "
+                            + "that excludes divisors between -1 and 1")
             }
             return settled(try Arithmetic.combine(function, left, right))
         case .negate, .abs, .floor, .ceiling, .truncate, .sqrt, .log10, .naturalLog, .exp, .onesComplement:

@@ -29,7 +29,8 @@ extension Evaluator {
         } else if let message = Message(rawValue: name) {
             if let value = try self.value(of: message, receiver, arguments) { return value }
             throw predicateError(
-                "\(name) does not apply to \(receiver.kind) and \(arguments[0].kind)", key: name, value: receiver)
+                "\(name) applies to \(message.operands), not to \(receiver.kind) and \(arguments[0].kind)", key: name,
+                value: receiver)
         }
         throw unknown(name, of: receiver)
     }
@@ -82,6 +83,11 @@ extension Evaluator {
     }
 
     private func unknown(_ name: String, of receiver: PropertyValue) -> CoreError {
+        if Message(rawValue: name) != nil {
+            return predicateError(
+                "the function \"\(name)\" is not defined as an operator; call it with FUNCTION(receiver, \"\(name)\", "
+                    + "argument)", key: name, value: receiver)
+        }
         let known =
             FunctionRegistry.names + Message.allCases.map(\.rawValue) + ComparisonMethod.allCases.map(\.rawValue)
         let near = nearestName(to: name, among: known.filter { $0 != name }).map { "; did you mean \"\($0)\"?" } ?? ""
@@ -101,6 +107,19 @@ private enum Message: String, CaseIterable {
     case valueForKeyPath = "valueForKeyPath:"
     case addingInterval = "dateByAddingTimeInterval:"
     case intervalSince = "timeIntervalSinceDate:"
+
+    /// For an error message: the kinds of its receiver and its argument.
+    var operands: String {
+        switch self {
+        case .appending: "two strings"
+        case .joined: "a list and a string"
+        case .objectAt: "a list and an integer"
+        case .objectForKey: "a dictionary and a string"
+        case .valueForKey, .valueForKeyPath: "any value and a string"
+        case .addingInterval: "a date and a number"
+        case .intervalSince: "two dates"
+        }
+    }
 }
 
 /// The methods that compare two values and answer yes or no: what a custom operator can be.

@@ -36,10 +36,12 @@ package final class RegularExpression: @unchecked Sendable {
         let compiled = pcre2_compile_8(
             portable.buffer.start, portable.count, flags, &number, &offset, RegularExpression.rules)
         guard let compiled else {
+            // A byte of a translated pattern has another place in the pattern that was passed.
+            let place = portable == pattern ? " at byte \(offset)" : ""
             throw CoreError(
                 .predicate,
-                "\"\(pattern.string)\" is not a regular expression: \(RegularExpression.reason(number)) at byte \(offset)",
-                value: .text(pattern))
+                "\"\(pattern.string)\" cannot be compiled as a regular expression: "
+                    + "\(RegularExpression.reason(number))\(place)", value: .text(pattern))
         }
         code = compiled
         self.pattern = pattern

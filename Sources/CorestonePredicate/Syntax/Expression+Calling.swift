@@ -32,7 +32,8 @@ extension Function {
     func requireCount(_ count: Int, as name: String) throws {
         let least = argumentCounts.lowerBound
         if argumentCounts.contains(count) { return }
-        let orMore = argumentCounts.upperBound == least ? "" : " or more"
+        // `random` with an argument is `random:`.
+        let orMore = argumentCounts.upperBound != least ? " or more" : self == .random && count > 1 ? " or 1" : ""
         throw CoreError(
             .invalidArgument,
             "\(name) takes \(least)\(orMore) argument\(least == 1 && orMore.isEmpty ? "" : "s"), not \(count)",

@@ -60,7 +60,7 @@ extension PredicateCompiler {
         case .sum, .average:
             guard kind.isNumber else {
                 let attribute = operand.attribute
-                let name = attribute.map { "\($0.entity.name).\($0.path)" } ?? format
+                let name = operand.attributeName ?? keys.map(\.text).joined(separator: ".")
                 throw CoreError(
                     .predicate, "\(operation.rawValue) takes numbers, but \(name) is \(kind.name)",
                     entity: attribute?.entity.name, key: attribute?.path)

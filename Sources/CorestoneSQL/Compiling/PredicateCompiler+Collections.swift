@@ -54,8 +54,8 @@ extension PredicateCompiler {
     private func noText(_ comparison: Comparison, _ sides: CollectionSides) -> CoreError {
         CoreError(
             .predicate,
-            "\(Predicate.comparison(comparison).format) cannot be evaluated: \(comparison.operator.symbol) compares strings, and "
-                + "\(sides.shown) spans a to-many relationship, and its values are one collection; write "
+            "\(Predicate.comparison(comparison).format) cannot be evaluated: \(comparison.operator.symbol) compares strings, "
+                + "but \(sides.shown) spans a to-many relationship, so its values are one collection; write "
                 + "\(sides.meant(comparison).format) to find objects with at least one such value",
             entity: sides.entity,
             key: sides.keys, value: sides.other.constantValue)

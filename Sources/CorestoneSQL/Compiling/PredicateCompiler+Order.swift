@@ -33,11 +33,12 @@ extension PredicateCompiler {
             switch try resolve(keys, environment.root) {
             case .toMany(let members):
                 let collection = KeyPath(keys: Array(keys.dropLast(members.rest.count))).text
+                let entity = environment.root.mapping.entity.name
                 throw CoreError(
                     .predicate,
-                    "cannot sort \(environment.root.mapping.entity.name) by \"\(descriptor.keyPath)\": \(collection) is to-many, and a "
-                        + "collection cannot be ordered; sort by a single value, such as \(collection).@count",
-                    entity: environment.root.mapping.entity.name, key: descriptor.keyPath)
+                    "cannot sort \(entity) by \"\(descriptor.keyPath)\": \(entity).\(collection) is to-many, and a collection "
+                        + "cannot be ordered; sort by a single value, such as \(collection).@count", entity: entity,
+                    key: descriptor.keyPath)
             case .object:
                 throw NotExpressible("\"\(descriptor.keyPath)\" is an object, and objects are ordered in memory")
             case .attribute(let value): return try column(value)

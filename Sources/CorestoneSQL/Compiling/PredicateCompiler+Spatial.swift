@@ -261,8 +261,9 @@ extension PredicateCompiler {
         guard index.elements.contains(where: { $0.expression == nil && $0.property == attribute.path }) else {
             throw CoreError(
                 .predicate,
-                "the index \"\(index.name)\" of \(owner.name) does not cover \(shown), but "
-                    + "\(index.elements.map(\.property).joined(separator: ", ")); name another index, or leave indexed:by: out",
+                "the index \"\(index.name)\" of \(owner.name) does not cover \(shown), only "
+                    + "\(index.elements.map { "\"\($0.property)\"" }.joined(separator: ", ")); name another index, or leave "
+                    + "indexed:by: out",
                 entity: owner.name, key: attribute.path)
         }
         return (index, owner)

@@ -112,12 +112,15 @@ extension PredicateCompiler {
     }
 
     private func requireTexts(_ left: Operand, _ right: Operand, _ comparison: Comparison) throws {
-        for (operand, other) in [(left, right), (right, left)] where !operand.kind.isTextual {
+        let sides = [(left, right, comparison.left), (right, left, comparison.right)]
+        for (operand, other, expression) in sides where !operand.kind.isTextual {
             if let attribute = operand.attribute {
+                // Behind a to-many relationship, the expression is a collection.
+                let path = comparison.modifier == .direct ? expression.format : "…"
                 throw mismatch(
                     comparison, attribute, operand, beside: other,
-                    "and \(comparison.operator.symbol) compares strings; compare a string, or "
-                        + "CAST(\(attribute.path), \"NSString\")")
+                    "and \(comparison.operator.symbol) compares strings; compare a string, or CAST(\(path), \"NSString\")"
+                )
             }
             throw CoreError(
                 .predicate,

@@ -37,9 +37,10 @@ public struct AppleCheck: Sendable {
         let cached = readCache(contents, connection)
         guard let model = given ?? cached else {
             let cause = problems.first?.text ?? "\(path) does not contain a model"
+            let remedy = "; pass the model that the store was written with"
             throw CoreError(
-                .modelMismatch, code: .persistentStoreOpen,
-                "\(cause); pass the model that the store was written with", file: path)
+                .modelMismatch, code: .persistentStoreOpen, cause.hasSuffix(remedy) ? cause : cause + remedy, file: path
+            )
         }
         try model.freeze()
         checkMetadata(contents.document.metadata)

@@ -29,7 +29,7 @@ enum DatabaseCheck {
         guard let first = findings.report.problems.first else { return }
         throw CoreError(
             .storeCorrupt, code: .persistentStoreOpen,
-            "\(place.given) fails SQLite's integrity check: \(first.message); run corestone check for details",
+            "SQLite's integrity check of \(place.given) failed: \(first.message); run corestone check for details",
             sqliteCode: SQLITE_CORRUPT, file: place.given)
     }
 }

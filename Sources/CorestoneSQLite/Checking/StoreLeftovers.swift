@@ -45,7 +45,7 @@ public struct StoreLeftovers: Sendable {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreOperation,
                 "cannot identify the orphaned files of \(path), because rows may be missing (\(damage.message)); "
-                    + "repair the store, or restore it from a backup",
+                    + "restore the store from a backup, or recover its rows with sqlite3 FILE .recover",
                 file: path)
         }
         return try LeftoverRemoval(StorePlace(path)).run()
@@ -88,8 +88,8 @@ public struct StoreLeftovers: Sendable {
     private func isShared(_ path: String, _ sharer: String) -> CoreError {
         CoreError(
             .unsupported, code: .persistentStoreOperation,
-            "\(folder) has the backing files of both \(path) and \(sharer), so orphaned files cannot be identified; "
-                + "move one of the stores and its files to another folder", file: path)
+            "\(folder) is the folder of the backing files of both \(path) and \(sharer), so orphaned files cannot be "
+                + "identified; move one of the stores and its files to another folder", file: path)
     }
 }
 
@@ -111,7 +111,7 @@ private struct LeftoverRemoval {
         guard sqlite3_db_readonly(connection.db, "main") == 0 else {
             throw CoreError(
                 .storeReadOnly, code: .persistentStoreOperation,
-                "cannot \(purpose): \(place.given) is not writable, so it cannot be locked; change its permissions",
+                "cannot \(purpose): \(place.given) is not writable, so it cannot be locked; make the file writable",
                 sqliteCode: SQLITE_READONLY, file: place.given)
         }
         try connection.execute("BEGIN IMMEDIATE", purpose)

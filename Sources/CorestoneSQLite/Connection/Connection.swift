@@ -160,8 +160,8 @@ final class Connection {
     func swallowed(_ purpose: String, entity: String?) -> CoreError {
         CoreError(
             .storeCorrupt, code: .persistentStoreSave,
-            "cannot \(purpose): \(path) ignored the row, probably because of a trigger of another program; run "
-                + "corestone check to find the trigger and drop it, or save to another store",
+            "cannot \(purpose): \(path) ignored the row, probably because of a trigger of another program; find the trigger "
+                + "with corestone check and drop it, or save to another store",
             entity: entity, file: path)
     }
 

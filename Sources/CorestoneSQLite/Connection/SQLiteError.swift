@@ -22,6 +22,7 @@ enum SQLiteError {
         code: Int32, text: String, path: String, purpose: String, cocoaCode: CocoaCode = .sqlite
     ) -> CoreError {
         let status: Status
+        var cause = ""
         let remedy: String
         switch code & 0xff {
         case SQLITE_BUSY, SQLITE_LOCKED:
@@ -65,14 +66,14 @@ enum SQLiteError {
         case SQLITE_ERROR where text.hasPrefix("no such table") || text.hasPrefix("no such column"):
             // All statements were made for what was there when the store was opened.
             status = .storeCorrupt
-            remedy =
-                "another program changed or truncated the open file. Restore it from a backup, or add the store again"
+            cause = ", because another program changed or truncated the open file"
+            remedy = "restore the file from a backup, or add the store again"
         default:
             status = .internal
             remedy = "run corestone check to examine the store"
         }
         return CoreError(
-            status, code: cocoaCode, "cannot \(purpose): \(text) (SQLite \(code)); \(remedy)", sqliteCode: code,
+            status, code: cocoaCode, "cannot \(purpose): \(text) (SQLite \(code))\(cause); \(remedy)", sqliteCode: code,
             file: path)
     }
 }

@@ -206,8 +206,8 @@ extension HistoryWriter {
         guard highest <= HistoryWriter.mostKeys else {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreSave,
-                "the history of \(connection.path) has no unused keys in \(table.rawValue): the highest key is \(highest); "
-                    + "restore the store from a backup", file: connection.path)
+                "the history of \(connection.path) is damaged: the highest key in \(table.rawValue) is \(highest), but the "
+                    + "limit is \(HistoryWriter.mostKeys); restore the store from a backup", file: connection.path)
         }
         return highest
     }

@@ -8,11 +8,12 @@ extension MigrationChecks {
         guard index.isUnique, !index.columns.isEmpty else { return }
         let groups = try equalObjects(index, index.columns, table: index.table, condition: nil)
         guard !groups.isEmpty else { return }
-        let names = index.keys.joined(separator: ", ")
+        let names = index.keys.map { "\(index.entity.name).\($0)" }.joined(separator: " and ")
+        let subject = index.keys.count == 1 ? names : "the combination of \(names)"
         let least = groups.count == MigrationChecks.mostDetails ? "at least " : ""
         throw CoreError(
             .migration, code: .migrationConstraintViolation,
-            "cannot migrate \(path): \(index.entity.name).\(names) must be unique, and \(least)\(groups.count) "
+            "cannot migrate \(path): \(subject) must be unique, but \(least)\(groups.count) "
                 + "\(groups.count == 1 ? "group of objects has" : "groups of objects have") equal values; change or delete all but one of "
                 + "each group first", entity: index.entity.name, key: index.keys.first, children: groups, file: path)
     }
@@ -39,6 +40,7 @@ extension MigrationChecks {
         _ index: StoreIndex, _ expressions: [String], table: String, condition: String?
     ) throws -> [CoreError] {
         let list = expressions.joined(separator: ", ")
+        let rule = index.keys.count == 1 ? "which must be unique" : "whose combination must be unique"
         let conditions = [condition].compactMap { $0 } + expressions.map { "(\($0)) IS NOT NULL" }
         let statement = try connection.prepare(
             "SELECT count(*), group_concat(Z_PK), \(list) FROM \(table) WHERE \(conditions.joined(separator: " AND ")) "
@@ -54,7 +56,7 @@ extension MigrationChecks {
             groups.append(
                 CoreError(
                     .conflict, code: .managedObjectConstraintMerge,
-                    "\(statement.integer(0)) objects of \(index.entity.name) have \(shown), which must be unique: \(objects); "
+                    "\(statement.integer(0)) objects of \(index.entity.name) have \(shown), \(rule): \(objects); "
                         + "change or delete all but one",
                     entity: index.entity.name, key: index.keys.first, value: values.first.map { .string($0) },
                     objectURI: keys.first.map { uri(index.entity, $0) }, file: path))

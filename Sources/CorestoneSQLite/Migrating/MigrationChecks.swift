@@ -116,12 +116,15 @@ struct MigrationChecks {
             }
             let count = try count(plan.former.table(of: former), ["Z_ENT = \(plan.former.number(of: former))"])
             if count == 0 { continue }
-            let (objects, all) = count == 1 ? ("1 object", "the object") : ("\(count) objects", "the objects")
+            let remedy =
+                count == 1
+                ? "delete the object first, or replace it with an object of a subentity"
+                : "delete the objects first, or replace them with objects of a subentity"
             failures.append(
                 CoreError(
                     .migration, code: .migration,
-                    "\(entity.name) is abstract in the new model, but the store has \(objects) of this entity; delete \(all) first, or "
-                        + "replace \(all) with \(count == 1 ? "one" : "objects") of a subentity",
+                    "\(entity.name) is abstract in the new model, but the store has \(count) "
+                        + "\(count == 1 ? "object" : "objects") of this entity; \(remedy)",
                     entity: entity.name, file: path))
         }
         return failures

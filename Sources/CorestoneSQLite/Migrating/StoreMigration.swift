@@ -97,7 +97,7 @@ struct StoreMigration {
         throw CoreError(
             .storeIO, code: .migration,
             "cannot migrate \(place.given): the migration needs up to \(Int64((needed / 1_048_576).rounded(.up))) MB in "
-                + "\(place.folder), but only \(Int64(free / 1_048_576)) MB are free; free some space", file: place.given
+                + "\(place.folder), but only \(Int64(free / 1_048_576)) MB is free; free some space", file: place.given
         )
     }
 

@@ -21,7 +21,7 @@ extension Connection {
             guard sqlite3_db_readonly(connection.db, "main") == 0 else {
                 throw CoreError(
                     .storeReadOnly, code: .persistentStoreOperation,
-                    "cannot \(purpose): \(place.given) is not writable; change its permissions",
+                    "cannot \(purpose): \(place.given) is not writable; make the file writable",
                     sqliteCode: SQLITE_READONLY, file: place.given)
             }
             connection.distrust()

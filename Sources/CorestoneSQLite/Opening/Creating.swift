@@ -22,12 +22,13 @@ struct StoreCreation {
             guard let derivation = attribute.derivation, !known.contains(ObjectIdentifier(attribute)) else { continue }
             let entity = attribute.entity.name
             if let obstacle = attribute.derivationObstacle { throw attribute.cannotBeDerived(obstacle) }
-            let filter = derivation.filter.map { " with the filter \($0.text)" } ?? ""
+            let filter = derivation.filter.map { " with the filter \"\($0.text)\"" } ?? ""
             throw CoreError(
                 .unsupported, code: .persistentStoreOpen,
-                "\(entity).\(attribute.name) (\(attribute.type.displayName)) is derived by \(derivation.expression.text)\(filter), "
-                    + "which stores cannot compute; use a key path, to-many.@count, to-many.attribute.@sum, "
-                    + "canonical:(), uppercase:(), lowercase:() or now(), without a filter and with the type of its result",
+                "\(entity).\(attribute.name) (\(attribute.type.displayName)) is derived by "
+                    + "\"\(derivation.expression.text)\"\(filter), which stores cannot compute; use a key path, "
+                    + "to-many.@count, to-many.attribute.@sum, canonical:(), uppercase:(), lowercase:() or now(), without a "
+                    + "filter and with the type of its result",
                 entity: entity,
                 key: attribute.name)
         }
@@ -164,7 +165,7 @@ struct StoreCreation {
         return CoreError(
             .storeReadOnly, code: .persistentStoreOpen,
             "cannot create \(place.given): the folder \(place.folder) is not writable; "
-                + "change its permissions, or choose another folder",
+                + "make it writable, or choose another folder",
             sqliteCode: error.sqliteCode, file: place.given)
     }
 }
@@ -207,7 +208,8 @@ extension Attribute {
     fileprivate func cannotBeDerived(_ obstacle: String) -> CoreError {
         CoreError(
             .unsupported, code: .persistentStoreOpen,
-            "\(entity.name).\(name) is derived by \(derivation?.expression.text ?? ""), \(obstacle); correct the derivation",
+            "\(entity.name).\(name) is derived by \"\(derivation?.expression.text ?? "")\", \(obstacle); correct the "
+                + "derivation",
             entity: entity.name, key: name)
     }
 }

@@ -46,7 +46,7 @@ struct FileWatch {
         }
         throw CoreError(
             .storeBusy, code: .persistentStoreOperation,
-            "\(given) was changed by another program while it was open read-only; open it again to read the new state",
+            "\(given) was changed while it was open read-only; open it again to read the new state",
             file: given)
     }
 }

@@ -50,7 +50,8 @@ struct ModelInference {
             if let other = entities.updateValue(entity, forKey: stored.number) {
                 throw CoreError(
                     .storeCorrupt,
-                    "\(other.name) and \(stored.name) both have the number \(stored.number) in Z_PRIMARYKEY",
+                    "the entities \"\(other.name)\" and \"\(stored.name)\" both have the number \(stored.number) in "
+                        + "Z_PRIMARYKEY",
                     entity: stored.name)
             }
             // Parents are numbered before their children, so no circle passes.
@@ -59,10 +60,9 @@ struct ModelInference {
                 let known = contents.entities.first { $0.number == stored.parent }
                 throw CoreError(
                     .storeCorrupt,
-                    known.map {
-                        "\(stored.name) inherits from \($0.name), which has no table or a higher number in Z_PRIMARYKEY"
-                    }
-                        ?? "\(stored.name) inherits from entity number \(stored.parent), which Z_PRIMARYKEY does not contain",
+                    "the entity \"\(stored.name)\" inherits from "
+                        + (known.map { "\"\($0.name)\", which has no table, or has a higher number in Z_PRIMARYKEY" }
+                            ?? "the entity number \(stored.parent), which Z_PRIMARYKEY does not contain"),
                     entity: stored.name)
             }
             try entity.setParent(parent)

@@ -52,11 +52,17 @@ struct StoreOpening {
         busyTimeout = Int32(
             clamping: pragmas.number("busy_timeout", else: options.busyTimeoutMilliseconds))
         if options.isReadOnly, options.vacuums || options.analyzes {
+            let (vacuum, analyze) = ("CST_STORE_VACUUM (vacuum)", "CST_STORE_ANALYZE (analyze)")
+            let (deeds, names) =
+                switch (options.vacuums, options.analyzes) {
+                case (true, true): ("vacuumed and analyzed", "\(vacuum) and \(analyze)")
+                case (true, false): ("vacuumed", vacuum)
+                default: ("analyzed", analyze)
+                }
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOpen,
-                "\(path) cannot be opened read-only and \(options.vacuums ? "vacuumed" : "analyzed") at the same time; leave out "
-                    + "CST_STORE_READ_ONLY (read_only) or \(options.vacuums ? "CST_STORE_VACUUM (vacuum)" : "CST_STORE_ANALYZE (analyze)")",
-                file: path)
+                "\(path) cannot be opened read-only and \(deeds) at the same time; leave out CST_STORE_READ_ONLY (read_only), "
+                    + "or \(names)", file: path)
         }
         try options.requireUsableFileMode(path)
         try options.limits.check(path)
@@ -85,12 +91,15 @@ struct StoreOpening {
     private func openInMemory() throws -> OpenedStore {
         let place = StorePlace(nowhere: path)
         guard let model, !options.isReadOnly, !options.mustExist else {
-            let remedies = [
-                self.model == nil ? "pass a model" : "",
-                options.isReadOnly ? "leave out CST_STORE_READ_ONLY (read_only)" : "",
-                options.mustExist ? "leave out CST_STORE_MUST_EXIST (must_exist)" : "",
-            ].filter { !$0.isEmpty }.joined(separator: ", and ")
-            throw failure(.invalidArgument, "\(path) is a new, empty in-memory store; \(remedies)", place)
+            let obstacles: [(applies: Bool, fault: String, remedy: String)] = [
+                (self.model == nil, "does not contain a model", "pass a model"),
+                (options.isReadOnly, "cannot be opened read-only", "leave out CST_STORE_READ_ONLY (read_only)"),
+                (options.mustExist, "cannot exist before it is opened", "leave out CST_STORE_MUST_EXIST (must_exist)"),
+            ].filter { $0.applies }
+            throw failure(
+                .invalidArgument,
+                "\(path) is a new, empty in-memory store, which \(obstacles.map(\.fault).joined(separator: " and ")); "
+                    + obstacles.map(\.remedy).joined(separator: ", and "), place)
         }
         let connection = try Connection(
             ":memory:", path: path, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, limits: options.limits)

@@ -46,7 +46,7 @@ struct PrivateCopy {
         }
         throw CoreError(
             .storeBusy, code: .persistentStoreOpen,
-            "\(place.given) was changed by another program while it was copied; try again when that program is idle",
+            "\(place.given) was changed while it was copied; try again while no program writes to it",
             file: place.given)
     }
 
@@ -106,7 +106,8 @@ struct PrivateCopy {
     private func unreadable(_ log: String, _ code: Int32) -> CoreError {
         CoreError(
             .storeIO, code: .persistentStoreOpen,
-            "cannot read the log file \(log) of \(place.given): \(StorePlace.text(of: code)); make it readable",
+            "cannot read the log file \(log) of \(place.given): \(StorePlace.text(of: code)); make it readable, or "
+                + "restore the store and its log from a backup",
             file: place.given)
     }
 

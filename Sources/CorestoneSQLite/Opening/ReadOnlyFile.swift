@@ -43,10 +43,11 @@ extension StorePlace {
         guard hasCompanion("-journal") else { return false }
         let descriptor = open(path + "-journal", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
         guard descriptor >= 0 else {
-            if errno == ENOENT { return false }
+            let reason = errno
+            if reason == ENOENT { return false }
             throw CoreError(
                 .storeIO, code: .persistentStoreOpen,
-                "cannot read the rollback journal \(given)-journal: \(StorePlace.text(of: errno)); make it readable",
+                "cannot read the rollback journal \(companion("-journal")): \(StorePlace.text(of: reason)); make it readable",
                 file: given)
         }
         defer { close(descriptor) }

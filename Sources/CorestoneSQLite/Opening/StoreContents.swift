@@ -150,15 +150,15 @@ extension StoreContents {
             guard name.utf8.count <= longestName else {
                 throw CoreError(
                     .storeCorrupt, code: .persistentStoreOpen,
-                    "\(place.given) is damaged: the name of the entity \(number) in its table Z_PRIMARYKEY has more than "
+                    "\(place.given) is damaged: the name of entity \(number) in its table Z_PRIMARYKEY has more than "
                         + "\(longestName) bytes; restore it from a backup", file: place.given)
             }
             // Its rows, which bear a number, would be nobody's.
             guard number > 0 else {
                 throw CoreError(
                     .storeCorrupt, code: .persistentStoreOpen,
-                    "\(place.given) is damaged: its table Z_PRIMARYKEY has no number (Z_ENT) for the entity \(name); restore it from "
-                        + "a backup", entity: name, file: place.given)
+                    "\(place.given) is damaged: the entity \"\(name)\" has no positive number (Z_ENT) in the table "
+                        + "Z_PRIMARYKEY; restore the store from a backup", entity: name, file: place.given)
             }
             entities.append(StoredEntity(name: name, number: number, parent: statement.integer(2)))
         }
@@ -173,8 +173,8 @@ extension StoreContents {
         if tables.isEmpty, header.usesLog, !place.hasCompanion("-wal") {
             throw CoreError(
                 .notAStore, code: .persistentStoreOpen,
-                "\(place.given) does not contain tables, and its write-ahead log \(place.given)-wal, which may contain them, is "
-                    + "missing; put the log back next to the store", file: place.given)
+                "\(place.given) does not contain tables, and its write-ahead log \(place.companion("-wal")), which may contain "
+                    + "them, is missing or empty; put the log back next to the store", file: place.given)
         }
         let missing = StoreSchema.systemTables.dropLast().filter { tables[$0] == nil }
         guard missing.isEmpty else {
@@ -193,10 +193,11 @@ extension StoreContents {
         guard size > 0, size < needed else { return }
         let log =
             header.usesLog
-            ? ", or its write-ahead log \(place.given)-wal is missing; put the log back next to it, or" : ";"
+            ? ", or its write-ahead log \(place.companion("-wal")) is missing or empty; put the log back next to the store, or"
+            : ";"
         throw CoreError(
             .storeCorrupt, code: .persistentStoreOpen,
-            "\(place.given) is truncated to \(size) of \(needed) bytes\(log) restore it from a backup",
+            "\(place.given) is truncated to \(size) of \(needed) bytes\(log) restore the store from a backup",
             sqliteCode: SQLITE_CORRUPT, file: place.given)
     }
 

@@ -58,7 +58,10 @@ struct StoreExamination {
         try schema.findSpatialIndexes(in: connection)
         if source == .inferred {
             readOnlyReason =
-                misfit.map { "\($0.error.message). Rows are read with a model inferred from the tables" }
+                misfit.map {
+                    "\($0.error.message). Rows are read with a model inferred from the tables; open the store with the model "
+                        + "it was written with"
+                }
                 ?? "its model was inferred from its tables; open it with the model it was written with"
             return
         }

@@ -38,8 +38,8 @@ struct WriteAheadLog {
         guard case .stale(let why) = state else { return Account(isLive: state == .live, loss: loss) }
         throw CoreError(
             .storeCorrupt, code: .persistentStoreOpen,
-            "the write-ahead log \(place.given)-wal cannot be used: \(why); "
-                + "restore both files from the same backup, or move the log away to open the store without it",
+            "the write-ahead log \(place.companion("-wal")) cannot be used: \(why); restore the store and its log from the "
+                + "same backup, or move the log away to open the store without it",
             sqliteCode: SQLITE_CORRUPT, file: place.given)
     }
 
@@ -193,7 +193,8 @@ struct WriteAheadLog {
     private static func unreadable(_ place: StorePlace, _ code: Int32) -> CoreError {
         CoreError(
             .storeIO, code: .persistentStoreOpen,
-            "cannot read the write-ahead log \(place.given)-wal: \(StorePlace.text(of: code)); make it readable",
+            "cannot read the write-ahead log \(place.companion("-wal")): \(StorePlace.text(of: code)); make it readable, or "
+                + "restore the store and its log from a backup",
             file: place.given)
     }
 }

@@ -40,7 +40,7 @@ extension HistoryReader {
             "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; PRAGMA temp_store=MEMORY",
             purpose)
         // Another process may have purged the history before the store was copied.
-        try bounds(in: connection).requireKept(after: number, owner)
+        try bounds(in: connection).requireKept(after: number, owner, opensPast: true)
         try requireNoMigration(after: number, connection)
         _ = try StoreFunctions(connection)
         var restoration = PastRestoration(connection, schema, unknown)

@@ -145,8 +145,8 @@ final class ConnectionPool: @unchecked Sendable {
         if !mayWait, withdraw(place) {
             throw CoreError(
                 .storeBusy, code: .persistentStoreOperation,
-                "a callback of a fetch or save needs \(path), but all of its connections are in use; use the store before or "
-                    + "after the fetch or save", file: path)
+                "a callback of a fetch or save needs \(path), but other threads are using its connections; use the store "
+                    + "before or after the fetch or save", file: path)
         }
         while !place.turn.waitAWhile() {
             guard let check, check(), withdraw(place) else { continue }
@@ -319,7 +319,7 @@ final class ConnectionPool: @unchecked Sendable {
     private func calledFromLog() -> CoreError {
         CoreError(
             .invalidArgument, code: .persistentStoreOperation,
-            "the log callback used the store \(path) while a line is logged; keep the line, and use the store after the "
-                + "running call has returned", file: path)
+            "the log callback used the store \(path); keep the line, and use the store after the call that logs it has "
+                + "returned", file: path)
     }
 }

@@ -127,7 +127,7 @@ extension OpenFile {
             throw CoreError(
                 .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
                 "\(connection.path) was migrated to another version of its model by another process or coordinator; remove the store "
-                    + "from the coordinator and add it again with that model. Unsaved changes can still be read",
+                    + "from this coordinator, and add it to one with that model. Unsaved changes can still be read",
                 file: connection.path)
         }
         document = present

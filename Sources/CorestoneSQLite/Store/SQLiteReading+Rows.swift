@@ -90,7 +90,7 @@ extension SQLiteReading {
                 }
                 let statement = try plan.statement(for: part)
                 part.bind(to: statement, times: 1)
-                try read(statement, plan.rows, &shared.reader, into: &batch.records, atMost: keys.count)
+                try read(statement, plan.rows, &shared.reader, into: &batch.records, atMost: keys.count, byKeys: true)
             }
         } catch {
             _ = shared.handOver()
@@ -123,7 +123,7 @@ extension SQLiteReading {
             }
             let statement = try plan.statement(for: part)
             part.bind(to: statement, times: 1)
-            try read(statement, plan.rows, &reader, into: &batch.records, atMost: keys.count)
+            try read(statement, plan.rows, &reader, into: &batch.records, atMost: keys.count, byKeys: true)
         }
         batch.chunks = reader.cursor.flush()
         batch.ownsChunks = true
@@ -133,7 +133,7 @@ extension SQLiteReading {
     /// Reads all rows of a bound statement and resets it.
     func read(
         _ statement: Statement, _ plan: RowPlan, _ reader: inout RowReader, into records: inout ContiguousArray<Record>,
-        leading: Int32 = 0, atMost most: Int = .max
+        leading: Int32 = 0, atMost most: Int = .max, byKeys: Bool = false
     ) throws {
         let row = statement.handle
         defer { statement.reset() }
@@ -141,7 +141,7 @@ extension SQLiteReading {
             let code = sqlite3_step(row)
             if code == SQLITE_ROW {
                 if let record = try reader.read(row, plan, leading: leading) { records.append(record) }
-                if records.count > most { throw endless(plan.table) }
+                if records.count > most { throw endless(plan.table, byKeys: byKeys) }
             } else if code == SQLITE_DONE {
                 return
             } else {
@@ -156,11 +156,15 @@ extension SQLiteReading {
         return SQLiteError.make(sqlite3_db_handle(statement.handle), code: code, path: store.path, purpose: purpose)
     }
 
-    func endless(_ table: TableSchema) -> CoreError {
-        CoreError(
+    /// - Parameter byKeys: whether certain rows were wanted, so that there are too many also if two have one key.
+    func endless(_ table: TableSchema, byKeys: Bool = false) -> CoreError {
+        let found =
+            byKeys
+            ? "more rows than were requested, because its keys are repeated or its pages form a cycle"
+            : "more rows than fit in the file, because its pages form a cycle"
+        return CoreError(
             .storeCorrupt, code: .sqlite,
-            "the table of \(table.root.name) in \(store.path) returns more rows than fit in the file, because its pages form a "
-                + "cycle; restore the store from a backup", entity: table.root.name, sqliteCode: SQLITE_CORRUPT,
-            file: store.path)
+            "the table of \(table.root.name) in \(store.path) returns \(found); restore the store from a backup",
+            entity: table.root.name, sqliteCode: SQLITE_CORRUPT, file: store.path)
     }
 }

@@ -22,13 +22,13 @@ extension SQLiteStore {
             guard opened.identifier == identifier else {
                 throw refusal(
                     "\(path) is not a copy of \(self.path): its identifier is \(opened.identifier), not \(identifier); choose a copy "
-                        + "of the store, or migrate the store", path)
+                        + "of the store, or migrate the store with cst_coordinator_migrate_store (migrate_store)", path)
             }
             guard opened.schema.numbers == schema.numbers,
                 opened.schema.creationStatements == schema.creationStatements
             else {
                 throw refusal(
-                    "\(path) is a migrated copy of \(self.path) with other tables or entity numbers; add it to another coordinator",
+                    "\(path) is a copy of \(self.path) with other tables or entity numbers; add it to another coordinator",
                     path)
             }
             if let reason = opened.readOnlyReason, !isReadOnly {

@@ -57,8 +57,8 @@ extension SQLiteStore: SQLiteUpkeep {
         }
         throw CoreError(
             .storeBusy, code: .persistentStoreOperation,
-            "cannot copy \(self.path) to \(path): another program kept removing backing files during the copy; try again "
-                + "when that program is idle", file: self.path)
+            "cannot copy \(self.path) to \(path): another process or coordinator kept removing backing files during the "
+                + "copy; try again when it is idle", file: self.path)
     }
 
     private func transfer(

@@ -32,9 +32,10 @@ struct StoreDestruction {
     func unlinkAll() throws {
         for companion in ["", "-wal", "-shm", "-journal"] {
             guard unlink(place.path + companion) == 0 || errno == ENOENT else {
+                let reason = errno
                 throw CoreError(
                     .storeReadOnly, code: .persistentStoreOperation,
-                    "cannot remove \(place.given + companion): \(StorePlace.text(of: errno)); make its folder writable",
+                    "cannot remove \(place.companion(companion)): \(StorePlace.text(of: reason)); make its folder writable",
                     file: place.given)
             }
         }

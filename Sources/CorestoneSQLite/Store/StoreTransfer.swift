@@ -113,7 +113,8 @@ struct StoreTransfer {
                     throw CoreError(
                         .invalidArgument, code: .persistentStoreOperation,
                         "\(place.given) is not a copy of \(origin.given) and was not changed; choose an unused path or an earlier "
-                            + "copy, or call cst_coordinator_replace_store (replace_store)", file: place.given)
+                            + "copy\(origin.isNowhere ? "" : ", or call cst_coordinator_replace_store (replace_store)")",
+                        file: place.given)
                 }
             }
             return connection
@@ -158,8 +159,8 @@ struct StoreTransfer {
         if let suffix = ["-wal", "-journal"].first(where: { place.hasCompanion($0) }) {
             throw CoreError(
                 .storeIO, code: .persistentStoreOperation,
-                "\(place.given) \(place.state == .empty ? "is empty" : "does not exist") but has the log file "
-                    + "\(place.given)\(suffix); move the log file away, or choose another path",
+                "\(place.given) \(place.state == .empty ? "is empty" : "does not exist"), but its log file "
+                    + "\(place.companion(suffix)) exists; move the log file away, or choose another path",
                 file: place.given)
         }
         if place.state == .empty { unlink(place.path) }

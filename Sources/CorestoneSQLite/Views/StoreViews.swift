@@ -59,10 +59,10 @@ public struct StoreViews: Sendable {
         guard !isTemporary, place.path != origin.path else {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
-                "cannot create views in \(copy): "
+                "cannot create views in \(copy)"
                     + (isTemporary
-                        ? "temporary views end with their session; create the StoreViews with isTemporary: false"
-                        : "Apple's framework cannot migrate a store with views; create them in a copy"),
+                        ? ": temporary views end with their session; create the StoreViews with isTemporary: false"
+                        : ", the store itself: Apple's framework cannot migrate a store with views; create them in a copy"),
                 file: copy)
         }
         let purpose = "create views in \(copy)"

@@ -119,9 +119,10 @@ extension Container {
 extension Coordinator {
     fileprivate func recordID(_ uri: String, entity: String? = nil, key: String? = nil) throws -> ObjectID {
         if let id = try? objectID(forURI: uri) { return id }
+        let subject = entity.map { "\($0).\(key ?? "") cannot refer to \"\(uri)\", which" } ?? "\"\(uri)\""
         throw CoreError(
             .invalidArgument,
-            "\(entity.map { "\($0).\(key ?? ""): " } ?? "")\"\(uri)\" is not the URI of an object in an open store; use the @id of a record",
+            "\(subject) is not the URI of an object in an open store; use the @id of a record",
             entity: entity, key: key, value: .string(uri))
     }
 }
@@ -163,7 +164,8 @@ private struct RecordWork {
         if entity.isKind(of: asked) { return entity }
         throw CoreError(
             .invalidArgument,
-            "@entity is \(entity.name), which does not inherit from \(asked.name); use a subentity, or leave out @entity",
+            "@entity is \"\(entity.name)\", which does not inherit from \(asked.name); use a subentity of \(asked.name), or "
+                + "leave out @entity",
             entity: asked.name, key: Container.entityKey, value: value)
     }
 

@@ -166,7 +166,7 @@ public final class Container: Sendable {
         if let first = failures.first {
             throw CoreError(
                 first.status, code: .persistentStoreOpen,
-                "\(failures.count) of \(wanted.count) stores of the container \"\(name)\" could not be opened; the "
+                "\(failures.count) of \(storeDescriptions.count) stores of the container \"\(name)\" could not be opened; the "
                     + "details list each error",
                 children: failures, file: first.file)
         }

@@ -44,6 +44,8 @@ public final class Document: @unchecked Sendable {
         var lastError: CoreError?
         /// Of a document without a place: the folder where its file lies meanwhile.
         var refuge: String?
+        /// Whether it had none when it was closed.
+        var endedUntitled = false
         /// The content of the file as it was read or written last, of a store that is one file. Of an SQLite store which file it
         /// is; a watch tells of others' writes.
         var known: String?
@@ -444,11 +446,15 @@ public final class Document: @unchecked Sendable {
     }
 
     func requireOpen() throws {
-        if values.withLock({ $0.flags.contains(.closed) }) {
-            throw CoreError(
-                .invalidHandle, "the document \(store.path) is closed; open it again, or create another one",
-                file: store.path)
+        let (isClosed, isUntitled, store) = values.withLock {
+            ($0.flags.contains(.closed), $0.refuge != nil || $0.endedUntitled, $0.store)
         }
+        guard isClosed else { return }
+        if isUntitled {
+            throw CoreError(.invalidHandle, "the untitled document is closed; create another one")
+        }
+        let remedy = access(store.path, F_OK) == 0 ? "open it again, or create another one" : "create another one"
+        throw CoreError(.invalidHandle, "the document \(store.path) is closed; \(remedy)", file: store.path)
     }
 
     /// Closes the file. Closing twice is fine.
@@ -477,6 +483,7 @@ public final class Document: @unchecked Sendable {
         }
         let refuge = values.withLock { values in
             defer { values.refuge = nil }
+            if values.refuge != nil { values.endedUntitled = true }
             return values.refuge
         }
         if let refuge { removeTree(at: refuge) }
@@ -486,14 +493,19 @@ public final class Document: @unchecked Sendable {
     private var refusal: CoreError {
         let held = unsavedChanges
         let name = path.map { "the document \($0)" } ?? "the untitled document"
+        let remedy =
+            if path == nil {
+                "call cst_document_save_as (save_as, saveAs)"
+            } else if hasChangesElsewhere {
+                "call save() or rollback() on each of these contexts"
+            } else {
+                "call cst_document_save (save) to keep them or cst_document_revert (revert) to discard them"
+            }
         return CoreError(
             .unsavedChanges, code: .persistentStoreSave,
             "\(name) stays open because "
                 + (held.isEmpty ? "it was never saved" : held.map(\.fault).joined(separator: ", and "))
-                + (path == nil
-                    ? "; call cst_document_save_as (save_as, saveAs)"
-                    : "; call cst_document_save (save) to keep them or cst_document_revert (revert) to discard them")
-                + ", or close with CST_UNSAVED_DISCARD (.discard)",
+                + "; \(remedy), or close with CST_UNSAVED_DISCARD (.discard)",
             children: held.map(\.error) + (lastError.map { [$0] } ?? []), file: path)
     }
 }

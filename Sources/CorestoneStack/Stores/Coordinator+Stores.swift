@@ -202,7 +202,8 @@ extension Coordinator {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
                 "cannot replace \(path), a store of type \(there.rawValue), with \(source), a store of type \(kind.type.rawValue); "
-                    + "destroy \(path) first, or choose another path", file: path)
+                    + "destroy \(path) first with cst_coordinator_destroy_store (destroy_store), or choose another path",
+                file: path)
         }
         try kind.replace(path, byStoreAt: source, options: options) { try removeStores(at: place) }
     }

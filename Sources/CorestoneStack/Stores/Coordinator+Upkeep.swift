@@ -54,7 +54,7 @@ extension Coordinator {
         if let there = try? StoreMetadata(ofStoreAt: path), there.uuid.description != store.identifier {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
-                "\(path) is not a copy of \(store.path) and is not overwritten; choose an unused path",
+                "\(path) is not a copy of \(store.path) and was not changed; choose an unused path or an earlier copy",
                 file: path)
         }
         try performAndWait("copy \(store.path) to \(path)") {

@@ -71,7 +71,7 @@ struct FileMigration {
     var busy: CoreError {
         CoreError(
             .storeBusy, code: .migration,
-            "cannot migrate \(path): other processes kept saving to it; stop them, and migrate it again",
+            "cannot migrate \(path): other processes or coordinators kept saving to it; stop them, and migrate it again",
             file: path)
     }
 
@@ -154,8 +154,8 @@ struct FileMigration {
         else { return }
         throw CoreError(
             .storeIO, code: .migration,
-            "cannot migrate \(path): the migrated file has \(found[entity] ?? 0) objects of \(entity) instead of \(count), so the "
-                + "file system lost a write; check the disk, and migrate the store again", entity: entity, file: path)
+            "cannot migrate \(path): the migrated file has \(found[entity] ?? 0) of \(count) objects of \(entity), so the file "
+                + "system lost a write; check the disk, and migrate the store again", entity: entity, file: path)
     }
 
     /// The number of objects of each root entity.

@@ -63,7 +63,8 @@ final class FieldReader {
             first.map { ": \($0.message)" } ?? "; run \(Tool.name) check \(stores.first?.path ?? "STORE") to list them"
         throw CoreError(
             first?.status ?? .storeCorrupt,
-            "cannot read some values of \(names.joined(separator: ", ")), which are printed as null\(reason)",
+            "cannot read some values of \(names.joined(separator: ", ")), which are null in JSON and empty in other formats"
+                + reason,
             file: first?.file ?? stores.first?.path)
     }
 }

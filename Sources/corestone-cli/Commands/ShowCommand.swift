@@ -64,10 +64,10 @@ struct ShowCommand: Command {
     }
 
     private func shownStore() throws -> ShownSubject {
+        let coordinator = try openStore(path, options)
         guard options["version"] == nil else {
             throw UsageError("\(path) is a store, which has one version of its model; omit --version")
         }
-        let coordinator = try openStore(path, options)
         let store = try coordinator.openedStore(at: path)
         let metadata = try StoreMetadata(ofStoreAt: path)
         let context = Context(coordinator: coordinator)
@@ -84,10 +84,10 @@ struct ShowCommand: Command {
     }
 
     private func shownModel() throws -> ShownSubject {
+        let model = try Model(draftAt: path, version: options["version"])
         guard options["model"] == nil else {
             throw UsageError("\(path) is a model, but --model only applies to stores; omit --model")
         }
-        let model = try Model(draftAt: path, version: options["version"])
         model.tellOfDraft(path)
         return ShownSubject(path: path, model: model, counts: nil, origin: .model(try Model.versions(of: path)))
     }

@@ -93,10 +93,10 @@ extension Attribute {
     fileprivate static let keys: [EditableKey<Attribute>] = [
         .init("attributeType") { try $0.setType(try AttributeType(editing: $1)) },
         .init("defaultValueString") { attribute, assignment in
-            try attribute.setDefaultValue(try assignment.text.map { try attribute.value(of: $0) } ?? .null)
+            try attribute.setDefaultValue(try attribute.value(of: assignment) ?? .null)
         },
         .init("defaultDateTimeInterval") { attribute, assignment in
-            try attribute.setDefaultValue(try assignment.text.map { try attribute.value(of: $0) } ?? .null)
+            try attribute.setDefaultValue(try attribute.value(of: assignment) ?? .null)
         },
         .init("minValueString") { try $0.edit(bound: $1, isLeast: true) },
         .init("maxValueString") { try $0.edit(bound: $1, isLeast: false) },
@@ -129,24 +129,28 @@ extension Attribute {
         .init("customClassName") { try $0.setValueClassName($1.text) },
     ]
 
-    /// A value as source models spell it.
-    private func value(of text: String) throws -> PropertyValue {
+    /// A value as source models spell it; nil for an empty one.
+    private func value(of assignment: Assignment) throws -> PropertyValue? {
+        guard let text = assignment.text else { return nil }
         if let value = type.value(source: text) { return value }
         guard let form = type.sourceForm else {
             throw UsageError(
                 "\(entity.name).\(name) is of type \(type.sourceName) and cannot have a default value in a source "
-                    + "model")
+                    + "model; omit \(assignment.key)")
         }
-        throw UsageError("\(entity.name).\(name) takes \(form), not \"\(text)\"")
+        throw UsageError("\(assignment.key) of \(entity.name).\(name) takes \(form), not \"\(text)\"")
     }
 
     private func edit(bound assignment: Assignment, isLeast: Bool) throws {
         // The length of a string is a whole number.
         let kind = type == .string ? AttributeType.integer64 : type
+        let lengths = "a length from 0 to \(Int64.max)"
         let value = try assignment.text.map { text in
             if let value = kind.value(source: text) { return value }
-            guard let form = kind.sourceForm else {
-                throw UsageError("\(entity.name).\(name) is of type \(kind.sourceName) and cannot have bounds")
+            guard kind != .boolean, kind != .uuid, let form = type == .string ? lengths : kind.sourceForm else {
+                throw UsageError(
+                    "\(entity.name).\(name) is of type \(kind.sourceName) and cannot have bounds; omit \(assignment.key)"
+                )
             }
             throw UsageError("\(assignment.key) of \(entity.name).\(name) takes \(form), not \"\(text)\"")
         }

@@ -13,7 +13,7 @@ struct EditedModel {
             throw UsageError(
                 OutputFile(path: path).exists
                     ? "\(path) is not a source model, which is an .xcdatamodeld or .xcdatamodel folder; convert a compiled "
-                        + "model with \(Tool.name) model decompile"
+                        + "model with \"\(Tool.name) model decompile\""
                     : "\(path) does not exist; create a source model with \"\(Tool.name) model new \(path)\", or convert a "
                         + "compiled model with \"\(Tool.name) model decompile\"")
         }
@@ -35,7 +35,7 @@ struct EditedModel {
             let name = "\(attribute.entity.name).\(attribute.path)"
             throw CoreError(
                 .model, code: .coreData,
-                "\(name) is derived by \(attribute.derivation?.expression.text ?? ""), \(obstacle); correct the "
+                "\(name) is derived by \"\(attribute.derivation?.expression.text ?? "")\", \(obstacle); correct the "
                     + "derivation, or remove \(name) too", entity: attribute.entity.name, key: attribute.name,
                 file: path)
         }
@@ -70,11 +70,17 @@ struct EditedModel {
         let property: String?
 
         init(_ text: String) throws {
-            let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false).map { String($0) }
-            guard parts.allSatisfy({ !$0.isEmpty }), let first = parts.first else {
+            guard let name = Name(parsing: text) else {
                 throw UsageError(
                     "\"\(text)\" is not the name of an entity or property; write ENTITY or ENTITY.PROPERTY")
             }
+            self = name
+        }
+
+        /// nil for text with an empty name.
+        fileprivate init?(parsing text: String) {
+            let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false).map { String($0) }
+            guard parts.allSatisfy({ !$0.isEmpty }), let first = parts.first else { return nil }
             entity = first
             property = parts.count > 1 ? parts[1] : nil
         }
@@ -100,11 +106,20 @@ struct EditedModel {
             switch parts[0] {
             case "template": self = .template(parts[1])
             case "configuration": self = .configuration(parts[1])
-            case "index": self = .index(try Name(parts[1]))
-            case "constraint": self = .constraint(try Name(parts[1]))
+            case "index":
+                guard let name = Name(parsing: parts[1]) else {
+                    throw UsageError("\"\(text)\" does not name an index; write index:ENTITY.NAME")
+                }
+                self = .index(name)
+            case "constraint":
+                guard let name = Name(parsing: parts[1]) else {
+                    throw UsageError(
+                        "\"\(text)\" does not name a unique constraint; write constraint:ENTITY.ATTRIBUTE")
+                }
+                self = .constraint(name)
             case "version": self = .version(parts[1])
             default:
-                let hint = nearestName(to: parts[0], among: kinds).map { "; did you mean \($0):?" }
+                let hint = nearestName(to: parts[0], among: kinds).map { "; did you mean \"\($0):\"?" }
                 throw UsageError(
                     "\"\(parts[0])\" is not a kind of model element\(hint ?? "; use one of \(kinds.joined(separator: ", "))")"
                 )
@@ -137,9 +152,8 @@ struct EditedModel {
 
     /// The entity and the name of a property to be, of `ENTITY.PROPERTY`.
     func newProperty(_ text: String) throws -> (owner: Entity, name: String) {
-        let name = try Name(text)
-        guard let property = name.property else {
-            throw UsageError("\"\(text)\" is not the name of a property; write \(text).PROPERTY")
+        guard let name = Name(parsing: text), let property = name.property else {
+            throw UsageError("\"\(text)\" must have the form ENTITY.NAME, such as Note.title")
         }
         return (try entity(name.entity), property)
     }

@@ -45,6 +45,6 @@ enum FileLimits {
             {}
         }
         return UsageError(
-            "\(option): \(parts[0]) must be \(StoreLimits.range(of: parts[0])), not \"\(parts[1])\"")
+            "\(option): \(parts[0]) must be an integer (\(StoreLimits.range(of: parts[0]))), not \"\(parts[1])\"")
     }
 }

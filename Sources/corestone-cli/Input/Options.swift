@@ -19,7 +19,7 @@ struct Options {
     func number(_ name: String, or fallback: Int) throws -> Int {
         guard let text = self[name] else { return fallback }
         guard let number = Int(text), number >= 0 else {
-            throw UsageError("--\(name) must be a non-negative integer, not \"\(text)\"")
+            throw UsageError("--\(name) must be an integer from 0 to \(Int.max), not \"\(text)\"")
         }
         return number
     }
@@ -71,7 +71,7 @@ extension Manual {
         guard let option = options.first(where: { isLong ? $0.name == name : $0.letter.map { String($0) } == name })
         else {
             let hint = nearestName(to: name, among: options.map(\.name)).map { "; did you mean --\($0)?" } ?? ""
-            throw failure("\(command) does not have an option \(parts[0])\(hint)")
+            throw failure("\(command) does not have an option \"\(parts[0])\"\(hint)")
         }
         guard let wanted = option.value else {
             guard parts.count == 1 else { throw failure("\(parts[0]) does not take a value") }
@@ -85,7 +85,8 @@ extension Manual {
     private func checkCount(of given: [String]) throws {
         if given.count > operands.count, operands.last?.isRepeatable != true {
             throw failure(
-                "unexpected argument \"\(given[operands.count])\"; put quotes around an argument that contains spaces")
+                "unexpected argument \"\(given[operands.count])\"; omit it, or put quotes around an argument that "
+                    + "contains spaces")
         }
         let missing = operands.dropFirst(given.count).filter { !$0.isOptional }
         if let first = missing.first { throw failure("\(command) requires \(first.name): \(first.meaning)") }

@@ -30,8 +30,8 @@ enum Graphviz {
             close(ends[1])
             throw failure(
                 error == ENOENT
-                    ? "cannot draw \(file.path): Graphviz is not installed; install it (Debian: apt-get install "
-                        + "graphviz), or write its text format with -o FILE.dot"
+                    ? "cannot draw \(file.path): Graphviz is not installed or not in PATH; install it (Debian: apt-get "
+                        + "install graphviz), or write its text format with -o FILE.dot"
                     : "cannot start dot, a program of Graphviz, to draw "
                         + "\(file.path): \(String(cString: strerror(error))); check the installation of Graphviz",
                 file)

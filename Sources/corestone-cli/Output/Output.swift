@@ -102,7 +102,8 @@ final class Output {
                 } else if errno != EINTR {
                     throw CoreError(
                         .storeIO,
-                        "cannot write to standard output: \(String(cString: strerror(errno))); redirect it to a file")
+                        "cannot write to standard output: \(String(cString: strerror(errno))); redirect it to a file on a "
+                            + "disk with free space")
                 }
             }
         }

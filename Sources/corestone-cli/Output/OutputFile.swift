@@ -109,10 +109,10 @@ struct OutputFile {
 
     /// Removes a folder with the files in it; one with folders in it is none of a version.
     func removeFolder() throws {
-        guard let folder = opendir(path) else { throw removalFailure(OutputFile.reason) }
+        guard let folder = opendir(path) else { throw removalFailure(errno) }
         let names = OutputFile.names(in: folder)
         for name in names { unlink("\(path)/\(name)") }
-        guard rmdir(path) == 0 else { throw removalFailure(OutputFile.reason) }
+        guard rmdir(path) == 0 else { throw removalFailure(errno) }
     }
 
     /// The names in a folder, which is closed then.
@@ -149,12 +149,24 @@ struct OutputFile {
         return bytes
     }
 
-    private static var reason: String {
-        "\(String(cString: strerror(errno))); check the permissions and the free space"
+    /// The last error of the system, with what to do about a file that cannot be written.
+    static var reason: String {
+        let code = errno
+        let remedy =
+            switch code {
+            case ENOENT, ENOTDIR: "create its folder first"
+            case ENOSPC, EDQUOT: "free some space, and run the command again"
+            case EACCES, EPERM, EROFS: "make its folder writable, or choose another path"
+            default: "choose another path"
+            }
+        return "\(String(cString: strerror(code))); \(remedy)"
     }
 
-    private func removalFailure(_ reason: String) -> CoreError {
-        CoreError(.storeIO, "cannot remove \(path): \(reason)", file: path)
+    private func removalFailure(_ code: Int32) -> CoreError {
+        CoreError(
+            .storeIO,
+            "cannot remove the folder \(path): \(String(cString: strerror(code))); check its permissions and its contents",
+            file: path)
     }
 
     func failure(_ reason: String) -> CoreError {

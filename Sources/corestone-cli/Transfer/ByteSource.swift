@@ -22,6 +22,7 @@ final class ByteSource {
     /// Of the next byte in its line, in characters, from 1.
     private(set) var column = 1
     var position: FilePlace { FilePlace(file: name, line: line) }
+    private static let standardInput = "standard input"
     private let descriptor: Int32
     private var buffer = [UInt8](repeating: 0, count: 256 << 10)
     private var place = 0
@@ -29,7 +30,7 @@ final class ByteSource {
 
     /// - Parameter path: "-" is standard input.
     init(_ path: String) throws {
-        name = path == "-" ? "standard input" : path
+        name = path == "-" ? ByteSource.standardInput : path
         descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw ByteSource.failure(path) }
         var facts = stat()
@@ -102,8 +103,9 @@ final class ByteSource {
     }
 
     private static func failure(_ path: String) -> CoreError {
-        CoreError(
-            .storeIO, "cannot read \(path): \(String(cString: strerror(errno))); check the path and its permissions",
-            file: path)
+        let reason = String(cString: strerror(errno))
+        let remedy =
+            path == standardInput ? "redirect a file to it, or pass FILE" : "check the path and its permissions"
+        return CoreError(.storeIO, "cannot read \(path): \(reason); \(remedy)", file: path)
     }
 }

@@ -89,7 +89,7 @@ final class CSVLoadReader: LoadReader {
         var wrong: String?
         func name(_ place: Int) -> String {
             guard let columns, place < columns.count, !columns[place].isEmpty else { return "field \(place + 1)" }
-            return "field \(place + 1) (\(columns[place]))"
+            return "field \(place + 1) (\"\(columns[place])\")"
         }
         func end() {
             let text = String(validating: bytes, as: UTF8.self)
@@ -114,8 +114,8 @@ final class CSVLoadReader: LoadReader {
                     throw LoadFailure(
                         line: line,
                         message: "\(name(fields.count)) has an unterminated quote"
-                            + (last > line.line ? ", so it includes all lines up to \(last)" : "")
-                            + "; close it, or double a quote that is text (\"\")")
+                            + (last > line.line ? ", so the field includes the rest of the file" : "")
+                            + "; close the quote, or double a quote that is text (\"\")")
                 }
             default:
                 if isQuoted, wrong == nil {

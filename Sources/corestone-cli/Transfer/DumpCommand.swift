@@ -82,7 +82,7 @@ struct DumpCommand: Command {
         if let file, form == .csv, chosen == nil {
             makesFolder = mkdir(file, 0o755) == 0
             guard makesFolder || errno == EEXIST else {
-                throw OutputFile(path: file).failure(String(cString: strerror(errno)))
+                throw OutputFile(path: file).failure(OutputFile.reason)
             }
             for part in plan.parts {
                 let table = try TextFile("\(file)/\(part.entity.name).csv")
@@ -108,9 +108,8 @@ struct DumpCommand: Command {
             let needsEntity = form == .csv && chosen == nil
             throw CoreError(
                 error.status,
-                "\(file) was not written because the dump would be incomplete: \(error.message); "
-                    + (needsEntity ? "dump one entity at a time, and omit --output" : "omit --output")
-                    + " to print it anyway",
+                "\(file) was not written because the dump would be incomplete: \(error.message). To print the dump anyway, "
+                    + (needsEntity ? "dump one entity at a time, and omit --output" : "omit --output"),
                 file: error.file)
         }
         // A dump with holes takes the place of no other one.

@@ -137,7 +137,7 @@ final class JSONLoadReader: LoadReader {
     private static func noObject(_ line: FilePlace) -> LoadFailure {
         LoadFailure(
             line: line,
-            message: "the text is not a JSON object, which begins with {; correct it, or add --format csv for CSV")
+            message: "the text is not a JSON object, which begins with \"{\"; correct it, or add --format csv for CSV")
     }
 
     /// - Parameter end: says what ends where the bytes do, and what to do about it.

@@ -80,7 +80,7 @@ struct LoadCommand: Command {
         map = try LoadCommand.map(options.all("map"))
         batchSize = try options["batch"].map { text in
             guard let size = Int(text), size > 0 else {
-                throw UsageError("--batch must be a positive number of lines, not \"\(text)\"")
+                throw UsageError("--batch must be an integer from 1 to \(Int.max), not \"\(text)\"")
             }
             return size
         }
@@ -88,7 +88,8 @@ struct LoadCommand: Command {
         let bytes = Array((mark == "tab" ? "\t" : mark).utf8)
         guard bytes.count == 1, bytes[0] < 0x80, ![0x22, 0x0A, 0x0D].contains(bytes[0]) else {
             throw UsageError(
-                "--separator must be tab or one ASCII character other than a quote or a line break, such as \";\", not \"\(mark)\""
+                "--separator must be tab or one ASCII character other than a double quote or a line break, such as \";\", not "
+                    + "\"\(mark)\""
             )
         }
         separator = bytes[0]
@@ -216,11 +217,9 @@ struct LoadCommand: Command {
                 throw UsageError(
                     "\(store) already exists and is of type \(found.rawValue); omit --type, or choose another path")
             }
-            if !isTrial, let found = coordinator.stores.first, found.isReadOnly {
+            if !isTrial, let reason = coordinator.stores.first?.readOnlyReason {
                 throw CoreError(
-                    .storeReadOnly, code: .persistentStoreOpen,
-                    "cannot write \(store): \(found.readOnlyReason ?? "")",
-                    file: store)
+                    .storeReadOnly, code: .persistentStoreOpen, "cannot write \(store): \(reason)", file: store)
             }
             return (coordinator, false)
         }

@@ -37,8 +37,8 @@ enum LoadConversion {
             guard !text.string.utf8.contains(where: { $0 == 0x78 || $0 == 0x58 }) else {
                 throw CoreError(
                     .typeMismatch,
-                    "\(attribute.entity.name).\(attribute.path): \"\(text.string)\" is not a decimal number; write numbers as "
-                        + "16 or 1.5e3",
+                    "\(attribute.entity.name).\(attribute.path): \"\(text.string)\" is not a decimal number; write a "
+                        + "number such as 16 or 1.5e3",
                     entity: attribute.entity.name, key: attribute.path, value: value)
             }
             let known = ["NaN": Double.nan, "Infinity": Double.infinity, "-Infinity": -Double.infinity]

@@ -140,8 +140,8 @@ extension Loader {
         guard found.count == 1 else {
             throw CoreError(
                 .invalidArgument,
-                "\(relationship.entity.name).\(relationship.name): \(found.isEmpty ? "no" : "more than one") \(relationship.destination.name) "
-                    + "has the \(attribute.name) \"\(value.plainText ?? "")\"; "
+                "\(relationship.entity.name).\(relationship.name): \(found.isEmpty ? "no" : "more than one") object has the "
+                    + "value \"\(value.plainText ?? "")\" for \(relationship.destination.name).\(attribute.name); "
                     + (found.isEmpty
                         ? "load the object first, or correct the value"
                         : "name the object in the field \"\(relationship.name)\" by its @id or URI"),

@@ -138,9 +138,9 @@ final class Loader {
         do {
             let entity = try model.requireEntity(named: name)
             guard !entity.isAbstract else {
+                let remedy = entity.children.isEmpty ? "use another entity" : "use one of its subentities"
                 throw LoadFailure(
-                    line: record.line,
-                    message: "\(name) is abstract and cannot have objects; use one of its subentities")
+                    line: record.line, message: "\(name) is abstract and cannot have objects; \(remedy)")
             }
             return entity
         } catch let error as CoreError { throw LoadFailure(line: record.line, message: error.message) }
@@ -391,7 +391,8 @@ final class Loader {
                         LoadFailure(
                             line: link.line,
                             message:
-                                "\(each.lineMessage); \(link.relationship.name) is omitted, and the rest of the line is loaded"
+                                "\(each.lineMessage). \(link.relationship.entity.name).\(link.relationship.name) is omitted, and "
+                                + "the rest of the line is loaded"
                         ))
                 }
                 return

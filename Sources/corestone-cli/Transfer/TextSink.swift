@@ -25,7 +25,7 @@ final class TextFile: TextSink {
         descriptor =
             isSpecial
             ? open(path, O_WRONLY | O_CLOEXEC) : open(file.draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
-        guard descriptor >= 0 else { throw file.failure(String(cString: strerror(errno))) }
+        guard descriptor >= 0 else { throw file.failure(OutputFile.reason) }
     }
 
     deinit {
@@ -61,7 +61,7 @@ final class TextFile: TextSink {
                 if count >= 0 {
                     done += count
                 } else if errno != EINTR {
-                    throw file.failure(String(cString: strerror(errno)))
+                    throw file.failure(OutputFile.reason)
                 }
             }
         }

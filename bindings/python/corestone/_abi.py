@@ -97,8 +97,9 @@ def utf8(value: str) -> bytes:
     try:
         return value.encode()
     except UnicodeEncodeError as failure:
+        start = value[:40].encode(errors="backslashreplace").decode()
         raise InvalidUTF8Error(
-            f"the string {value[:40]!r} has an unpaired surrogate at index {failure.start}, which UTF-8 cannot encode; "
+            f'the string "{start}" has an unpaired surrogate at index {failure.start}, which UTF-8 cannot encode; '
             "remove it"
         ) from None
     except (AttributeError, TypeError):

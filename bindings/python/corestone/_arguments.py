@@ -43,11 +43,11 @@ def whole(value: Any, name: str, least: int = 0, most: int = MOST) -> int:
 def milliseconds(seconds: Any, name: str) -> int:
     """Returns the milliseconds of a duration in seconds."""
     if not isinstance(seconds, (int, float)) or math.isnan(seconds):
-        raise TypeMismatchError(f"{name} must be a number of seconds, not {shown(seconds)}", key=name)
+        raise TypeMismatchError(f"{name} must be a number of seconds (int or float), not {shown(seconds)}", key=name)
     if seconds < 0:
         raise InvalidArgumentError(f"{name} must be at least 0 seconds, not {seconds}", key=name, value=seconds)
     if seconds * 1000 > MOST_SMALL:
-        most = MOST_SMALL // 1000
+        most = MOST_SMALL / 1000
         raise NumberRangeError(f"{name} must be at most {most} seconds, not {seconds}", key=name, value=seconds)
     return math.ceil(seconds * 1000)
 

@@ -173,9 +173,10 @@ def columns_of(
                     entity=entity,
                 )
             if len(row) != len(names) or any(name not in row for name in names):
+                keys = ", ".join(map(shown, names)) or "no keys"
                 raise InvalidArgumentError(
-                    f"cannot insert {entity}: row {place} does not have the same keys as row 0 ({', '.join(names)}); "
-                    "pass the same keys in every row, with None for a missing value",
+                    f"cannot insert {entity}: row {place} does not have the same keys as row 0 ({keys}); pass the same "
+                    "keys in every row, with None for a missing value",
                     entity=entity,
                 )
         return list(names), [tuple(row[name] for row in given) for name in names], len(given)

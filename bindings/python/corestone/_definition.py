@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._arguments import shown
+from ._arguments import quoted, shown
 from .codes import AttributeType, DeleteRule
 from .errors import ModelError
 
@@ -66,8 +66,7 @@ def attribute_type(name: str | int, entity: str | None = None, key: str | None =
     known = ATTRIBUTE_TYPES.get(_folded(name)) if isinstance(name, str) else None
     if known is None:
         raise ModelError(
-            f"{_place(entity, key)}{shown(name)} is not an attribute type; use one of "
-            f"{', '.join(sorted(ATTRIBUTE_TYPES))}",
+            f"{_place(entity, key)}{shown(name)} is not an attribute type; use {quoted(sorted(ATTRIBUTE_TYPES))}",
             entity=entity,
             key=key,
         )
@@ -85,10 +84,10 @@ def delete_rule(name: str | int, entity: str | None = None, key: str | None = No
                 entity=entity,
                 key=key,
             ) from None
-    known = DELETE_RULES.get(_folded(name))
+    known = DELETE_RULES.get(_folded(name)) if isinstance(name, str) else None
     if known is None:
         raise ModelError(
-            f"{_place(entity, key)}{shown(name)} is not a delete rule; use nullify, cascade, deny or no-action",
+            f'{_place(entity, key)}{shown(name)} is not a delete rule; use "nullify", "cascade", "deny" or "no-action"',
             entity=entity,
             key=key,
         )

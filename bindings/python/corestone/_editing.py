@@ -190,9 +190,8 @@ class EntityEditing:
         elif function is not None:
             add_validator(self._handle, which, function)
         else:
-            raise ModelError(
-                f"the validator of {self.name}.{which} is None; pass a function", entity=self.name, key=which
-            )
+            place = f"{self.name}.{which}" if isinstance(which, str) else self.name
+            raise ModelError(f"the validator of {place} is None; pass a function", entity=self.name, key=which)
         return self._itself()
 
     def remove_index(self, name: str) -> bool:
@@ -373,7 +372,9 @@ class EntityEditing:
     def _not_of_kind(self, name: str, kind: str) -> int:
         known = self._property(name)
         found = "an attribute" if known.is_attribute else "a fetched property" if known.is_fetched else "a relationship"
-        raise ModelError(f"{self.name}.{name} is not {kind} but {found}", entity=self.name, key=name)
+        raise ModelError(
+            f"{self.name}.{name} is not {kind} but {found}; pass the name of {kind}", entity=self.name, key=name
+        )
 
     def _inverse(self, name: str, inverse: str | None) -> int | None:
         if inverse is None:

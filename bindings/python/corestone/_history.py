@@ -116,7 +116,8 @@ def delete_transactions(
     if isinstance(before, HistoryToken):
         if stores[0]:
             raise InvalidArgumentError(
-                "stores were passed with a token, which has stores of its own; omit stores, or pass a datetime",
+                "stores cannot be combined with a HistoryToken or a HistoryTransaction, which name their stores; omit "
+                "stores, or pass a datetime",
                 key="stores",
             )
         function, arguments = lib.cst_coordinator_delete_history, (before._handle,)

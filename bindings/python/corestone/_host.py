@@ -147,8 +147,8 @@ class _Encoder:
                 member_words.append(place)
             if len(words) // 3 + len(members) > _CELLS:
                 raise InvalidArgumentError(
-                    f"the values of one call exceed the limit of {_CELLS} elements, with the elements of collections; "
-                    "pass fewer or smaller collections"
+                    f"the values of one call, with the elements of their collections, exceed the limit of {_CELLS}; "
+                    "pass fewer values or smaller collections"
                 )
             for value in members:
                 kind = type(value)

@@ -148,8 +148,9 @@ def _plist(metadata: Any, whose: str) -> bytes:
         return plistlib.dumps(dict(metadata), fmt=plistlib.FMT_BINARY)
     except (TypeError, OverflowError, ValueError) as failure:
         raise TypeMismatchError(
-            f"{whose} returned metadata that cannot be stored as a property list: {failure}; use str, bool, int, "
-            "float, bytes, datetime, list and dict only"
+            f"{whose} returned metadata that cannot be stored as a property list: {failure}; use bool, int (64 bits), "
+            "float, str, bytes, datetime (without a time zone), or lists and dictionaries (with strings as keys) of "
+            "these"
         ) from failure
 
 
@@ -318,8 +319,8 @@ def _run_relationship(store: HostStore, entity: int, key: int, count: int, owner
             if not _has_own(type(store), method):
                 method = "new_value_for_relationship"
             raise TypeMismatchError(
-                f"{type(store).__name__}.{method} returned {shown(value)} for {owner}.{description.name} of "
-                f"{ids[place]!r}; return a list, because it is a to-many relationship",
+                f"{type(store).__name__}.{method} returned {shown(value)} for the to-many relationship "
+                f"{owner}.{description.name} of {ids[place]!r}; return a list",
                 entity=owner,
                 key=description.name,
             )

@@ -80,8 +80,8 @@ def find_library() -> str:
             return name
     raise LibraryNotFoundError(
         f"cannot find the Corestone library in {', '.join([*tried, 'the system libraries'])}; build it (`make build` "
-        f"in the source tree), install it (`make install`, or the package"
-        f" libcorestone1), or set {VARIABLE} to the path of {_file_names()[0]}"
+        "in the source tree), install it (`make install`, or on Debian and Ubuntu the package libcorestone1), or set "
+        f"{VARIABLE} to the path of {_file_names()[0]}"
     )
 
 
@@ -104,7 +104,7 @@ def _refuse_subinterpreter() -> None:
     if own() != main():
         raise ImportError(
             "Corestone cannot be used in a subinterpreter, because ctypes runs callbacks in the main interpreter; "
-            "import it there, or in a separate process (mod_wsgi: WSGIApplicationGroup %{GLOBAL})",
+            "import it there (mod_wsgi: WSGIApplicationGroup %{GLOBAL}), or in a separate process",
             name="corestone",
         )
 

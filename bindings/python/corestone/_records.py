@@ -163,9 +163,10 @@ class _Filter:
 
     def __init__(self, predicate: Predicate | None, arguments: tuple[Any, ...]) -> None:
         if arguments:
+            was, them = ("was", "it") if len(arguments) == 1 else ("were", "them")
             raise InvalidArgumentError(
-                f"{plural(len(arguments), 'argument')} {'was' if len(arguments) == 1 else 'were'} passed without a "
-                "predicate format; pass the predicate as a str with conversions such as %@"
+                f"{plural(len(arguments), 'argument')} {was} passed without a predicate format; omit {them}, or pass "
+                "the predicate as a str with conversions such as %@"
             )
         self.predicate = predicate
         self.handle = predicate._handle if predicate is not None else None

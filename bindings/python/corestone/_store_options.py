@@ -222,7 +222,7 @@ def _set_pragmas(options: _abi.StoreOptions, pragmas: Mapping[str, str | int] | 
     for name, value in (pragmas or {}).items():
         if not isinstance(value, (str, int)):
             raise TypeMismatchError(
-                f"the pragma {name} must be a str or an int, not {shown(value)}", key=str(name), value=value
+                f'the pragma "{name}" must be a str or an int, not {shown(value)}', key=str(name), value=value
             )
         found.append(_abi.Pragma(text(name), text(str(value))))
     options.pragma_count = len(found)

@@ -148,7 +148,7 @@ def tagged(value: Any, depth: int = 0) -> Any:
     raise TypeMismatchError(
         f"cannot archive a value of type {type(value).__name__}: {shown(value)}; use None, bool, int, float, "
         "Decimal, str, bytes, datetime, UUID, or lists, sets and dictionaries of these, register its class with "
-        "corestone.register_archivable, or set a transformer for the transformable attribute",
+        "corestone.register_archivable, or set a transformer for a transformable attribute",
         value=value,
     )
 
@@ -199,9 +199,10 @@ def _made(description: dict[str, Any]) -> Any:
     except CorestoneError:
         raise
     except Exception as error:
+        cause = f"{type(error).__name__}: {error}".removesuffix(": ")
         raise CallbackError(
-            f'from_fields of the archivable class "{name}" failed: {type(error).__name__}: {error}; correct it, or '
-            "call corestone.unregister_archivable to read an ArchivedObject instead"
+            f'from_fields of the archivable class "{name}" failed: {cause}; correct it, or call '
+            "corestone.unregister_archivable to read an ArchivedObject instead"
         ) from error
 
 

@@ -116,9 +116,11 @@ class BatchInsertRequest(_BatchRequest):
         stores: Sequence[Store] | None = None,
     ) -> None:
         super().__init__(result_type, merge, stores)
-        if sum(each is not None for each in (rows, handler, objects)) != 1:
+        sources = sum(each is not None for each in (rows, handler, objects))
+        if sources != 1:
             raise InvalidArgumentError(
-                f"the BatchInsertRequest for {shown(entity)} takes exactly one source; pass rows, handler or objects"
+                f"the BatchInsertRequest for {shown(entity)} has {sources} sources, but takes exactly one; pass rows, "
+                "handler or objects"
             )
         for given, name in ((handler, "handler"), (objects, "objects")):
             if given is not None:
@@ -232,8 +234,8 @@ class _RowSource:
         for place, row in enumerate(rows):
             if not isinstance(row, Mapping):
                 raise InvalidArgumentError(
-                    f"row {self._done + place + 1} of the batch insert of {self._entity.name} is not a dictionary; "
-                    "pass dictionaries, or pass tuples and columns=[...]",
+                    f"row {self._done + place + 1} of the batch insert of {self._entity.name} must be a dictionary, "
+                    f"not {shown(row)}; pass dictionaries, or pass tuples and columns=[...]",
                     entity=self._entity.name,
                 )
             if row.keys() != names.keys():

@@ -324,8 +324,10 @@ class Context:
         for name, values_of in zip(names, values):
             each = description._key(name)
             if each.is_to_many:
+                call_name = "insert_objects" if wanted else "insert_many"
                 raise InvalidArgumentError(
-                    f"{description.name}.{name} is a to-many relationship; set it on the objects, or set its inverse",
+                    f"{description.name}.{name} is a to-many relationship, which {call_name} cannot set; set it on the "
+                    "objects, or set its inverse",
                     entity=description.name,
                     key=name,
                 )

@@ -48,8 +48,10 @@ class ResultsSection:
         """The current objects of the section."""
         found = self._controller._objects(self.index)
         if found is None:
-            name = self._controller.request.entity_name
-            raise InvalidArgumentError(f"the controller of {name} was reset; call perform_fetch first", entity=name)
+            raise InvalidArgumentError(
+                f"{self._controller._title} has no results; call perform_fetch first",
+                entity=self._controller.request.entity_name,
+            )
         return found
 
     def __len__(self) -> int:
@@ -58,7 +60,8 @@ class ResultsSection:
     def __getitem__(self, row: int) -> Any:
         if not -self.number_of_objects <= row < self.number_of_objects:
             amount = plural(self.number_of_objects, "object")
-            raise IndexError(f'index {row} is out of range: section "{self.name}" has {amount}')
+            name = f'section "{self.name}"' if self.name else f"section {self.index}"
+            raise IndexError(f"index {row} is out of range: {name} has {amount}")
         return self._controller.object_at(self.index, row % self.number_of_objects)
 
     def __iter__(self) -> Iterator[Any]:
@@ -180,6 +183,12 @@ class FetchedResultsController:
 
     # ---- results
 
+    @property
+    def _title(self) -> str:
+        """The name of the controller in messages."""
+        name = self.request.entity_name
+        return f"the controller of {name}" if name else "the controller"
+
     def _snapshot(self) -> Snapshot | None:
         out = Handle()
         if self._handle is None:
@@ -217,9 +226,8 @@ class FetchedResultsController:
         """Returns the object at an index path: `object_at(*path)`."""
         section, row = whole(section, "section", -MOST), whole(row, "row", -MOST)
         if self._handle is None:
-            name = self.request.entity_name
             raise InvalidArgumentError(
-                f"the controller of {name} has no results; call perform_fetch first", entity=name
+                f"{self._title} has no results; call perform_fetch first", entity=self.request.entity_name
             )
         if section < 0 or row < 0:
             raise InvalidArgumentError(f"the index path ({section}, {row}) is negative; use indexes from 0")
@@ -268,9 +276,9 @@ class FetchedResultsController:
         """Returns the index of the first section with a title, which is the one at `index` of the titles."""
         out = ctypes.c_size_t()
         if self._handle is None:
-            name = self.request.entity_name
             raise InvalidArgumentError(
-                f"the controller of {name} does not have section titles yet; call perform_fetch first", entity=name
+                f"{self._title} does not have section titles yet; call perform_fetch first",
+                entity=self.request.entity_name,
             )
         index = whole(index, "index")
         self.context._work_on(self._handle, lib.cst_controller_section_for_title, _abi.text(title), index, byref(out))

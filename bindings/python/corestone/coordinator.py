@@ -171,7 +171,9 @@ def metadata(path: str | os.PathLike[str], type: str | None = None) -> dict[str,
     if type is None:
         call(lib.cst_store_copy_metadata, path_argument(path), byref(buffer))
     elif call(lib.cst_store_type_copy_metadata, text(type), path_argument(path), byref(buffer)) == _abi.NOT_FOUND:
-        raise InvalidArgumentError(f"the {type} store {os.fspath(path)} does not exist; check the path", file=str(path))
+        raise InvalidArgumentError(
+            f'the store {os.fspath(path)} of type "{type}" does not exist; check the path', file=str(path)
+        )
     found: dict[str, Any] = plistlib.loads(_abi.take_bytes(buffer))
     return found
 
@@ -231,8 +233,8 @@ def _property_list(values: Mapping[str, Any], file: str) -> _abi.InputString:
         encoded = plistlib.dumps(dict(values), fmt=plistlib.FMT_BINARY)
     except (TypeError, OverflowError, ValueError) as failure:
         raise TypeMismatchError(
-            f"cannot write the metadata of {file} as a property list: {failure}; use bool, int, float, str, bytes, "
-            "datetime, or lists and dictionaries of these",
+            f"cannot write the metadata of {file} as a property list: {failure}; use bool, int (64 bits), float, str, "
+            "bytes, datetime (without a time zone), or lists and dictionaries (with strings as keys) of these",
             key="values",
             file=file,
         ) from failure
@@ -654,7 +656,8 @@ class Coordinator(Contexts):
         self._require_open()
         unknown = set(part) - HistoryPart.__annotations__.keys()
         if unknown:
-            known = ", ".join(HistoryPart.__annotations__)
+            *former, last = HistoryPart.__annotations__
+            known = f"{', '.join(former)} or {last}"
             raise TypeError(f'"{min(unknown)}" is not a keyword argument of a history request; use {known}')
         given: dict[str, Any] = {**part}
         return history_options(predicate, arguments, handles(given.pop("stores", ()), Store, "stores"), **given)

@@ -149,7 +149,7 @@ class Document(ContextOwner):
 
     def _require_open(self) -> None:
         if self._is_closed:
-            raise InvalidHandleError("the document is closed; open it again")
+            raise InvalidHandleError("the document is closed; open it again, or create another one")
 
     def object_id(self, uri: str) -> ObjectID | None:
         """Returns the object ID for a URI, or None if the store does not know it."""
@@ -168,7 +168,7 @@ class Document(ContextOwner):
         """The store of the document."""
         found = self.coordinator.stores
         if not found:
-            raise InvalidHandleError("the document is closed; open it again")
+            raise InvalidHandleError("the document is closed; open it again, or create another one")
         return found[0]
 
     @property

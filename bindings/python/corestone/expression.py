@@ -76,8 +76,10 @@ class Tree:
             return self._recipe
         again = type(self)(str(self))  # type: ignore[call-arg]
         if again != self:
+            kind = type(self).__name__.lower()
             raise TypeError(
-                f"cannot pickle {self!r}: its format does not restore it; pickle a format and its arguments instead"
+                f"cannot pickle {self!r}: its format parses to a different {kind}; pickle a format and its arguments "
+                "instead"
             )
         return type(self), (str(self),)
 

@@ -53,7 +53,7 @@ class HistoryToken:
 
     def __init__(self) -> None:
         raise TypeError(
-            "a HistoryToken cannot be created; call Coordinator.history_token(), HistoryToken.at or "
+            "a HistoryToken cannot be created directly; call Coordinator.history_token(), HistoryToken.at or "
             "HistoryToken.from_json"
         )
 

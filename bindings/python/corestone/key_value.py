@@ -41,7 +41,7 @@ def set_value_for_key_path(item: Any, path: str, value: Any) -> None:
         owner = owner.get(step) if isinstance(owner, MutableMapping) else _attribute(owner, step)
         if owner is None:
             raise PredicateError(
-                f'cannot set "{key}": "{step}" in the key path "{path}" is None; set it first', key=step
+                f'cannot set "{key}": "{step}" in the key path "{path}" is None; set "{step}" first', key=step
             )
     if isinstance(owner, MutableMapping):
         if value is None:
@@ -51,12 +51,13 @@ def set_value_for_key_path(item: Any, path: str, value: Any) -> None:
         return
     if _host.is_own_method(_attribute(owner, key, _host.plain_attribute), owner):
         raise PredicateError(f"{type(owner).__name__}.{key} is a method and cannot be set", key=key)
-    if value is None and _is_scalar(owner, key):
+    scalar = _scalar(owner, key) if value is None else None
+    if scalar is not None:
         own = getattr(owner, "set_nil_value_for_key", None)
         if own is None:
             raise InvalidArgumentError(
-                f"{type(owner).__name__}.{key} is a number and cannot be None; define set_nil_value_for_key(key) in "
-                "the class to set another value",
+                f"{type(owner).__name__}.{key} is of type {scalar} and cannot be None; define "
+                "set_nil_value_for_key(key) in the class to set another value",
                 key=key,
             )
         own(key)
@@ -84,12 +85,13 @@ def _attribute(item: Any, key: str, read: Callable[[Any, str], Any] = _host.attr
         ) from None
 
 
-def _is_scalar(item: Any, key: str) -> bool:
+def _scalar(item: Any, key: str) -> str | None:
+    """Returns the name of an attribute's type if it is annotated as a number."""
     if isinstance(item, ManagedObject):
-        return False  # attributes of managed objects may be nil until validation
+        return None  # attributes of managed objects may be nil until validation
     try:
         kinds = typing.get_type_hints(type(item))
     except Exception:  # names that do not exist at run time
         kinds = {field.name: field.type for field in dataclasses.fields(item)} if dataclasses.is_dataclass(item) else {}
     kind = kinds.get(key)
-    return kind in _SCALARS or (isinstance(kind, str) and kind in {each.__name__ for each in _SCALARS})
+    return next((each.__name__ for each in _SCALARS if kind in (each, each.__name__)), None)

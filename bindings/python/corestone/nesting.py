@@ -84,7 +84,10 @@ def _id(item: ObjectID | ManagedObject) -> ObjectID:
         raise InvalidArgumentError(
             f'"{item:.80}" is not a managed object or an object ID; call merge_remote_changes to merge URIs'
         )
-    raise InvalidArgumentError(f"changes to merge must be managed objects or object IDs, not {shown(item)}")
+    raise InvalidArgumentError(
+        "changes to merge must be managed objects or object IDs (for merge_remote_changes also URIs), not "
+        f"{shown(item)}"
+    )
 
 
 def merge(context: Context, changes: Changes) -> None:

@@ -21,7 +21,9 @@ class ObjectID:
     _argument: Any
 
     def __init__(self) -> None:
-        raise TypeError("an ObjectID cannot be created; use the id of an object, or call Container.object_id(uri)")
+        raise TypeError(
+            "an ObjectID cannot be created directly; use the id of an object, or call Container.object_id(uri)"
+        )
 
     @classmethod
     def _owned(cls, hold: Handle) -> ObjectID:

@@ -92,7 +92,7 @@ def object_revisions(coordinator: Coordinator, subject: ManagedObject | ObjectID
     if isinstance(subject, ManagedObject):
         subject = object_id(subject)  # an attribute may be called "id"
     if not isinstance(subject, ObjectID):
-        raise TypeMismatchError(f"an object or an ObjectID is required, not {shown(subject)}", key="object")
+        raise TypeMismatchError(f"subject must be a managed object or an ObjectID, not {shown(subject)}", key="object")
     return _read(held(lib.cst_coordinator_fetch_object_history, coordinator._handle, subject._handle))
 
 

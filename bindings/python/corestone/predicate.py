@@ -96,9 +96,11 @@ class Predicate(Tree):
 
     def __init__(self, format: str, *arguments: Any) -> None:
         check_format(format, "Predicate", "age > %d")
-        if len(arguments) > _conversion_count(format):
+        most = _conversion_count(format)
+        if len(arguments) > most:
+            about = "at most " if most and ("'" in format or '"' in format) else ""
             raise InvalidArgumentError(
-                f'the predicate "{format}" has {plural(_conversion_count(format), "conversion")} such as %@, but '
+                f'the predicate "{format}" has {about}{plural(most, "conversion")} such as %@, but '
                 f"{plural(len(arguments), 'argument')} {'was' if len(arguments) == 1 else 'were'} passed; pass one "
                 "argument per conversion"
             )

@@ -121,7 +121,7 @@ class Value(Generic[T]):
                 values = [each._cst_expression.format for each in operands if isinstance(each, Value)]
                 raise TypeMismatchError(
                     f"cannot combine the value {values[0]} with the predicate {operand.format}; compare the value "
-                    f"first, in parentheses: ({values[0]} == True) & (…)"
+                    f"first, in parentheses: ({values[0]} == True)"
                 )
         return Value(Expression.function(function, *operands))
 
@@ -416,8 +416,8 @@ def _rebased_expression(part: Expression, variable: str) -> Expression:
             "a block expression cannot be applied to members of a collection; filter the members in memory"
         )
     raise InvalidArgumentError(
-        f"any, none and all cannot apply {part.format} to members of a collection; write the SUBQUERY as a format "
-        "string"
+        f"any, none and all cannot apply {part.format} to members of a collection; write a format string with a "
+        "SUBQUERY instead"
     )
 
 

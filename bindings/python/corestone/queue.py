@@ -172,7 +172,7 @@ class _Future(Future[Any]):
         if not self.done() and (self._context._user == mine or (self._context._is_main and main_queue._thread == mine)):
             raise WrongThreadError(
                 "cannot wait for the future on the queue that runs its function: this would be a deadlock; call "
-                "perform_and_wait, or await the future"
+                "context.perform_and_wait, or await context.aperform(...)"
             )
 
     def _drained(self, timeout: float | None) -> float | None:

@@ -98,9 +98,10 @@ class FetchRequest(PersistentStoreRequest):
         self._name: str | None = None
         self.entity = entity
         if arguments and not isinstance(predicate, str):
+            subject = "the predicate" if self.entity_name is None else f"the predicate for {self.entity_name}"
             raise InvalidArgumentError(
-                f"arguments were passed without a predicate format: the predicate for {self.entity_name} is "
-                f"{shown(predicate)}; pass it as a str with a conversion such as %@ for each argument",
+                f"arguments were passed without a predicate format: {subject} is {shown(predicate)}; pass it as a str "
+                "with a conversion such as %@ for each argument",
                 entity=self.entity_name,
             )
         self.predicate = Predicate(predicate, *arguments) if isinstance(predicate, str) else predicate
@@ -184,7 +185,7 @@ class FetchRequest(PersistentStoreRequest):
         is_foreign = context is not None and self._entity is not None and self._entity._model is not context.model
         if name is None and self._entity is not None and is_foreign:
             raise InvalidArgumentError(
-                f"{self._entity.name} does not belong to the model of the context; pass its name"
+                f"{self._entity.name} does not belong to the model of the context; pass the entity's name"
             )
         request = Request(self._entity if name is None else name)
         handle = request.handle

@@ -87,7 +87,7 @@ def _transformer(name: str | None, entity: str, key: str) -> Transformer:
     if found is None:
         state = "is not registered"
         if name is not None and _is_registered_elsewhere(name):
-            state = "was registered by another language, and its values are not Python objects"
+            state = "was registered in another language, and its values are not Python objects"
         raise UnsupportedError(
             f'{entity}.{key}: the transformer "{name}" {state}; register it with corestone.register_transformer, or '
             "use the bytes with corestone.raw_value and set_raw_value",
@@ -148,8 +148,9 @@ def _failed(name: str | None, step: str, error: Exception, entity: str, key: str
     remedy = (
         "corestone.raw_value to read the stored bytes" if step == "reverse" else "corestone.set_raw_value to set bytes"
     )
+    cause = f"{type(error).__name__}: {error}".removesuffix(": ")
     return CallbackError(
-        f"{entity}.{key}: {step} of the {which} failed: {type(error).__name__}: {error}; call {remedy}",
+        f"{entity}.{key}: {step} of the {which} failed: {cause}; call {remedy}",
         entity=entity,
         key=key,
         value=value,

@@ -134,7 +134,7 @@ def decimal_parts(value: Decimal) -> tuple[int, int]:
     if mantissa >= _DECIMAL_LIMIT or not -128 <= exponent <= 127:
         remedy = "" if exponent > 127 else "; round it with Decimal.quantize"
         raise InvalidArgumentError(
-            f"{value} does not fit a decimal, which has 38 digits and exponents -128 to 127{remedy}"
+            f"{value} does not fit a decimal, which has up to 38 digits and exponents -128 to 127{remedy}"
         )
     return mantissa, (exponent & 0xFF) | (0x100 if sign else 0)
 
@@ -155,8 +155,8 @@ def _encode_bool(slot: _abi.Value, value: bool) -> None:
 def _encode_int(slot: _abi.Value, value: int) -> None:
     if not INT_MIN <= value <= INT_MAX:
         raise NumberRangeError(
-            f"{value} does not fit a 64-bit integer ({INT_MIN} to {INT_MAX}); use a decimal attribute for numbers of "
-            "up to 38 digits"
+            f"{value} does not fit a 64-bit integer ({INT_MIN} to {INT_MAX}); use a Decimal and a decimal attribute "
+            "for numbers of up to 38 digits"
         )
     slot.type = _abi.INT
     slot.payload.integer = value

@@ -452,12 +452,12 @@ def test_rows_by_a_function_end_when_it_says_so(kinds: Context) -> None:
 def test_requests_that_say_too_much_or_too_little(kinds: Context) -> None:
     wrong: list[dict[str, Any]] = [{}, {"rows": [], "handler": bool}, {"handler": bool, "objects": bool}]
     for given in wrong:
-        with pytest.raises(InvalidArgumentError, match="exactly one source; pass rows, handler or objects"):
+        with pytest.raises(InvalidArgumentError, match="[023] sources, but takes exactly one; pass rows, handler"):
             BatchInsertRequest("Base", **given)
     with pytest.raises(InvalidArgumentError, match="arguments were passed without a predicate format"):
         BatchUpdateRequest("Base", {"rank": 1}, None, 5)
     mixed: list[Any] = [{"name": "a"}, ("b",)]
-    with pytest.raises(CorestoneError, match="row 2 of the batch insert of Base is not a dictionary"):
+    with pytest.raises(CorestoneError, match="row 2 of the batch insert of Base must be a dictionary, not"):
         kinds.batch_insert("Base", mixed)
     with pytest.raises(CorestoneError, match="row 2 of the batch insert of Base has 1 value for 2 columns"):
         kinds.batch_insert("Base", [("a", 1), ("b",)], columns=("name", "rank"))

@@ -187,7 +187,7 @@ def test_closing_names_each_context(model: Model, tmp_path: Path) -> None:
     error = caught.value
     assert re.sub(r" \(created at [^)]*:\d+\)", "", error.message) == (
         'the container "Shop" stays open because context "form" has unsaved changes: 1 Employee inserted, and context '
-        '"view" has unsaved changes: 1 Department inserted, 2 Employee updated; call save() or rollback() on the '
+        '"view" has unsaved changes: 1 Department inserted, 2 Employee updated; call save() or rollback() on each '
         'context, or close with unsaved="discard"'
     )
     assert error.message.count(f"(created at {__file__}:") == 2

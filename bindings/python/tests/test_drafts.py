@@ -50,7 +50,7 @@ def test_a_half_finished_model_can_be_looked_at(tmp_path: Path) -> None:
     messages = "\n".join(problem.message for problem in problems)
     assert 'inherits from "Being"' in messages
     assert 'has the destination "Tag"' in messages
-    assert "Person.boss does not have a destination" in messages
+    assert "Person.boss does not have a destination; set one" in messages
     assert set(model) == {"Person", "Pet"}
 
 

@@ -718,7 +718,7 @@ def test_batch_size_does_not_change_the_result(container: Container, coordinator
     ("subject", "predicate", "key", "remedy"),
     [
         ("transactions", "authr == 'x'", "authr", "its keys are author, bundleID"),
-        ("transactions", "changeType == 0", "changeType", "apply the predicate to changes"),
+        ("transactions", "changeType == 0", "changeType", "set the subject to changes"),
         ("transactions", "token.number == 0", "number", "compare the token itself"),
         ("changes", "nonsense == 0", "nonsense", "its keys are changeID"),
         ("changes", "transaction.nonsense == 0", "nonsense", "its keys are author"),

@@ -1770,7 +1770,8 @@ def test_a_store_says_what_is_not_unique(policy: MergePolicy, expected: Any) -> 
             with pytest.raises(ConflictError) as failure:
                 ctx.save()
             assert (failure.value.code, failure.value.entity, failure.value.key) == (133021, "Person", "name")
-            assert f'has name "Ada", which {first.id.uri} in the store also has' in failure.value.message
+            assert failure.value.message.startswith('Person.name is "Ada" in x-coredata://')
+            assert f" and in {first.id.uri} in the store, but must be unique" in failure.value.message
             assert len(failure.value.conflicts) == 1
             second.name = "Eve"
         ctx.save()

@@ -145,7 +145,7 @@ def test_misuse_is_named() -> None:
         list(key("a"))  # type: ignore[call-overload]
     with pytest.raises(TypeError, match="unhashable"):
         hash(key("a"))
-    with pytest.raises(InvalidArgumentError, match="SUBQUERY as a format string"):
+    with pytest.raises(InvalidArgumentError, match="write a format string with a SUBQUERY"):
         key("list").any(Predicate("a == ($x := 1)") & Predicate("b == 1"))
 
 

@@ -138,7 +138,7 @@ def test_an_entity_has_no_place_for_one() -> None:
     with pytest.raises(ModelError, match=r"^Person\.total is a list, but must be a line such as "):
         Model({"Person": {"total": total}})
     model = Model({"Person": {"age": "int"}})
-    with pytest.raises(ModelError, match="is not an attribute type; use one of "):
+    with pytest.raises(ModelError, match='is not an attribute type; use "binary", '):
         model["Person"].attribute("total", total)  # type: ignore[arg-type]
 
 

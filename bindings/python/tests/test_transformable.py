@@ -236,7 +236,7 @@ def test_a_transformer_of_another_language(tmp_path: Path) -> None:
             item = container.context().insert("Item")
             set_raw_value(item, "payload", b"theirs")
             assert raw_value(item, "payload") == b"theirs"
-            with pytest.raises(UnsupportedError, match="registered by another language") as caught:
+            with pytest.raises(UnsupportedError, match="registered in another language") as caught:
                 _ = item.payload
             assert caught.value.key == "payload"
     finally:

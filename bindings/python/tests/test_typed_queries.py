@@ -152,7 +152,7 @@ def test_operators_without_a_meaning() -> None:
     with pytest.raises(UnsupportedError, match=r"// is not supported.*a / b"):
         7 // key("a")
     with pytest.raises(
-        TypeMismatchError, match=r"cannot combine the value a with the predicate b == 1.*\(a == True\) &"
+        TypeMismatchError, match=r"cannot combine the value a with the predicate b == 1.*: \(a == True\)$"
     ):
         key("a") & (key("b") == 1)
     with pytest.raises(TypeMismatchError, match="cannot combine the value a with the predicate b == 1"):

@@ -464,7 +464,7 @@ def test_mantissas_and_exponents(text: str, parts: tuple[int, int]) -> None:
 @pytest.mark.parametrize("text", ["1" * 39, "1E+165", "12E+164", "1E-129", "15E-129"])
 def test_decimals_beyond_38_digits_or_the_exponents(text: str) -> None:
     with pytest.raises(
-        InvalidArgumentError, match="does not fit a decimal, which has 38 digits and exponents -128 to 127"
+        InvalidArgumentError, match="does not fit a decimal, which has up to 38 digits and exponents -128 to 127"
     ):
         decimal_parts(Decimal(text))
 
@@ -498,7 +498,7 @@ def test_rows_of_other_shapes(tmp_path: Path) -> None:
         assert ctx.insert_many("Row", []) == 0
         assert ctx.insert_objects("Row", iter([])) == []
         for rows, columns, words in (
-            ([{"n": 1}, {"text": "a"}], None, r"row 1 does not have the same keys as row 0 \(n\)"),
+            ([{"n": 1}, {"text": "a"}], None, r'row 1 does not have the same keys as row 0 \("n"\)'),
             ([{"n": 1}, {"n": 1, "text": "a"}], None, "row 1 does not have the same keys as row 0"),
             ([{"n": 1}, (1,)], None, r"row 1 is \(1,\), not a dictionary"),
             ([(1,)], None, r"row 0 is \(1,\), not a dictionary"),

@@ -74,7 +74,7 @@ struct InitCommand: Command {
             throw CoreError(
                 .storeIO,
                 "cannot create the folder \(folder): \(String(cString: strerror(errno))); choose an unused name in an "
-                    + "existing folder", file: folder)
+                    + "existing, writable folder", file: folder)
         }
     }
 }

@@ -59,7 +59,7 @@ struct CodegenCommand: Command {
         }
         let model = GeneratedModel(named.model, name: options["name"] ?? named.name, all: options.has("all"))
         guard mkdir(folder, 0o755) == 0 || errno == EEXIST else {
-            throw OutputFile(path: folder).failure(String(cString: strerror(errno)))
+            throw OutputFile(path: folder).failure(OutputFile.reason)
         }
         try generator.init(model).generate { file in
             let place = OutputFile(path: "\(folder)/\(file.name)")

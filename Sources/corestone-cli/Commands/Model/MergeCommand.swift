@@ -25,7 +25,7 @@ struct MergeCommand: Command {
     init(_ options: Options) throws {
         self.options = options
         guard let path = options["output"] else {
-            throw UsageError("--output is missing; pass the model to write with -o")
+            throw UsageError("--output is missing; pass the path of the merged model with -o FILE")
         }
         target = OutputFile(path: path)
         let kinds = ["xcdatamodeld", "xcdatamodel", "momd", "mom"]

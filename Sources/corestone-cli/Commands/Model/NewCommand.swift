@@ -17,7 +17,10 @@ struct NewCommand: Command {
     }
 
     func run(to output: Output) throws -> ExitCode {
-        guard !file.exists else { throw UsageError("\(file.path) already exists; use model add to change it") }
+        guard !file.exists else {
+            throw UsageError(
+                "\(file.path) already exists; choose another path, or change it with \(Tool.name) model add")
+        }
         try Model().write(to: file.path)
         return .done
     }

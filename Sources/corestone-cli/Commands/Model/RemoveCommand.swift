@@ -64,7 +64,7 @@ struct RemoveCommand: Command {
         case .index(let name):
             let entity = try edited.entity(name.entity)
             guard let index = name.property else {
-                throw UsageError("index:\(name.entity) does not name an index; write index:\(name.entity).NAME")
+                throw UsageError("\"index:\(name.entity)\" does not name an index; write index:\(name.entity).NAME")
             }
             guard try entity.removeIndex(named: index) else {
                 throw edited.nothing("an index", index, of: entity, entity.indexes.map(\.name))
@@ -73,7 +73,7 @@ struct RemoveCommand: Command {
             let entity = try edited.entity(name.entity)
             guard let list = name.property else {
                 throw UsageError(
-                    "constraint:\(name.entity) does not name a unique constraint; write "
+                    "\"constraint:\(name.entity)\" does not name a unique constraint; write "
                         + "constraint:\(name.entity).ATTRIBUTE")
             }
             let attributes = list.split(separator: ",").map { String($0) }

@@ -76,8 +76,11 @@ struct SetCommand: Command {
             try model.setFetchRequestTemplate(template, forName: name)
         case .configuration(let name):
             try model.setConfiguration(try edited.configuration(name).edited(assignments, in: model))
-        case .index, .constraint, .version:
-            throw UsageError("\(part) cannot be changed; remove it with model remove, and add it with model add")
+        case .index, .constraint:
+            throw UsageError("\"\(part)\" cannot be changed; remove it with model remove, and add it with model add")
+        case .version(let name):
+            throw UsageError(
+                "\"\(part)\" does not have keys; change the parts of the version with --version \"\(name)\"")
         }
         try edited.write()
         return .done

@@ -26,6 +26,13 @@ extension Command {
     /// The store that was opened; it must have a persistent history.
     func storeWithHistory(of coordinator: Coordinator, _ path: String) throws -> Store {
         guard let store = coordinator.stores.first, try coordinator.currentHistoryToken() != nil else {
+            if let type = coordinator.stores.first?.type, type != .sqlite {
+                throw CoreError(
+                    .invalidArgument,
+                    "a persistent history requires an SQLite store, but \(path) is of type \(type.rawValue); convert it with "
+                        + "corestone convert",
+                    file: path)
+            }
             throw CoreError(
                 .invalidArgument,
                 "\(path) does not have a persistent history; open it once with CST_STORE_HISTORY (history=True, keepsHistory) to start one",
@@ -79,7 +86,9 @@ extension HistoryRequest.Start {
         let last = try coordinator.currentHistoryToken(of: [store])?.transactionNumber(ofStore: store.identifier) ?? 0
         if let number = Int64(text), number > last {
             throw UsageError(
-                "\(name) is \(number), but the last transaction of \(store.path) is \(last); pass a number up to \(last)"
+                last == 0
+                    ? "\(name) is \(number), but the history of \(store.path) does not have a transaction yet; pass 0"
+                    : "\(name) is \(number), but the last transaction of \(store.path) is \(last); pass a number up to \(last)"
             )
         }
         try self.init(typed: text, name, store)

@@ -61,7 +61,7 @@ struct ConvertCommand: Command {
     }
 
     func run(to output: Output) throws -> ExitCode {
-        if type != .inMemory { try requireFree(path, "choose another path, or destroy the store there") }
+        if type != .inMemory { try requireFree(path, "choose another path, or delete \(path) first") }
         let coordinator = try openStore(source, options)
         let first = try coordinator.openedStore(at: source)
         if first.modelSource == .inferred {
@@ -75,7 +75,7 @@ struct ConvertCommand: Command {
         Interruption.await()
         for (place, step) in through.enumerated() {
             if place == 0, mkdir(folder, 0o700) != 0 {
-                throw OutputFile(path: folder).failure(String(cString: strerror(errno)))
+                throw OutputFile(path: folder).failure(OutputFile.reason)
             }
             store = try migrate(store, in: coordinator, to: step, at: "\(folder)/\(place)").store
         }

@@ -47,10 +47,12 @@ struct DestroyCommand: Command {
                     file: path)
             }
         } catch let error as CoreError where error.status == .storeBusy && !settings.forcesDestruction {
+            // Only the files of an SQLite store are removed despite a lock.
+            let isSQLite = metadata.storeType == nil || metadata.storeType == StoreType.sqlite.rawValue
             throw CoreError(
                 .storeBusy, code: .persistentStoreOperation,
                 "cannot destroy \(path) because another process or connection holds the lock; add --timeout to wait "
-                    + "longer, or --force to remove the files despite the lock",
+                    + "longer" + (isSQLite ? ", or --force to remove the files despite the lock" : ""),
                 file: path)
         }
         let isThere = access(path, F_OK) == 0

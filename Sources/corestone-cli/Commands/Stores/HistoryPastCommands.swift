@@ -71,8 +71,8 @@ struct HistoryObjectCommand: Command {
             _ = try coordinator.model.requireEntity(named: parts[1])
         } else if parts.count == 3 {
             throw UsageError(
-                "\(uri) is an object of another store: the UUID of \(path) is \(store.identifier); pass a URI of this store, "
-                    + "or ENTITY/pNUMBER")
+                "\"\(uri)\" is an object of another store: the UUID of \(path) is \(store.identifier); pass a URI of this "
+                    + "store, or ENTITY/pNUMBER")
         }
         throw UsageError(
             "\"\(uri)\" is not the URI of an object; pass one that corestone history prints, such as \(prefix)Note/p1 or Note/p1"
@@ -185,7 +185,9 @@ struct HistoryAtCommand: Command {
         let store = try storeWithHistory(of: present, source)
         let past = try present.past(at: HistoryRequest.Start(past: place, "PLACE", of: present, store))
         guard let copy = past.stores.first, let state = past.past else {
-            throw CoreError(.internal, "the past of \(source) does not have a store", file: source)
+            throw CoreError(
+                .internal, "the past of \(source) does not have a store; report it as a defect of the library",
+                file: source)
         }
         let unknown = try past.unknownValues(state)
         let bar = ProgressBar("writing", .bytes)

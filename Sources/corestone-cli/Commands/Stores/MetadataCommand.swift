@@ -48,10 +48,11 @@ struct MetadataCommand: Command {
     }
 
     private func change() throws {
-        var values = try takingStore(path) { try StoreMetadata(ofStoreAt: path) }.dictionary
+        let stored = try takingStore(path) { try StoreMetadata(ofStoreAt: path) }.dictionary
+        var values = stored
         for key in removed {
-            guard values[key] != nil else {
-                let hint = nearestName(to: key, among: values.keys.sorted()).map { "; did you mean \"\($0)\"?" } ?? ""
+            guard stored[key] != nil else {
+                let hint = nearestName(to: key, among: stored.keys.sorted()).map { "; did you mean \"\($0)\"?" } ?? ""
                 throw UsageError("the metadata of \(path) does not have an entry \"\(key)\"\(hint)")
             }
             guard !StoreMetadata.isGuaranteed(key) else {
@@ -80,12 +81,12 @@ struct MetadataCommand: Command {
         guard !key.isEmpty else { throw UsageError("--set takes KEY=VALUE or KEY:TYPE=VALUE, not \"\(word)\"") }
         guard types.contains(type) else {
             throw UsageError(
-                "--set \(word): \"\(type)\" is not a type; use "
+                "--set \"\(word)\": \"\(type)\" is not a type; use "
                     + "\(types.dropLast().joined(separator: ", ")) or \(types.last ?? "")")
         }
         guard let value = try value(parts[1], type, of: word) else {
             throw UsageError(
-                "--set \(word): \"\(parts[1])\" is not a value of type \(type); write \(forms[type] ?? "a string")")
+                "--set \"\(word)\": \"\(parts[1])\" is not a value of type \(type); write \(forms[type] ?? "a string")")
         }
         return (key, value)
     }
@@ -106,12 +107,12 @@ struct MetadataCommand: Command {
             }
         case "date":
             do { return .date(try ReferenceDate.parse(text, assumingUTC: true)) } catch let error as CoreError {
-                throw UsageError("--set \(word): \(error.message)")
+                throw UsageError("--set \"\(word)\": \(error.message)")
             }
         case "data": return decodeBase64(Array(text.utf8)).map { .data($0) }
         case "json":
             do { return PropertyListValue(try decodeJSON(Array(text.utf8))) } catch let error as CoreError {
-                throw UsageError("--set \(word): \(error.message)")
+                throw UsageError("--set \"\(word)\": \(error.message)")
             }
         default: return .string(text)
         }

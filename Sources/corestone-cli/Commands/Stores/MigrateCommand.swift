@@ -128,7 +128,7 @@ struct MigrateCommand: Command {
     private func dryRun(_ model: Model, _ output: Output) throws -> ExitCode {
         let folder = "\(path).\(getpid()).tmp"
         guard mkdir(folder, 0o700) == 0 else {
-            throw OutputFile(path: folder).failure(String(cString: strerror(errno)))
+            throw OutputFile(path: folder).failure(OutputFile.reason)
         }
         defer { OutputFile(path: folder).removeTree() }
         let copy = "\(folder)/store"
