@@ -287,16 +287,18 @@ static const char small_model[] = "<model><entity name='A'/></model>";
 
 static cst_bytes bytes_of(const char *words) { return (cst_bytes){(const uint8_t *)words, strlen(words)}; }
 
-/* A conflict over an object that another context saves without giving it other values. */
+/* A conflict over an object that another context saves twice, so that it has its values again. */
 static void *conflict_of(const struct company *c, cst_object *object) {
     cst_context *other = company_context(c, CST_QUEUE_CALLER);
     cst_object_id *id = NULL;
     cst_object *same = NULL;
     OK(cst_object_copy_id(object, &id, E));
     OK(cst_context_object_with_id(other, id, &same, E));
-    set(same, c->name, get(same, c->name));
-    set(object, c->name, get(object, c->name));
+    set(same, c->name, value_text("another"));
     save(other);
+    set(same, c->name, get(object, c->name));
+    save(other);
+    set(object, c->name, get(object, c->name));
     cst_error *error = NULL;
     CHECK_STATUS(CST_E_CONFLICT, cst_context_save(c->context, &error));
     void *conflict = cst_retain((void *)(uintptr_t)cst_error_conflict_at(error, 0));

@@ -170,7 +170,8 @@ final class SettingsTests: GraphTestCase {
         let own = UnsavedChanges.refusal("context \"view\"", [one])
         XCTAssertEqual(
             own.message,
-            "context \"view\" stays open because it has unsaved changes: 1 A inserted; \(UnsavedChanges.remedy)")
+            "context \"view\" stays open because it has unsaved changes: 1 A inserted; call save() or rollback() "
+                + "on the context, or close with CST_UNSAVED_DISCARD (.discard)")
         XCTAssertEqual(own.code, 134030)
         XCTAssertEqual(own.entity, "A")
         XCTAssertEqual(own.children.count, 1)
@@ -181,7 +182,7 @@ final class SettingsTests: GraphTestCase {
             several.message,
             "the coordinator stays open because context \"view\" has unsaved changes: 1 A inserted, and context \"view\" has "
                 + "unsaved changes: an unknown number, because another thread is using the context; "
-                + UnsavedChanges.remedy)
+                + "call save() or rollback() on each context, or close with CST_UNSAVED_DISCARD (.discard)")
     }
 
     // MARK: Stores

@@ -105,7 +105,8 @@ final class EvaluationTests: XCTestCase {
                 XCTAssertEqual(error?.entity, key == nil ? nil : "Person", format)
                 if let message { XCTAssertEqual(error?.message, message) }
                 if key != nil, message == nil {
-                    XCTAssertEqual(error?.message.contains(" (Person.age); compare two strings"), true, format)
+                    XCTAssertEqual(error?.message.contains(" 30 (Person.age)"), true, format)
+                    XCTAssertEqual(error?.message.contains("; compare two strings"), true, format)
                 }
             }
         }

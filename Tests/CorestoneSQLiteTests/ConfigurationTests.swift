@@ -98,7 +98,7 @@ final class ConfigurationTests: StoreTestCase {
         XCTAssert(try context.fetch(request).first === tag)
         XCTAssertEqual(failure { try context.assign(tag, to: store(0)) }.status, .invalidArgument)
         let error = try failure { try context.assign(insert("Draft", "x"), to: store(0)) }
-        XCTAssert(error.message.contains("its configuration \"Cloud\" does not contain Draft"), error.message)
+        XCTAssert(error.message.contains("the store's configuration \"Cloud\" does not contain Draft"), error.message)
         // What a rollback takes away is assigned no longer.
         try context.assign(insert("Tag", "d"), to: store(1))
         try context.rollback()

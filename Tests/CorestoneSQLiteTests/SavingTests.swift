@@ -89,7 +89,7 @@ final class SavingTests: StoreTestCase {
         XCTAssertEqual(error.key, "badge")
         XCTAssertEqual(error.value, .int(2))
         XCTAssertEqual(error.sqliteCode, 2067)
-        XCTAssert(error.message.contains("badge 2"), error.message)
+        XCTAssert(error.message.contains("zoo.sqlite already has 2"), error.message)
         let badge = try slot(zoo.keeper, "badge")
         let update = failure {
             try store.save { save in

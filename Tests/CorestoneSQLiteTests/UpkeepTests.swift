@@ -316,7 +316,7 @@ final class UpkeepTests: StoreTestCase {
         _ = try shell("b.sqlite", "UPDATE Z_PRIMARYKEY SET Z_ENT = 9; UPDATE ZNOTE SET Z_ENT = 9")
         let error = failure { try coordinator.setPath(path("b.sqlite"), of: store) }
         XCTAssertEqual(error.status, .invalidArgument)
-        XCTAssert(error.message.contains("migrated"), error.message)
+        XCTAssert(error.message.contains("with other tables or entity numbers"), error.message)
         XCTAssertEqual(store.path, path("a.sqlite"))
         try save("x", coordinator)
         XCTAssertEqual(try texts(coordinator), ["x"])

@@ -452,7 +452,7 @@ def test_rows_by_a_function_end_when_it_says_so(kinds: Context) -> None:
 def test_requests_that_say_too_much_or_too_little(kinds: Context) -> None:
     wrong: list[dict[str, Any]] = [{}, {"rows": [], "handler": bool}, {"handler": bool, "objects": bool}]
     for given in wrong:
-        with pytest.raises(InvalidArgumentError, match="[023] sources, but takes exactly one; pass rows, handler"):
+        with pytest.raises(InvalidArgumentError, match=r"[023] sources, but takes exactly one; pass rows, handler"):
             BatchInsertRequest("Base", **given)
     with pytest.raises(InvalidArgumentError, match="arguments were passed without a predicate format"):
         BatchUpdateRequest("Base", {"rank": 1}, None, 5)

@@ -132,7 +132,7 @@ def test_a_deleted_object_that_is_saved_again(
         ctx.save()
     error = caught.value
     assert (error.entity, error.key, error.object_uri) == ("Photo", "data", photo.id.uri)
-    assert "set data" in str(error)
+    assert "set Photo.data" in str(error)
     fresh = container.context()
     assert fresh.count("Photo", "title IN {'again', 'photo 8'}") == 0
     photo.data = b"newer" * SIZE

@@ -270,7 +270,7 @@ def test_a_damaged_file_is_refused_where_integrity_is_checked(tmp_path: Path, ch
             with Container(Model(STAFF), path) as container:
                 assert container.context().count("Person") == 1
             return
-        with pytest.raises(StoreCorruptError, match="SQLite's integrity check of .* failed: ") as caught:
+        with pytest.raises(StoreCorruptError, match=r"SQLite's integrity check of .* failed: ") as caught:
             Container(Model(STAFF), path)
     finally:
         log.take_arguments(["-com.apple.CoreData.SQLiteIntegrityCheck", "0"])

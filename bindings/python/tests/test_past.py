@@ -521,7 +521,7 @@ def test_objects_that_were_never_saved(container: Container) -> None:
     person = ctx.insert("Person")
     with pytest.raises(InvalidArgumentError, match="was never saved, so no store has its history"):
         container.coordinator.history_of(person)
-    with pytest.raises(TypeMismatchError, match="an object or an ObjectID"):
+    with pytest.raises(TypeMismatchError, match="a managed object or an ObjectID"):
         container.coordinator.history_of("x")  # type: ignore[arg-type]
 
 

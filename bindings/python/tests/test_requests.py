@@ -338,7 +338,7 @@ def test_the_entity_of_a_request(context: Context) -> None:
     assert request.entity_name is None
     with pytest.raises(TypeMismatchError, match="is not a subclass of ManagedObject"):
         FetchRequest(int)
-    with pytest.raises(InvalidArgumentError, match="Person does not belong to the model.*; pass the entity's name"):
+    with pytest.raises(InvalidArgumentError, match=r"Person does not belong to the model.*; pass the entity's name"):
         context.execute(FetchRequest(Model(MODEL)["Person"]))
     with pytest.raises(InvalidArgumentError, match="arguments were passed without a predicate format"):
         FetchRequest("Person", None, 5)

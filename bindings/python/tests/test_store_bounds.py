@@ -176,7 +176,7 @@ def test_lengths_of_what_a_store_calls_itself(tmp_path: Path) -> None:
         if is_read:
             assert corestone.metadata(path)["NSStoreType"] == "SQLite"
             continue
-        with pytest.raises(StoreCorruptError, match=r"name of the entity 99 .* more than 4096 bytes"):
+        with pytest.raises(StoreCorruptError, match=r"name of entity 99 .* more than 4096 bytes"):
             corestone.metadata(path)
 
 

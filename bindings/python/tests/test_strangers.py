@@ -493,7 +493,7 @@ def test_identifier_of_megabytes(store: Path) -> None:
 
 def test_name_of_megabytes(store: Path) -> None:
     run(store, "UPDATE Z_PRIMARYKEY SET Z_NAME = ? WHERE Z_NAME = 'Employee'", values=["x" * 5_000_000])
-    with pytest.raises(StoreCorruptError, match="name of the entity") as raised:
+    with pytest.raises(StoreCorruptError, match="name of entity") as raised:
         corestone.open(store)
     assert len(str(raised.value)) < 1000
 
