@@ -1792,7 +1792,7 @@ def test_a_store_that_does_not_look_for_unique_values_takes_no_such_model() -> N
             Container(Model(UNIQUE), "nowhere", type=name).close()
             continue
         with pytest.raises(
-            UnsupportedError, match="nowhere cannot be used with this model: Person.name must be"
+            UnsupportedError, match=r"nowhere cannot be used with this model: Person.name must be"
         ) as failure:
             Container(Model(UNIQUE), "nowhere", type=name)
         assert (failure.value.entity, failure.value.key) == ("Person", "name")
