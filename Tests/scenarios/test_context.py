@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from corestone import Model
+from corestone import BatchUpdateRequest, Model
 from host_places import HOST_TYPES
 from scenario_models import CARS
 
@@ -187,3 +187,14 @@ def test_s116_an_unsaved_target_without_inverse_reads_as_nothing(opened: Any) ->
     assert list(context.fetch("Parent", "freeTarget == nil")) == [parent]
     context.save()
     assert parent.freeTarget is None
+
+
+def test_s105_a_refresh_reads_the_store(opened: Any) -> None:
+    """Apple's reads its row cache unless the staleness interval is 0 (DEVIATIONS, "Refreshes and repeated fetches")."""
+    context = opened(Model(CARS)).context()
+    car = context.insert("Car", maker="FIAT", numberPlate="1")
+    context.save()
+    context.execute(BatchUpdateRequest("Car", {"maker": "FCA"}, merge=False))
+    assert car.maker == "FIAT"
+    context.refresh(car)
+    assert car.maker == "FCA"

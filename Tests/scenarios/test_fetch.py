@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from corestone import FetchRequest, InvalidArgumentError, Model, ObjectGoneError
+from scenario_models import CARS
 from test_pending_changes_fetch import STAFF
 
 
@@ -117,3 +118,19 @@ def test_s059_membership_is_that_of_saved_values(opened: Any, tmp_path: Path) ->
     saved = FetchRequest("Employee", "name BEGINSWITH 'A'", include_pending_changes=False)
     assert list(context.execute(saved)) == [alice]
     assert len(context.execute(FetchRequest("Employee", "name BEGINSWITH 'A'"))) == 0
+
+
+def test_s051_a_repeated_fetch_refreshes_on_request(opened: Any) -> None:
+    """Apple's leaves loaded objects as they are, which an application's tests call broken (DEVIATIONS, "Refreshes and
+    repeated fetches")."""
+    container = opened(Model(CARS))
+    writer, reader = container.context(), container.context()
+    writer.insert("Car", maker="FIAT", numberPlate="1")
+    writer.save()
+    car = reader.first("Car")
+    assert car.maker == "FIAT"
+    writer.first("Car").maker = "FCA"
+    writer.save()
+    assert reader.execute(FetchRequest("Car", refresh=False))[0].maker == "FIAT"
+    assert reader.execute(FetchRequest("Car", refresh=True))[0] is car
+    assert car.maker == "FCA"

@@ -165,3 +165,16 @@ def test_s409_a_model_in_use_does_not_change(opened: Any) -> None:
     changed = model.copy()
     changed["Employee"].attribute("nickname", "string", optional=True)
     assert "nickname" in changed["Employee"].properties and "nickname" not in model["Employee"].properties
+
+
+def test_s126_an_attribute_is_required_unless_declared_optional() -> None:
+    """Apple's are optional (DEVIATIONS, "A new attribute is required"); relationships are so here too."""
+    model = Model()
+    person = model.entity("Person")
+    person.attribute("name", "string")
+    person.attribute("age", "int32", optional=True)
+    person.to_one("friend", "Person")
+    facts = model.describe()["entities"][0]
+    assert {each["name"]: each["optional"] for each in facts["attributes"]} == {"name": False, "age": True}
+    assert facts["relationships"][0]["optional"] is True
+    assert not any("transient" in each for each in facts["attributes"])

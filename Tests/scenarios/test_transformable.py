@@ -107,3 +107,17 @@ def test_s182_nil_and_defaults(opened: Any) -> None:
         a, b = container.context().fetch("Item", sort=["name"])
         assert a.payload == Colour(1, 1, 1)
         assert b.payload is None
+
+
+def test_s181_a_replacement_equal_to_a_value_changed_in_place_is_saved(opened: Any) -> None:
+    """Apple's compares with the changed instance and leaves it out (DEVIATIONS, "Mutable values of a transformable
+    attribute")."""
+    container = opened(items())
+    ctx = container.context()
+    value = ["first"]
+    item = ctx.insert("Item", name="a", payload=value)
+    ctx.save()
+    value.append("second")
+    item.payload = ["first", "second"]
+    ctx.save()
+    assert container.context().first("Item").payload == ["first", "second"]

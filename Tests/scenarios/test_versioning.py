@@ -83,3 +83,15 @@ def test_s335_a_changed_subentity_changes_its_own_hash_alone(opened: Any) -> Non
     with pytest.raises(ModelMismatchError) as failure:
         opened(Model(changed), migrate=False)
     assert failure.value.code == 134100
+
+
+@pytest.mark.needs_file("it opens a file with another model")
+def test_s330_a_store_of_another_version_opens_without_a_check(opened: Any) -> None:
+    """Also where the file lacks an attribute of the model, which then has no values."""
+    with opened(Model(FIRST)) as container:
+        context = container.context()
+        context.insert("Employee", name="Ada", salary=3)
+        context.save()
+    container = opened(Model(SECOND), ignore_versioning=True)
+    employee = container.context().first("Employee")
+    assert (employee.name, employee.salary, employee.title) == ("Ada", 3, None)
