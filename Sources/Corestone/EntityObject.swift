@@ -94,9 +94,17 @@ extension EntityObject {
     }
 
     private func missing(_ key: String) -> CoreError {
-        CoreError(
-            .validation, code: .validationMissingMandatoryProperty,
-            "\(managedObject.entityName).\(key) is nil but not optional; set it before reading it",
+        let attribute = managedObject.objectID.entity.property(named: key) as? Attribute
+        let fault: String
+        if attribute?.derivation == nil {
+            fault = "is nil but not optional; set it before reading it"
+        } else if managedObject.isInserted {
+            fault = "is nil until the first save computes it; save first"
+        } else {
+            fault = "is nil but not optional; make it optional in the model, because it is computed at each save"
+        }
+        return CoreError(
+            .validation, code: .validationMissingMandatoryProperty, "\(managedObject.entityName).\(key) \(fault)",
             entity: managedObject.entityName, key: key, objectURI: managedObject.objectID.uri)
     }
 

@@ -82,8 +82,9 @@ public func cst_expression_new_key_path(
         let text = try path.string("path")
         guard !text.isEmpty else {
             throw CoreError(
-                .invalidArgument, "path is empty; name a property, or use cst_expression_new_self for the object itself"
-            )
+                .invalidArgument,
+                "path is empty; name a property, or use "
+                    + (base == nil ? "cst_expression_new_self for the object itself" : "base itself"))
         }
         return (base.map { $0.expression.following(KeyPath(text)) } ?? .keyPath(KeyPath(text)), base?.models ?? [])
     }

@@ -53,7 +53,7 @@ public func cst_fetch_request_set_sort(
 ) -> cst_status {
     boundary(error) {
         let request = try request(pointer)
-        request.sortDescriptors = try sortDescriptors(sort, count, nil, nil)
+        request.sortDescriptors = try sortDescriptors(sort, count, nil, nil, for: .fetch)
     }
 }
 

@@ -178,7 +178,7 @@ func historyRequest(_ given: UnsafePointer<cst_history_options>?) throws -> Hist
     request.predicate = try given.predicate.map { try predicate($0) }
     request.excludedAuthor = try given.excluded_author.optionalString("excluded_author")
     request.affectedStores = try historyStores(given.stores, given.store_count)
-    request.sortDescriptors = try sortDescriptors(given.sort, given.sort_count, nil, nil)
+    request.sortDescriptors = try sortDescriptors(given.sort, given.sort_count, nil, nil, for: .history)
     // Sizes beyond Int.max come as negative numbers.
     request.limit = given.limit < 0 ? .max : given.limit
     request.batchSize = given.batch_size < 0 ? .max : given.batch_size

@@ -65,7 +65,7 @@ public func cst_model_is_compatible_metadata(
         let bytes = try metadata.array("metadata", limit: Model.maximumFileSize)
         let stored: StoreMetadata
         do { stored = try StoreMetadata(decoding: bytes) } catch let error as CoreError {
-            throw error.within("metadata cannot be read")
+            throw error.within("metadata cannot be read", key: "metadata")
         }
         out.pointee = try model(pointer).isCompatible(
             with: stored, configuration: try configuration.optionalString("configuration"))

@@ -19,10 +19,13 @@ private struct HostComparator: @unchecked Sendable {
     }
 }
 
+/// What a host's sort descriptors are for, for messages.
+enum SortPurpose { case fetch, history, values }
+
 /// The descriptors of a host; a comparator of its own serves those that are flagged.
 func sortDescriptors(
     _ sort: UnsafePointer<cst_sort>?, _ count: Int, _ compare: cst_compare_fn?, _ userdata: UnsafeMutableRawPointer?,
-    inMemory: Bool = false
+    for purpose: SortPurpose
 ) throws -> [SortDescriptor] {
     let host = compare.map { HostComparator(compare: $0, userdata: userdata) }
     return try array(sort, count, "sort").enumerated().map { index, sort in
@@ -40,7 +43,7 @@ func sortDescriptors(
         var comparator: SortComparator?
         if flags & CST_SORT_COMPARATOR != 0 {
             guard let host else {
-                throw withoutComparator(path, inMemory: inMemory)
+                throw withoutComparator(path, for: purpose)
             }
             comparator = host.comparator(index)
         }
@@ -64,12 +67,15 @@ private func unsuitable(_ flags: Int, _ path: String) -> CoreError {
         key: path)
 }
 
-private func withoutComparator(_ path: String, inMemory: Bool) -> CoreError {
+private func withoutComparator(_ path: String, for purpose: SortPurpose) -> CoreError {
     let cause =
-        inMemory
-        ? "compare is NULL; pass the function that compares two values"
-        : "stores cannot sort by a comparator; sort without it, and order fetched objects with "
-            + "cst_results_copy_sorted (ordered)"
+        switch purpose {
+        case .fetch:
+            "stores cannot sort by a comparator; sort without it, and order fetched objects with "
+                + "cst_results_copy_sorted (ordered)"
+        case .history: "the history cannot be sorted by a comparator; use the other CST_SORT_ constants"
+        case .values: "compare is NULL; pass the function that compares two values"
+        }
     return CoreError(.unsupported, "unsupported sort descriptor by \"\(path)\": \(cause)", key: path)
 }
 
@@ -108,7 +114,7 @@ public func cst_sort_values(
 ) -> cst_status {
     boundary(error) {
         let cells = try array(values, count, "values")
-        let descriptors = try sortDescriptors(sort, sortCount, compare, userdata, inMemory: true)
+        let descriptors = try sortDescriptors(sort, sortCount, compare, userdata, for: .values)
         if cells.isEmpty { return }
         let out = try required(out, "out_order")
         var reader = ValueReader()
@@ -125,7 +131,7 @@ public func cst_results_copy_sorted(
     boundary(error) {
         let out = try place(out, "out_results")
         let results = try objectsOnQueue(pointer)
-        let descriptors = try sortDescriptors(sort, sortCount, compare, userdata, inMemory: true)
+        let descriptors = try sortDescriptors(sort, sortCount, compare, userdata, for: .values)
         var values: [PropertyValue] = []
         try results.forEachObject { values.append(try results.isMissing($1, row: $0) ? .null : .object($1)) }
         out.pointee = try results.choosing(try SortDescriptor.order(of: values, by: descriptors)).makeHandle()

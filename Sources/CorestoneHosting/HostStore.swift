@@ -325,7 +325,7 @@ extension HostCalls {
                 throw CoreError(
                     .callback, code: .persistentStoreSave,
                     "the \(place.type.rawValue) store \(place.path) returned no reference for the new \(row.entity.name), object "
-                        + "\(index + 1) of \(rows.count); return an integer, a string or bytes for each object, in order",
+                        + "\(index + 1) of \(rows.count); return an integer, string or bytes per object, in order",
                     entity: row.entity.name, file: place.path)
             }
             let key = names.table.key(of: reference, row.entity.root)

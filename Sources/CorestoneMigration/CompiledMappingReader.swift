@@ -43,14 +43,23 @@ struct CompiledMappingReader {
         mapping.sourceHash = archive.object(fields["NSSourceEntityVersionHash"])?.data
         mapping.destinationHash = archive.object(fields["NSDestinationEntityVersionHash"])?.data
         mapping.policyClassName = archive.string(fields["NSEntityMigrationPolicyClassName"])
-        mapping.sourceExpression = try ArchivedPredicates.readableExpression(fields["NSSourceExpression"], in: archive)
-        mapping.attributeMappings = try properties(fields["NSAttributeMappings"])
-        mapping.relationshipMappings = try properties(fields["NSRelationshipMappings"])
+        mapping.sourceExpression = try expression(fields["NSSourceExpression"], "the mapping \"\(mapping.name)\"")
+        mapping.attributeMappings = try properties(fields["NSAttributeMappings"], of: mapping.name)
+        mapping.relationshipMappings = try properties(fields["NSRelationshipMappings"], of: mapping.name)
         mapping.userInfo = try userInfo(fields)
         return mapping
     }
 
-    private mutating func properties(_ list: PropertyListValue?) throws -> [PropertyMapping] {
+    /// - Parameter owner: what has the expression, for the error.
+    private func expression(_ reference: PropertyListValue?, _ owner: String) throws -> Expression? {
+        do { return try ArchivedPredicates.readableExpression(reference, in: archive) } catch let error as CoreError {
+            throw error.within(owner)
+        }
+    }
+
+    private mutating func properties(
+        _ list: PropertyListValue?, of mappingName: String
+    ) throws -> [PropertyMapping] {
         var mappings: [PropertyMapping] = []
         for reference in archive.elements(list) {
             try spend()
@@ -58,8 +67,8 @@ struct CompiledMappingReader {
                 let name = archive.string(fields["NSDestinationPropertyName"])
             else { continue }
             var mapping = PropertyMapping(name: name)
-            mapping.valueExpression = try ArchivedPredicates.readableExpression(
-                fields["NSValueExpression"], in: archive)
+            mapping.valueExpression = try expression(
+                fields["NSValueExpression"], "\"\(name)\" in the mapping \"\(mappingName)\"")
             mapping.isUnreadable =
                 mapping.valueExpression == nil && archive.object(fields["NSValueExpression"]) != nil
             mapping.userInfo = try userInfo(fields)

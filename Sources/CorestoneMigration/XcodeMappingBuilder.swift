@@ -69,15 +69,16 @@ struct XcodeMappingBuilder {
         _ record: Record, _ name: String, in mapping: String
     ) throws -> (found: Expression?, isThere: Bool) {
         guard let text = text(record, name) else { return (nil, false) }
+        let owner = self.name(of: record)
+        let what =
+            "the attribute \"\(name)\" of \(owner == mapping ? "" : "\"\(owner)\" in ")the mapping \"\(mapping)\""
         guard let bytes = decodeBase64(Array(text.utf8)) else {
-            let owner = self.name(of: record)
-            let part = owner == mapping ? "" : "\"\(owner)\" in "
-            throw archiveError(
-                "the attribute \"\(name)\" of \(part)the mapping \"\(mapping)\" is not valid base64; set its expression again "
-                    + "in Xcode")
+            throw archiveError("\(what) is not valid base64; set its expression again in Xcode")
         }
-        let archive = try KeyedArchiveReader(bytes)
-        return (try ArchivedPredicates.readableExpression(archive.root, in: archive), true)
+        do {
+            let archive = try KeyedArchiveReader(bytes)
+            return (try ArchivedPredicates.readableExpression(archive.root, in: archive), true)
+        } catch let error as CoreError { throw error.within(what) }
     }
 
     // MARK: - Entities

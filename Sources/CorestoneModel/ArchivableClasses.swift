@@ -130,7 +130,7 @@ extension ArchivableClasses {
         guard let known = of(value) else {
             throw CoreError(
                 .typeMismatch,
-                "the transformer takes a PropertyValue or an object of a registered class, not a value of type "
+                "the transformer takes a PropertyValue or an object of a registered class, not "
                     + "\(type(of: value)); register the class with ArchivableClasses, or set another transformer"
             )
         }

@@ -38,6 +38,7 @@ extension Entity {
     /// Takes a property out. Indexes and unique constraints that name it go with it, also those of entities that inherit
     /// it, and so does what the localisation says of it; its inverse has no inverse any more. Predicates that name it stay.
     public func remove(_ property: Property) throws {
+        try property.requireUnremoved()
         try property.edit {
             guard ownByName[property.name] === property else {
                 throw modelError(

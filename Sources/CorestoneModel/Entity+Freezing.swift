@@ -60,7 +60,7 @@ extension Entity {
 
     private func check(_ index: FetchIndex) throws {
         if index.isOfProgram, let fault = spatialFault(index, property: { propertiesByName[$0] }) {
-            throw modelError("\(fault.text); use a binary index", entity: name, key: fault.key)
+            throw modelError("\(fault.text); \(fault.remedy ?? "use a binary index")", entity: name, key: fault.key)
         }
         for element in index.elements where element.expression == nil {
             // Apple's own models index to-many relationships; no store makes such an index.
@@ -84,26 +84,36 @@ extension Entity {
     /// one that serves, as far as its properties are there and stored.
     ///
     /// - Parameter property: gives the property of a name.
-    func spatialFault(_ index: FetchIndex, property: (String) -> Property?) -> (text: String, key: String)? {
+    /// - Returns: The remedy is nil where only another kind of index serves.
+    func spatialFault(
+        _ index: FetchIndex, property: (String) -> Property?
+    ) -> (text: String, key: String, remedy: String?)? {
         guard index.isRTree else { return nil }
         let shown = "the R-tree index \"\(index.name)\" of \(name)"
         guard (1...5).contains(index.elements.count) else {
-            return ("\(shown) has \(index.elements.count) elements instead of 1 to 5", index.name)
+            return ("\(shown) has \(index.elements.count) elements instead of 1 to 5", index.name, nil)
         }
         for element in index.elements {
             if let expression = element.expression {
                 return (
                     "\(shown) contains the expression \"\(expression.text)\", but takes attributes only",
-                    index.name
+                    index.name, nil
                 )
             }
             guard let property = property(element.property), !property.isTransient, !property.isSpatial else {
                 continue
             }
+            if let composite = property as? Attribute, composite.type == .composite {
+                let paths = composite.leaves.map(\.path).joined(separator: ", ")
+                return (
+                    "\(shown) contains the composite attribute \"\(element.property)\"", element.property,
+                    "use its elements: \(paths)"
+                )
+            }
             let type = (property as? Attribute)?.type.displayName ?? "relationship"
             return (
                 "\(shown) contains \(name).\(element.property) (\(type)), but takes numbers, Booleans and dates only",
-                element.property
+                element.property, nil
             )
         }
         return nil

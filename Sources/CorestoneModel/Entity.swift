@@ -266,7 +266,7 @@ extension Entity {
             guard index.elements.allSatisfy({ ($0.collation == .rTree) == index.isRTree }) else {
                 throw modelError(
                     "the index \"\(index.name)\" of \(name) mixes R-tree and binary elements; create two indexes",
-                    entity: name)
+                    entity: name, key: index.name)
             }
             try index.partialPredicate?.requireNoObject(
                 "the index \"\(index.name)\" of \(name)", entity: name, key: index.name)

@@ -45,6 +45,6 @@ public final class FetchedProperty: Property, @unchecked Sendable {
 
     static func require(_ request: FetchRequestTemplate, named name: String, of entity: Entity) throws {
         try request.predicate?.requireNoObject(
-            "the fetched property \(entity.name).\(name)", entity: entity.name, key: name)
+            "the fetched property \(entity.name).\(name)", entity: entity.name, key: name, variable: "$FETCH_SOURCE")
     }
 }

@@ -72,8 +72,9 @@ extension PredicateText {
     /// nil when the text is no predicate that can be read here.
     public var predicate: Predicate? { meaning }
 
+    /// - Parameter variable: how the predicate can refer to an object; nil if no variable is bound to it.
     /// - Throws: `.model` when a managed object is bound into the predicate: a model outlives it and belongs to no store.
-    func requireNoObject(_ what: String, entity: String?, key: String? = nil) throws {
+    func requireNoObject(_ what: String, entity: String?, key: String? = nil, variable: String? = nil) throws {
         var found: PropertyValue?
         _ = predicate?.mapExpressions { expression in
             if found == nil, case .constant(let value) = expression { found = value.firstObject }
@@ -81,8 +82,9 @@ extension PredicateText {
         }
         guard let found else { return }
         throw modelError(
-            "\(what) refers to the managed object \(found.excerpt), which a model cannot store; use a $variable, or "
-                + "compare an attribute", entity: entity, key: key, value: found)
+            "\(what) refers to the managed object \(found.excerpt), which a model cannot store; "
+                + "\(variable.map { "use \($0), or " } ?? "")compare an attribute", entity: entity, key: key,
+            value: found)
     }
 }
 

@@ -5,6 +5,9 @@ extension Model {
     /// requests that fetch it, its places in configurations and in the localisation. Entities that inherit from it inherit
     /// from its parent instead.
     public func remove(_ entity: Entity) throws {
+        guard !entity.isRemoved else {
+            throw modelError("cannot remove \(entity.name): it was already removed from its model", entity: entity.name)
+        }
         try entity.edit {
             guard entity.model === self else {
                 throw modelError(

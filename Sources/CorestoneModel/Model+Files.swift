@@ -142,7 +142,7 @@ extension Model {
             where error.status == .storeCorrupt && error.value == nil  // not one beyond the limit
         {
             throw archiveError(
-                "the data is not XML, a property list or the intact cached model of a store; pass a .mom or contents file, "
+                "the data is not XML, a property list or the intact cached model of a store. Pass a .mom or contents file, "
                     + "or the path of a .xcdatamodel, .xcdatamodeld or .momd folder")
         }
         try read(archive: try KeyedArchiveReader(expanded))

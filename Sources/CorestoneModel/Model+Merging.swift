@@ -77,8 +77,7 @@ extension Model {
             if let known = fetchRequestTemplates[name], known != template {
                 throw modelError(
                     "two models to merge have different fetch requests named \"\(name)\"; rename one of them",
-                    entity: template.entityName
-                )
+                    entity: template.entityName, key: name)
             }
             try setFetchRequestTemplate(template, forName: name)
         }

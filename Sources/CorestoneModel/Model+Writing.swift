@@ -141,7 +141,8 @@ enum ModelKind: String {
     init(_ file: ModelFile) throws {
         guard !file.path.utf8.contains(0) else {
             throw CoreError(
-                .invalidArgument, "the path of the model \"\(file.path)\" contains a NUL byte; remove it")
+                .invalidArgument, "the path of the model \"\(file.path)\" contains a NUL byte; remove it",
+                file: file.path)
         }
         let kind = file.name.lastIndex(of: ".").flatMap { ModelKind(rawValue: String(file.name[$0...].dropFirst())) }
         guard let kind else {

@@ -90,7 +90,8 @@ public final class Model: @unchecked Sendable {
     public func setFetchRequestTemplate(_ template: FetchRequestTemplate?, forName name: String) throws {
         try change {
             try template?.predicate?.requireNoObject(
-                "the fetch request template \"\(name)\"", entity: template?.entityName, key: name)
+                "the fetch request template \"\(name)\"", entity: template?.entityName, key: name,
+                variable: "a $variable")
             fetchRequestTemplates[name] = template
         }
     }
@@ -238,9 +239,8 @@ public final class Model: @unchecked Sendable {
         visit(roots, inherited: 0)
         guard slots <= Model.maximumSlots else {
             throw modelError(
-                "the entities have \(slots) properties in total, including inherited ones and elements of composite "
-                    + "attributes, but the limit is \(Model.maximumSlots); move inherited properties to the subentities that "
-                    + "use them, or split the model"
+                "the model has \(slots) properties, counting inherited ones and elements, but the limit is "
+                    + "\(Model.maximumSlots); move inherited properties to subentities, or split the model"
             )
         }
     }

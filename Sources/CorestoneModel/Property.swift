@@ -68,13 +68,22 @@ public class Property: @unchecked Sendable {
 
     func change<Result>(_ body: () throws -> Result) throws -> Result {
         guard !isRemoved else {
-            let subject = entity.isRemoved ? entity.name : "it"
             throw modelError(
-                "cannot change \(entity.name).\(path): \(subject) was removed from its model; add a new "
+                "cannot change \(entity.name).\(path): \(removedPart) was removed from its model; add a new "
                     + (entity.isRemoved ? "entity" : "property"), entity: entity.name, key: name)
         }
         return try entity.model.change(body)
     }
+
+    /// Throws if the property cannot be removed because it is no longer in its model.
+    func requireUnremoved() throws {
+        guard isRemoved else { return }
+        throw modelError(
+            "cannot remove \(entity.name).\(path): \(removedPart) was already removed from its model",
+            entity: entity.name, key: name)
+    }
+
+    private var removedPart: String { entity.isRemoved ? entity.name : "it" }
 
     public func setUserInfo(_ value: String?, forKey key: String) throws {
         try change { userInfoTexts[key] = value.map { Text($0) } }

@@ -135,9 +135,9 @@ public final class Relationship: Property, @unchecked Sendable {
         guard let inverse else { return }
         guard inverse.destination.isKind(of: entity) || entity.isKind(of: inverse.destination) else {
             throw modelError(
-                "\(entity.name).\(name) has the inverse \(inverse.entity.name).\(inverse.name), but the destination of the "
-                    + "inverse is \(inverse.destination.name) instead of \(entity.name); set the destination of the inverse to "
-                    + "\(entity.name), or set another inverse", entity: entity.name, key: name)
+                "\(entity.name).\(name) has the inverse \(inverse.entity.name).\(inverse.name), whose destination is "
+                    + "\(inverse.destination.name) instead of \(entity.name); set that destination to \(entity.name), or set "
+                    + "another inverse", entity: entity.name, key: name)
         }
         guard leads(to: inverse.entity) else {
             throw modelError(

@@ -81,7 +81,7 @@ extension Attribute {
                 throw modelError(
                     "the minimum of \(entity.name).\(path) (\(bounds[0].value.excerpt)) is greater than its maximum "
                         + "(\(bounds[1].value.excerpt)); raise the maximum or lower the minimum", entity: entity.name,
-                    key: path)
+                    key: path, value: bounds[0].value)
             }
             replaceRules(
                 of: [codes.least, codes.greatest],
@@ -109,7 +109,7 @@ extension Attribute {
             throw modelError(
                 "\(entity.name).\(path) is a string, so its bounds are lengths and must be integers from 0, not "
                     + value.kindPhrase,
-                entity: entity.name, key: path)
+                entity: entity.name, key: path, value: value)
         }
         return value
     }

@@ -94,8 +94,8 @@ struct JSONTransformer: PlainDataTransformer {
             throw CoreError(
                 .typeMismatch,
                 "the transformer does not support \(value.kindPhrase); convert it to a string or a finite number, or use "
-                    + "another transformer"
-            )
+                    + "another transformer",
+                value: value)
         }
     }
 }

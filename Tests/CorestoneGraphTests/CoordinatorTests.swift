@@ -131,7 +131,7 @@ final class CoordinatorTests: GraphTestCase {
         let cid = try employee("Cid")
         try coordinator.remove(second)
         let gone = failure { try context.assign(cid, to: second) }
-        XCTAssertTrue(gone.message.contains("the store is not open in this context's coordinator"), gone.message)
+        XCTAssertTrue(gone.message.contains("the store is not one of this context's coordinator"), gone.message)
         XCTAssertEqual(gone.file, second.path)
         try context.delete(cid)
         try context.processPendingChanges()

@@ -76,7 +76,7 @@ final class ArchivableClassTests: XCTestCase {
         XCTAssertEqual(error?.status, .typeMismatch)
         XCTAssertEqual(
             error?.message,
-            "the transformer takes a PropertyValue or an object of a registered class, not a value of type Colour; "
+            "the transformer takes a PropertyValue or an object of a registered class, not Colour; "
                 + "register the class with ArchivableClasses, or set another transformer")
     }
 

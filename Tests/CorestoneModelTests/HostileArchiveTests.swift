@@ -98,7 +98,9 @@ final class HostileArchiveTests: XCTestCase {
                     ClassName("NSFetchIndexDescription"),
                     ["NSIndexName": archiver.string("i"), "NSPartialIndexPredicate": predicate])
                 return [("A", entity(archiver, "A", ["NSFetchIndexDescriptions": archiver.array([index])]))]
-            }, "an archived predicate or expression has more than 10000 parts, which is the limit; simplify it")
+            },
+            "the index \"i\" of A: an archived predicate or expression has more than 10000 parts, which is the limit; simplify it"
+        )
     }
 
     func testPredicatesInACircleAreBounded() {
@@ -117,7 +119,8 @@ final class HostileArchiveTests: XCTestCase {
                     ])
                 return [("A", entity(archiver, "A", ["NSProperties": archiver.dictionary([attribute])]))]
             },
-            "an archived predicate or expression is nested more than 700 levels deep, which is the limit; simplify it")
+            "a validation predicate of A.a: an archived predicate or expression is nested more than 700 levels deep, "
+                + "which is the limit; simplify it")
     }
 
     /// A hundred entities that share a list of four thousand properties.

@@ -129,6 +129,9 @@ final class ModelEditingTests: XCTestCase {
         XCTAssertEqual(
             failure { try department.setAbstract(true) }?.message,
             "cannot change Department: it was removed from its model; add a new entity")
+        XCTAssertEqual(
+            failure { try model.remove(department) }?.message,
+            "cannot remove Department: it was already removed from its model")
     }
 
     func testWhatNamesTheRemovedIsRefused() throws {

@@ -89,8 +89,8 @@ final class ModelMistakeTests: XCTestCase {
         }
         check("E cannot inherit from E: the inheritance would be circular; set another parent") { try $1.setParent($1) }
         check(
-            "E.r has the inverse F.s, but the destination of the inverse is F instead of E; set the destination of the inverse to E, "
-                + "or set another inverse", key: "r"
+            "E.r has the inverse F.s, whose destination is F instead of E; set that destination to E, or set another inverse",
+            key: "r"
         ) { model, entity in
             let f = try model.addEntity(named: "F")
             let back = try f.addRelationship(named: "s", destination: f)
@@ -160,7 +160,7 @@ final class ModelMistakeTests: XCTestCase {
             try $1.addIndex(FetchIndex(name: "i", elements: [.init(property: "place")]))
         }
         check(
-            "the index \"i\" of E mixes R-tree and binary elements; create two indexes",
+            "the index \"i\" of E mixes R-tree and binary elements; create two indexes", key: "i",
             add([.init(property: "a"), .init(property: "a", collation: .rTree)]))
         check("E already has an index \"i\"; choose another name", key: "i") {
             for _ in 0..<2 { try $1.addIndex(FetchIndex(name: "i", elements: [.init(property: "a")])) }

@@ -136,9 +136,8 @@ final class ModelNounTests: XCTestCase {
         XCTAssertThrowsError(try model.freeze()) {
             XCTAssertEqual(
                 ($0 as? CoreError)?.message,
-                "the entities have 4004000 properties in total, including inherited ones and elements of composite "
-                    + "attributes, but the limit is 4000000; move inherited properties to the subentities that use them, "
-                    + "or split the model")
+                "the model has 4004000 properties, counting inherited ones and elements, but the limit is 4000000; "
+                    + "move inherited properties to subentities, or split the model")
         }
     }
 

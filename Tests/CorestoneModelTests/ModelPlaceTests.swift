@@ -204,7 +204,7 @@ final class ModelPlaceTests: FolderTestCase {
         }
         XCTAssertTrue(
             message(.storeCorrupt) { _ = try Model(data: Array("text".utf8)) }.hasPrefix(
-                "the data is not XML, a property list or the intact cached model of a store; "))
+                "the data is not XML, a property list or the intact cached model of a store. "))
     }
 
     // MARK: - Converting

@@ -243,6 +243,11 @@ final class ModelRenamingTests: XCTestCase {
                 "cannot change Employee.name: it was removed from its model; add a new property")
             XCTAssertEqual(($0 as? CoreError)?.key, "name")
         }
+        XCTAssertThrowsError(try employee.remove(name)) {
+            XCTAssertEqual(
+                ($0 as? CoreError)?.message,
+                "cannot remove Employee.name: it was already removed from its model")
+        }
     }
 
     func testConstraintsAreRemovedWhateverTheirOrder() throws {

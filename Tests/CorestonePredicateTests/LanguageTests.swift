@@ -172,7 +172,7 @@ final class LanguageTests: XCTestCase {
                 (
                     "ANY text == 'a'",
                     "the left side of ALL, ANY, SOME or NONE must be a list or a set, but text is "
-                        + "\"Hello\"; leave ALL, ANY or SOME out, write NOT for NONE, or name a to-many key path"
+                        + "\"Hello\". Leave ALL, ANY or SOME out, write NOT for NONE, or name a to-many key path"
                 ),
                 ("ALL 5 == 5", "the left side of ALL, ANY, SOME or NONE"),
             ])

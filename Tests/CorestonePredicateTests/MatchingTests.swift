@@ -180,7 +180,7 @@ final class MatchingTests: XCTestCase {
                 let error = $0 as? CoreError
                 XCTAssertEqual(
                     error?.message,
-                    "\"\(pattern)\" has a nested set or a set operation at byte \(place), which is not supported; "
+                    "\"\(pattern)\" has a nested set or set operation at byte \(place), which is not supported; "
                         + "use a single set, or a lookahead such as (?![aeiou])[a-z]")
                 XCTAssertEqual(error?.value, .string(pattern))
             }

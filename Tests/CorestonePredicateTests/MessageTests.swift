@@ -107,17 +107,17 @@ final class MessageTests: XCTestCase {
     func testMessagesThatNobodyAnswers() {
         assertFails(
             "FUNCTION('abc', 'hasPrefix:')",
-            "the function \"hasPrefix:\" is not registered, and a method of this name takes 1 argument (one per colon), not 0; pass one per colon, "
+            "the function \"hasPrefix:\" is not registered, and a method of this name takes 1 argument (one per colon), not 0. Pass one per colon, "
                 + "or register the function with cst_function_register (register_function)"
         )
         assertFails(
             "FUNCTION('abc', 'length', 1)",
-            "the function \"length\" is not registered, and a method of this name takes 0 arguments (one per colon), not 1; pass one per colon, "
+            "the function \"length\" is not registered, and a method of this name takes 0 arguments (one per colon), not 1. Pass one per colon, "
                 + "or register the function with cst_function_register (register_function)"
         )
         assertFails(
             "FUNCTION('abc', 'a:b:', 1)",
-            "the function \"a:b:\" is not registered, and a method of this name takes 2 arguments (one per colon), not 1; pass one per colon, "
+            "the function \"a:b:\" is not registered, and a method of this name takes 2 arguments (one per colon), not 1. Pass one per colon, "
                 + "or register the function with cst_function_register (register_function)"
         )
         assertFails("FUNCTION('abc', 5)", "FUNCTION takes its selector as a string, not a number")

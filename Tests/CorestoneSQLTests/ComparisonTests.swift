@@ -275,19 +275,19 @@ final class ComparisonTests: CompilerTestCase {
             (
                 "Employee", "projects < 3", "Employee", "projects",
                 "projects < 3 cannot be evaluated: Employee.projects spans a to-many relationship, and a "
-                    + "collection cannot be ordered against one value; write ANY projects < 3 to find objects "
+                    + "collection cannot be ordered against one value. Write ANY projects < 3 to find objects "
                     + "with at least one such value"
             ),
             (
                 "Employee", "projects.hours BETWEEN {1, 2}", "Employee", "projects.hours",
                 "projects.hours BETWEEN {1, 2} cannot be evaluated: Employee.projects.hours spans a to-many "
-                    + "relationship, and a collection cannot be ordered against one value; write ANY "
+                    + "relationship, and a collection cannot be ordered against one value. Write ANY "
                     + "projects.hours BETWEEN {1, 2} to find objects with at least one such value"
             ),
             (
                 "Employee", "3 >= projects.hours", "Employee", "projects.hours",
                 "3 >= projects.hours cannot be evaluated: Employee.projects.hours spans a to-many "
-                    + "relationship, and a collection cannot be ordered against one value; write ANY "
+                    + "relationship, and a collection cannot be ordered against one value. Write ANY "
                     + "projects.hours <= 3 to find objects with at least one such value"
             ),
             (

@@ -196,12 +196,14 @@ final class ConnectionTests: StoreTestCase {
         guard case .bytes(let bytes) = ExternalFile.read(path("f"), limits) else { return XCTFail("not read") }
         XCTAssertEqual(bytes, Bytes([UInt8](repeating: 7, count: 10)))
         try write(11)
-        guard case .unreadable(let file, let reason) = ExternalFile.read(path("f"), limits) else {
+        guard case .unreadable(let file, let fault) = ExternalFile.read(path("f"), limits) else {
             return XCTFail("read")
         }
         XCTAssertEqual(file, path("f"))
         XCTAssertEqual(
-            reason, "it has 11 bytes, more than external_limit (10); raise external_limit if the file is trusted")
+            fault,
+            "the backing file \(path("f")) has 11 bytes, more than external_limit (10); raise external_limit if the file is trusted"
+        )
         try write(0)
         guard case .bytes(let none) = ExternalFile.read(path("f"), limits) else { return XCTFail("not read") }
         XCTAssertEqual(none.count, 0)
@@ -213,10 +215,10 @@ final class ConnectionTests: StoreTestCase {
         }
         for (other, make) in [("folder", "mkdir"), ("pipe", "mkfifo")] {
             _ = try Fixtures.run(make, [path(other)])
-            guard case .unreadable(_, let reason) = ExternalFile.read(path(other), limits) else {
+            guard case .unreadable(_, let fault) = ExternalFile.read(path(other), limits) else {
                 return XCTFail("\(other) was read")
             }
-            XCTAssertEqual(reason, "it is not a regular file")
+            XCTAssertEqual(fault, "the backing file \(path(other)) is not a regular file; restore it")
             XCTAssertFalse(ExternalFile.isThere(path(other)))
         }
         XCTAssertTrue(ExternalFile.isThere(path("f")))

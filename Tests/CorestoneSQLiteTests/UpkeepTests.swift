@@ -396,7 +396,7 @@ final class UpkeepTests: StoreTestCase {
         XCTAssertEqual(
             strange.message,
             "\(path("other.sqlite")) is not a copy of \(path("a.sqlite")): its identifier is \(other.identifier), not "
-                + "\(store.identifier); choose a copy of the store, or migrate the store with "
+                + "\(store.identifier); choose a copy, or migrate the store with "
                 + "cst_coordinator_migrate_store (migrate_store)")
         XCTAssertEqual(failure { try coordinator.setPath(path("none.sqlite"), of: store) }.status, .storeIO)
         XCTAssertFalse(FileManager.default.fileExists(atPath: path("none.sqlite")))

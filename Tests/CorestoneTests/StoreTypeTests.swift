@@ -355,8 +355,8 @@ final class StoreTypeTests: XCTestCase {
             XCTAssertEqual(wrong.status, .invalidArgument)
             XCTAssertEqual(wrong.file, path("b"))
             XCTAssertTrue(
-                wrong.message.contains("\(path("b")), a store of type \(other.rawValue)")
-                    && wrong.message.contains("\(path("a")), a store of type \(type.rawValue)"), wrong.message)
+                wrong.message.contains("\(path("b")) is a store of type \(other.rawValue)")
+                    && wrong.message.contains("\(path("a")) is of type \(type.rawValue)"), wrong.message)
             let same = failure { try coordinator.replaceStore(at: path("a"), byStoreAt: folder + "/./a") }
             XCTAssertEqual(same.status, .invalidArgument)
             XCTAssertTrue(same.message.contains("to itself; choose another path"), same.message)

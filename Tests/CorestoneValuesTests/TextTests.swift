@@ -254,6 +254,18 @@ final class TextTests: XCTestCase {
         XCTAssertNil(nearestName(to: "a", among: ["b"]))
         XCTAssertNil(nearestName(to: "name", among: []))
     }
+
+    func testTheRemedyOfAMessage() {
+        for (message, fault) in [
+            ("a.mom does not exist; check the path", "a.mom does not exist"),
+            ("a.mom does not exist. Check the path", "a.mom does not exist"),
+            ("\"a; b\" is not a key; did you mean \"c\"?", "\"a; b\" is not a key"),
+            ("E.a is 1.5, not 1. 5", "E.a is 1.5, not 1. 5"), ("a \"b; c", "a \"b; c"), ("", ""),
+        ] {
+            XCTAssertEqual(message.withoutRemedy, fault)
+            XCTAssertEqual(message.hasRemedy, message != fault, message)
+        }
+    }
 }
 
 extension Text {

@@ -657,7 +657,7 @@ def test_a_copy_replaces_no_store_of_another_type(store: Path, tmp_path: Path) -
         before = target.read_bytes()
         refused = run("copy", source, target, "--replace")
         assert (refused.returncode, refused.stdout) == (3, "")
-        assert f"cannot replace {target}, a store of type" in refused.stderr
+        assert f"{target} is a store of type" in refused.stderr
         assert f"destroy {target} first" in refused.stderr
         assert target.read_bytes() == before
     told("copy", tmp_path / "zoo.xml", tmp_path / "copy.xml")

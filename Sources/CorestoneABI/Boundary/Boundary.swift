@@ -37,7 +37,7 @@ private func refusal() -> CoreError {
     return CoreError(
         .callback,
         "a callback on \(nameOfThread(platform_thread_id())) did not return, for example because of longjmp: locks and "
-            + "objects are in an undefined state; restart the process, and return from every callback")
+            + "objects are in an undefined state. Restart the process, and return from every callback")
 }
 
 /// Counts a call out. When it is the outermost one of the thread, everything that callbacks gave up meanwhile ends here.

@@ -185,7 +185,8 @@ final class HostStoreType: HostedType, @unchecked Sendable {
         } catch let error as CoreError {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreOpen,
-                "cannot read the metadata of a store of type \"\(name)\": \(error.message); return a dictionary as a property list",
+                "cannot read the metadata of a store of type \"\(name)\": \(error.message.withoutRemedy); return a dictionary as "
+                    + "a property list",
                 children: [error])
         }
     }

@@ -138,7 +138,7 @@ struct BinaryFormat: AtomicFormat {
         } catch let error as CoreError {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreOpen,
-                "\(path) cannot be read as a binary store: \(error.message); restore it from a backup",
+                "\(path) cannot be read as a binary store: \(error.message.withoutRemedy); restore it from a backup",
                 file: path, offset: error.offset)
         }
         throw BinaryFormat.damaged(path, "its root is not a dictionary")

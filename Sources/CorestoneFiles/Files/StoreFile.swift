@@ -221,7 +221,7 @@ final class StoreFile: @unchecked Sendable {
                 .storeIO, code: .persistentStoreSave,
                 isThere
                     ? "\(error.message). The file contains either the previous save or all of this one"
-                    : "\(error.message); nothing was saved",
+                    : "\(error.message). Nothing was saved",
                 file: place.given)
         }
     }

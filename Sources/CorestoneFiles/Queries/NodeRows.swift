@@ -36,8 +36,7 @@ final class NodeRows: RowSource {
         throw CoreError(
             .internal,
             "\(row.entity.name).\(name) is not a stored property but was requested from the store; report it as a defect of the library",
-            entity: row.entity.name,
-            key: name)
+            entity: row.entity.name, key: name, objectURI: row.valueDescription)
     }
 
     func object(of row: StoredRow) -> (any ValueObject)? { nil }

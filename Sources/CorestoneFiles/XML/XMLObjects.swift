@@ -100,7 +100,7 @@ final class XMLObjects {
         if isNumber {
             throw reader.damaged(
                 "the object id \"\(reader.short(text))\" is not valid: the number after z must be 1 to \(XMLFormat.maximumKey), "
-                    + "without leading zeros")
+                    + "without leading zeros", value: .string(text))
         }
         return strangers[text] ?? addStranger(text)
     }

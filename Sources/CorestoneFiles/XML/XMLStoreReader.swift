@@ -68,12 +68,13 @@ final class XMLStoreReader {
                 fields[.version] == nil
                     ? "its <version> is missing"
                     : "its version is \"\(short(version))\", but only version \(XMLFormat.version) can be read",
+                value: fields[.version].map { .string($0) },
                 remedy: fields[.version] == nil
                     ? "correct the file or restore it from a backup" : "open it with the program that wrote it")
         }
         guard let text = fields[.uuid] else { throw damaged("its <UUID> is missing") }
         guard let uuid = UUIDValue(text) else {
-            throw damaged("<UUID> is \"\(short(text))\", which is not a UUID")
+            throw damaged("<UUID> is \"\(short(text))\", which is not a UUID", value: .string(text))
         }
         var metadata = StoreMetadata(uuid: uuid)
         metadata.values = metadataValues ?? [:]
@@ -91,7 +92,8 @@ final class XMLStoreReader {
         guard let text = fields[.nextObjectID] else { throw damaged("its <nextObjectID> is missing") }
         guard let number = Int64(text), number >= 0, number <= XMLFormat.maximumKey else {
             throw damaged(
-                "<nextObjectID> is \"\(short(text))\", but must be a number from 0 to \(XMLFormat.maximumKey)")
+                "<nextObjectID> is \"\(short(text))\", but must be a number from 0 to \(XMLFormat.maximumKey)",
+                value: .string(text))
         }
         return number
     }

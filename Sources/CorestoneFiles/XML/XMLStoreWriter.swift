@@ -122,9 +122,9 @@ struct XMLStoreWriter {
         let entity = nodes.model.entities[Int(record.header.pointee.entity)]
         return CoreError(
             .validation, code: .validationMissingMandatoryProperty,
-            "\(entity.name).\(relationship.name) of the object with the primary key \(record.primaryKey) is required "
-                + "and refers to a deleted object (primary key \(target)), which an XML store cannot record; set "
-                + "another target, or give the relationship an inverse",
+            "the required \(entity.name).\(relationship.name) of the object with the primary key \(record.primaryKey) "
+                + "refers to a deleted object (primary key \(target)), which an XML store cannot record. Set another "
+                + "target, or give the relationship an inverse",
             entity: entity.name, key: relationship.name)
     }
 

@@ -6,7 +6,8 @@ extension ArrowOptions {
     func check() throws {
         guard batchSize > 0 else {
             throw CoreError(
-                .invalidArgument, "the batch size of an Arrow export is \(batchSize), but must be 1 or more")
+                .invalidArgument, "the batch size of an Arrow export is \(batchSize), but must be 1 or more",
+                value: .int(Int64(batchSize)))
         }
     }
 }

@@ -62,8 +62,8 @@ public final class ArrowStream: @unchecked Sendable {
             guard !wasRead else {
                 throw CoreError(
                     .invalidArgument,
-                    "batches of this Arrow stream\(entity.map { " of \($0.name)" } ?? "") were already read; copy it before the "
-                        + "first read", entity: entity?.name)
+                    "this Arrow stream\(entity.map { " of \($0.name)" } ?? "") was already read; copy it before the first read",
+                    entity: entity?.name)
             }
             var source = source
             if case .rows(let rows) = source { source = try rows.copy().map { .rows($0) } ?? .end }

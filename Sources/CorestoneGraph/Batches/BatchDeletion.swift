@@ -95,12 +95,13 @@ final class BatchDeletion {
 
     private func deny(_ relationship: Relationship, _ keys: [Int64]) throws {
         guard let key = keys.first(where: { !isDoomed($0, relationship.destination.root) }) else { return }
+        let uri = ObjectID(store: run.store, entity: relationship.destination, reference: key).uri
         throw CoreError(
             .validation, code: .validationRelationshipDeniedDelete,
             "cannot delete \(relationship.entity.name) rows: \(relationship.entity.name).\(relationship.name) has the delete "
-                + "rule deny and refers to other rows of \(relationship.destination.name), such as the one with the primary key \(key); delete or reassign those first",
+                + "rule deny and refers to \(uri); delete or reassign such \(relationship.destination.name) rows first",
             entity: relationship.entity.name,
-            key: relationship.name, file: run.store.path)
+            key: relationship.name, objectURI: uri, file: run.store.path)
     }
 
     /// Sets to nothing what led to rows that went.

@@ -47,7 +47,7 @@ extension Context {
             throw refused("it has a permanent ID and cannot change its store; insert a new object")
         }
         guard coordinator.stores.contains(where: { $0 === store }) else {
-            throw refused("the store is not open in this context's coordinator; add it first")
+            throw refused("the store is not one of this context's coordinator; pass one of its stores")
         }
         guard store.mayHold(object.entity) else {
             throw refused(
@@ -71,7 +71,8 @@ extension Context {
         for store in stores where !open.contains(where: { $0 === store }) {
             throw CoreError(
                 .invalidArgument,
-                "\(store.path) is not open in this context's coordinator; add it, or remove it from the affected stores",
+                "the affected store \(store.path) is not one of this context's coordinator; set the affected stores again, with "
+                    + "stores of that coordinator",
                 file: store.path)
         }
     }

@@ -26,7 +26,8 @@ extension Context: FetchSource {
 
     public func value(ofFetch request: any ValueObject, isCounted: Bool) throws -> PropertyValue {
         guard let request = (request as? FetchRequest)?.copy() else {
-            throw CoreError(.predicate, "FETCH takes a fetch request, not \(request.valueDescription)")
+            throw CoreError(
+                .predicate, "FETCH takes a fetch request, not \(request.valueDescription)", value: .object(request))
         }
         if isCounted { request.resultType = .count }
         switch try execute(request) {

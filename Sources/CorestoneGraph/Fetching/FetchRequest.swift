@@ -151,7 +151,7 @@ extension FetchRequest {
         } else if let found {
             throw CoreError(
                 .invalidArgument,
-                "\(found.name) does not belong to the model of the request's context; set an entity of that model",
+                "\(found.name) does not belong to the model with which the request is used; set an entity of that model",
                 entity: found.name)
         } else {
             throw CoreError(.invalidArgument, "the fetch request has no entity; set an entity or an entity name")

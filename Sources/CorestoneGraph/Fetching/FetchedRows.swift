@@ -59,7 +59,8 @@ public struct FetchedRows: Sendable {
     public func row(at index: Int) throws -> [PropertyValue] {
         guard index >= 0, index < count else {
             throw CoreError(
-                .invalidArgument, "index \(index) is out of bounds of \(count) row\(count == 1 ? "" : "s")")
+                .invalidArgument, "index \(index) is out of bounds of \(count) row\(count == 1 ? "" : "s")",
+                value: .int(Int64(index)))
         }
         return try batches?.row(at: index) ?? whole[index]
     }

@@ -251,7 +251,7 @@ extension Store {
 
     /// Runs `body`, which writes into the history, when it is this thread's turn.
     func writingHistory<Result>(_ purpose: String, _ body: () throws -> Result) throws -> Result {
-        if platform_holds_store(), !writing.isMine { throw Coordinator.storeInUse("\(purpose) of \(path)") }
+        if platform_holds_store(), !writing.isMine { throw Coordinator.storeInUse("\(purpose) of \(path)", file: path) }
         return try writing.with {
             guard !isReadOnly else { throw isReadOnlyError() }
             guard !isInBatch else { throw isInBatchError() }

@@ -74,7 +74,7 @@ extension HistoryToken: CustomStringConvertible {
     public init(json: String) throws {
         let value: PropertyValue
         do { value = try decodeJSON(Array(json.utf8), allowsTwins: false) } catch let error as CoreError {
-            throw HistoryToken.unreadable(error.message, json)
+            throw HistoryToken.unreadable(error.message.withoutRemedy, json)
         }
         guard case .dictionary(let stores) = value else {
             throw HistoryToken.unreadable("it is not a JSON object", json)

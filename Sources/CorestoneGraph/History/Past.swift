@@ -146,7 +146,7 @@ extension HistoryRequest.Start {
             throw CoreError(
                 .invalidArgument, code: .persistentHistoryTokenExpired,
                 "the history of \(store.path) begins with transaction \(bounds.lowest), after the date "
-                    + "\(ReferenceDate.description(date)); choose a later date, or the token of transaction "
+                    + "\(ReferenceDate.description(date)). Choose a later date, or the token of transaction "
                     + "\(bounds.lowest.addingClamped(-1)) for the state before the history",
                 value: .date(date), file: store.path)
         }

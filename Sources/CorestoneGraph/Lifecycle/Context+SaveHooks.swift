@@ -83,9 +83,9 @@ extension Context {
         }
         return CoreError(
             .validation, code: .managedObjectValidation,
-            "the context is still dirty after \(Context.maximumSaveAttempts) attempts to save: each time, a hook changed "
-                + "\(what); set a value in will_save (willSave) only if it differs, and do not insert or delete objects in "
-                + "each call",
+            "the context is still dirty after \(Context.maximumSaveAttempts) attempts to save, because a hook changed "
+                + "\(what) each time. Set a value in will_save (willSave) only if it differs, and do not insert or delete "
+                + "objects in each call",
             entity: object?.entity.name, key: keys.first, objectURI: object?.objectID.uri)
     }
 }

@@ -333,8 +333,8 @@ extension ManagedObject {
             let name = entity.properties[slot].path
             throw CoreError(
                 .conflict, code: .managedObjectMerge,
-                "\(objectID.uri) was deleted in the store, and the backing file of \(entity.name).\(name) can no longer be "
-                    + "read; set \(entity.name).\(name) before saving again, or delete the object",
+                "\(objectID.uri) was deleted in the store, and the backing file of \(entity.name).\(name) cannot be read; "
+                    + "set \(entity.name).\(name) before saving again, or delete the object",
                 entity: entity.name, key: name, objectURI: objectID.uri, children: [error], file: error.file)
         }
     }

@@ -53,7 +53,7 @@ struct SaveReport {
             cause.status, code: .persistentStoreIncompleteSave,
             "the save is incomplete, because each store is written in its own transaction: "
                 + outcomes.map(\.message).joined(separator: ", ")
-                + "; fix the cause, which the details name, and save again to write the rest",
+                + ". Fix the cause, which the details name, and save again to write the rest",
             children: outcomes.map(\.child), file: failure.store.path, payload: OutcomeList(outcomes, cause.conflicts))
     }
 }

@@ -221,7 +221,7 @@ extension Context {
 
     /// A merge that nobody called has nobody to throw to: the log tells, and results are fetched anew, which fails as loudly.
     private func tellNotMerged(_ error: any Error) {
-        let reason = (error as? CoreError)?.message ?? "\(error)"
+        let reason = (error as? CoreError)?.message.withoutRemedy ?? "\(error)"
         DebugLog.write(
             "CoreData: error: \(label.text) did not merge all saves of other contexts and processes: \(reason); refresh its objects"
         )

@@ -198,7 +198,7 @@ extension ManagedObject {
         CoreError(
             .objectGone, code: .managedObjectReferentialIntegrity,
             "\(entity.name) \(objectID.uri) is no longer in the parent context: it was deleted there or in the store, or "
-                + "the parent was rolled back or reset; roll back this context, and fetch the objects again",
+                + "the parent was rolled back or reset. Roll back this context, and fetch the objects again",
             entity: entity.name,
             objectURI: objectID.uri, file: store?.path)
     }

@@ -21,7 +21,7 @@ extension ManagedObject {
             let hint = nearest.map { "; did you mean \"\($0)\"?" } ?? ""
             throw CoreError(
                 .invalidArgument, "\(entity.name) has no fetched property \"\(name)\"\(hint)", entity: entity.name,
-                key: name)
+                key: name, objectURI: objectID.uri)
         }
         return try fetched(property)
     }
@@ -32,7 +32,7 @@ extension ManagedObject {
             throw CoreError(
                 .invalidArgument,
                 "\(entity.name).\(property.name) is a fetched property and needs a context; insert the object first",
-                entity: entity.name, key: property.name)
+                entity: entity.name, key: property.name, objectURI: objectID.uri)
         }
         let former = state.contains(.keepsFetched) ? context.fetchedValues[ObjectIdentifier(self)]?[property.name] : nil
         let changes = property.userInfoChanges
@@ -77,7 +77,7 @@ extension Context {
                 .predicate,
                 "the predicate of \(object.entity.name).\(property.name) nests fetched properties more than "
                     + "\(Context.maximumFetchedNesting) levels deep; remove the cycle between them, or use fewer levels",
-                entity: object.entity.name, key: property.name)
+                entity: object.entity.name, key: property.name, objectURI: object.objectID.uri)
         }
         fetchedNesting += 1
         defer { fetchedNesting -= 1 }

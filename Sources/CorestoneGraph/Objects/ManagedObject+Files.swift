@@ -94,12 +94,13 @@ extension ManagedObject {
         try store.requireOpen()
         switch store.backing.externalValue(named: name) {
         case .bytes(let bytes): return bytes
-        case .unreadable(let file, let reason):
-            throw unreadable(slot, file, "cannot be read: \(reason); make it readable or restore it")
+        case .unreadable(let file, let fault): throw unreadable(slot, file, fault)
         case .missing(let file):
             if try isReplaced(slot, name, context, store) { throw replaced(slot, file) }
             if try hasOutlived(slot, name, context, store) { throw outlived(slot, file) }
-            throw unreadable(slot, file, "does not exist; restore the folder of backing files next to the store")
+            throw unreadable(
+                slot, file,
+                "the backing file \(file) does not exist; restore the folder of backing files next to the store")
         }
     }
 
@@ -145,13 +146,12 @@ extension ManagedObject {
 // MARK: - Errors
 
 extension ManagedObject {
-    private func unreadable(_ slot: Int, _ file: String, _ what: String) -> CoreError {
+    private func unreadable(_ slot: Int, _ file: String, _ fault: String) -> CoreError {
         let name = entity.properties[slot].path
         return CoreError(
             .storeIO, code: .persistentStoreOperation,
-            "cannot read \(entity.name).\(name) of \(objectID.uri): the backing file \(file) \(what)",
-            entity: entity.name,
-            key: name, objectURI: objectID.uri, file: file)
+            "cannot read \(entity.name).\(name) of \(objectID.uri): \(fault)", entity: entity.name, key: name,
+            objectURI: objectID.uri, file: file)
     }
 
     private func replaced(_ slot: Int, _ file: String) -> CoreError {
@@ -168,7 +168,7 @@ extension ManagedObject {
         return CoreError(
             .conflict, code: .managedObjectMerge,
             "cannot read \(entity.name).\(name) of \(objectID.uri): a later save removed the backing file \(file) of the "
-                + "context's query generation; pin the context again and refresh the object",
+                + "context's query generation. Pin the context again and refresh the object",
             entity: entity.name, key: name, objectURI: objectID.uri, file: file)
     }
 

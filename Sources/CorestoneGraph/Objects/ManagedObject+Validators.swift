@@ -137,7 +137,7 @@ extension Context {
             .validation, code: .managedObjectValidation,
             "validators still change other objects after \(Context.maximumValidationRounds) rounds"
                 + (changed.map { ", the last time \($0.entity.name) \($0.objectID.uri)" } ?? "")
-                + "; change a value in a validator only if it differs, and do not insert or delete objects recursively",
+                + ". Change a value in a validator only if it differs, and do not insert or delete objects recursively",
             entity: changed?.entity.name, objectURI: changed?.objectID.uri)
     }
 }

@@ -282,7 +282,7 @@ extension ManagedObject {
         CoreError(
             .invalidArgument,
             "key \(key) is not a property of \(entity.name); get keys from the entity of the object or a superentity",
-            entity: entity.name, objectURI: objectID.uri)
+            entity: entity.name, value: .int(Int64(key)), objectURI: objectID.uri)
     }
 
     private func isDerived(_ attribute: Attribute, _ value: PropertyValue) -> CoreError {

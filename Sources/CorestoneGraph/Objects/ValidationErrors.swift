@@ -131,7 +131,8 @@ extension ManagedObject {
     {
         invalid(
             property, .managedObjectValidation,
-            "cannot check \(shown(property)) against the model's condition \(rule.predicate.text): \(reason). Correct the value, or the condition in the model",
+            "cannot check \(shown(property)) against the model's condition \(rule.predicate.text): \(reason)"
+                + (reason.hasRemedy ? "" : "; correct the value, or the condition in the model"),
             value: value, predicate: rule.predicate.text)
     }
 }

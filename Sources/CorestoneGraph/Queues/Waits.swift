@@ -81,7 +81,7 @@ enum Waits {
         CoreError(
             .wrongThread, code: .managedObjectContextLocking,
             "\(nameOfThread(thread)) would deadlock on the queue of \(whose.text): \(nameOfThread(holder)) holds it and waits "
-                + "for this thread; enqueue the work instead of waiting for it, or use a child context before its parent"
+                + "for this thread. Enqueue the work instead, or use a child context before its parent"
         )
     }
 
@@ -127,7 +127,7 @@ enum Waits {
     static func withoutThread(_ whose: ContextLabel) -> CoreError {
         CoreError(
             .noMemory, code: .managedObjectContextLocking,
-            "cannot create a thread for the queue of \(whose.text) or for one that it waits for, so this call did not run; "
-                + "end other threads or raise the thread limit, and call again")
+            "cannot create a thread for the queue of \(whose.text) or one that it waits for, so this call did not run. "
+                + "End other threads or raise the thread limit, and call again")
     }
 }

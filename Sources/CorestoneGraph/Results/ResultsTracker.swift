@@ -144,7 +144,7 @@ final class ResultsTracker {
         guard let place = list.all.firstIndex(where: { $0 === row }) else {
             throw CoreError(
                 .internal,
-                "the results of \(request.entity.name) no longer contain \(row.id.uri); make the comparators of the sort "
+                "the results of \(request.entity.name) no longer contain \(row.id.uri). Make the comparators of the sort "
                     + "descriptors consistent, or report it as a defect of the library if there are none",
                 entity: request.entity.name, objectURI: row.id.uri)
         }

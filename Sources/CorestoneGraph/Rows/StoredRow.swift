@@ -131,19 +131,19 @@ package final class StoredRow: KeyValueCoding {
         switch source.externalValue(named: name) {
         case .bytes(let bytes): return .bytes(bytes)
         case .missing(let file):
-            throw unreadable(slot, file, "does not exist; restore the folder of backing files next to the store")
-        case .unreadable(let file, let reason):
-            throw unreadable(slot, file, "cannot be read: \(reason); make it readable or restore it")
+            throw unreadable(
+                slot, file,
+                "the backing file \(file) does not exist; restore the folder of backing files next to the store")
+        case .unreadable(let file, let fault): throw unreadable(slot, file, fault)
         }
     }
 
-    private func unreadable(_ slot: Int, _ file: String, _ what: String) -> CoreError {
+    private func unreadable(_ slot: Int, _ file: String, _ fault: String) -> CoreError {
         let name = entity.properties[slot].path
         return CoreError(
             .storeIO, code: .persistentStoreOperation,
-            "cannot read \(entity.name).\(name) of \(valueDescription): the backing file \(file) \(what)",
-            entity: entity.name,
-            key: name, objectURI: valueDescription, file: file)
+            "cannot read \(entity.name).\(name) of \(valueDescription): \(fault)", entity: entity.name, key: name,
+            objectURI: valueDescription, file: file)
     }
 
     /// What is no property of the row's entity.

@@ -63,8 +63,8 @@ extension Coordinator {
         guard let result else {
             throw CoreError(
                 .internal,
-                "the copy of \(store.path) to \(backing.path) ended without a result; report it as a defect of the library"
-            )
+                "the copy of \(store.path) to \(backing.path) ended without a result; report it as a defect of the library",
+                file: store.path)
         }
         store.wasMigrated(to: backing.path)
         return result

@@ -274,22 +274,22 @@ private final class GraphSide {
         if layout.role == .external, let name = record.fileName(slot, layout) {
             switch store.externalValue(named: String(decoding: name, as: UTF8.self)) {
             case .bytes(let bytes): return .value(.bytes(bytes))
-            case .missing(let file): throw unreadable(record, entity, slot, file, "does not exist; restore it")
-            case .unreadable(let file, let reason):
+            case .missing(let file):
                 throw unreadable(
-                    record, entity, slot, file, "cannot be read: \(reason); make it readable or restore it")
+                    record, entity, slot, file, "the backing file \(file) does not exist; restore it")
+            case .unreadable(let file, let fault): throw unreadable(record, entity, slot, file, fault)
             }
         }
         return record.hasValue(slot) ? ComparedValue(record.view(slot, layout).propertyValue) : .value(.null)
     }
 
     private func unreadable(
-        _ record: Record, _ entity: Entity, _ slot: Int, _ file: String, _ what: String
+        _ record: Record, _ entity: Entity, _ slot: Int, _ file: String, _ fault: String
     ) -> CoreError {
         let key = entity.properties[slot].path
         return CoreError(
             .storeIO,
-            "cannot compare \(entity.name).\(key) of row \(record.primaryKey) in \(path): the backing file \(file) \(what)",
+            "cannot compare \(entity.name).\(key) of row \(record.primaryKey) in \(path): \(fault)",
             entity: entity.name, key: key,
             objectURI: ObjectID.uri(
                 ofKey: record.primaryKey, entity: entity, in: store.references, store: store.identifier), file: file)

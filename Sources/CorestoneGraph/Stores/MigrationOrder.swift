@@ -40,7 +40,7 @@ extension ModelMapping {
             removals.prefix(5).joined(separator: ", ") + (removals.count > 5 ? " and \(removals.count - 5) more" : "")
         throw CoreError(
             .migration, code: .stagedMigrationBackwardMigration,
-            "the model may be older than the model of \(path), because it differs only by removals (\(lost)); use the newer model, "
+            "the model may be older than the model of \(path), because it differs only by removals (\(lost)). Use the newer model, "
                 + "or set CST_STORE_ALLOW_REMOVALS (allow_removals, corestone migrate --allow-removal)", file: path)
     }
 }

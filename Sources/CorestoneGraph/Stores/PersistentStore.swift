@@ -151,7 +151,7 @@ extension PersistentStore {
     package func move(to path: String) throws {
         throw CoreError(
             .unsupported, code: .persistentStoreOperation,
-            "cannot move \(self.path) to \(path): a store of type \(type.rawValue) cannot be moved while it is open; remove it "
+            "cannot move \(self.path) to \(path): open stores of type \(type.rawValue) cannot be moved; remove the store, "
                 + "and add it again at the new path", file: self.path)
     }
 
@@ -185,8 +185,8 @@ package protocol RowKeeping: AnyObject, Sendable {
 package enum ExternalValue {
     case bytes(Bytes)
     case missing(file: String)
-    /// The reason is the end of a sentence.
-    case unreadable(file: String, reason: String)
+    /// The fault names the file, and ends with a remedy; another one may follow behind ", or".
+    case unreadable(file: String, fault: String)
 }
 
 /// Who saves, for a store that keeps a history.

@@ -27,7 +27,7 @@ package struct SourceModelSearch {
             for path in options.searchPaths {
                 // A path without a readable model does not end the search.
                 do { if let model = try search(path, hashes) { return model } } catch let error as CoreError {
-                    failures.append(error.message)
+                    failures.append(error.message.withoutRemedy)
                 }
             }
         }
@@ -58,7 +58,7 @@ package struct SourceModelSearch {
     }
 
     private func carriedModel(_ failures: [String]) throws -> Model {
-        var reason = "the store carries no model"
+        var reason = "the store does not carry a model"
         do {
             if let model = try carried() {
                 try model.freeze()
@@ -67,7 +67,7 @@ package struct SourceModelSearch {
                 if Set(model.entities.map(\.name)) == Set(hashes.keys) { return model }
                 reason = "the model that the store carries has other entities than the store's metadata"
             }
-        } catch let error as CoreError where error.sqliteCode == 0 { reason = error.message }
+        } catch let error as CoreError where error.sqliteCode == 0 { reason = error.message.withoutRemedy }
         throw notFound(failures, reason)
     }
 
@@ -75,18 +75,18 @@ package struct SourceModelSearch {
         guard hashes != nil else {
             return CoreError(
                 .migration, code: .migrationMissingSourceModel,
-                "cannot migrate \(path): its metadata has no version hashes to find the source model with, and its own model cannot "
-                    + "be used (\(reason)); open it with the model that it was written with, and copy its objects into a new store",
+                "cannot migrate \(path): its metadata has no version hashes, and its own model cannot be used (\(reason)). Open it "
+                    + "with the model that it was written with, and copy its objects into a new store",
                 file: path)
         }
         let count = options.sourceModels.count
-        let given = count == 0 ? [] : ["\(count) source model\(count == 1 ? "" : "s")"]
+        let given = count == 0 ? [] : ["\(count) given model\(count == 1 ? "" : "s")"]
         let searched = (given + options.searchPaths + ["the store itself"]).joined(separator: ", ")
-        let reasons = (failures + [reason]).joined(separator: "; ")
+        let reasons = (failures + [reason]).joined(separator: ", ")
         return CoreError(
             .migration, code: .migrationMissingSourceModel,
-            "cannot migrate \(path): the model that it was written with was not found (searched: \(searched); \(reasons)); pass that "
-                + "model (source_models), or a file or folder that contains it (model_paths, corestone migrate --source)",
+            "cannot migrate \(path): its source model was not found in \(searched) (\(reasons)). Pass the model (source_models), "
+                + "or its file or folder (model_paths, corestone migrate --source)",
             file: path)
     }
 }

@@ -191,7 +191,8 @@ struct StoreCopy {
             throw CoreError(
                 .storeIO, code: .persistentStoreOperation,
                 "cannot copy \(store.path): row \(record.primaryKey) of \(entity.name) was inserted during the copy; copy the "
-                    + "store again while no other process writes to it", entity: entity.name, file: store.path)
+                    + "store again while no other process writes to it", entity: entity.name,
+                objectURI: uri(of: record, entity), file: store.path)
         }
         writer.begin(primaryKey: key, version: 1, entity: entity)
         for slot in 0..<Int(entity.slotCount) {
@@ -240,18 +241,23 @@ struct StoreCopy {
     }
 
     private func externalValue(_ name: String, _ record: Record, _ entity: Entity, _ slot: Int) throws -> Bytes {
-        let (file, why): (String, String)
+        let (file, fault): (String, String)
         switch store.externalValue(named: name) {
         case .bytes(let bytes): return bytes
-        case .missing(let path): (file, why) = (path, "does not exist; restore it")
-        case .unreadable(let path, let reason):
-            (file, why) = (path, "cannot be read: \(reason); make it readable, restore it")
+        case .missing(let path): (file, fault) = (path, "the backing file \(path) does not exist; restore it")
+        case .unreadable(let path, let what): (file, fault) = (path, what)
         }
         let key = entity.properties[slot].path
         throw CoreError(
             .storeIO, code: .persistentStoreOperation,
-            "cannot copy \(entity.name).\(key) of row \(record.primaryKey): the backing file \(file) \(why), or set "
-                + "the value and save before migrating the store", entity: entity.name, key: key, file: file)
+            "cannot copy \(entity.name).\(key) of row \(record.primaryKey): \(fault), or set "
+                + "the value and save before migrating the store", entity: entity.name, key: key,
+            objectURI: uri(of: record, entity), file: file)
+    }
+
+    /// The URI in the store that is copied, for errors.
+    private func uri(of record: Record, _ entity: Entity) -> String {
+        ObjectID.uri(ofKey: record.primaryKey, entity: entity, in: store.references, store: store.identifier)
     }
 
     // MARK: Relationships

@@ -107,8 +107,8 @@ extension UndoManager {
             else {
                 throw CoreError(
                     .wrongThread,
-                    "another thread or an observer used the undo manager as the \(doing == .undoing ? "undo" : "redo") began; "
-                        + "use it from one thread at a time, and register actions in observers of CST_UNDO_CHECKPOINT "
+                    "another thread or an observer used the undo manager as the \(doing == .undoing ? "undo" : "redo") began. "
+                        + "Use it from one thread at a time, and register actions in observers of CST_UNDO_CHECKPOINT "
                         + "(checkpoint) only")
             }
             if doing == .undoing { undoStack.removeLast() } else { redoStack.removeLast() }

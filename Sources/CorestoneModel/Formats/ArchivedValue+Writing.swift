@@ -31,7 +31,8 @@ extension KeyedArchiver {
             throw CoreError(
                 .unsupported,
                 "\(object.valueDescription) is not plain data and cannot be archived; use numbers, strings, dates, binary data or "
-                    + "collections of these")
+                    + "collections of these",
+                value: value)
         default: return self.value(value)
         }
     }

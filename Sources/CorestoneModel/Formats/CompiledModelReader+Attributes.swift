@@ -24,8 +24,13 @@ extension CompiledModelReader {
             try attribute.setValueClassName(name)
         }
         if let expression = fields["NSDerivationExpression"] {
-            let filter = try archive.predicateText(fields["NSFilteringPredicate"])
-            try attribute.setDerivation(Derivation(try derivation(expression, attribute), filter: filter))
+            let derivation = try naming(
+                "the derivation of \(attribute.entity.name).\(attribute.path)", attribute.entity.name, attribute.path
+            ) {
+                (try archive.expressionText(expression), try archive.predicateText(fields["NSFilteringPredicate"]))
+            }
+            guard let text = derivation.0 else { throw CompiledModelReader.withoutExpression(attribute) }
+            try attribute.setDerivation(Derivation(text, filter: derivation.1))
         }
         guard attribute.type == .composite else { return }
         for reference in archive.elements(fields["NSElements"]) {
@@ -40,12 +45,11 @@ extension CompiledModelReader {
         }
     }
 
-    private func derivation(_ reference: PropertyListValue, _ attribute: Attribute) throws -> ExpressionText {
-        if let expression = try archive.expressionText(reference) { return expression }
-        throw modelError(
+    private static func withoutExpression(_ attribute: Attribute) -> CoreError {
+        modelError(
             "the derivation of \(attribute.entity.name).\(attribute.path) has no expression in the compiled model; compile the model "
                 + "again",
-            entity: attribute.entity.name, key: attribute.name)
+            entity: attribute.entity.name, key: attribute.path)
     }
 
     // MARK: - Indexes
@@ -59,12 +63,17 @@ extension CompiledModelReader {
         }
         for reference in archive.elements(descriptions) {
             guard let fields = archive.fields(reference) else { continue }
-            let elements = try archive.elements(fields["NSIndexElements"]).compactMap(indexElement)
-            let predicate = try archive.predicateText(fields["NSPartialIndexPredicate"])
-            try entity.keepIndex(
-                FetchIndex(
-                    name: archive.string(fields["NSIndexName"]) ?? "", elements: elements,
-                    partialPredicate: predicate))
+            let name = archive.string(fields["NSIndexName"]) ?? ""
+            let what = "the index \"\(name)\" of \(entity.name)"
+            let elements = try archive.elements(fields["NSIndexElements"]).compactMap { reference in
+                try indexElement(reference) { reference in
+                    try naming(what, entity.name, name) { try archive.expressionText(reference) }
+                }
+            }
+            let predicate = try naming(what, entity.name, name) {
+                try archive.predicateText(fields["NSPartialIndexPredicate"])
+            }
+            try entity.keepIndex(FetchIndex(name: name, elements: elements, partialPredicate: predicate))
         }
     }
 
@@ -73,7 +82,10 @@ extension CompiledModelReader {
         return archive.names(list)
     }
 
-    private func indexElement(_ reference: PropertyListValue) throws -> FetchIndex.Element? {
+    /// - Parameter expressionText: reads the expression of a reference.
+    private func indexElement(
+        _ reference: PropertyListValue, expressionText: (PropertyListValue?) throws -> ExpressionText?
+    ) throws -> FetchIndex.Element? {
         try spend(1)
         guard let fields = archive.fields(reference), let name = archive.string(fields["NSPropertyName"]) else {
             return nil
@@ -81,7 +93,7 @@ extension CompiledModelReader {
         let collation = fields["NSFetchIndexElementType"]?.integer.flatMap(FetchIndex.Collation.init) ?? .binary
         let isAscending = fields["NSAscending"]?.flag ?? true
         guard let description = archive.fields(fields["NSIndexedProperty"]),
-            let expression = try archive.expressionText(description["NSExpression"])
+            let expression = try expressionText(description["NSExpression"])
         else { return FetchIndex.Element(property: name, collation: collation, isAscending: isAscending) }
         let code = Int32(clamping: description["NSExpressionType"]?.integer ?? 0)
         return FetchIndex.Element(
@@ -110,14 +122,18 @@ extension CompiledModelReader {
     func readTemplates(_ root: Fields) throws {
         for (name, reference) in archive.entries(root["NSFetchRequestTemplates"]) {
             guard let fields = archive.fields(reference) else { continue }
-            try model.setFetchRequestTemplate(try template(fields), forName: name)
+            let template = try template(fields, "the fetch request template \"\(name)\"", of: nil, key: name)
+            try model.setFetchRequestTemplate(template, forName: name)
         }
     }
 
-    func template(_ fields: Fields, entityName: String = "") throws -> FetchRequestTemplate {
+    /// - Parameter what: whose request it is, for the error.
+    func template(
+        _ fields: Fields, _ what: String, of entity: String?, key: String, entityName: String = ""
+    ) throws -> FetchRequestTemplate {
         try spend(1)
         try spend(archive.elements(fields["NSRelationshipKeyPathsForPrefetching"]).count)
-        return try archive.template(fields, entityName: entityName)
+        return try naming(what, entity, key) { try archive.template(fields, entityName: entityName) }
     }
 
     func readConfigurations(_ root: Fields) throws {

@@ -83,6 +83,15 @@ final class CompiledModelReader {
         }
     }
 
+    /// Reads a predicate or an expression; an error names its owner.
+    func naming<Meaning>(
+        _ owner: String, _ entity: String?, _ key: String, _ read: () throws -> Meaning
+    ) throws -> Meaning {
+        do { return try read() } catch let error as CoreError {
+            throw error.within(owner, entity: entity, key: key)
+        }
+    }
+
     // MARK: - Entities
 
     private func describe(_ entity: Entity, _ fields: Fields) throws {
@@ -146,7 +155,10 @@ final class CompiledModelReader {
             let request = archive.fields(fields["NSFetchRequest"]) ?? [:]
             let target = archive.string(fields["_NSFetchRequestEntityName"]) ?? ""
             property = try entity.addFetchedProperty(
-                named: name, fetchRequest: try template(request, entityName: target))
+                named: name,
+                fetchRequest: try template(
+                    request, "the fetched property \(entity.name).\(name)", of: entity.name, key: name,
+                    entityName: target))
         default: return
         }
         try describe(property, fields)
@@ -163,16 +175,20 @@ final class CompiledModelReader {
         }
         if fields["NSIndexedBySpotlight"]?.flag == true { try property.setIndexedBySpotlight(true) }
         for (key, value) in try userInfo(fields) { try property.setUserInfo(value, forKey: key) }
-        let rules = try validationRules(fields)
+        let rules = try validationRules(of: property, fields)
         if !rules.isEmpty { try property.setValidationRules(rules) }
     }
 
-    private func validationRules(_ fields: Fields) throws -> [ValidationRule] {
+    private func validationRules(of property: Property, _ fields: Fields) throws -> [ValidationRule] {
         let predicates = archive.elements(fields["NSValidationPredicates"])
         let warnings = archive.elements(fields["NSValidationWarnings"])
         try spend(predicates.count)
+        let (entity, key) = (property.entity.name, property.path)
         return try zip(predicates, warnings).compactMap { reference, warning in
-            guard let predicate = try archive.predicateText(reference) else { return nil }
+            let predicate = try naming("a validation predicate of \(entity).\(key)", entity, key) {
+                try archive.predicateText(reference)
+            }
+            guard let predicate else { return nil }
             let text = archive.string(warning).map { ValidationRule.Warning.text($0) }
             return ValidationRule(
                 predicate, warning: text ?? .code(archive.object(warning)?.integer ?? 0))

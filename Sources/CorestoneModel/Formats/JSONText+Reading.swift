@@ -49,7 +49,8 @@ private func meaning(of tag: String, _ content: PropertyValue) throws -> Propert
         throw CoreError(
             .invalidArgument,
             form.map { "the JSON tag \"\(tag)\" takes \($0), not \(content.excerpt)" }
-                ?? "\"\(tag)\" is not a JSON tag; use one of \(knownTags.map(\.name).joined(separator: ", "))")
+                ?? "\"\(tag)\" is not a JSON tag; use one of \(knownTags.map(\.name).joined(separator: ", "))",
+            value: content)
     }
     return found
 }

@@ -82,7 +82,7 @@ final class KeyedArchiver {
             throw CoreError(
                 .unsupported,
                 "a predicate or expression has more than \(ArchivedPredicates.maximumCount) parts, which is the limit; "
-                    + "use a $variable for a long list")
+                    + "simplify it (in a fetch request, a $variable can replace a long list)")
         }
     }
 

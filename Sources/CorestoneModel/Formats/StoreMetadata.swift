@@ -57,7 +57,7 @@ public struct StoreMetadata: Sendable {
         guard case .dictionary(let values) = try decodeAnyPropertyList(bytes) else {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreOpen,
-                "the root of the metadata's property list is not a dictionary; restore the store from a backup")
+                "the root of the metadata's property list is not a dictionary")
         }
         self.uuid = uuid
         self.values = values

@@ -22,7 +22,7 @@ package func encodeXMLStoreMetadata(_ values: [String: PropertyListValue]) throw
         throw CoreError(
             .invalidArgument, code: .persistentStoreSave,
             "the metadata key \"\(key ?? "")\" cannot be saved in an XML store: \(error.message)",
-            key: key)
+            key: key, value: error.value)
     }
     writer.line("</plist>", -1)
     return writer.bytes
@@ -52,8 +52,8 @@ private struct XMLPropertyListWriter {
             guard let text = ReferenceDate.text(seconds.rounded(.down)) else {
                 throw CoreError(
                     .invalidArgument,
-                    "an XML property list cannot represent a date \(seconds) seconds after 2001-01-01; set another date"
-                )
+                    "an XML property list cannot represent a date \(seconds) seconds after 2001-01-01; set another date",
+                    value: .date(seconds))
             }
             line("<date>\(text)</date>", depth)
         case .string(let text): line("<string>\(try escapedXML(text))</string>", depth)

@@ -84,7 +84,7 @@ extension Linter {
             if let fault = entity.spatialFault(index, property: { entity.properties(along: KeyPath($0)).last ?? nil }) {
                 add(
                     .unservedRTree, entity, fault.key, "\(fault.text), so fetches do not use it",
-                    "make it a binary index, or remove it")
+                    fault.remedy ?? "make it a binary index, or remove it")
             }
             if let predicate = index.partialPredicate { look(at: predicate, of: entity, entity, nil, what) }
         }

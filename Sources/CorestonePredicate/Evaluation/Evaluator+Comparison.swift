@@ -24,7 +24,7 @@ extension Evaluator {
             // With NONE and NOT IN, the modifier is not the word of the text.
             throw predicateError(
                 "the left side of ALL, ANY, SOME or NONE must be a list or a set, "
-                    + "\(comparison.left.mismatch(other)); leave ALL, ANY or SOME out, write NOT for NONE, or "
+                    + "\(comparison.left.mismatch(other)). Leave ALL, ANY or SOME out, write NOT for NONE, or "
                     + "name a to-many key path", value: other)
         }
         // A path over two to-many relationships gives collections of collections; their leaves are what is meant.

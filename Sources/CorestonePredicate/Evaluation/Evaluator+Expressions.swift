@@ -52,16 +52,16 @@ extension Evaluator {
         do { found = try value(key) } catch let error as CoreError {
             if case .keyPath = key.withoutIndices, error.entity != nil {
                 throw predicateError(
-                    "the brackets of \(expression.format) apply to the key \(key.format) only: \(error.message); to index "
-                        + "the list, put the path before the brackets in parentheses",
+                    "the brackets of \(expression.format) apply to the key \(key.format) only: \(error.message.withoutRemedy). "
+                        + "To index the list, put the path before the brackets in parentheses",
                     key: error.key)
             }
             throw error
         }
         guard case .text(let name) = found else {
             throw predicateError(
-                "\(expression.format) uses \(key.format) as a key, but its value is \(found.excerpt), not a string; "
-                    + "to index a list, put the path before the brackets in parentheses")
+                "\(expression.format) uses \(key.format) as a key, but its value is \(found.excerpt), not a string. "
+                    + "To index a list, put the path before the brackets in parentheses")
         }
         return name
     }

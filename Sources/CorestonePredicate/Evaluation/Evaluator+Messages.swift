@@ -17,7 +17,7 @@ extension Evaluator {
         guard wanted == arguments.count else {
             throw predicateError(
                 "the function \"\(name)\" is not registered, and a method of this name takes \(wanted) "
-                    + "argument\(wanted == 1 ? "" : "s") (one per colon), not \(arguments.count); pass one per colon, "
+                    + "argument\(wanted == 1 ? "" : "s") (one per colon), not \(arguments.count). Pass one per colon, "
                     + "or register the function with cst_function_register (register_function)")
         }
         if wanted == 0 {

@@ -33,7 +33,7 @@ enum ICUPattern {
                 } else if byte == UInt8(ascii: "[") || follows("&&") || follows("--") {
                     throw CoreError(
                         .predicate,
-                        "\"\(pattern.string)\" has a nested set or a set operation at byte \(position), which is not "
+                        "\"\(pattern.string)\" has a nested set or set operation at byte \(position), which is not "
                             + "supported; use a single set, or a lookahead such as (?![aeiou])[a-z]",
                         value: .text(pattern))
                 } else {

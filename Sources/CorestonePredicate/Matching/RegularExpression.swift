@@ -72,14 +72,14 @@ package final class RegularExpression: @unchecked Sendable {
             throw CoreError(
                 .predicate,
                 "the regular expression \(PropertyValue.text(pattern).excerpt) exceeds the limit of "
-                    + "\(RegularExpression.heapLimit >> 10) MB of memory on a text of \(text.count) bytes; shorten the text, "
+                    + "\(RegularExpression.heapLimit >> 10) MB of memory on a text of \(text.count) bytes. Shorten the text, "
                     + "or write repeated alternatives as a set: [ab]* instead of (a|b)*", value: .text(pattern))
         case PCRE2_ERROR_MATCHLIMIT:
             throw CoreError(
                 .predicate,
                 "the regular expression \(PropertyValue.text(pattern).excerpt) exceeds the limit of "
-                    + "\(RegularExpression.matchLimit) steps on a text of \(text.count) bytes; avoid nested repetitions such "
-                    + "as (a+)+", value: .text(pattern))
+                    + "\(RegularExpression.matchLimit) steps on a text of \(text.count) bytes. Shorten the text, or avoid "
+                    + "nested and repeated unbounded parts such as (a+)+ or .*,.*,.*", value: .text(pattern))
         default: return false
         }
     }

@@ -84,7 +84,7 @@ package struct FetchCompiler: Sendable {
     func refusal(_ fetch: StoreFetch, _ reasons: [String]) -> CoreError {
         CoreError(
             .unsupported,
-            "\(path ?? "the store") cannot evaluate the whole fetch of \(fetch.entity.name): \(reasons.joined(separator: "; ")); "
+            "\(path ?? "the store") cannot evaluate the whole fetch of \(fetch.entity.name): \(reasons.joined(separator: ", ")); "
                 + "change the request, or set CST_FETCH_ALLOWS_SPLIT (split)", entity: fetch.entity.name, file: path)
     }
 

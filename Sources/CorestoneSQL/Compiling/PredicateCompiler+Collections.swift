@@ -46,7 +46,7 @@ extension PredicateCompiler {
         CoreError(
             .predicate,
             "\(Predicate.comparison(comparison).format) cannot be evaluated: \(sides.shown) spans a to-many relationship, and a "
-                + "collection cannot be ordered against one value; write \(sides.meant(comparison).format) to find objects "
+                + "collection cannot be ordered against one value. Write \(sides.meant(comparison).format) to find objects "
                 + "with at least one such value", entity: sides.entity, key: sides.keys,
             value: sides.other.constantValue)
     }
@@ -55,7 +55,7 @@ extension PredicateCompiler {
         CoreError(
             .predicate,
             "\(Predicate.comparison(comparison).format) cannot be evaluated: \(comparison.operator.symbol) compares strings, "
-                + "but \(sides.shown) spans a to-many relationship, so its values are one collection; write "
+                + "but \(sides.shown) spans a to-many relationship, so its values are one collection. Write "
                 + "\(sides.meant(comparison).format) to find objects with at least one such value",
             entity: sides.entity,
             key: sides.keys, value: sides.other.constantValue)

@@ -29,7 +29,8 @@ enum DatabaseCheck {
         guard let first = findings.report.problems.first else { return }
         throw CoreError(
             .storeCorrupt, code: .persistentStoreOpen,
-            "SQLite's integrity check of \(place.given) failed: \(first.message); run corestone check for details",
+            "SQLite's integrity check of \(place.given) failed: \(first.message)"
+                + (first.message.hasRemedy ? "" : "; run corestone check for details"),
             sqliteCode: SQLITE_CORRUPT, file: place.given)
     }
 }

@@ -44,8 +44,8 @@ public struct StoreLeftovers: Sendable {
         if let damage = report.problems.first(where: \.kind.hidesRows) {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreOperation,
-                "cannot identify the orphaned files of \(path), because rows may be missing (\(damage.message)); "
-                    + "restore the store from a backup, or recover its rows with sqlite3 FILE .recover",
+                "cannot identify the orphaned files of \(path), because rows may be missing "
+                    + "(\(damage.message.withoutRemedy)). Restore the store from a backup, or recover its rows with sqlite3 FILE .recover",
                 file: path)
         }
         return try LeftoverRemoval(StorePlace(path)).run()
@@ -88,8 +88,8 @@ public struct StoreLeftovers: Sendable {
     private func isShared(_ path: String, _ sharer: String) -> CoreError {
         CoreError(
             .unsupported, code: .persistentStoreOperation,
-            "\(folder) is the folder of the backing files of both \(path) and \(sharer), so orphaned files cannot be "
-                + "identified; move one of the stores and its files to another folder", file: path)
+            "\(folder) holds the backing files of both \(path) and \(sharer), so orphaned files cannot be identified; "
+                + "move one store and its files to another folder", file: path)
     }
 }
 

@@ -160,7 +160,7 @@ final class Connection {
     func swallowed(_ purpose: String, entity: String?) -> CoreError {
         CoreError(
             .storeCorrupt, code: .persistentStoreSave,
-            "cannot \(purpose): \(path) ignored the row, probably because of a trigger of another program; find the trigger "
+            "cannot \(purpose): \(path) ignored the row, probably because of a trigger of another program. Find the trigger "
                 + "with corestone check and drop it, or save to another store",
             entity: entity, file: path)
     }

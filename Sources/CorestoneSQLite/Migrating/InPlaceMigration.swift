@@ -187,8 +187,8 @@ struct InPlaceMigration {
         guard let reason = examination.readOnlyReason else { return }
         throw CoreError(
             .migration, code: .migration,
-            "cannot \(purpose), because the result could only be opened read-only: \(reason). The store is unchanged; run corestone "
-                + "check to examine it",
+            "cannot \(purpose), because the result could only be opened read-only: \(reason.withoutRemedy). The store is "
+                + "unchanged; run corestone check to examine it",
             file: place.given)
     }
 }

@@ -35,8 +35,10 @@ extension MigrationChecks {
                 + "keep the inverse, or change the objects first")
     }
 
+    /// The store has them by the former name of their entity.
     private func objects(_ count: Int64, of entity: Entity) -> String {
-        count == 1 ? "1 object of \(entity.name) has" : "\(count) objects of \(entity.name) have"
+        let name = plan.mapping.source(of: entity)?.name ?? entity.name
+        return count == 1 ? "1 object of \(name) has" : "\(count) objects of \(name) have"
     }
 
     private func failure(_ relationship: Relationship, _ text: String) -> CoreError {

@@ -40,6 +40,12 @@ extension MigrationChecks {
         _ index: StoreIndex, _ expressions: [String], table: String, condition: String?
     ) throws -> [CoreError] {
         let list = expressions.joined(separator: ", ")
+        // The objects are in the store by their former names.
+        let former = plan.mapping.source(of: index.entity) ?? index.entity
+        let pair = plan.mapping.pair(to: index.entity)
+        let names = index.keys.map { key in
+            index.entity.property(named: key).flatMap { pair.pair(to: $0)?.source.path } ?? key
+        }
         let rule = index.keys.count == 1 ? "which must be unique" : "whose combination must be unique"
         let conditions = [condition].compactMap { $0 } + expressions.map { "(\($0)) IS NOT NULL" }
         let statement = try connection.prepare(
@@ -49,17 +55,17 @@ extension MigrationChecks {
         while try statement.step(purpose) {
             let keys = (statement.text(1) ?? "").split(separator: ",").compactMap { Int64($0) }
             let values = expressions.indices.map { statement.text(Int32($0 + 2)) ?? "" }
-            let shown = zip(index.keys, values).map { "\($0) \"\($1.prefix(60))\"" }.joined(separator: ", ")
+            let shown = zip(names, values).map { "\($0) \"\($1.prefix(60))\"" }.joined(separator: ", ")
             let objects =
-                keys.prefix(10).map { "\(index.entity.name)/p\($0)" }.joined(separator: ", ")
+                keys.prefix(10).map { "\(former.name)/p\($0)" }.joined(separator: ", ")
                 + (keys.count > 10 ? ", …" : "")
             groups.append(
                 CoreError(
                     .conflict, code: .managedObjectConstraintMerge,
-                    "\(statement.integer(0)) objects of \(index.entity.name) have \(shown), \(rule): \(objects); "
+                    "\(statement.integer(0)) objects of \(former.name) have \(shown), \(rule): \(objects); "
                         + "change or delete all but one",
-                    entity: index.entity.name, key: index.keys.first, value: values.first.map { .string($0) },
-                    objectURI: keys.first.map { uri(index.entity, $0) }, file: path))
+                    entity: former.name, key: names.first, value: values.first.map { .string($0) },
+                    objectURI: keys.first.map { uri(former, $0) }, file: path))
         }
         return groups
     }

@@ -124,7 +124,7 @@ struct MigrationChecks {
                 CoreError(
                     .migration, code: .migration,
                     "\(entity.name) is abstract in the new model, but the store has \(count) "
-                        + "\(count == 1 ? "object" : "objects") of this entity; \(remedy)",
+                        + "\(count == 1 ? "object" : "objects") of \(former.name); \(remedy)",
                     entity: entity.name, file: path))
         }
         return failures
@@ -134,7 +134,7 @@ struct MigrationChecks {
     private func inexactValues() throws -> [CoreError] {
         var failures: [CoreError] = []
         for pair in plan.mapping.entities {
-            guard let former = pair.source, let entity = pair.destination else { continue }
+            guard let former = pair.source, pair.destination != nil else { continue }
             for property in pair.properties {
                 guard let (from, to) = property.typeChange,
                     let column = plan.former.table(of: former).column(of: property.source)?.name
@@ -151,9 +151,9 @@ struct MigrationChecks {
                     failures.append(
                         CoreError(
                             .migration, code: .migration,
-                            "\(entity.name).\(property.destination.path) is \(from.displayName) with the value \(shown), which "
-                                + "\(to.displayName) cannot hold exactly; change the value first", entity: entity.name,
-                            key: property.destination.path, value: .string(text),
+                            "\(former.name).\(property.source.path) is \(from.displayName) with the value \(shown), which "
+                                + "\(to.displayName) cannot hold exactly; change the value first", entity: former.name,
+                            key: property.source.path, value: .string(text),
                             objectURI: uri(former, statement.integer(0)), file: path))
                 }
             }

@@ -109,10 +109,8 @@ final class MigrationFunctions {
             fault =
                 "a backing file in \(externalFolder) cannot be read: its name in the row is damaged; run corestone check to find the "
                 + "object, and set its value to null"
-        } else if case .unreadable(_, let reason) = external {
-            fault =
-                "the backing file \(file) cannot be read: \(reason); make it readable, or set the value to null (corestone check "
-                + "names the object)"
+        } else if case .unreadable(_, let what) = external {
+            fault = "\(what), or set the value to null (corestone check names the object)"
         } else {
             fault =
                 "the backing file \(file) is missing; restore it, or set the value to null (corestone check names the object)"

@@ -58,8 +58,11 @@ struct StoreMigration {
         if let reason = examination.readOnlyReason {
             throw CoreError(
                 .migration, code: .migration,
-                "cannot migrate \(place.given), which can only be opened read-only: \(reason). Open it with its own model, save it to "
-                    + "another file with cst_coordinator_migrate_store (migrate_store), and migrate that file",
+                "cannot migrate \(place.given), which can only be opened read-only: \(reason)"
+                    + (reason.hasRemedy
+                        ? ""
+                        : ". Open it with its own model, save it to another file with cst_coordinator_migrate_store "
+                            + "(migrate_store), and migrate that file"),
                 file: place.given)
         }
         return (MigrationPlan(mapping, former: examination.schema, stored: contents.tables), examination.history)

@@ -26,7 +26,7 @@ struct StoreCreation {
             throw CoreError(
                 .unsupported, code: .persistentStoreOpen,
                 "\(entity).\(attribute.name) (\(attribute.type.displayName)) is derived by "
-                    + "\"\(derivation.expression.text)\"\(filter), which stores cannot compute; use a key path, "
+                    + "\"\(derivation.expression.text)\"\(filter), which stores cannot compute. Use a key path, "
                     + "to-many.@count, to-many.attribute.@sum, canonical:(), uppercase:(), lowercase:() or now(), without a "
                     + "filter and with the type of its result",
                 entity: entity,
@@ -208,8 +208,8 @@ extension Attribute {
     fileprivate func cannotBeDerived(_ obstacle: String) -> CoreError {
         CoreError(
             .unsupported, code: .persistentStoreOpen,
-            "\(entity.name).\(name) is derived by \"\(derivation?.expression.text ?? "")\", \(obstacle); correct the "
-                + "derivation",
+            "\(entity.name).\(name) is derived by \"\(derivation?.expression.text ?? "")\", \(obstacle)"
+                + (obstacle.hasRemedy ? "" : "; correct the derivation"),
             entity: entity.name, key: name)
     }
 }

@@ -85,8 +85,8 @@ private struct VersionChoice {
             if let firstFailure { throw firstFailure }
             throw CoreError(
                 .internal,
-                "cannot find the version of \(bundle) nearest to the store: no version was compared; report it as a defect of the library"
-            )
+                "cannot find the version of \(bundle) nearest to the store: no version was compared; report it as a defect of the library",
+                file: bundle)
         }
         return try read(nearest)
     }

@@ -102,7 +102,7 @@ extension ModelGaps {
             let subject = keys.count == 1 ? names : "the combination of \(names)"
             throw CoreError(
                 .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
-                "cannot \(purpose): \(subject) must be unique, but several objects have the same value; change the values with "
+                "cannot \(purpose): \(subject) must be unique, but several objects have the same value; change them with "
                     + "the store's own model, or open the store read-only", entity: promise.entity, key: promise.key,
                 sqliteCode: error.sqliteCode, file: connection.path)
         }

@@ -36,8 +36,8 @@ struct ModelInference {
         } catch let error as CoreError {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreOpen,
-                "cannot infer a model from the tables of \(contents.place.given): \(error.message); pass the model that the store "
-                    + "was written with", entity: error.entity, key: error.key,
+                "cannot infer a model from the tables of \(contents.place.given): \(error.message.withoutRemedy); pass the model "
+                    + "that the store was written with", entity: error.entity, key: error.key,
                 file: contents.place.given)
         }
     }

@@ -177,7 +177,7 @@ struct StoreOpening {
         }
         if let reason = examination.readOnlyReason {
             connection.close()
-            return try openReadOnly(place, reason: "\(reason). Save to another store")
+            return try openReadOnly(place, reason: reason.hasRemedy ? reason : "\(reason). Save to another store")
         }
         if let reason = try refusedHistory(examination, connection) {
             connection.close()

@@ -136,7 +136,7 @@ extension StoreContents {
                 "\(place.given) is damaged: its identifier in the table Z_METADATA has more than \(longestIdentifier) bytes, but a UUID "
                     + "has 36; restore it from a backup", file: place.given)
         }
-        return try StoreDocument(identifier: identifier, propertyList: statement.blob(1) ?? [])
+        return try StoreDocument(identifier: identifier, propertyList: statement.blob(1) ?? [], path: place.given)
     }
 
     private static func entities(_ connection: Connection, _ place: StorePlace) throws -> [StoredEntity] {
@@ -174,7 +174,7 @@ extension StoreContents {
             throw CoreError(
                 .notAStore, code: .persistentStoreOpen,
                 "\(place.given) does not contain tables, and its write-ahead log \(place.companion("-wal")), which may contain "
-                    + "them, is missing or empty; put the log back next to the store", file: place.given)
+                    + "them, is missing or empty; put it back next to the store", file: place.given)
         }
         let missing = StoreSchema.systemTables.dropLast().filter { tables[$0] == nil }
         guard missing.isEmpty else {

@@ -27,13 +27,15 @@ struct StoreDocument {
 
     /// From the row of `Z_METADATA`.
     ///
+    /// - Parameter path: the store, for errors.
     /// - Throws: `storeCorrupt` for bytes that are no property list.
-    init(identifier: String, propertyList: [UInt8]) throws {
+    init(identifier: String, propertyList: [UInt8], path: String) throws {
         self.identifier = identifier
         self.propertyList = propertyList
         metadata =
             propertyList.isEmpty
-            ? nil : try StoreMetadata(decoding: propertyList, uuid: UUIDValue(identifier) ?? .random())
+            ? nil
+            : try StoreMetadata(decoding: propertyList, uuid: UUIDValue(identifier) ?? .random(), ofStoreAt: path)
     }
 
     /// The compiled model as a store keeps it.
@@ -43,6 +45,20 @@ struct StoreDocument {
 }
 
 extension StoreMetadata {
+    /// Reads the property list of a store's `Z_PLIST`.
+    ///
+    /// - Throws: `storeCorrupt` for bytes that are not a property list with a dictionary at its root.
+    init(decoding propertyList: [UInt8], uuid: UUIDValue, ofStoreAt path: String) throws {
+        do { self = try StoreMetadata(decoding: propertyList, uuid: uuid) } catch let error as CoreError {
+            let failure = "cannot read the metadata of \(path)"
+            guard error.status == .storeCorrupt else { throw error.within(failure, file: path) }
+            throw CoreError(
+                .storeCorrupt, code: .persistentStoreOpen,
+                "\(failure): \(error.message.withoutRemedy); restore the store from a backup", file: path,
+                offset: error.offset)
+        }
+    }
+
     /// What the metadata says of its writer that keeps us from writing; nil when there is nothing of the kind.
     var foreignState: String? {
         if values[Key.deferredMigration]?.flag == true {

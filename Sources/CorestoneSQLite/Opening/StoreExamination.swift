@@ -59,8 +59,8 @@ struct StoreExamination {
         if source == .inferred {
             readOnlyReason =
                 misfit.map {
-                    "\($0.error.message). Rows are read with a model inferred from the tables; open the store with the model "
-                        + "it was written with"
+                    "\($0.error.message.withoutRemedy). Rows are read with a model inferred from the tables; open the store "
+                        + "with the model it was written with"
                 }
                 ?? "its model was inferred from its tables; open it with the model it was written with"
             return

@@ -24,7 +24,7 @@ struct StorePromises {
     private func named(_ reasons: [String]) -> String? {
         if reasons.isEmpty { return nil }
         let more = reasons.count - StorePromises.named
-        return reasons.prefix(StorePromises.named).joined(separator: "; ") + (more > 0 ? "; and \(more) more" : "")
+        return reasons.prefix(StorePromises.named).joined(separator: ", and ") + (more > 0 ? ", and \(more) more" : "")
     }
 
     /// A table whose first and last rows are both of an entity of another table, by the numbers that `Z_PRIMARYKEY` gives:

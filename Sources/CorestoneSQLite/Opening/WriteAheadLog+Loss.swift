@@ -15,9 +15,11 @@ struct LogLoss: Equatable {
                 + "interrupted it or the log is damaged"
         }
         return
-            "its write-ahead log is damaged (frame \(frame)), and \(saves == 1 ? "1 save" : "\(saves) saves") cannot be "
-            + "read; restore the store and its log from the same backup, or move the log away to continue without it"
+            "its write-ahead log is damaged (frame \(frame)), and \(lostSaves) cannot be read; restore the store and its log "
+            + "from the same backup, or move the log away"
     }
+
+    var lostSaves: String { saves == 1 ? "1 save" : "\(saves) saves" }
 }
 
 extension WriteAheadLog {

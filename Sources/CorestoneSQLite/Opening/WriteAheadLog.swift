@@ -38,7 +38,7 @@ struct WriteAheadLog {
         guard case .stale(let why) = state else { return Account(isLive: state == .live, loss: loss) }
         throw CoreError(
             .storeCorrupt, code: .persistentStoreOpen,
-            "the write-ahead log \(place.companion("-wal")) cannot be used: \(why); restore the store and its log from the "
+            "the write-ahead log \(place.companion("-wal")) cannot be used: \(why). Restore the store and its log from the "
                 + "same backup, or move the log away to open the store without it",
             sqliteCode: SQLITE_CORRUPT, file: place.given)
     }

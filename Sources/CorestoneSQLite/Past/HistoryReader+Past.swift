@@ -55,7 +55,7 @@ extension HistoryReader {
         throw CoreError(
             .invalidArgument, code: .persistentHistoryTokenExpired,
             "the past of \(reader.store.path) after transaction \(number) cannot be opened: transaction \(migration) migrated the "
-                + "store to its present model; choose transaction \(migration) or a later one", value: .int(number),
+                + "store to its present model; choose transaction \(migration) or later", value: .int(number),
             file: reader.store.path)
     }
 

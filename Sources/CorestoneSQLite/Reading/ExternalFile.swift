@@ -42,7 +42,7 @@ enum ExternalFile {
     /// Larger files are not read: a record counts bytes in 32 bits, and so do most hosts.
     private static let largest = Int(Int32.max)
 
-    /// Why a file of that size is neither read nor copied, as the end of a sentence; nil when it is.
+    /// Why a file of that size is neither read nor copied, as the end of a sentence, with the remedy; nil when it is.
     static func excess(_ size: Int, _ limits: StoreLimits) -> String? {
         guard size > limits.externalBytes else { return nil }
         return
@@ -54,51 +54,60 @@ enum ExternalFile {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else {
             return errno == ENOENT || errno == ENOTDIR
-                ? .missing(file: path) : unreadable(path, StorePlace.text(of: errno))
+                ? .missing(file: path) : unreadable(path, errno)
         }
         defer { close(descriptor) }
         var facts = stat()
-        guard fstat(descriptor, &facts) == 0 else { return unreadable(path, StorePlace.text(of: errno)) }
-        guard facts.st_mode & S_IFMT == S_IFREG else { return unreadable(path, "it is not a regular file") }
+        guard fstat(descriptor, &facts) == 0 else { return unreadable(path, errno) }
+        guard facts.st_mode & S_IFMT == S_IFREG else { return unreadable(path, "is not a regular file; restore it") }
         let size = Int(facts.st_size)
-        if let excess = excess(size, limits) { return unreadable(path, "it \(excess)") }
+        if let excess = excess(size, limits) { return unreadable(path, excess) }
         guard size <= largest else {
-            return unreadable(path, "it has \(size) bytes, but a value is limited to \(largest)")
+            return unreadable(
+                path, "has \(size) bytes, but a value is limited to \(largest); replace it with a smaller file")
         }
         // Of what is not there, nobody paid for the memory.
         if hasHoles(descriptor, size: size, over: limits.valueBytes) {
             return unreadable(
                 path,
-                "it is sparse: more of its \(size) bytes are missing than value_limit (\(limits.valueBytes)) allows; raise "
+                "is sparse: more of its \(size) bytes are missing than value_limit (\(limits.valueBytes)) allows; raise "
                     + "value_limit if the file is trusted")
         }
-        var failure: String?
-        let bytes = Bytes(count: size) { memory in failure = fill(memory, from: descriptor) }
-        return failure.map { unreadable(path, $0) } ?? .bytes(bytes)
+        var failure: ExternalValue?
+        let bytes = Bytes(count: size) { memory in failure = fill(memory, from: descriptor, at: path) }
+        return failure ?? .bytes(bytes)
     }
 
     /// What went wrong; nil when the memory is full.
-    private static func fill(_ memory: UnsafeMutableRawBufferPointer, from descriptor: Int32) -> String? {
+    private static func fill(
+        _ memory: UnsafeMutableRawBufferPointer, from descriptor: Int32, at path: String
+    ) -> ExternalValue? {
         var done = 0
         while done < memory.count {
             let count = Glibc.read(descriptor, memory.baseAddress.map { $0 + done }, memory.count - done)
             if count < 0 && errno == EINTR { continue }
-            if count < 0 { return StorePlace.text(of: errno) }
-            if count == 0 { return "it was truncated while it was read" }
+            if count < 0 { return unreadable(path, errno) }
+            if count == 0 { return unreadable(path, "was truncated while it was read; read it again") }
             done += count
         }
         return nil
     }
 
-    private static func unreadable(_ path: String, _ reason: String) -> ExternalValue {
-        .unreadable(file: path, reason: reason)
+    private static func unreadable(_ path: String, _ what: String) -> ExternalValue {
+        .unreadable(file: path, fault: "the backing file \(path) \(what)")
+    }
+
+    private static func unreadable(_ path: String, _ code: Int32) -> ExternalValue {
+        unreadable(path, "cannot be read: \(StorePlace.text(of: code)); make it readable or restore it")
     }
 }
 
 extension SQLiteStore {
     func externalValue(named name: String) -> ExternalValue {
         name.isEmpty
-            ? .unreadable(file: externalFolder, reason: "its name in the row is damaged")
+            ? .unreadable(
+                file: externalFolder,
+                fault: "the name of the backing file in the row is damaged; restore the store from a backup")
             : ExternalFile.read("\(externalFolder)/\(name)", options.limits)
     }
 

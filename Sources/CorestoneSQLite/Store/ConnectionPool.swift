@@ -145,7 +145,7 @@ final class ConnectionPool: @unchecked Sendable {
         if !mayWait, withdraw(place) {
             throw CoreError(
                 .storeBusy, code: .persistentStoreOperation,
-                "a callback of a fetch or save needs \(path), but other threads are using its connections; use the store "
+                "a callback of a fetch or save needs \(path), but other threads use its connections; use the store "
                     + "before or after the fetch or save", file: path)
         }
         while !place.turn.waitAWhile() {

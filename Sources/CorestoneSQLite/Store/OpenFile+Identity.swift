@@ -122,12 +122,12 @@ extension OpenFile {
 
     /// Throws when another process has migrated the store: its tables, and the numbers in them, have another meaning now.
     private func requireModel(_ known: StoreDocument, _ propertyList: [UInt8]) throws {
-        let present = try StoreDocument(identifier: identifier, propertyList: propertyList)
+        let present = try StoreDocument(identifier: identifier, propertyList: propertyList, path: connection.path)
         guard present.hashes == known.hashes else {
             throw CoreError(
                 .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
-                "\(connection.path) was migrated to another version of its model by another process or coordinator; remove the store "
-                    + "from this coordinator, and add it to one with that model. Unsaved changes can still be read",
+                "\(connection.path) was migrated to another version of its model by another process or coordinator; remove it, and "
+                    + "add it to a coordinator with that model. Unsaved changes can still be read",
                 file: connection.path)
         }
         document = present

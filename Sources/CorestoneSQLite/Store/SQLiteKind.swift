@@ -61,7 +61,9 @@ package struct SQLiteKind: StoreKind {
         if let loss = file.loss, loss.isCertain {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreOperation,
-                "\(source) cannot replace \(path): \(loss.account)", file: source)
+                "\(source) cannot replace \(path): the write-ahead log of \(source) is damaged (frame \(loss.frame)), and "
+                    + "\(loss.lostSaves) cannot be read. Restore the store and its log from the same backup, or move the log away",
+                file: source)
         }
         func transfer() throws {
             let folder = ExternalFile.folder(ofStore: origin.path)

@@ -115,7 +115,7 @@ extension SQLiteStore {
             guard file.keepsReaders, let location = sqlite3_db_filename(file.connection.db, "main") else {
                 throw CoreError(
                     .unsupported, code: .persistentStoreOperation,
-                    "\(path) uses a rollback journal, so a context pinned to a query generation would block every writer; use "
+                    "\(path) uses a rollback journal, so a context pinned to a query generation would block every writer. Use "
                         + "a write-ahead log: open the store without CST_STORE_ROLLBACK_JOURNAL (journal=\"rollback\") and "
                         + "without the pragma journal_mode",
                     file: path)

@@ -36,8 +36,6 @@ extension StoreMetadata {
         guard let uuid, let propertyList = statement.blob(1), !propertyList.isEmpty else {
             return StoreMetadata(uuid: uuid ?? .random())
         }
-        do { return try StoreMetadata(decoding: propertyList, uuid: uuid) } catch let error as CoreError {
-            throw error.within("cannot \(purpose)", file: connection.path)
-        }
+        return try StoreMetadata(decoding: propertyList, uuid: uuid, ofStoreAt: connection.path)
     }
 }

@@ -56,7 +56,7 @@ public final class Container: Sendable {
         guard !name.isEmpty, !name.utf8.contains(UInt8(ascii: "/")), !name.utf8.contains(0) else {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOpen,
-                "the container name \"\(name)\" is not a valid file name; use a name that is not empty and does not contain a slash or "
+                "the container name \"\(name)\" is not a valid file name. Use a name that is not empty and does not contain a slash or "
                     + "a NUL character",
                 value: .string(name))
         }

@@ -15,7 +15,7 @@ enum DataFolder {
         else {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOpen,
-                "the application name \"\(application)\" is not a valid folder name; use a name that is not empty, \".\" or \"..\" and does "
+                "the application name \"\(application)\" is not a valid folder name. Use a name that is not empty, \".\" or \"..\" and does "
                     + "not contain a slash or a NUL character",
                 value: .string(application))
         }
@@ -28,8 +28,9 @@ enum DataFolder {
         if let home = variable("HOME") { return home + "/.local/share" }
         throw CoreError(
             .invalidArgument, code: .persistentStoreOpen,
-            "cannot find the data folder of \"\(application)\": neither XDG_DATA_HOME nor HOME is set to an absolute path; set one "
-                + "of them, or pass the path of the store")
+            "cannot find the data folder of \"\(application)\": neither XDG_DATA_HOME nor HOME is an absolute path; set one, "
+                + "or pass the path of the store",
+            value: .string(application))
     }
 
     private static func variable(_ name: String) -> String? {

@@ -90,7 +90,7 @@ extension Document {
             // What cannot be read as a store may be anything.
             throw CoreError(
                 error.status == .storeCorrupt ? .notAStore : error.status, code: .persistentStoreOperation,
-                "cannot replace \(place.given), which is not a readable store of type \(type.rawValue): \(error.message). Choose "
+                "cannot replace \(place.given), which is not a readable store of type \(type.rawValue): \(error.message.withoutRemedy). Choose "
                     + "another path, or remove the file first", children: [error], file: place.given)
         }
     }

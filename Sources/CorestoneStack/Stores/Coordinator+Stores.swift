@@ -199,10 +199,12 @@ extension Coordinator {
                 file: path)
         }
         if let there = try StoreType(ofStoreAt: path), there != kind.type {
+            // Without a source, the remedy would destroy the only store.
+            _ = try kind.metadata(ofStoreAt: source)
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
-                "cannot replace \(path), a store of type \(there.rawValue), with \(source), a store of type \(kind.type.rawValue); "
-                    + "destroy \(path) first with cst_coordinator_destroy_store (destroy_store), or choose another path",
+                "\(path) is a store of type \(there.rawValue), but \(source) is of type \(kind.type.rawValue); choose another "
+                    + "path, or destroy \(path) first with cst_coordinator_destroy_store (destroy_store)",
                 file: path)
         }
         try kind.replace(path, byStoreAt: source, options: options) { try removeStores(at: place) }

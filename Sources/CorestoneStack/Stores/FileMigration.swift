@@ -81,7 +81,7 @@ struct FileMigration {
         throw CoreError(
             .migration, code: .migration,
             "cannot migrate \(path): \(entity).\(key) has the value \(value.excerpt), which a migration of this store type cannot keep "
-                + "exactly (a decimal with more digits than a double, or NaN); change the value first", entity: entity,
+                + "exactly (more digits than a double, or NaN). Change the value first", entity: entity,
             key: key, value: value,
             file: path)
     }
@@ -155,7 +155,7 @@ struct FileMigration {
         throw CoreError(
             .storeIO, code: .migration,
             "cannot migrate \(path): the migrated file has \(found[entity] ?? 0) of \(count) objects of \(entity), so the file "
-                + "system lost a write; check the disk, and migrate the store again", entity: entity, file: path)
+                + "system lost a write. Check the disk, and migrate the store again", entity: entity, file: path)
     }
 
     /// The number of objects of each root entity.

@@ -75,8 +75,8 @@ extension StoreTypes {
         if let name = options.hostOptions.keys.min(), try !kind(of: type).isHosted {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOpen,
-                "\(path) cannot be opened with the custom option \"\(name)\", which a store of type \(type.rawValue) does not accept; "
-                    + "leave it out, or open a store of a custom type", key: name, file: path)
+                "\(path) cannot be opened with the custom option \"\(name)\", which \(type.rawValue) stores do not accept; "
+                    + "leave it out, or open a custom store", key: name, file: path)
         }
         var warnings = try ForeignOptions.warnings(options.foreignOptions, path: path)
         if type != .sqlite {

@@ -64,6 +64,13 @@ extension Field {
         let byName = Dictionary(all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         return try names.map { name in
             if let field = byName[name] { return field }
+            let composite = entity.withDescendants.lazy.compactMap { $0.property(named: name) as? Attribute }
+                .first { $0.isComposite && !$0.isTransient }
+            if let composite {
+                throw UsageError(
+                    "\(composite.entity.name).\(name) is a composite attribute; use its elements: "
+                        + composite.leaves.map(\.path).joined(separator: ", "))
+            }
             let hint = nearestName(to: name, among: all.map(\.name)).map { "; did you mean \"\($0)\"?" }
             throw UsageError(
                 "\(entity.name) does not have a stored property \"\(name)\""

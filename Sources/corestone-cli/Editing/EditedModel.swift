@@ -35,8 +35,9 @@ struct EditedModel {
             let name = "\(attribute.entity.name).\(attribute.path)"
             throw CoreError(
                 .model, code: .coreData,
-                "\(name) is derived by \"\(attribute.derivation?.expression.text ?? "")\", \(obstacle); correct the "
-                    + "derivation, or remove \(name) too", entity: attribute.entity.name, key: attribute.name,
+                "\(name) is derived by \"\(attribute.derivation?.expression.text ?? "")\", \(obstacle)"
+                    + (obstacle.hasRemedy ? "" : "; correct the derivation, or remove \(name) too"),
+                entity: attribute.entity.name, key: attribute.name,
                 file: path)
         }
     }
@@ -114,7 +115,7 @@ struct EditedModel {
             case "constraint":
                 guard let name = Name(parsing: parts[1]) else {
                     throw UsageError(
-                        "\"\(text)\" does not name a unique constraint; write constraint:ENTITY.ATTRIBUTE")
+                        "\"\(text)\" does not name a unique constraint; write constraint:ENTITY.ATTRIBUTE,…")
                 }
                 self = .constraint(name)
             case "version": self = .version(parts[1])

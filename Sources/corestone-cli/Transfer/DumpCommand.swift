@@ -108,8 +108,10 @@ struct DumpCommand: Command {
             let needsEntity = form == .csv && chosen == nil
             throw CoreError(
                 error.status,
-                "\(file) was not written because the dump would be incomplete: \(error.message). To print the dump anyway, "
-                    + (needsEntity ? "dump one entity at a time, and omit --output" : "omit --output"),
+                "\(file) was not written because the dump would be incomplete: \(error.message)"
+                    + (error.message.hasRemedy ? ", or " : "; ")
+                    + (needsEntity ? "dump one entity at a time without --output" : "omit --output")
+                    + " to print the dump anyway",
                 file: error.file)
         }
         // A dump with holes takes the place of no other one.

@@ -88,7 +88,7 @@ final class JSONLoadReader: LoadReader {
         try source.readLine(into: &bytes)
         while let last = bytes.last, last == 0x20 || last == 0x09 { bytes.removeLast() }
         guard bytes.first == UInt8(ascii: "{") else { throw JSONLoadReader.noObject(place) }
-        return try record(bytes, place, column, " of the line; add --format json for objects of several lines")
+        return try record(bytes, place, column, " of the line; use --format json for objects of several lines")
     }
 
     /// The bytes up to the brace that closes the object.
@@ -137,7 +137,7 @@ final class JSONLoadReader: LoadReader {
     private static func noObject(_ line: FilePlace) -> LoadFailure {
         LoadFailure(
             line: line,
-            message: "the text is not a JSON object, which begins with \"{\"; correct it, or add --format csv for CSV")
+            message: "the text is not a JSON object, which begins with \"{\"; correct it, or use --format csv for CSV")
     }
 
     /// - Parameter end: says what ends where the bytes do, and what to do about it.

@@ -175,7 +175,7 @@ struct LoadCommand: Command {
         if form != .csv, !map.isEmpty {
             throw UsageError(
                 "--map only applies to csv, but \(source.name) is read as \(form.rawValue); omit --map, or "
-                    + "add --format csv")
+                    + "use --format csv")
         }
         while true {
             do {

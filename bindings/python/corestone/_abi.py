@@ -57,7 +57,7 @@ def _declare(library: ctypes.CDLL) -> ctypes.CDLL:
         except AttributeError:
             raise LibraryNotFoundError(
                 f"the library {find_library()} does not have the function {name}, so it is not Corestone or is "
-                "older than this package; build or install the Corestone library of the same version"
+                "older than this package. Build or install the Corestone library of the same version"
             ) from None
         function.restype = result
         function.argtypes = parameters

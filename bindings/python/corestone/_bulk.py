@@ -175,7 +175,7 @@ def columns_of(
             if len(row) != len(names) or any(name not in row for name in names):
                 keys = ", ".join(map(shown, names)) or "no keys"
                 raise InvalidArgumentError(
-                    f"cannot insert {entity}: row {place} does not have the same keys as row 0 ({keys}); pass the same "
+                    f"cannot insert {entity}: row {place} does not have the same keys as row 0 ({keys}). Pass the same "
                     "keys in every row, with None for a missing value",
                     entity=entity,
                 )

@@ -175,7 +175,7 @@ def _reference(item: Any, store: HostStore) -> Reference:
         return item
     raise TypeMismatchError(
         f"{shown(item)} does not identify a row of {type(store).__name__}; use an IncrementalStoreNode, a RowID, an "
-        "ObjectID, or a reference: an int, or a non-empty str or bytes"
+        "ObjectID, or a reference: an int, non-empty str or bytes"
     )
 
 

@@ -148,7 +148,7 @@ def _plist(metadata: Any, whose: str) -> bytes:
         return plistlib.dumps(dict(metadata), fmt=plistlib.FMT_BINARY)
     except (TypeError, OverflowError, ValueError) as failure:
         raise TypeMismatchError(
-            f"{whose} returned metadata that cannot be stored as a property list: {failure}; use bool, int (64 bits), "
+            f"{whose} returned metadata that cannot be stored as a property list: {failure}. Use bool, int (64 bits), "
             "float, str, bytes, datetime (without a time zone), or lists and dictionaries (with strings as keys) of "
             "these"
         ) from failure

@@ -79,8 +79,8 @@ def find_library() -> str:
         if _is_known_to_the_system(name):
             return name
     raise LibraryNotFoundError(
-        f"cannot find the Corestone library in {', '.join([*tried, 'the system libraries'])}; build it (`make build` "
-        "in the source tree), install it (`make install`, or on Debian and Ubuntu the package libcorestone1), or set "
+        f"cannot find the Corestone library in {', '.join([*tried, 'the system libraries'])}. Run `make build` or "
+        "`make install` in the source tree, install the package libcorestone1 (Debian, Ubuntu), or set "
         f"{VARIABLE} to the path of {_file_names()[0]}"
     )
 
@@ -104,7 +104,7 @@ def _refuse_subinterpreter() -> None:
     if own() != main():
         raise ImportError(
             "Corestone cannot be used in a subinterpreter, because ctypes runs callbacks in the main interpreter; "
-            "import it there (mod_wsgi: WSGIApplicationGroup %{GLOBAL}), or in a separate process",
+            "import it there (mod_wsgi: WSGIApplicationGroup %{GLOBAL}) or in another process",
             name="corestone",
         )
 

@@ -114,7 +114,7 @@ class _Reader:
         if isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray, memoryview)):
             return [self.plain(each, entity, key, option) for each in value]
         raise ModelError(
-            f"{where} is {shown(value)}, which cannot be in the definition of a model; use None, bool, int, float, "
+            f"{where} is {shown(value)}, which a model definition cannot contain; use None, bool, int, float, "
             "str, an Entity, or dictionaries and lists of these",
             entity=entity,
             key=key,

@@ -104,7 +104,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Iterable):
         return _finite(list(value))
     raise TypeMismatchError(
-        f"a record cannot have a value of type {type(value).__name__}: {shown(value)}; use None, bool, int, float, "
+        f"a record cannot have a value of type {type(value).__name__}: {shown(value)}. Use None, bool, int, float, "
         "Decimal, str, bytes, datetime, UUID, an object or its ID, or dictionaries and lists of these"
     )
 
@@ -335,7 +335,7 @@ class Records:
             raise located(raised, entity, _name_of(values, last) or None, last) from None
         except (ValueError, TypeError, RecursionError) as raised:
             raise TypeMismatchError(
-                f"cannot write the record of {entity} as JSON: {raised}; use strings as keys, and refer to an object "
+                f"cannot write the record of {entity} as JSON: {raised}. Use strings as keys, and refer to an object "
                 'by its "@id" instead of nesting a record in itself',
                 entity=entity,
             ) from raised

@@ -79,8 +79,8 @@ def check(library: ctypes.CDLL) -> None:
     number = int(own.sqlite3_libversion_number())
     if (number // 1000000, number // 1000 % 1000, number % 1000) < MINIMUM:
         raise ImportError(
-            f"Corestone needs SQLite {'.'.join(map(str, MINIMUM))} or newer, but this process has SQLite {version}; "
-            "install a newer version (on Debian and Ubuntu the package libsqlite3-0), and use an interpreter that "
+            f"Corestone needs SQLite {'.'.join(map(str, MINIMUM))} or newer, but this process has SQLite {version}. "
+            "Install a newer version (on Debian and Ubuntu the package libsqlite3-0), and use an interpreter that "
             "loads it",
             name="corestone",
         )

@@ -147,8 +147,8 @@ def tagged(value: Any, depth: int = 0) -> Any:
         return {"$dictionary": _entries(value, depth)}
     raise TypeMismatchError(
         f"cannot archive a value of type {type(value).__name__}: {shown(value)}; use None, bool, int, float, "
-        "Decimal, str, bytes, datetime, UUID, or lists, sets and dictionaries of these, register its class with "
-        "corestone.register_archivable, or set a transformer for a transformable attribute",
+        "Decimal, str, bytes, datetime, UUID, or lists, sets and dictionaries of these. Otherwise register its class "
+        "with corestone.register_archivable, or set a transformer for the attribute",
         value=value,
     )
 
@@ -201,7 +201,7 @@ def _made(description: dict[str, Any]) -> Any:
     except Exception as error:
         cause = f"{type(error).__name__}: {error}".removesuffix(": ")
         raise CallbackError(
-            f'from_fields of the archivable class "{name}" failed: {cause}; correct it, or call '
+            f'from_fields of the archivable class "{name}" failed: {cause}. Correct it, or call '
             "corestone.unregister_archivable to read an ArchivedObject instead"
         ) from error
 

@@ -301,7 +301,7 @@ class BatchUpdateRequest(_BatchRequest):
         if arguments and not isinstance(predicate, str):
             raise InvalidArgumentError(
                 "arguments were passed without a predicate format: the predicate of the batch update of "
-                f"{shown(entity)} is {shown(predicate)}; pass it as a str with a conversion such as %@ for each "
+                f"{shown(entity)} is {shown(predicate)}. Pass it as a str with a conversion such as %@ for each "
                 "argument"
             )
         self.entity, self.values, self.include_subentities = entity, values, include_subentities

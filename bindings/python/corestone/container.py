@@ -181,6 +181,8 @@ class Container(Records, Contexts):
         names = ("name", "model") if "name" in options or (given and isinstance(given[0], str)) else ("model", "path")
         for name, value in zip(names, given):
             if name in options:
+                if name == "name" and not isinstance(value, str):
+                    raise TypeError("Container takes name before the model; write Container(name, model)")
                 raise TypeError(f"Container got {name} as a positional argument and by keyword; pass it once")
             if len(given) > 2:
                 raise TypeError(

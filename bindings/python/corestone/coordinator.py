@@ -233,7 +233,7 @@ def _property_list(values: Mapping[str, Any], file: str) -> _abi.InputString:
         encoded = plistlib.dumps(dict(values), fmt=plistlib.FMT_BINARY)
     except (TypeError, OverflowError, ValueError) as failure:
         raise TypeMismatchError(
-            f"cannot write the metadata of {file} as a property list: {failure}; use bool, int (64 bits), float, str, "
+            f"cannot write the metadata of {file} as a property list: {failure}. Use bool, int (64 bits), float, str, "
             "bytes, datetime (without a time zone), or lists and dictionaries (with strings as keys) of these",
             key="values",
             file=file,

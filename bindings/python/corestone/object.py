@@ -350,8 +350,8 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
 
     def __reduce__(self) -> Any:
         raise TypeError(
-            f"cannot pickle an object of {self._cst_entity.name}, which belongs to its context; pickle its id.uri or "
-            "to_dict()"
+            f"cannot pickle an object of {self._cst_entity.name}, which belongs to its context; save it and pickle "
+            "its id.uri, or pickle to_dict()"
         )
 
 

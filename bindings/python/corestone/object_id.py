@@ -89,8 +89,9 @@ class ObjectID:
         return self.uri
 
     def __reduce__(self) -> Any:
+        remedy = "save the object, pickle the uri of its new ID" if self.is_temporary else "pickle its uri"
         raise TypeError(
-            "cannot pickle an ObjectID, which belongs to its process; pickle its uri, and call Container.object_id(uri)"
+            f"cannot pickle an ObjectID, which belongs to its process; {remedy}, and call Container.object_id(uri)"
         )
 
     def __copy__(self) -> ObjectID:

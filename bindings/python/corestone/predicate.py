@@ -178,7 +178,7 @@ class Predicate(Tree):
 
     def __bool__(self) -> NoReturn:
         raise TypeError(
-            f"{self!r} is a predicate, not a truth value; combine predicates with &, | and ~ in parentheses instead of "
+            f"{self!r} is a predicate, not a truth value. Combine predicates with &, | and ~ in parentheses instead of "
             "and, or, not and chained comparisons, or call evaluate"
         )
 

@@ -152,7 +152,7 @@ class Value(Generic[T]):
 
     def __floordiv__(self, other: Any) -> NoReturn:
         raise UnsupportedError(
-            "// is not supported in a query; write a / b for integers, which rounds towards zero, or "
+            "// is not supported in a query. Write a / b for integers, which rounds towards zero, or "
             'Expression("floor:(%@ / %@)", a, b) for other numbers'
         )
 
@@ -226,7 +226,7 @@ class Value(Generic[T]):
 
     def __bool__(self) -> NoReturn:
         raise TypeError(
-            f"{self._cst_expression.format} is a value of a query, not a truth value; compare it, and combine "
+            f"{self._cst_expression.format} is a value of a query, not a truth value. Compare it, and combine "
             "predicates with &, | and ~ in parentheses instead of and, or and not"
         )
 

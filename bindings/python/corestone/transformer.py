@@ -150,7 +150,7 @@ def _failed(name: str | None, step: str, error: Exception, entity: str, key: str
     )
     cause = f"{type(error).__name__}: {error}".removesuffix(": ")
     return CallbackError(
-        f"{entity}.{key}: {step} of the {which} failed: {cause}; call {remedy}",
+        f"{entity}.{key}: {step} of the {which} failed: {cause}. Call {remedy}",
         entity=entity,
         key=key,
         value=value,

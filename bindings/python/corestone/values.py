@@ -337,8 +337,8 @@ def date_from_seconds(seconds: float) -> datetime:
         if _FIRST_SECONDS - _FIRST_STEP <= seconds < _FIRST_SECONDS:
             return datetime.min.replace(tzinfo=timezone.utc)
         raise InvalidArgumentError(
-            f"the date {seconds!r} seconds after 2001-01-01 is outside the years 1 to 9999, which are the limits of "
-            "datetime; read a date attribute with Container.read, which returns the seconds"
+            f"the date {seconds!r} seconds after 2001-01-01 is outside the years 1 to 9999 of datetime; read "
+            "a date attribute with Container.read, which returns the seconds"
         ) from None
 
 

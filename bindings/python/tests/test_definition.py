@@ -180,7 +180,7 @@ def test_what_is_no_property() -> None:
     with pytest.raises(ModelError, match=r'^Item\.others has no option "indexed"; use .*inverse, '):
         Model({"Item": {"others": {"to_many": "Item", "indexed": True}}})
     with pytest.raises(
-        ModelError, match=r"^Item\.name is <object .*>, which cannot be in the definition of a model; use None"
+        ModelError, match=r"^Item\.name is <object .*>, which a model definition cannot contain; use None"
     ):
         Model({"Item": {"name": object()}})
     with pytest.raises(ModelError, match=r"^Item has the key 7, but keys must be strings$"):

@@ -74,7 +74,7 @@ def test_import_needs_no_sqlite_module(run_python: Run) -> None:
 
 
 def test_old_version_is_refused(hidden: None) -> None:
-    with pytest.raises(ImportError, match=r"needs SQLite 3\.35\.0 or newer.*has SQLite 3\.34\.1;.*libsqlite3-0"):
+    with pytest.raises(ImportError, match=r"needs SQLite 3\.35\.0 or newer.*has SQLite 3\.34\.1\..*libsqlite3-0"):
         check(FakeSQLite(3034001, b"3.34.1"))
     assert check(FakeSQLite(3035000, b"3.35.0")) == []
 

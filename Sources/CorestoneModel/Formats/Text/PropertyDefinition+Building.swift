@@ -52,7 +52,8 @@ extension Attribute {
             defaults = entries
         } else if let value = definition.defaultValue?.value, !value.isNull {
             throw place.error(
-                " is composite; its default must be an object with defaults of its elements, not \(value.excerpt)")
+                " is composite; its default must be an object with defaults of its elements, not \(value.excerpt)",
+                value: value)
         }
         for (name, definition) in elements {
             var definition = definition
@@ -128,7 +129,9 @@ extension PropertyDefinition.Value {
         case .undefined, .objectID, .composite: found = nil
         }
         guard let found else {
-            throw place.error(": \"\(text)\" is not a value of \(type.displayName)\(type.form(missedBy: text))")
+            throw place.error(
+                ": \"\(text)\" is not a value of \(type.displayName)\(type.form(missedBy: text))",
+                value: .string(text))
         }
         return found
     }

@@ -21,8 +21,8 @@ struct TextPlace {
     }
 
     /// An error whose message begins with the place.
-    func error(_ message: String) -> CoreError {
-        modelError("\(subject)\(message)", entity: entity, key: key ?? option)
+    func error(_ message: String, value: PropertyValue? = nil) -> CoreError {
+        modelError("\(subject)\(message)", entity: entity, key: key ?? option, value: value)
     }
 
     /// The error for a word that none of `known` is. Of very many words only the first ones are compared.

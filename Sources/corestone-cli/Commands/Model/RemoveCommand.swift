@@ -74,7 +74,7 @@ struct RemoveCommand: Command {
             guard let list = name.property else {
                 throw UsageError(
                     "\"constraint:\(name.entity)\" does not name a unique constraint; write "
-                        + "constraint:\(name.entity).ATTRIBUTE")
+                        + "constraint:\(name.entity).ATTRIBUTE,…")
             }
             let attributes = list.split(separator: ",").map { String($0) }
             guard try entity.removeUniqueConstraint(attributes) else {

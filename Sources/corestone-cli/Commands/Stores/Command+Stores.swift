@@ -29,7 +29,7 @@ extension Command {
             if let type = coordinator.stores.first?.type, type != .sqlite {
                 throw CoreError(
                     .invalidArgument,
-                    "a persistent history requires an SQLite store, but \(path) is of type \(type.rawValue); convert it with "
+                    "\(path) is of type \(type.rawValue), but a persistent history requires an SQLite store; convert it with "
                         + "corestone convert",
                     file: path)
             }

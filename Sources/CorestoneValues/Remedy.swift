@@ -1,0 +1,25 @@
+extension String {
+    /// The text of a message up to its first semicolon or full stop outside of quotes, for a message with a remedy of its own.
+    package var withoutRemedy: String {
+        let bytes = Array(utf8)
+        var isQuoted = false
+        for (place, byte) in bytes.enumerated() {
+            switch byte {
+            case UInt8(ascii: "\""): isQuoted.toggle()
+            case UInt8(ascii: ";") where !isQuoted: return String(decoding: bytes[..<place], as: UTF8.self)
+            case UInt8(ascii: ".") where !isQuoted:
+                // A name, a number or a key path goes on behind it.
+                let next = bytes[(place + 1)...].prefix(2)
+                guard next.count == 2, next.first == UInt8(ascii: " "), let letter = next.last,
+                    (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(letter)
+                else { continue }
+                return String(decoding: bytes[..<place], as: UTF8.self)
+            default: continue
+            }
+        }
+        return self
+    }
+
+    /// Whether the text of a message ends with a remedy.
+    package var hasRemedy: Bool { withoutRemedy.utf8.count < utf8.count }
+}
