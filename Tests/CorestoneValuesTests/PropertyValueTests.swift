@@ -134,7 +134,7 @@ final class PropertyValueTests: XCTestCase {
             XCTAssertEqual(error?.file, "/a/b")
             XCTAssertEqual(
                 error?.message.hasPrefix(
-                    "out of memory: cannot read it without another 8796093022207 MiB; "),
+                    "out of memory: cannot read it without another 8796093022207 MiB. "),
                 true)
         }
     }

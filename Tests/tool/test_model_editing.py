@@ -217,7 +217,7 @@ def test_every_kind(notes: Path) -> None:
         (["add", "{notes}", "entty", "A"], 'did you mean "entity"'),
         (["add", "{notes}", "entity", "Note"], 'the model already has an entity "Note"'),
         (["add", "{notes}", "entity", "1a"], "is not a valid name for an entity"),
-        (["add", "{notes}", "attribute", "Note", "String"], "write Note.PROPERTY"),
+        (["add", "{notes}", "attribute", "Note", "String"], "ENTITY.NAME, such as Note.title"),
         (["add", "{notes}", "attribute", "Nte.a", "String"], 'did you mean "Note"'),
         (["add", "{notes}", "attribute", "Note.a", "Strng"], 'did you mean "String"'),
         (["add", "{notes}", "attribute", "Note.a"], "attribute ENTITY.NAME TYPE"),

@@ -136,7 +136,7 @@ def test_an_order_of_a_collection_is_refused(notes: Context, format: str) -> Non
     with log.recorded(0) as lines, pytest.raises(PredicateError, match="cannot be ordered") as caught:
         notes.fetch("Note", format)
     assert (caught.value.entity, caught.value.key) == ("Note", "author.notes.stars")
-    assert "write ANY author.notes.stars" in str(caught.value)
+    assert "Write ANY author.notes.stars" in str(caught.value)
     assert warnings(lines) == []
 
 

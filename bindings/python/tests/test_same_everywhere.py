@@ -119,7 +119,7 @@ def test_a_mistake_in_a_predicate_is_found_without_a_row(ctx: Context) -> None:
         for call in (ctx.fetch, ctx.count, ctx.fetch_ids):
             with pytest.raises((error, PredicateError), match=words):
                 call("Book", text)
-    with pytest.raises(PredicateError, match=r"books.rank > 5 cannot be evaluated: .* write ANY books.rank > 5"):
+    with pytest.raises(PredicateError, match=r"books.rank > 5 cannot be evaluated: .* Write ANY books.rank > 5"):
         ctx.fetch("Author", "books.rank > 5")
     with pytest.raises(
         PredicateError, match=r'cannot sort Book by "author.books.title": .* such as author.books.@count$'
@@ -260,7 +260,7 @@ def test_a_to_many_key_without_any_is_a_collection(ctx: Context) -> None:
         ):  # fmt: skip
             assert len(ctx.fetch("Author", text)) == count, text
         for text in ("books.rank > 5", "5 < books.rank", "books.rank <= 7", "books.rank BETWEEN {1, 9}"):
-            with pytest.raises(PredicateError, match="cannot be ordered against one value. Write ANY"):
+            with pytest.raises(PredicateError, match=r"cannot be ordered against one value\. Write ANY"):
                 ctx.fetch("Author", text)
         for text in ("books.title BEGINSWITH 't'", "books.title LIKE 't'", "books.title MATCHES 't'"):
             with pytest.raises(PredicateError, match=r"compares strings, .* Write ANY books\.title") as caught:
@@ -271,7 +271,7 @@ def test_a_to_many_key_without_any_is_a_collection(ctx: Context) -> None:
 @pytest.mark.parametrize("symbol", ["BEGINSWITH", "ENDSWITH[cd]", "LIKE", "MATCHES"])
 def test_a_pattern_over_a_to_many_key_is_refused_without_a_row(ctx: Context, symbol: str) -> None:
     for text in (f"books.title {symbol} 't'", f"name == 'nobody' AND books.title {symbol} 't'"):
-        with pytest.raises(PredicateError, match=r"write ANY books\.title"):
+        with pytest.raises(PredicateError, match=r"Write ANY books\.title"):
             ctx.fetch("Author", text)
     assert len(ctx.fetch("Author", f"ANY books.title {symbol} 't'")) == 0
     assert len(ctx.fetch("Author", f"books.title {symbol} nil")) == 0

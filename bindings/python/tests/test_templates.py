@@ -227,9 +227,7 @@ def test_a_model_holds_no_object(library: Model, tmp_path: Path) -> None:
             ("Book", lambda model: model["Book"].index("hers", "title", where=hers)),
         ]
         for entity, use in uses:
-            with pytest.raises(
-                ModelError, match=r"the managed object .*, which a model cannot store; use a "
-            ) as caught:
+            with pytest.raises(ModelError, match=r"the managed object .*, which a model cannot store; ") as caught:
                 use(library.copy())
             assert entity is None or caught.value.entity == entity
         # Values of every other kind stay what they are.
