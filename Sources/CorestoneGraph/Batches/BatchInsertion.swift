@@ -54,7 +54,7 @@ extension BatchRun {
     /// Writes objects of a context of this run that were changed, and notes their rows.
     func update(_ objects: [ManagedObject], in context: Context, _ changes: inout ForeignChanges) throws {
         let plan = SavePlan(inserted: [], updated: objects, deleted: [])
-        try SaveWriter(context: context, store: store, plan: plan).write(in: transaction)
+        try SaveWriter(context: context, store: store, plan: plan, writesEqualRows: true).write(in: transaction)
         changes.updated += objects.map { ($0.entity.index, $0.primaryKey) }
     }
 }

@@ -77,7 +77,9 @@ extension SaveWriter {
         of object: ManagedObject, _ record: Record, _ shape: ChangeShape, all: Bool
     ) -> [Int] {
         // A unique value that was cleared to make room has to be written again.
-        guard let base = object.record.map({ Record($0) }), !context.passesUniqueValues else { return [] }
+        guard let base = object.record.map({ Record($0) }), !writesEqualRows, !context.passesUniqueValues else {
+            return []
+        }
         let layouts = object.entity.layout.slots
         func isEqual(_ slot: Int) -> Bool { record.isEqual(to: base, slot, layouts[slot]) }
         if all { return shape.slots.filter(isEqual) }

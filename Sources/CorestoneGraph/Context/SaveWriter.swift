@@ -9,6 +9,8 @@ final class SaveWriter {
     let context: Context
     let store: Store
     let plan: SavePlan
+    /// Whether rows are written whose values stay the same, as a batch request does.
+    let writesEqualRows: Bool
     private var writer: RecordWriter
     /// The new record of each inserted, then of each updated object.
     var insertedRecords: [Record?] = []
@@ -16,10 +18,11 @@ final class SaveWriter {
     /// What stood for the key of each inserted object before the save.
     private var formerKeys: [Int64] = []
 
-    init(context: Context, store: Store, plan: SavePlan) {
+    init(context: Context, store: Store, plan: SavePlan, writesEqualRows: Bool = false) {
         self.context = context
         self.store = store
         self.plan = plan
+        self.writesEqualRows = writesEqualRows
         writer = RecordWriter(expectedBytes: (plan.inserted.count + plan.updated.count) * 128)
     }
 

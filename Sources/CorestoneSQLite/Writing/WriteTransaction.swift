@@ -135,11 +135,10 @@ final class WriteTransaction: SaveTransaction {
         return stale
     }
 
-    /// Writes the changed properties into the history, unless there are none.
+    /// Writes the changed properties into the history. An owner whose members came and went has none, but a new version.
     private func noteUpdate(_ row: UpdatedRow, _ slots: [Int], _ entity: Entity) throws {
         guard let history else { return }
         let changed = row.equalSlots.isEmpty ? slots : slots.filter { !row.equalSlots.contains($0) }
-        if changed.isEmpty && row.members.isEmpty { return }
         try history.update(row.record.primaryKey, entity: entity, slots: changed, members: row.members)
     }
 
