@@ -128,7 +128,7 @@ def test_value_set_and_set_back_is_no_change(container: Container) -> None:
 
 
 def test_members_added_and_removed_again_raise_the_version(container: Container) -> None:
-    # Whoever follows the history learns that the row was written, though none of its properties differs.
+    # A program that follows the history learns that the row was written, though its properties do not differ.
     with container.context() as ctx:
         box, mark = ctx.insert("Box"), ctx.insert("Mark")
         item = ctx.insert("Item")
