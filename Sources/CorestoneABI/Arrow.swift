@@ -19,10 +19,6 @@ private func arrowOptions(_ batchSize: Int, _ flags: UInt32) throws -> ArrowOpti
     return options
 }
 
-private func names(_ keyPaths: UnsafePointer<cst_string>?, _ count: Int) throws -> [String] {
-    try strings(keyPaths, count, "key_paths")
-}
-
 /// The place for a struct of Arrow, which says that it holds nothing until it does.
 private func emptied<Struct>(
     _ out: UnsafeMutablePointer<Struct>?, _ name: StaticString
@@ -52,7 +48,8 @@ public func cst_context_fetch_arrow(
         let out = try emptied(out, "out_stream")
         let context = try onQueue(pointer).context
         try context.fetchArrow(
-            request(requestPointer), keyPaths: names(keyPaths, count), options: arrowOptions(batchSize, flags)
+            request(requestPointer), keyPaths: strings(keyPaths, count, "key_paths"),
+            options: arrowOptions(batchSize, flags)
         ).export(to: out)
     }
 }
@@ -85,7 +82,7 @@ private func stream(
     let results = try objectsOnQueue(pointer)
     return try ArrowStream(
         results.results, in: results.nearBox?.takeUnretainedValue().context, of: results.entity,
-        keyPaths: names(keyPaths, count), options: arrowOptions(batchSize, flags))
+        keyPaths: strings(keyPaths, count, "key_paths"), options: arrowOptions(batchSize, flags))
 }
 
 @_cdecl("cst_rows_export_arrow") @implementation

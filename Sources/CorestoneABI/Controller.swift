@@ -89,7 +89,7 @@ private func text(
 public func cst_controller_set_dependencies(
     _ pointer: OpaquePointer?, _ count: Int, _ paths: UnsafePointer<cst_string>?, _ error: ErrorOut
 ) -> cst_status {
-    boundary(error) { try controllerBox(pointer).controller.dependencyKeyPaths = try keyPaths(paths, count) }
+    boundary(error) { try controllerBox(pointer).controller.dependencyKeyPaths = try strings(paths, count, "paths") }
 }
 
 @_cdecl("cst_controller_set_delegate") @implementation

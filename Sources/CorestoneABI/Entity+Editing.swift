@@ -34,7 +34,7 @@ public func cst_entity_remove_unique_constraint(
     _ pointer: OpaquePointer?, _ count: Int, _ attributes: UnsafePointer<cst_string>?, _ error: ErrorOut
 ) -> cst_status {
     outcome(error) {
-        try entity(pointer).removeUniqueConstraint(try names(attributes, count, "attributes")) ? .ok : .notFound
+        try entity(pointer).removeUniqueConstraint(try strings(attributes, count, "attributes")) ? .ok : .notFound
     }
 }
 

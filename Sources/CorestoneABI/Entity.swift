@@ -121,10 +121,6 @@ public func cst_entity_set_version_hash_modifier(
     }
 }
 
-func names(_ start: UnsafePointer<cst_string>?, _ count: Int, _ what: StaticString) throws -> [String] {
-    try strings(start, count, what)
-}
-
 @_cdecl("cst_entity_add_index") @implementation
 public func cst_entity_add_index(
     _ pointer: OpaquePointer?, _ name: cst_string, _ count: Int, _ properties: UnsafePointer<cst_string>?,
@@ -132,7 +128,7 @@ public func cst_entity_add_index(
 ) -> cst_status {
     building(error, { try entity(pointer).model }) {
         let entity = try entity(pointer)
-        let elements = try names(properties, count, "properties").map { FetchIndex.Element(property: $0) }
+        let elements = try strings(properties, count, "properties").map { FetchIndex.Element(property: $0) }
         try entity.addIndex(FetchIndex(name: try name.string("name"), elements: elements))
     }
 }
@@ -193,7 +189,7 @@ public func cst_entity_add_unique_constraint(
     _ pointer: OpaquePointer?, _ count: Int, _ attributes: UnsafePointer<cst_string>?, _ error: ErrorOut
 ) -> cst_status {
     building(error, { try entity(pointer).model }) {
-        try entity(pointer).addUniqueConstraint(try names(attributes, count, "attributes"))
+        try entity(pointer).addUniqueConstraint(try strings(attributes, count, "attributes"))
     }
 }
 

@@ -14,7 +14,7 @@ public func cst_context_observe_fetch(
         let context = try onQueue(pointer).context
         let request = try request(requestPointer)
         let sections = try sectionKeyPath.optionalString("section_key_path").map { SectionNaming.keyPath($0) }
-        let dependencies = try keyPaths(paths, count)
+        let dependencies = try strings(paths, count, "paths")
         guard let observe else { throw missingObserver() }
         let token = try context.observe(request, sections: sections, dependencies: dependencies) {
             guard let box = try? contextBox($0) else { return }
@@ -24,10 +24,6 @@ public func cst_context_observe_fetch(
         }
         out.pointee = try HandleTable.make(token, .observation)
     }
-}
-
-func keyPaths(_ paths: UnsafePointer<cst_string>?, _ count: Int) throws -> [String] {
-    try strings(paths, count, "paths")
 }
 
 /// A snapshot with the names of its sections as text that lasts.

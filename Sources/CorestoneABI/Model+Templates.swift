@@ -113,7 +113,7 @@ public func cst_model_set_configuration(
 ) -> cst_status {
     building(error, { try model(pointer) }) {
         let model = try model(pointer)
-        let entities = try names(entities, count, "entities").map { try model.requireEntity(named: $0).name }
+        let entities = try strings(entities, count, "entities").map { try model.requireEntity(named: $0).name }
         let name = try name.string("name")
         let isUsedWithCloudKit = model.configuration(named: name)?.isUsedWithCloudKit ?? false
         try model.setConfiguration(

@@ -91,7 +91,7 @@ final class Nodes {
         return keys
     }
 
-    /// Keys that are never handed out again. Returns the first; nil when there are none left: nobody ever made so many objects.
+    /// Reserves keys, which are never used again. Returns the first; nil if too few are left.
     func reserveKeys(of root: Entity, count: Int) -> Int64? {
         let last = lastKey(of: root)
         let (end, overflow) = last.addingReportingOverflow(Int64(count))

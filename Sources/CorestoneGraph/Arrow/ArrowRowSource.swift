@@ -53,17 +53,13 @@ final class ArrowRowSource {
     func file(_ name: UnsafeRawBufferPointer, _ field: ArrowField, _ row: Record) throws -> Bytes {
         let name = String(decoding: name, as: UTF8.self)
         let entity = entity(row)
-        let (file, fault): (String, String)
-        switch store.backing.externalValue(named: name) {
-        case .bytes(let bytes): return bytes
-        case .missing(let place): (file, fault) = (place, "the backing file \(place) does not exist; restore it")
-        case .unreadable(let place, let what): (file, fault) = (place, what)
+        return try store.backing.externalValue(named: name).bytes { file, fault in
+            let uri = ObjectID(store: store, entity: entity, reference: row.primaryKey).uri
+            return CoreError(
+                .storeIO, code: .persistentStoreOperation,
+                "cannot export \(entity.name).\(field.name) of \(uri): \(fault), or leave the column out",
+                entity: entity.name, key: field.name, objectURI: uri, file: file)
         }
-        let uri = ObjectID(store: store, entity: entity, reference: row.primaryKey).uri
-        throw CoreError(
-            .storeIO, code: .persistentStoreOperation,
-            "cannot export \(entity.name).\(field.name) of \(uri): \(fault), or leave the column out",
-            entity: entity.name, key: field.name, objectURI: uri, file: file)
     }
 
     /// Appends an object as the URI that its ID has, or its key.

@@ -52,15 +52,17 @@ extension SaveWriter {
                 if !shape.fits(object) { shape = ChangeShape(of: object) }
             }
             let version = object.version
-            let record = try updatedRecord(of: object, version: version, shape, transaction)
+            let record = try updatedRecord(of: object, shape, transaction)
             updatedRecords[place] = record
             // A member that came and went, or that a policy inserted again, is not a difference, but raises the version.
             let hasMembers = object.state.contains(.membersChanged)
             let equalSlots = equalSlots(of: object, record, shape, all: keepsHistory)
             guard hasMembers || equalSlots.count < shape.slots.count else {
-                if !object.concernsStore { continue }
                 // The row is not written, but an object that is based on an older row is still a conflict.
-                isStale = try !transaction.isCurrent(object.primaryKey, version: version, entity: entity) || isStale
+                if !shape.slots.isEmpty {
+                    isStale =
+                        try !transaction.isCurrent(object.primaryKey, version: version, entity: entity) || isStale
+                }
                 continue
             }
             record.setVersion(RowVersion.next(version))

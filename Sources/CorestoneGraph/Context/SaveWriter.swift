@@ -84,14 +84,15 @@ final class SaveWriter {
         return writer.finish()
     }
 
-    /// The same for an object that has a row: where its changes fit in, the row's record is copied as a whole.
+    /// The same for an object that has a row, whose version it keeps: where its changes fit in, the row's record is copied as a
+    /// whole.
     func updatedRecord(
-        of object: ManagedObject, version: Int32, _ shape: ChangeShape, _ transaction: any SaveTransaction
+        of object: ManagedObject, _ shape: ChangeShape, _ transaction: any SaveTransaction
     ) throws -> Record {
         guard shape.keepsSize, let base = object.record else {
-            return try record(of: object, version: version, transaction)
+            return try record(of: object, version: object.version, transaction)
         }
-        writer.begin(copying: Record(base), version: version)
+        writer.begin(copying: Record(base), version: object.version)
         if let overlay = object.overlay {
             let layouts = object.entity.layout.slots
             for slot in shape.slots {

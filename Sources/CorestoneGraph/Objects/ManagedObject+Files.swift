@@ -92,16 +92,12 @@ extension ManagedObject {
     private func read(_ slot: Int, _ name: String) throws -> Bytes {
         guard let context, let store else { throw gone() }
         try store.requireOpen()
-        switch store.backing.externalValue(named: name) {
-        case .bytes(let bytes): return bytes
-        case .unreadable(let file, let fault): throw unreadable(slot, file, fault)
-        case .missing(let file):
+        let value = store.backing.externalValue(named: name)
+        if case .missing(let file) = value {
             if try isReplaced(slot, name, context, store) { throw replaced(slot, file) }
             if try hasOutlived(slot, name, context, store) { throw outlived(slot, file) }
-            throw unreadable(
-                slot, file,
-                "the backing file \(file) does not exist; restore the folder of backing files next to the store")
         }
+        return try value.bytes(whenMissing: ExternalValue.folderRemedy) { unreadable(slot, $0, $1) }
     }
 
     /// Whether the store has another value by now, or none.

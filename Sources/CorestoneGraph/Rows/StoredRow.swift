@@ -128,14 +128,8 @@ package final class StoredRow: KeyValueCoding {
         guard let name = record.fileName(slot, layout).map({ String(decoding: $0, as: UTF8.self) }) else {
             return record.view(slot, layout).propertyValue
         }
-        switch source.externalValue(named: name) {
-        case .bytes(let bytes): return .bytes(bytes)
-        case .missing(let file):
-            throw unreadable(
-                slot, file,
-                "the backing file \(file) does not exist; restore the folder of backing files next to the store")
-        case .unreadable(let file, let fault): throw unreadable(slot, file, fault)
-        }
+        let value = source.externalValue(named: name)
+        return .bytes(try value.bytes(whenMissing: ExternalValue.folderRemedy) { unreadable(slot, $0, $1) })
     }
 
     private func unreadable(_ slot: Int, _ file: String, _ fault: String) -> CoreError {

@@ -272,13 +272,8 @@ private final class GraphSide {
             return .object(ranks[Int(index)], place)
         }
         if layout.role == .external, let name = record.fileName(slot, layout) {
-            switch store.externalValue(named: String(decoding: name, as: UTF8.self)) {
-            case .bytes(let bytes): return .value(.bytes(bytes))
-            case .missing(let file):
-                throw unreadable(
-                    record, entity, slot, file, "the backing file \(file) does not exist; restore it")
-            case .unreadable(let file, let fault): throw unreadable(record, entity, slot, file, fault)
-            }
+            let value = store.externalValue(named: String(decoding: name, as: UTF8.self))
+            return .value(.bytes(try value.bytes { unreadable(record, entity, slot, $0, $1) }))
         }
         return record.hasValue(slot) ? ComparedValue(record.view(slot, layout).propertyValue) : .value(.null)
     }

@@ -187,6 +187,24 @@ package enum ExternalValue {
     case missing(file: String)
     /// The fault names the file, and ends with a remedy; another one may follow behind ", or".
     case unreadable(file: String, fault: String)
+
+    /// The value. Otherwise throws what `failure` makes of the file and of a fault, which names the file and ends with a remedy.
+    ///
+    /// - Parameter remedy: for a file that does not exist.
+    func bytes(
+        whenMissing remedy: String = "restore it", _ failure: (_ file: String, _ fault: String) -> CoreError
+    ) throws -> Bytes {
+        switch self {
+        case .bytes(let bytes): return bytes
+        case .missing(let file):
+            let fault = "the backing file \(file) does not exist; \(remedy)"
+            throw failure(file, fault)
+        case .unreadable(let file, let fault): throw failure(file, fault)
+        }
+    }
+
+    /// For a value that is read from the store itself.
+    static let folderRemedy = "restore the folder of backing files next to the store"
 }
 
 /// Who saves, for a store that keeps a history.

@@ -241,18 +241,14 @@ struct StoreCopy {
     }
 
     private func externalValue(_ name: String, _ record: Record, _ entity: Entity, _ slot: Int) throws -> Bytes {
-        let (file, fault): (String, String)
-        switch store.externalValue(named: name) {
-        case .bytes(let bytes): return bytes
-        case .missing(let path): (file, fault) = (path, "the backing file \(path) does not exist; restore it")
-        case .unreadable(let path, let what): (file, fault) = (path, what)
+        try store.externalValue(named: name).bytes { file, fault in
+            let key = entity.properties[slot].path
+            return CoreError(
+                .storeIO, code: .persistentStoreOperation,
+                "cannot copy \(entity.name).\(key) of row \(record.primaryKey): \(fault), or set "
+                    + "the value and save before migrating the store", entity: entity.name, key: key,
+                objectURI: uri(of: record, entity), file: file)
         }
-        let key = entity.properties[slot].path
-        throw CoreError(
-            .storeIO, code: .persistentStoreOperation,
-            "cannot copy \(entity.name).\(key) of row \(record.primaryKey): \(fault), or set "
-                + "the value and save before migrating the store", entity: entity.name, key: key,
-            objectURI: uri(of: record, entity), file: file)
     }
 
     /// The URI in the store that is copied, for errors.

@@ -22,6 +22,11 @@ def shown(value: Any) -> str:
     return f'"{value:.60}"' if type(value) is str else f"{value!r:.60}"
 
 
+def described(error: Exception) -> str:
+    """Returns an exception for a message: its type, and its text if it has one."""
+    return f"{type(error).__name__}: {error}".removesuffix(": ")
+
+
 def plural(count: int, noun: str) -> str:
     """Returns a count with its noun: 1 row, 2 rows."""
     return f"{count} {noun}{'' if count == 1 else 's'}"

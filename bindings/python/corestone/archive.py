@@ -19,7 +19,7 @@ from uuid import UUID
 
 from . import _abi
 from ._abi import lib
-from ._arguments import shown
+from ._arguments import described, shown
 from ._call import call
 from .errors import CallbackError, CorestoneError, InvalidArgumentError, TypeMismatchError
 from .values import INT_MAX, INT_MIN, date_from_seconds, date_to_seconds
@@ -199,9 +199,8 @@ def _made(description: dict[str, Any]) -> Any:
     except CorestoneError:
         raise
     except Exception as error:
-        cause = f"{type(error).__name__}: {error}".removesuffix(": ")
         raise CallbackError(
-            f'from_fields of the archivable class "{name}" failed: {cause}. Correct it, or call '
+            f'from_fields of the archivable class "{name}" failed: {described(error)}. Correct it, or call '
             "corestone.unregister_archivable to read an ArchivedObject instead"
         ) from error
 

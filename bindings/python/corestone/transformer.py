@@ -23,6 +23,7 @@ from uuid import UUID
 from . import _abi, values
 from ._abi import lib
 from ._ahead import Stamp
+from ._arguments import described
 from ._call import call
 from .archive import archivable, decode_archive, encode_archive
 from .errors import CallbackError, CorestoneError, TypeMismatchError, UnsupportedError
@@ -148,9 +149,8 @@ def _failed(name: str | None, step: str, error: Exception, entity: str, key: str
     remedy = (
         "corestone.raw_value to read the stored bytes" if step == "reverse" else "corestone.set_raw_value to set bytes"
     )
-    cause = f"{type(error).__name__}: {error}".removesuffix(": ")
     return CallbackError(
-        f"{entity}.{key}: {step} of the {which} failed: {cause}. Call {remedy}",
+        f"{entity}.{key}: {step} of the {which} failed: {described(error)}. Call {remedy}",
         entity=entity,
         key=key,
         value=value,
