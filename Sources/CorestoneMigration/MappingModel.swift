@@ -15,7 +15,7 @@ public final class MappingModel: @unchecked Sendable {
     public let sourcePath: String?
     public let destinationPath: String?
 
-    init(
+    public init(
         _ entityMappings: [EntityMapping], source: Model? = nil, destination: Model? = nil,
         sourcePath: String? = nil, destinationPath: String? = nil
     ) {
@@ -90,6 +90,18 @@ public struct EntityMapping: Sendable {
     /// Which objects are migrated; `FETCH(…)` of all objects of the entity as a rule.
     public var sourceExpression: Expression?
     public var userInfo: [String: String] = [:]
+
+    public init(
+        name: String, kind: Kind, sourceName: String? = nil, destinationName: String? = nil, sourceHash: [UInt8]? = nil,
+        destinationHash: [UInt8]? = nil, attributeMappings: [PropertyMapping] = [],
+        relationshipMappings: [PropertyMapping] = [], policyClassName: String? = nil,
+        sourceExpression: Expression? = nil, userInfo: [String: String] = [:]
+    ) {
+        (self.name, self.kind, self.sourceName, self.destinationName) = (name, kind, sourceName, destinationName)
+        (self.sourceHash, self.destinationHash) = (sourceHash, destinationHash)
+        (self.attributeMappings, self.relationshipMappings) = (attributeMappings, relationshipMappings)
+        (self.policyClassName, self.sourceExpression, self.userInfo) = (policyClassName, sourceExpression, userInfo)
+    }
 }
 
 /// Where the value of one property comes from.
@@ -102,4 +114,11 @@ public struct PropertyMapping: Sendable {
     /// Whether there is an expression that has no counterpart here; `valueExpression` is nil then.
     public var isUnreadable = false
     public var userInfo: [String: String] = [:]
+
+    public init(
+        name: String, valueExpression: Expression? = nil, isUnreadable: Bool = false, userInfo: [String: String] = [:]
+    ) {
+        (self.name, self.valueExpression) = (name, valueExpression)
+        (self.isUnreadable, self.userInfo) = (isUnreadable, userInfo)
+    }
 }
