@@ -18,6 +18,8 @@ public struct MigrationOptions: Sendable {
     public var allowsTypeChanges = false
     /// Called with the rows that are done and of all, on the thread that adds the store, and before the first one; false cancels.
     public var progress: (@Sendable (_ done: Int, _ total: Int) -> Bool)?
+    /// Mapping models, chains and stages; nil for inferred mappings alone.
+    package var conversion: (any StoreConversion)?
 
     public init(isAutomatic: Bool = false, infersMapping: Bool = false) {
         (self.isAutomatic, self.infersMapping) = (isAutomatic, infersMapping)

@@ -1,0 +1,53 @@
+import CorestoneModel
+import CorestoneValues
+
+/// Decides whether a migration makes the content of a store again, by mapping models or in several steps, instead of changing it in place
+/// by an inferred mapping.
+package protocol StoreConversion: Sendable {
+    /// The conversion of a store from its model to another one; nil if an inferred mapping is to be used.
+    ///
+    /// - Parameter path: the store, for messages.
+    /// - Throws: `.migration`. Nothing was changed then.
+    func route(from source: Model, to destination: Model, ofStoreAt path: String) throws -> (any ConversionRoute)?
+}
+
+/// One way from a model to another one.
+package protocol ConversionRoute {
+    /// What it does, for plans and logs: one line per step.
+    var steps: [String] { get }
+
+    /// Writes a store of the destination model at `result`, where nothing is.
+    ///
+    /// The result is an SQLite store without a log, closed, with its backing files beside it.
+    ///
+    /// - Parameters:
+    ///   - path: an SQLite store of the source model, which no other program changes until the call returns. It is only read.
+    ///   - given: the same store as the host named it, for messages.
+    ///   - result: in a folder that belongs to the migration alone.
+    ///   - progress: called with the rows that are done and of all; false cancels with 134120.
+    func run(
+        from path: String, named given: String, to result: String, progress: @escaping (_ done: Int, _ total: Int) -> Bool
+    ) throws -> ConvertedContent
+}
+
+/// What a route wrote.
+package enum ConvertedContent {
+    /// A whole store with the metadata, the past model digests and the history of the former one.
+    case complete
+    /// Rows only. The table `CST_ASSOCIATION (SOURCE_ENTITY TEXT, SOURCE_KEY INTEGER, ENTITY TEXT, KEY INTEGER)` of the result lists which
+    /// object became which, by the names of entities; `properties` lists the properties that were copied. From these the history of the
+    /// former store is translated.
+    case rows(properties: [CopiedProperty])
+}
+
+/// A property of a destination entity that has the value of one of the source.
+package struct CopiedProperty: Sendable {
+    package let sourceEntity: String
+    package let source: String
+    package let entity: String
+    package let destination: String
+
+    package init(sourceEntity: String, source: String, entity: String, destination: String) {
+        (self.sourceEntity, self.source, self.entity, self.destination) = (sourceEntity, source, entity, destination)
+    }
+}
