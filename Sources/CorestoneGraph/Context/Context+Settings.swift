@@ -12,6 +12,7 @@ struct ContextSettings {
     var faultBatchSize = 256
     var callSite: CallSite?
     var savedHistoryToken: HistoryToken?
+    var savesUnvalidated = false
 }
 
 // A context with a private queue may be set up from any thread: what is set waits for its queue. Others on their own thread.

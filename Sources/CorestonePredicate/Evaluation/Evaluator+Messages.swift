@@ -10,6 +10,11 @@ extension Evaluator {
         }
         if receiver.isNull { return .null }
         let name = text.string
+        if case .object(let object as any MessageReceiver) = receiver,
+            let value = try object.receive(name, arguments)
+        {
+            return value
+        }
         if let function = FunctionRegistry.function(named: name) {
             return try function(receiver.withOriginals, arguments.map(\.withOriginals))
         }
@@ -88,8 +93,9 @@ extension Evaluator {
                 "the function \"\(name)\" is not defined as an operator; call it with FUNCTION(receiver, \"\(name)\", "
                     + "argument)", key: name, value: receiver)
         }
+        let own: [String] = if case .object(let object as any MessageReceiver) = receiver { object.selectors } else { [] }
         let known =
-            FunctionRegistry.names + Message.allCases.map(\.rawValue) + ComparisonMethod.allCases.map(\.rawValue)
+            own + FunctionRegistry.names + Message.allCases.map(\.rawValue) + ComparisonMethod.allCases.map(\.rawValue)
         let near = nearestName(to: name, among: known.filter { $0 != name }).map { "; did you mean \"\($0)\"?" } ?? ""
         let remedy = near.isEmpty ? "; register it with cst_function_register (register_function)" : near
         return predicateError(

@@ -1,0 +1,163 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestonePredicate
+import CorestoneSQLite
+import CorestoneValues
+
+/// Which object of the source became which object of the destination, by entity mapping.
+///
+/// Mappings are named by their place in the mapping model.
+protocol Associations: AnyObject {
+    func add(_ source: ManagedObject, _ destination: ManagedObject, mapping: Int) throws
+    func destinations(of source: ManagedObject, mapping: Int) throws -> [ManagedObject]
+    func sources(of destination: ManagedObject, mapping: Int) throws -> [ManagedObject]
+    /// Calls `body` with every pair of a mapping in the order of creation, in batches. `body` may end the objects of the batch.
+    func forEachBatch(of mapping: Int, _ body: ([(source: ManagedObject, destination: ManagedObject)]) throws -> Void)
+        throws
+    /// Called after each save of the destination: its objects have their final IDs.
+    func didSave() throws
+}
+
+/// Associations of a migration that keeps all of its objects in memory.
+final class ObjectAssociations: Associations {
+    private struct Table {
+        var pairs: [(source: ManagedObject, destination: ManagedObject)] = []
+        var bySource: [ObjectIdentifier: [Int]] = [:]
+        var byDestination: [ObjectIdentifier: [Int]] = [:]
+    }
+    private var tables: [Table]
+
+    init(count: Int) { tables = Array(repeating: Table(), count: count) }
+
+    func add(_ source: ManagedObject, _ destination: ManagedObject, mapping: Int) {
+        let place = tables[mapping].pairs.count
+        tables[mapping].pairs.append((source, destination))
+        tables[mapping].bySource[ObjectIdentifier(source), default: []].append(place)
+        tables[mapping].byDestination[ObjectIdentifier(destination), default: []].append(place)
+    }
+
+    func destinations(of source: ManagedObject, mapping: Int) -> [ManagedObject] {
+        let table = tables[mapping]
+        return (table.bySource[ObjectIdentifier(source)] ?? []).map { table.pairs[$0].destination }
+    }
+
+    func sources(of destination: ManagedObject, mapping: Int) -> [ManagedObject] {
+        let table = tables[mapping]
+        return (table.byDestination[ObjectIdentifier(destination)] ?? []).map { table.pairs[$0].source }
+    }
+
+    func forEachBatch(
+        of mapping: Int, _ body: ([(source: ManagedObject, destination: ManagedObject)]) throws -> Void
+    ) throws {
+        let pairs = tables[mapping].pairs
+        if !pairs.isEmpty { try body(pairs) }
+    }
+
+    func didSave() {}
+
+    /// Every pair, for the record of the migration.
+    func forEach(_ body: (_ source: ManagedObject, _ destination: ManagedObject) throws -> Void) rethrows {
+        for table in tables { for pair in table.pairs { try body(pair.source, pair.destination) } }
+    }
+}
+
+/// Associations of a migration in batches: keys in a table of SQLite's beside the result.
+final class KeyAssociations: Associations {
+    static let batchSize = 500
+    private let table: AssociationTable
+    private let source: Context
+    private let destination: Context
+    private let sourceStore: Store
+    private let destinationStore: Store
+    /// Pairs of the batch that is not saved yet.
+    private var unsaved: [(source: ManagedObject, destination: ManagedObject, mapping: Int)] = []
+
+    init(
+        _ table: AssociationTable, source: Context, _ sourceStore: Store, destination: Context,
+        _ destinationStore: Store
+    ) {
+        (self.table, self.source, self.destination) = (table, source, destination)
+        (self.sourceStore, self.destinationStore) = (sourceStore, destinationStore)
+    }
+
+    func add(_ source: ManagedObject, _ destination: ManagedObject, mapping: Int) {
+        unsaved.append((source, destination, mapping))
+    }
+
+    func didSave() throws {
+        try table.add(
+            unsaved.map { pair in
+                AssociationTable.Row(
+                    mapping: pair.mapping, sourceEntity: Int(pair.source.entity.index),
+                    sourceKey: pair.source.primaryKey,
+                    entity: Int(pair.destination.entity.index), key: pair.destination.primaryKey)
+            })
+        unsaved = []
+    }
+
+    func destinations(of source: ManagedObject, mapping: Int) throws -> [ManagedObject] {
+        let pending = unsaved.filter { $0.mapping == mapping && $0.source === source }.map(\.destination)
+        return try table.destinations(ofKey: source.primaryKey, mapping: mapping).map {
+            try destinationObject(($0.entity, $0.key))
+        } + pending
+    }
+
+    func sources(of destination: ManagedObject, mapping: Int) throws -> [ManagedObject] {
+        let pending = unsaved.filter { $0.mapping == mapping && $0.destination === destination }.map(\.source)
+        if destination.hasTemporaryID { return pending }
+        let root = destination.entity.root
+        return try table.sources(ofKey: destination.primaryKey, mapping: mapping)
+            .filter { self.destination.entity(at: UInt32($0.entity)).root === root }
+            .map { try sourceObject(($0.sourceEntity, $0.sourceKey)) } + pending
+    }
+
+    func forEachBatch(
+        of mapping: Int, _ body: ([(source: ManagedObject, destination: ManagedObject)]) throws -> Void
+    ) throws {
+        var last: Int64 = 0
+        while true {
+            let batch = try table.rows(of: mapping, after: last, limit: KeyAssociations.batchSize)
+            guard let end = batch.last else { return }
+            last = end.number
+            let sources = try source.objects(
+                batch.map { ($0.row.sourceEntity, $0.row.sourceKey) }, in: sourceStore)
+            let destinations = try destination.objects(
+                batch.map { ($0.row.entity, $0.row.key) }, in: destinationStore)
+            try body(Array(zip(sources, destinations)))
+        }
+    }
+
+    private func sourceObject(_ row: (entity: Int, key: Int64)) throws -> ManagedObject {
+        try source.object(
+            with: ObjectID(store: sourceStore, entity: source.entity(at: UInt32(row.entity)), reference: row.key))
+    }
+
+    private func destinationObject(_ row: (entity: Int, key: Int64)) throws -> ManagedObject {
+        try destination.object(
+            with: ObjectID(
+                store: destinationStore, entity: destination.entity(at: UInt32(row.entity)), reference: row.key))
+    }
+}
+
+extension Context {
+    /// The objects of some rows, in their order, read with one request per entity.
+    func objects(_ rows: [(entity: Int, key: Int64)], in store: Store) throws -> [ManagedObject] {
+        var loaded: [ManagedObject] = []
+        for (index, group) in Dictionary(grouping: rows, by: \.entity) {
+            let entity = entity(at: UInt32(index))
+            let request = FetchRequest(entity: entity)
+            request.includesSubentities = false
+            request.includesPendingChanges = false
+            let ids = group.map {
+                PropertyValue.object(ObjectIDReference(ObjectID(store: store, entity: entity, reference: $0.key)))
+            }
+            request.predicate = .comparison(Comparison(.selfObject, .in, .constant(.array(ids))))
+            loaded += try fetch(request)
+        }
+        return try withExtendedLifetime(loaded) {
+            try rows.map {
+                try object(with: ObjectID(store: store, entity: entity(at: UInt32($0.entity)), reference: $0.key))
+            }
+        }
+    }
+}

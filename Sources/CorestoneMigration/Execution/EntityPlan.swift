@@ -1,0 +1,113 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+/// An entity mapping with the entities and slots that it means.
+struct EntityPlan {
+    /// How an attribute gets its value.
+    enum ValueSource {
+        case slot(Int)
+        case expression(Expression)
+    }
+
+    let mapping: EntityMapping
+    /// Its place in the mapping model.
+    let number: Int
+    let source: Entity?
+    let destination: Entity?
+    let policy: EntityMigrationPolicy?
+    let attributes: [(mapping: PropertyMapping, attribute: Attribute, value: ValueSource)]
+    let relationships: [(mapping: PropertyMapping, relationship: Relationship, expression: Expression)]
+
+    init(_ mapping: EntityMapping, number: Int, source model: Model, destination: Model) throws {
+        (self.mapping, self.number) = (mapping, number)
+        source = try EntityPlan.entity(mapping.sourceName, in: model, mapping, "source")
+        self.destination = try EntityPlan.entity(mapping.destinationName, in: destination, mapping, "destination")
+        policy = try EntityPlan.policy(of: mapping)
+        guard let entity = self.destination else {
+            (attributes, relationships) = ([], [])
+            return
+        }
+        let source = self.source
+        attributes = try mapping.attributeMappings.compactMap { property in
+            guard let attribute: Attribute = try EntityPlan.property(property, of: entity, mapping),
+                let expression = property.valueExpression
+            else { return nil }
+            // A store computes derived attributes, and has no transient ones.
+            if attribute.isTransient || attribute.derivation != nil { return nil }
+            if let slot = source.flatMap({ expression.sourceSlot(in: $0) }) {
+                return (property, attribute, .slot(slot))
+            }
+            return (property, attribute, .expression(expression))
+        }
+        relationships = try mapping.relationshipMappings.compactMap { property in
+            guard let relationship: Relationship = try EntityPlan.property(property, of: entity, mapping),
+                let expression = property.valueExpression
+            else { return nil }
+            return (property, relationship, expression)
+        }
+    }
+
+    private static func entity(
+        _ name: String?, in model: Model, _ mapping: EntityMapping, _ side: String
+    ) throws -> Entity? {
+        guard let name else { return nil }
+        if let entity = model.entity(named: name) { return entity }
+        let near = nearestName(to: name, among: model.entities.map(\.name)).map { "; did you mean \"\($0)\"?" }
+        throw CoreError(
+            .migration, code: .migrationMissingMappingModel,
+            "the entity mapping \"\(mapping.name)\" does not fit: the \(side) model has no entity \"\(name)\""
+                + (near ?? "; use the mapping model that was made for these models"), entity: name)
+    }
+
+    private static func property<P: Property>(
+        _ property: PropertyMapping, of entity: Entity, _ mapping: EntityMapping
+    ) throws -> P? {
+        if property.isUnreadable {
+            throw CoreError(
+                .migration, code: .migration,
+                "the entity mapping \"\(mapping.name)\" has an expression for \(entity.name).\(property.name) that the library cannot "
+                    + "read; replace it, or set the value in a migration policy", entity: entity.name,
+                key: property.name)
+        }
+        if let found = entity.property(named: property.name) as? P { return found }
+        let kind = P.self == Attribute.self ? "attribute" : "relationship"
+        let names = entity.allProperties.compactMap { ($0 as? P)?.name }
+        let near = nearestName(to: property.name, among: names).map { "; did you mean \"\($0)\"?" }
+        throw CoreError(
+            .migration, code: .migrationMissingMappingModel,
+            "the entity mapping \"\(mapping.name)\" does not fit: \(entity.name) has no \(kind) \"\(property.name)\""
+                + (near ?? "; use the mapping model that was made for these models"), entity: entity.name,
+            key: property.name)
+    }
+
+    private static func policy(of mapping: EntityMapping) throws -> EntityMigrationPolicy? {
+        guard let name = mapping.policyClassName else {
+            guard mapping.kind == .custom else { return nil }
+            throw CoreError(
+                .migration, code: .entityMigrationPolicy,
+                "the entity mapping \"\(mapping.name)\" is custom but names no migration policy; name one, or choose another kind",
+                entity: mapping.destinationName ?? mapping.sourceName)
+        }
+        // The plain class of Core Data does what a mapping without a policy does.
+        if name == "NSEntityMigrationPolicy" { return nil }
+        if let policy = try MigrationPolicies.policy(named: name) { return policy }
+        let near = nearestName(to: name, among: MigrationPolicies.names).map { " (registered: \"\($0)\")" } ?? ""
+        throw CoreError(
+            .migration, code: .entityMigrationPolicy,
+            "the migration policy \"\(name)\" of the entity mapping \"\(mapping.name)\" is not registered\(near); register it with "
+                + "cst_migration_policy_register (register_migration_policy)",
+            entity: mapping.destinationName ?? mapping.sourceName, value: .string(name))
+    }
+}
+
+extension Expression {
+    /// The slot of an attribute that `$source.name` means; nil for every other expression.
+    fileprivate func sourceSlot(in entity: Entity) -> Int? {
+        guard case .path(.variable("source"), let path) = self, path.keys.count == 1,
+            let attribute = entity.property(named: path.keys[0].text) as? Attribute, !attribute.isTransient
+        else { return nil }
+        return Int(attribute.slot)
+    }
+}

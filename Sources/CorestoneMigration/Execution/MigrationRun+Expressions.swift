@@ -1,0 +1,178 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+// Variables and functions of the expressions in a mapping model.
+extension MigrationRun {
+    /// The values of `$source`, `$destination`, `$manager`, `$entityMapping`, `$propertyMapping` and `$entityPolicy`.
+    func variables(
+        of plan: EntityPlan, _ property: PropertyMapping? = nil, source: ManagedObject? = nil,
+        destination: ManagedObject? = nil
+    ) -> [String: PropertyValue] {
+        var variables: [String: PropertyValue] = [
+            "manager": .object(ManagerValue(self, manager)), "entityMapping": .object(MappingValue(plan.mapping)),
+            "source": source.map { .object($0) } ?? .null, "destination": destination.map { .object($0) } ?? .null,
+        ]
+        variables["propertyMapping"] = property.map { .object(MappingValue($0)) } ?? .null
+        variables["entityPolicy"] = .object(PolicyValue(plan, manager))
+        return variables
+    }
+
+    /// The result of a function of the manager; nil for one that it does not have.
+    func receive(_ selector: String, _ arguments: [PropertyValue]) throws -> PropertyValue? {
+        switch selector {
+        case "fetchRequestForSourceEntityNamed:predicateString:":
+            return .object(try sourceRequest(arguments))
+        case "destinationInstancesForEntityMappingNamed:sourceInstances:":
+            let name = try text(arguments, 0, selector)
+            let sources = arguments.count > 1 ? arguments[1].managedObjects : []
+            return .array(
+                try destinations(mapping: name, of: sources).map { .object($0) })
+        case "destinationInstancesForSourceRelationshipNamed:sourceInstances:":
+            let sources = arguments.count > 1 ? arguments[1].managedObjects : []
+            let found = try destinations(of: sources)
+            let fitting = currentRelationship.map { relationship in
+                found.filter { $0.entity.isKind(of: relationship.destination) }
+            }
+            return .array((fitting ?? found).map { .object($0) })
+        case "sourceInstancesForEntityMappingNamed:destinationInstances:":
+            let name = try text(arguments, 0, selector)
+            let objects = arguments.count > 1 ? arguments[1].managedObjects : []
+            return .array(
+                try self.sources(mapping: name, of: objects).map { .object($0) })
+        default: return try manager.functions[selector]?(arguments)
+        }
+    }
+
+    static let selectors = [
+        "fetchRequestForSourceEntityNamed:predicateString:",
+        "destinationInstancesForEntityMappingNamed:sourceInstances:",
+        "destinationInstancesForSourceRelationshipNamed:sourceInstances:",
+        "sourceInstancesForEntityMappingNamed:destinationInstances:",
+    ]
+
+    /// A request for the objects of one entity, without its subentities.
+    private func sourceRequest(_ arguments: [PropertyValue]) throws -> FetchRequest {
+        let selector = MigrationRun.selectors[0]
+        let request = FetchRequest(entity: try manager.sourceModel.requireEntity(named: text(arguments, 0, selector)))
+        request.includesSubentities = false
+        let condition = try text(arguments, 1, selector)
+        if condition != "TRUEPREDICATE" { request.predicate = try Predicate.parse(condition) }
+        return request
+    }
+
+    private func text(_ arguments: [PropertyValue], _ place: Int, _ selector: String) throws -> String {
+        guard place < arguments.count, case .text(let text) = arguments[place] else {
+            throw CoreError(
+                .predicate,
+                "argument \(place + 1) of \(selector) must be a string"
+                    + (place < arguments.count ? ", not \(arguments[place].excerpt)" : ""), key: selector,
+                value: place < arguments.count ? arguments[place] : nil)
+        }
+        return text.string
+    }
+}
+
+/// `$manager`
+final class ManagerValue: MessageReceiver, KeyValueCoding {
+    private let run: MigrationRun
+    private let manager: MigrationManager
+
+    init(_ run: MigrationRun, _ manager: MigrationManager) { (self.run, self.manager) = (run, manager) }
+
+    func receive(_ selector: String, _ arguments: [PropertyValue]) throws -> PropertyValue? {
+        try run.receive(selector, arguments)
+    }
+
+    var selectors: [String] { MigrationRun.selectors + manager.functions.keys }
+
+    func value(forKey key: String) throws -> PropertyValue {
+        switch key {
+        case "sourceContext": return manager.sourceContext.map { .object($0) } ?? .null
+        case "destinationContext": return manager.destinationContext.map { .object($0) } ?? .null
+        case "userInfo": return .dictionary(manager.userInfo)
+        case "migrationProgress": return .double(manager.progress)
+        case "currentEntityMapping":
+            return manager.currentEntityMapping.map { .object(MappingValue($0)) } ?? .null
+        default:
+            let known = [
+                "sourceContext", "destinationContext", "userInfo", "migrationProgress", "currentEntityMapping",
+            ]
+            throw unknownKey(key, of: "$manager", known)
+        }
+    }
+
+    func isEqual(to other: any ValueObject) -> Bool { (other as? ManagerValue)?.manager === manager }
+    func hashIdentity(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(manager)) }
+    var valueDescription: String { "<migration manager>" }
+}
+
+/// `$entityPolicy`
+final class PolicyValue: MessageReceiver {
+    private let plan: EntityPlan
+    private let manager: MigrationManager
+
+    init(_ plan: EntityPlan, _ manager: MigrationManager) { (self.plan, self.manager) = (plan, manager) }
+
+    func receive(_ selector: String, _ arguments: [PropertyValue]) throws -> PropertyValue? {
+        guard let policy = plan.policy else {
+            throw CoreError(
+                .migration, code: .entityMigrationPolicy,
+                "the entity mapping \"\(plan.mapping.name)\" calls $entityPolicy, but names no migration policy; name one",
+                entity: plan.destination?.name, key: selector)
+        }
+        if let value = try policy.call(selector, arguments, manager: manager) { return value }
+        throw CoreError(
+            .migration, code: .entityMigrationPolicy,
+            "the migration policy \"\(plan.mapping.policyClassName ?? "")\" of the entity mapping \"\(plan.mapping.name)\" has no function "
+                + "\"\(selector)\"; implement it in the policy", entity: plan.destination?.name, key: selector)
+    }
+
+    var selectors: [String] { [] }
+
+    func isEqual(to other: any ValueObject) -> Bool { (other as? PolicyValue)?.plan.number == plan.number }
+    func hashIdentity(into hasher: inout Hasher) { hasher.combine(plan.number) }
+    var valueDescription: String { "<migration policy \(plan.mapping.policyClassName ?? "")>" }
+}
+
+/// `$entityMapping` and `$propertyMapping`
+final class MappingValue: KeyValueCoding {
+    private let name: String
+    private let values: [String: PropertyValue]
+
+    init(_ mapping: EntityMapping) {
+        name = mapping.name
+        values = [
+            "name": .string(mapping.name), "mappingType": .int(mapping.kind.rawValue),
+            "sourceEntityName": mapping.sourceName.map { .string($0) } ?? .null,
+            "destinationEntityName": mapping.destinationName.map { .string($0) } ?? .null,
+            "entityMigrationPolicyClassName": mapping.policyClassName.map { .string($0) } ?? .null,
+            "userInfo": .dictionary(mapping.userInfo.mapValues { .string($0) }),
+        ]
+    }
+
+    init(_ mapping: PropertyMapping) {
+        name = mapping.name
+        values = [
+            "name": .string(mapping.name), "userInfo": .dictionary(mapping.userInfo.mapValues { .string($0) }),
+        ]
+    }
+
+    func value(forKey key: String) throws -> PropertyValue {
+        if let value = values[key] { return value }
+        throw unknownKey(key, of: "the mapping \"\(name)\"", Array(values.keys))
+    }
+
+    func isEqual(to other: any ValueObject) -> Bool { (other as? MappingValue)?.values == values }
+    func hashIdentity(into hasher: inout Hasher) { hasher.combine(name) }
+    var valueDescription: String { "<mapping \(name)>" }
+}
+
+private func unknownKey(_ key: String, of owner: String, _ known: [String]) -> CoreError {
+    let near = nearestName(to: key, among: known).map { "; did you mean \"\($0)\"?" }
+    return CoreError(
+        .predicate,
+        "\(owner) has no key \"\(key)\"" + (near ?? "; use one of \(known.sorted().joined(separator: ", "))"),
+        key: key)
+}

@@ -1,0 +1,84 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+// Errors that name mapping, property and object.
+extension MigrationRun {
+    /// Runs a stage of a policy.
+    func staged(
+        _ plan: EntityPlan, _ stage: String, _ source: ManagedObject? = nil, _ body: () throws -> Void
+    ) throws {
+        do { try body() } catch {
+            if let error = error as? CoreError, isFinal(error) { throw error }
+            let cause = error as? CoreError
+            throw CoreError(
+                .migration, code: .entityMigrationPolicy,
+                "\(stage) of the migration policy \"\(plan.mapping.policyClassName ?? "")\" failed in the entity mapping "
+                    + "\"\(plan.mapping.name)\": \(cause?.message ?? "\(error)")",
+                entity: cause?.entity ?? plan.destination?.name ?? plan.source?.name, key: cause?.key,
+                value: cause?.value,
+                objectURI: source?.objectID.uri ?? cause?.objectURI, children: cause.map { [$0] } ?? [],
+                file: path)
+        }
+    }
+
+    /// Computes and sets one property.
+    func evaluating<T>(
+        _ plan: EntityPlan, _ property: Property, _ source: ManagedObject?, _ body: () throws -> T
+    ) throws -> T {
+        let entity = plan.destination?.name ?? property.entity.name
+        do { return try body() } catch let error as CoreError {
+            if isFinal(error) { throw error }
+            throw failure(
+                "the entity mapping \"\(plan.mapping.name)\" cannot set \(entity).\(property.name)", error,
+                entity: entity,
+                key: property.name, source)
+        }
+    }
+
+    /// Does another part of a mapping's work.
+    func evaluating<T>(
+        _ plan: EntityPlan, _ work: String, _ source: ManagedObject? = nil, _ body: () throws -> T
+    ) throws -> T {
+        do { return try body() } catch let error as CoreError {
+            if isFinal(error) { throw error }
+            let entity = plan.source?.name ?? plan.destination?.name
+            let action = work.hasPrefix("the ") ? "cannot evaluate \(work)" : "cannot \(work)"
+            throw failure(
+                "the entity mapping \"\(plan.mapping.name)\" \(action)", error, entity: entity, key: error.key, source)
+        }
+    }
+
+    private func failure(
+        _ beginning: String, _ cause: CoreError, entity: String?, key: String?, _ source: ManagedObject?
+    ) -> CoreError {
+        CoreError(
+            .migration, code: .migration, "\(beginning): \(cause.message)", entity: entity, key: key,
+            value: cause.value,
+            objectURI: source?.objectID.uri, children: [cause.withoutObjects], sqliteCode: cause.sqliteCode,
+            file: path)
+    }
+
+    /// Cancellations, errors of policies and those that name their mapping already.
+    private func isFinal(_ error: CoreError) -> Bool {
+        error.status == .cancelled || error.status == .migration || error === manager.cancellationError
+    }
+
+    /// The error of a save or of the validation at the end, as that of the migration.
+    func failure(of error: CoreError) -> CoreError {
+        if isFinal(error) { return error }
+        let isUnique =
+            error.code == CocoaCode.managedObjectConstraintMerge.rawValue
+            || error.code == CocoaCode.managedObjectConstraintValidation.rawValue
+        let isValidation = error.status == .validation || isUnique
+        guard isValidation else {
+            return error.within("cannot save the migrated objects")
+        }
+        return CoreError(
+            .migration, code: isUnique ? .migrationConstraintViolation : .migration,
+            "the migrated objects are not valid: \(error.message)", entity: error.entity, key: error.key,
+            value: error.value,
+            predicate: error.predicate, objectURI: error.objectURI, children: [error.withoutObjects],
+            file: path)
+    }
+}

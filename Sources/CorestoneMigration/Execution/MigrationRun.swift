@@ -1,0 +1,162 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestonePredicate
+import CorestoneSQLite
+import CorestoneValues
+
+/// One execution of a mapping model: the entity mappings, the two contexts, and which object became which.
+package final class MigrationRun {
+    unowned let manager: MigrationManager
+    let sourceContext: Context
+    let destinationContext: Context
+    let plans: [EntityPlan]
+    /// Whether objects are saved and forgotten batch by batch.
+    let runsInBatches: Bool
+    let associations: any Associations
+    private let table: AssociationTable?
+    /// The relationship whose expression is evaluated.
+    var currentRelationship: Relationship?
+    /// Objects of the source that the current pass is done with, and all of them.
+    var done = 0
+    var total = 0
+
+    init(
+        _ mappingModel: MappingModel, manager: MigrationManager, source: Context, destination: Context,
+        associations makeTable: (() throws -> AssociationTable)?
+    ) throws {
+        (self.manager, sourceContext, destinationContext) = (manager, source, destination)
+        plans = try mappingModel.entityMappings.enumerated().map {
+            try EntityPlan($1, number: $0, source: manager.sourceModel, destination: manager.destinationModel)
+        }
+        let mayBatch = plans.allSatisfy { $0.policy?.isBatchSafe ?? true }
+        if mayBatch, let makeTable, let former = source.coordinator.stores.first,
+            let new = destination.coordinator.stores.first
+        {
+            let table = try makeTable()
+            self.table = table
+            associations = KeyAssociations(
+                table, source: source, former, destination: destination, new)
+            runsInBatches = true
+        } else {
+            table = nil
+            associations = ObjectAssociations(count: plans.count)
+            runsInBatches = false
+        }
+    }
+
+    /// The former store, for errors.
+    var path: String? { sourceContext.coordinator.stores.first?.path }
+
+    func plan(named name: String) throws -> EntityPlan {
+        if let plan = plans.first(where: { $0.mapping.name == name }) { return plan }
+        let near = nearestName(to: name, among: plans.map(\.mapping.name))
+        throw CoreError(
+            .migration, code: .migration,
+            "the mapping model has no entity mapping \"\(name)\""
+                + (near.map { "; did you mean \"\($0)\"?" } ?? "; use the name of one of its entity mappings"),
+            key: name)
+    }
+
+    func destinations(mapping name: String, of sources: [ManagedObject]?) throws -> [ManagedObject] {
+        let number = try plan(named: name).number
+        guard let sources else {
+            var all: [ManagedObject] = []
+            try associations.forEachBatch(of: number) { all += $0.map(\.destination) }
+            return all
+        }
+        return try sources.flatMap { try associations.destinations(of: $0, mapping: number) }
+    }
+
+    func sources(mapping name: String, of objects: [ManagedObject]) throws -> [ManagedObject] {
+        let number = try plan(named: name).number
+        return try objects.flatMap { try associations.sources(of: $0, mapping: number) }
+    }
+
+    /// The objects that all mappings of their entities created for some of the source.
+    func destinations(of sources: [ManagedObject]) throws -> [ManagedObject] {
+        try sources.flatMap { source in
+            try plans.filter { $0.source.map(source.entity.isKind) ?? false }.flatMap {
+                try associations.destinations(of: source, mapping: $0.number)
+            }
+        }
+    }
+
+    func reset() throws {
+        try sourceContext.resetWithRows()
+        try destinationContext.resetWithRows()
+    }
+
+    // MARK: - Progress
+
+    /// The three passes over the mappings, with their shares of the work.
+    enum Pass {
+        case creation, relationships, validation
+
+        var start: Double {
+            switch self {
+            case .creation: 0
+            case .relationships: 0.45
+            case .validation: 0.9
+            }
+        }
+        var share: Double { self == .validation ? 0.1 : 0.45 }
+    }
+
+    /// Counts rows and reports them.
+    func advance(by count: Int, of pass: Pass) throws {
+        done = min(done + count, max(total, 1))
+        let part = total > 0 ? Double(done) / Double(total) : 1
+        manager.progress = min(pass.start + pass.share * part, 1)
+        let rows = min(Int(manager.progress * Double(total)), max(total - 1, 0))
+        if let report = manager.report, !report(rows, max(total, 1)) { manager.cancel() }
+        try manager.requireNotCancelled()
+    }
+
+    // MARK: - Record
+
+    /// Writes which object became which beside the rows of the result, which is closed.
+    ///
+    /// - Parameter scratch: a path for a file that the caller removes.
+    package func writeAssociations(intoStoreAt path: String, scratch: String) throws {
+        var table = self.table
+        if let objects = associations as? ObjectAssociations {
+            let made = try AssociationTable(at: scratch)
+            var rows: [AssociationTable.Row] = []
+            objects.forEach { source, destination in
+                guard !destination.hasTemporaryID else { return }
+                rows.append(
+                    AssociationTable.Row(
+                        mapping: 0, sourceEntity: Int(source.entity.index), sourceKey: source.primaryKey,
+                        entity: Int(destination.entity.index), key: destination.primaryKey))
+            }
+            try made.add(rows)
+            table = made
+        }
+        try table?.finish(intoStoreAt: path, source: manager.sourceModel, destination: manager.destinationModel)
+    }
+
+    /// The properties that have the value of a property of the source.
+    package var copiedProperties: [CopiedProperty] {
+        plans.flatMap { plan -> [CopiedProperty] in
+            guard let source = plan.source, let entity = plan.destination else { return [] }
+            let mappings = plan.mapping.attributeMappings + plan.mapping.relationshipMappings
+            return mappings.compactMap { mapping in
+                mapping.valueExpression?.sourceKey.map {
+                    CopiedProperty(
+                        sourceEntity: source.name, source: $0, entity: entity.name, destination: mapping.name)
+                }
+            }
+        }
+    }
+}
+
+extension Expression {
+    /// The property of the source that an expression copies: `$source.name`, or what became of the objects of `$source.name`.
+    fileprivate var sourceKey: String? {
+        switch self {
+        case .path(.variable("source"), let path) where path.keys.count == 1: path.keys[0].text
+        case .message(.variable("manager"), _, let arguments) where arguments.count == 2: arguments[1].sourceKey
+        default: nil
+        }
+    }
+}
