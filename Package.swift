@@ -55,7 +55,7 @@ let package = Package(
         library("CorestoneFiles", ["CorestoneGraph", "CorestoneSQL", "CExpat"], settings: small),
         library("CorestoneStack", ["CorestoneSQLite", "CorestoneFiles"], settings: small),
         library("CorestoneHosting", ["CorestoneStack", "CorestoneFiles"], settings: small),
-        library("CorestoneMigration", ["CorestoneGraph", "CorestoneSQLite"], settings: small),
+        library("CorestoneMigration", ["CorestoneGraph", "CorestoneSQLite", "CorestoneFiles"], settings: small),
         .target(
             name: "CorestoneABI",
             dependencies: [

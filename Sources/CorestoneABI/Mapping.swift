@@ -5,6 +5,11 @@ import CorestoneValues
 
 private func mappingModel(_ pointer: OpaquePointer?) throws -> MappingModel { try resolve(pointer, .mappingModel) }
 
+private func optionalModel(_ pointer: OpaquePointer?) throws -> Model? { try pointer.map { try model($0) } }
+
+/// A model that does not change any more: a copy, unless it is frozen.
+private func settled(_ model: Model) throws -> Model { model.isFrozen ? model : try model.copy() }
+
 @_cdecl("cst_mapping_model_load") @implementation
 public func cst_mapping_model_load(
     _ path: cst_string, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
@@ -26,11 +31,87 @@ public func cst_mapping_model_load_bytes(
     }
 }
 
+@_cdecl("cst_mapping_model_new_from_json") @implementation
+public func cst_mapping_model_new_from_json(
+    _ json: cst_string, _ source: OpaquePointer?, _ destination: OpaquePointer?,
+    _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try place(out, "out_mapping")
+        let mapping = try MappingModel(
+            json: try json.string("json"), source: try optionalModel(source).map(settled),
+            destination: try optionalModel(destination).map(settled))
+        out.pointee = try HandleTable.make(mapping, .mappingModel)
+    }
+}
+
+@_cdecl("cst_mapping_model_new_inferred") @implementation
+public func cst_mapping_model_new_inferred(
+    _ source: OpaquePointer?, _ destination: OpaquePointer?, _ flags: UInt32,
+    _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try place(out, "out_mapping")
+        let known = UInt32(CST_MAPPING_ALLOW_TYPE_CHANGES)
+        guard flags & ~known == 0 else {
+            throw CoreError(
+                .invalidArgument,
+                "flags is 0x\(String(flags, radix: 16)), but this function supports only CST_MAPPING_ALLOW_TYPE_CHANGES"
+            )
+        }
+        let mapping = try MappingModel(
+            inferredFrom: try model(source), to: try model(destination),
+            typeChanges: flags & known == 0 ? .refused : .exact)
+        out.pointee = try HandleTable.make(mapping, .mappingModel)
+    }
+}
+
+@_cdecl("cst_mapping_model_validate") @implementation
+public func cst_mapping_model_validate(
+    _ pointer: OpaquePointer?, _ source: OpaquePointer?, _ destination: OpaquePointer?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        try mappingModel(pointer).validate(
+            source: try optionalModel(source), destination: try optionalModel(destination))
+    }
+}
+
+@_cdecl("cst_mapping_model_matches") @implementation
+public func cst_mapping_model_matches(
+    _ pointer: OpaquePointer?, _ source: OpaquePointer?, _ destination: OpaquePointer?,
+    _ out: UnsafeMutablePointer<Bool>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_matches")
+        out.pointee = try mappingModel(pointer).matches(source: try model(source), destination: try model(destination))
+    }
+}
+
+@_cdecl("cst_mapping_model_find") @implementation
+public func cst_mapping_model_find(
+    _ paths: UnsafePointer<cst_string>?, _ count: Int, _ source: OpaquePointer?, _ destination: OpaquePointer?,
+    _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    outcome(error) {
+        let out = try place(out, "out_mapping")
+        let found = MappingModel.find(
+            in: try filePaths(paths, count, "paths"), from: try model(source), to: try model(destination))
+        guard let found else { return .notFound }
+        out.pointee = try HandleTable.make(found, .mappingModel)
+        return .ok
+    }
+}
+
+@_cdecl("cst_mapping_model_write") @implementation
+public func cst_mapping_model_write(_ pointer: OpaquePointer?, _ path: cst_string, _ error: ErrorOut) -> cst_status {
+    boundary(error) { try mappingModel(pointer).write(to: try path.filePath("path")) }
+}
+
 @_cdecl("cst_mapping_model_copy_json") @implementation
 public func cst_mapping_model_copy_json(
     _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<cst_buffer>?, _ error: ErrorOut
 ) -> cst_status {
-    boundary(error) { try required(out, "out_json").fill(JSONText(try mappingModel(pointer).summary).text) }
+    boundary(error) { try required(out, "out_json").fill(try mappingModel(pointer).json) }
 }
 
 @_cdecl("cst_mapping_model_source") @implementation
@@ -47,7 +128,7 @@ public func cst_mapping_model_destination(
     handOver(pointer, out, error) { $0.destinationModel }
 }
 
-/// A copy, since the mapping model belongs to every thread and a model that is not frozen to one.
+/// Creates a copy, because any thread may use the mapping model, but only one thread a model that is not frozen.
 private func handOver(
     _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut,
     _ model: (MappingModel) -> Model?

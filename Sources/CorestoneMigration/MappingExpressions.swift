@@ -2,26 +2,49 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// The expressions that Xcode's compiler writes where an author left it to Core Data.
+/// The expressions that Xcode's compiler generates where the author of a mapping model did not set one.
 enum MappingExpressions {
     /// `$source.name`
     static func source(_ key: String) -> Expression { .path(.variable("source"), KeyPath(key)) }
 
-    /// What the objects at a key path of the source became by one entity mapping.
+    /// The results of one entity mapping for the objects at a key path of the source.
     static func destinations(of path: Expression, byMapping name: String) -> Expression {
-        message("destinationInstancesForEntityMappingNamed:sourceInstances:", [.string(name), path])
+        message(destinationsByMapping, [.string(name), path])
     }
 
-    /// What the objects of a relationship of the source became, by whichever entity mapping was theirs.
-    static func destinations(ofRelationship name: String) -> Expression {
-        message("destinationInstancesForSourceRelationshipNamed:sourceInstances:", [.string(name), source(name)])
+    /// The results of all entity mappings for the objects of a relationship of the source, or for those at a key path.
+    static func destinations(ofRelationship name: String, path: Expression? = nil) -> Expression {
+        message(destinationsByRelationship, [.string(name), path ?? source(name)])
     }
 
-    /// All objects of an entity.
-    static func objects(of entity: String) -> Expression {
+    /// The objects of an entity that satisfy a predicate.
+    static func objects(of entity: String, matching filter: String = allObjects) -> Expression {
         .fetch(
-            message("fetchRequestForSourceEntityNamed:predicateString:", [.string(entity), .string("TRUEPREDICATE")]),
+            message(KeyedArchiver.requestSelector, [.string(entity), .string(filter)]),
             context: .path(.variable("manager"), KeyPath("sourceContext")), countOnly: .constant(.bool(false)))
+    }
+
+    /// The predicate of an entity mapping without a filter.
+    static let allObjects = "TRUEPREDICATE"
+    static let destinationsByMapping = "destinationInstancesForEntityMappingNamed:sourceInstances:"
+    static let destinationsByRelationship = "destinationInstancesForSourceRelationshipNamed:sourceInstances:"
+
+    /// The arguments of a call of a method of `$manager`; nil for any other expression.
+    static func arguments(of expression: Expression?, calling selector: String) -> [Expression]? {
+        guard case .message(.variable("manager"), .constant(.text(let name)), let arguments)? = expression,
+            name.string == selector
+        else { return nil }
+        return arguments
+    }
+
+    /// The predicate in an expression of `objects(of:matching:)`; nil for any other expression.
+    static func filter(in expression: Expression?, of entity: String) -> String? {
+        guard case .fetch(let request, _, _)? = expression,
+            let arguments = arguments(of: request, calling: KeyedArchiver.requestSelector), arguments.count == 2,
+            case .constant(.text(let filter)) = arguments[1],
+            expression == objects(of: entity, matching: filter.string)
+        else { return nil }
+        return filter.string
     }
 
     private static func message(_ selector: String, _ arguments: [Expression]) -> Expression {

@@ -2,7 +2,8 @@ import CorestonePredicate
 import CorestoneValues
 
 extension MappingModel {
-    /// All that the mapping model says, as lists and dictionaries. What is not there is left out.
+    /// The content of the mapping model as lists and dictionaries, the form of its JSON. Missing parts are omitted,
+    /// except that a source without an expression has null as its `sourceExpression`.
     public var summary: PropertyValue {
         var fields: [String: PropertyValue] = ["entityMappings": .array(entityMappings.map(\.summary))]
         fields["sourcePath"] = sourcePath.map { .string($0) }
@@ -24,13 +25,22 @@ extension EntityMapping {
         fields["destinationHash"] = destinationHash.map { .bytes(Bytes($0)) }
         fields["policyClass"] = policyClassName.map { .string($0) }
         fields["sourceExpression"] = sourceExpression.map { .string($0.format) }
+        if sourceName != nil, sourceExpression == nil { fields["sourceExpression"] = .null }
+        fields["filter"] = filter.map { .string($0) }
         if !userInfo.isEmpty { fields["userInfo"] = .dictionary(userInfo.mapValues { .string($0) }) }
         return .dictionary(fields)
     }
 }
 
 extension EntityMapping.Kind {
-    /// For people and hosts.
+    /// - Parameter name: One of the names that `name` returns.
+    init?(named name: String) {
+        let all = [EntityMapping.Kind.undefined, .custom, .add, .remove, .copy, .transform]
+        guard let found = all.first(where: { $0.name == name }) else { return nil }
+        self = found
+    }
+
+    /// The name in JSON and in error messages.
     public var name: String {
         switch self {
         case .undefined: "undefined"

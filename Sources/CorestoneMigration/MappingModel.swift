@@ -2,24 +2,29 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// How the objects of one version of a model become those of another: what a migration follows.
+/// A description of how the objects of one version of a model become objects of another version.
 ///
-/// Immutable; any thread may read it.
+/// Immutable; any thread may read it. Two mapping models are equal if their entity mappings are: models and paths are not
+/// compared, because a compiled mapping model does not contain them.
 public final class MappingModel: @unchecked Sendable {
-    /// In the order in which they are carried out.
+    /// In the order of execution.
     public let entityMappings: [EntityMapping]
-    /// The models that it was made for, of an `.xcmappingmodel`, which keeps copies of them; not frozen.
+    /// The models for which it was created: an `.xcmappingmodel` contains copies of them, which are not frozen. nil for a
+    /// compiled mapping model.
     public let sourceModel: Model?
     public let destinationModel: Model?
-    /// Where they lay when it was made.
+    /// The paths of the models when the mapping model was created.
     public let sourcePath: String?
     public let destinationPath: String?
 
+    /// Creates a mapping model. Version hashes that the entity mappings lack are those of the models, if there are any.
+    ///
+    /// The names in it are not checked; `validate` does that.
     public init(
         _ entityMappings: [EntityMapping], source: Model? = nil, destination: Model? = nil,
         sourcePath: String? = nil, destinationPath: String? = nil
     ) {
-        self.entityMappings = entityMappings
+        self.entityMappings = EntityMapping.withHashes(entityMappings, source, destination)
         sourceModel = source
         destinationModel = destination
         self.sourcePath = sourcePath
@@ -28,7 +33,7 @@ public final class MappingModel: @unchecked Sendable {
 
     public func entityMapping(named name: String) -> EntityMapping? { entityMappings.first { $0.name == name } }
 
-    /// Reads an `.xcmappingmodel`, its `xcmapping.xml`, or a compiled `.cdm`. What it is is told from the content.
+    /// Reads an `.xcmappingmodel`, its `xcmapping.xml`, or a compiled `.cdm`. The kind is recognised by the content.
     /// - Throws: `.storeIO` when it cannot be read; `.model` when it is damaged or goes beyond a limit.
     public convenience init(contentsOf path: String) throws {
         var file = ModelFile(path)
@@ -61,64 +66,11 @@ public final class MappingModel: @unchecked Sendable {
     }
 }
 
-/// What a reader found.
+/// The content of a mapping model that a reader returns.
 struct MappingModelParts {
     var mappings: [EntityMapping] = []
     var source: Model?
     var destination: Model?
     var sourcePath: String?
     var destinationPath: String?
-}
-
-/// How the objects of one entity are made of those of another.
-public struct EntityMapping: Sendable {
-    /// Core Data's kinds.
-    public enum Kind: Int64, Sendable { case undefined = 0, custom, add, remove, copy, transform }
-
-    public var name: String
-    public var kind: Kind
-    /// nil when the entity is new, or gone.
-    public var sourceName: String?
-    public var destinationName: String?
-    /// The version hashes of the entities for which it was made.
-    public var sourceHash: [UInt8]?
-    public var destinationHash: [UInt8]?
-    public var attributeMappings: [PropertyMapping] = []
-    public var relationshipMappings: [PropertyMapping] = []
-    /// The class of an Apple host that carries out a custom mapping.
-    public var policyClassName: String?
-    /// Which objects are migrated; `FETCH(…)` of all objects of the entity as a rule.
-    public var sourceExpression: Expression?
-    public var userInfo: [String: String] = [:]
-
-    public init(
-        name: String, kind: Kind, sourceName: String? = nil, destinationName: String? = nil, sourceHash: [UInt8]? = nil,
-        destinationHash: [UInt8]? = nil, attributeMappings: [PropertyMapping] = [],
-        relationshipMappings: [PropertyMapping] = [], policyClassName: String? = nil,
-        sourceExpression: Expression? = nil, userInfo: [String: String] = [:]
-    ) {
-        (self.name, self.kind, self.sourceName, self.destinationName) = (name, kind, sourceName, destinationName)
-        (self.sourceHash, self.destinationHash) = (sourceHash, destinationHash)
-        (self.attributeMappings, self.relationshipMappings) = (attributeMappings, relationshipMappings)
-        (self.policyClassName, self.sourceExpression, self.userInfo) = (policyClassName, sourceExpression, userInfo)
-    }
-}
-
-/// Where the value of one property comes from.
-public struct PropertyMapping: Sendable {
-    /// The property of the destination.
-    public var name: String
-    /// What its value is; `$source` is the object that is migrated, `$manager` the migration. nil leaves it as it is in a new
-    /// object.
-    public var valueExpression: Expression?
-    /// Whether there is an expression that has no counterpart here; `valueExpression` is nil then.
-    public var isUnreadable = false
-    public var userInfo: [String: String] = [:]
-
-    public init(
-        name: String, valueExpression: Expression? = nil, isUnreadable: Bool = false, userInfo: [String: String] = [:]
-    ) {
-        (self.name, self.valueExpression) = (name, valueExpression)
-        (self.isUnreadable, self.userInfo) = (isUnreadable, userInfo)
-    }
 }

@@ -1,12 +1,12 @@
 import Glibc
 
 /// A run of bytes that grows at its end: the file that is being written, or the text that is being read.
-final class XMLBytes {
+package final class XMLBytes {
     private(set) var start: UnsafeMutablePointer<UInt8>
     private(set) var count = 0
     private var capacity: Int
 
-    init(capacity wanted: Int) {
+    package init(capacity wanted: Int) {
         capacity = max(wanted, 256)
         start = .allocate(capacity: capacity)
     }
@@ -14,8 +14,8 @@ final class XMLBytes {
     deinit { start.deallocate() }
 
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }
-    var array: [UInt8] { Array(UnsafeBufferPointer(start: start, count: count)) }
-    var string: String { String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self) }
+    package var array: [UInt8] { Array(UnsafeBufferPointer(start: start, count: count)) }
+    package var string: String { String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self) }
 
     func removeAll() { count = 0 }
 
@@ -67,10 +67,10 @@ final class XMLBytes {
     }
 
     @inline(__always)
-    func append(_ bytes: [UInt8]) { bytes.withUnsafeBytes { append($0) } }
+    package func append(_ bytes: [UInt8]) { bytes.withUnsafeBytes { append($0) } }
 
     @inline(__always)
-    func append(_ text: String) {
+    package func append(_ text: String) {
         var text = text
         text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
     }
@@ -80,7 +80,7 @@ final class XMLBytes {
 
 extension XMLBytes {
     /// Core Data breaks the line behind 76 characters, then not again, and puts another break at the end.
-    func append(base64 bytes: UnsafeRawBufferPointer) {
+    package func append(base64 bytes: UnsafeRawBufferPointer) {
         if bytes.isEmpty { return }
         let firstLine = 57
         let place = room((bytes.count + 2) / 3 * 4 + 2)

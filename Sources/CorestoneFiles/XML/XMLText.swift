@@ -3,7 +3,7 @@
 ///
 /// So every text is there as it was, also what XML cannot hold or would change, such as a carriage return.
 extension XMLBytes {
-    func append(escaping text: UnsafeRawBufferPointer) {
+    package func append(escaping text: UnsafeRawBufferPointer) {
         var (done, place) = (0, 0)
         while place < text.count {
             guard XMLBytes.mayBeEscaped(text[place]), text[place] != 0xEF || XMLBytes.isEscaped(text, at: place) else {
@@ -62,7 +62,7 @@ extension XMLBytes {
     /// Puts the text itself in the place of its spelling. A backslash before anything else stands for itself.
     ///
     /// False for half of a surrogate pair, which is no text.
-    func unescape() -> Bool {
+    package func unescape() -> Bool {
         guard var source = (0..<count).first(where: { start[$0] == UInt8(ascii: "\\") }) else { return true }
         var target = source
         var high: UInt32?

@@ -2,9 +2,9 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// Reads a `.cdm`: a keyed archive of `NSMappingModel` (store-format.md section 3), which may come from anywhere.
+/// Reads a `.cdm`, a keyed archive of `NSMappingModel` (store-format.md section 3), from an untrusted file.
 struct CompiledMappingReader {
-    /// Mappings that are followed; an archive can share its lists among many.
+    /// The limit of mappings and user info entries: an archive can share its lists among many mappings.
     static let maximumCount = 1_000_000
 
     private let archive: KeyedArchiveReader
@@ -44,13 +44,18 @@ struct CompiledMappingReader {
         mapping.destinationHash = archive.object(fields["NSDestinationEntityVersionHash"])?.data
         mapping.policyClassName = archive.string(fields["NSEntityMigrationPolicyClassName"])
         mapping.sourceExpression = try expression(fields["NSSourceExpression"], "the mapping \"\(mapping.name)\"")
+        guard mapping.sourceExpression != nil || archive.object(fields["NSSourceExpression"]) == nil else {
+            throw archiveError(
+                "the source expression of the mapping \"\(mapping.name)\" has no counterpart in the library; replace it by a "
+                    + "filter predicate in Xcode")
+        }
         mapping.attributeMappings = try properties(fields["NSAttributeMappings"], of: mapping.name)
         mapping.relationshipMappings = try properties(fields["NSRelationshipMappings"], of: mapping.name)
         mapping.userInfo = try userInfo(fields)
         return mapping
     }
 
-    /// - Parameter owner: what has the expression, for the error.
+    /// - Parameter owner: The owner of the expression, for an error.
     private func expression(_ reference: PropertyListValue?, _ owner: String) throws -> Expression? {
         do { return try ArchivedPredicates.readableExpression(reference, in: archive) } catch let error as CoreError {
             throw error.within(owner)

@@ -2,8 +2,8 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// Makes a mapping model of the objects in which Xcode keeps it, as its compiler does: names, kinds and expressions that the
-/// author left open are filled in from the two models.
+/// Creates a mapping model from the objects of an `.xcmappingmodel`, as Xcode's compiler does: names, kinds and expressions that
+/// the author did not set are generated from the two models.
 struct XcodeMappingBuilder {
     typealias Record = XcodeMappingReader.Record
 
@@ -12,8 +12,7 @@ struct XcodeMappingBuilder {
     private let source: Model?
     private let destination: Model?
     private let hashes: (source: [String: [UInt8]], destination: [String: [UInt8]])
-    /// By entity of the source, the names of its mappings.
-    private var mappingNames: [String: [String]] = [:]
+    private var defaults = MappingDefaults(source: nil, mappings: [])
 
     init(_ root: Record, _ records: [String: Record]) throws {
         self.root = root
@@ -36,10 +35,8 @@ struct XcodeMappingBuilder {
 
     mutating func build() throws -> MappingModelParts {
         let mappings = try followed(root, "entitymappings").sorted { number($0) < number($1) }
-        for record in mappings {
-            guard let entity = text(record, "sourcename") else { continue }
-            mappingNames[entity, default: []].append(name(of: record))
-        }
+        defaults = MappingDefaults(
+            source: source, mappings: mappings.map { (text($0, "sourcename"), name(of: $0)) })
         return MappingModelParts(
             mappings: try mappings.map(entityMapping), source: source, destination: destination,
             sourcePath: text(root, "sourcemodelpath"), destinationPath: text(root, "destinationmodelpath"))
@@ -58,7 +55,7 @@ struct XcodeMappingBuilder {
         }
     }
 
-    /// Nothing and an empty text are the same to Xcode.
+    /// A missing and an empty text are the same to Xcode.
     private func text(_ record: Record, _ name: String) -> String? {
         record.attributes[name].flatMap { $0.isEmpty ? nil : $0 }
     }
@@ -68,26 +65,31 @@ struct XcodeMappingBuilder {
     private func expression(
         _ record: Record, _ name: String, in mapping: String
     ) throws -> (found: Expression?, isThere: Bool) {
-        guard let text = text(record, name) else { return (nil, false) }
-        let owner = self.name(of: record)
-        let what =
-            "the attribute \"\(name)\" of \(owner == mapping ? "" : "\"\(owner)\" in ")the mapping \"\(mapping)\""
-        guard let bytes = decodeBase64(Array(text.utf8)) else {
-            throw archiveError("\(what) is not valid base64; set its expression again in Xcode")
-        }
+        guard let bytes = try data(record, name, in: mapping) else { return (nil, false) }
         do {
             let archive = try KeyedArchiveReader(bytes)
             return (try ArchivedPredicates.readableExpression(archive.root, in: archive), true)
-        } catch let error as CoreError { throw error.within(what) }
+        } catch let error as CoreError { throw error.within(place(record, name, in: mapping)) }
+    }
+
+    private func data(_ record: Record, _ name: String, in mapping: String) throws -> [UInt8]? {
+        guard let text = text(record, name) else { return nil }
+        guard let bytes = decodeBase64(Array(text.utf8)) else {
+            throw archiveError("\(place(record, name, in: mapping)) is not valid base64; set it again in Xcode")
+        }
+        return bytes
+    }
+
+    /// An attribute of a record, for an error.
+    private func place(_ record: Record, _ name: String, in mapping: String) -> String {
+        let owner = self.name(of: record)
+        return "the attribute \"\(name)\" of \(owner == mapping ? "" : "\"\(owner)\" in ")the mapping \"\(mapping)\""
     }
 
     // MARK: - Entities
 
     private func name(of record: Record) -> String {
-        if let name = text(record, "name") { return name }
-        let (source, destination) = (text(record, "sourcename"), text(record, "destinationname"))
-        guard let source, let destination else { return source ?? destination ?? "" }
-        return "\(source)To\(destination)"
+        text(record, "name") ?? EntityMapping.defaultName(text(record, "sourcename"), text(record, "destinationname"))
     }
 
     private func entityMapping(_ record: Record) throws -> EntityMapping {
@@ -97,70 +99,82 @@ struct XcodeMappingBuilder {
         mapping.sourceHash = mapping.sourceName.flatMap { hashes.source[$0] }
         mapping.destinationHash = mapping.destinationName.flatMap { hashes.destination[$0] }
         mapping.policyClassName = text(record, "migrationpolicyclassname")
-        let entity = mapping.sourceName.flatMap { source?.entity(named: $0) }
-        let owner = mapping.name
+        let (entity, owner) = (mapping.sourceName, mapping.name)
         mapping.attributeMappings = try followed(record, "attributemappings").sorted(by: name).map {
             try attribute($0, of: entity, in: owner)
         }
         mapping.relationshipMappings = try followed(record, "relationshipmappings").sorted(by: name).map {
             try relationship($0, of: entity, in: owner)
         }
-        let given = try expression(record, "sourceexpressiondata", in: mapping.name).found
-        mapping.sourceExpression = given ?? mapping.sourceName.map { MappingExpressions.objects(of: $0) }
-        mapping.kind = kind(of: mapping)
+        mapping.sourceExpression = try sourceExpression(record, of: mapping)
+        mapping.userInfo = try userInfo(record, in: owner)
+        mapping.kind =
+            text(record, "mappingtypename").flatMap { EntityMapping.Kind(named: $0.lowercased()) }
+            .flatMap { $0 == .undefined ? nil : $0 } ?? mapping.impliedKind
         return mapping
+    }
+
+    /// The expression of the author, or the generated one with the filter of the author.
+    private func sourceExpression(_ record: Record, of mapping: EntityMapping) throws -> Expression? {
+        let given = try expression(record, "sourceexpressiondata", in: mapping.name)
+        if given.isThere {
+            guard let expression = given.found else {
+                throw archiveError(
+                    "the source expression of the mapping \"\(mapping.name)\" has no counterpart in the library; replace it "
+                        + "by a filter predicate in Xcode")
+            }
+            return expression
+        }
+        guard isGenerated(record), let entity = mapping.sourceName else { return nil }
+        let filter = text(record, "sourcefilterpredicatestring")
+        return MappingExpressions.objects(of: entity, matching: filter ?? MappingExpressions.allObjects)
+    }
+
+    /// Whether the compiler generates the expression that the record lacks.
+    private func isGenerated(_ record: Record) -> Bool { text(record, "autogenerateexpression") != "0" }
+
+    private func userInfo(_ record: Record, in mapping: String) throws -> [String: String] {
+        guard let bytes = try data(record, "userinfodata", in: mapping) else { return [:] }
+        do {
+            let archive = try KeyedArchiveReader(bytes)
+            let entries = archive.entries(archive.root).compactMap { key, value in
+                archive.string(value).map { (key, $0) }
+            }
+            return Dictionary(entries, uniquingKeysWith: { first, _ in first })
+        } catch let error as CoreError { throw error.within(place(record, "userinfodata", in: mapping)) }
     }
 
     private func name(_ one: Record, _ other: Record) -> Bool {
         Text(one.attributes["name"] ?? "") < Text(other.attributes["name"] ?? "")
     }
 
-    /// Xcode keeps no kind; its compiler tells it from the rest.
-    private func kind(of mapping: EntityMapping) -> EntityMapping.Kind {
-        if mapping.policyClassName != nil { return .custom }
-        guard mapping.sourceName != nil else { return .add }
-        guard mapping.destinationName != nil else { return .remove }
-        let isCopied = mapping.attributeMappings.allSatisfy {
-            $0.valueExpression == nil || $0.valueExpression == MappingExpressions.source($0.name)
-        }
-        return isCopied ? .copy : .transform
-    }
-
     // MARK: - Properties
 
-    private func attribute(_ record: Record, of entity: Entity?, in owner: String) throws -> PropertyMapping {
-        var mapping = PropertyMapping(name: record.attributes["name"] ?? "")
-        let given = try expression(record, "valueexpressiondata", in: owner)
-        mapping.valueExpression = given.found
-        mapping.isUnreadable = given.isThere && given.found == nil
-        if !given.isThere, entity?.allProperties.contains(where: { $0.name == mapping.name }) == true {
-            mapping.valueExpression = MappingExpressions.source(mapping.name)
-        }
-        return mapping
+    private func attribute(_ record: Record, of entity: String?, in owner: String) throws -> PropertyMapping {
+        try property(record, in: owner) { defaults.attribute($0, from: entity) }
     }
 
-    private func relationship(_ record: Record, of entity: Entity?, in owner: String) throws -> PropertyMapping {
-        var mapping = PropertyMapping(name: record.attributes["name"] ?? "")
-        let given = try expression(record, "valueexpressiondata", in: owner)
-        mapping.valueExpression = given.found
-        mapping.isUnreadable = given.isThere && given.found == nil
-        if given.isThere { return mapping }
-        if let path = text(record, "sourcekeypath"), let expression = try? Expression.parse(path) {
-            mapping.valueExpression = text(record, "sourcemappingname").map {
-                MappingExpressions.destinations(of: expression, byMapping: $0)
+    private func relationship(_ record: Record, of entity: String?, in owner: String) throws -> PropertyMapping {
+        try property(record, in: owner) { name in
+            guard isGenerated(record) else { return nil }
+            let path = try text(record, "sourcekeypath").map { path in
+                do { return try Expression.parse(path) } catch let error as CoreError {
+                    throw error.within(place(record, "sourcekeypath", in: owner))
+                }
             }
-        } else if let relationship = entity?.allProperties.first(where: { $0.name == mapping.name }) as? Relationship {
-            mapping.valueExpression = destinations(of: relationship)
+            return defaults.relationship(
+                name, from: entity, path: path, mapping: text(record, "sourcemappingname"))
         }
-        return mapping
     }
 
-    /// By the one mapping that the destination's objects have, or when they may have several, by whichever is theirs.
-    private func destinations(of relationship: Relationship) -> Expression {
-        let names = relationship.destination.withDescendants.flatMap { mappingNames[$0.name] ?? [] }
-        guard names.count == 1, mappingNames[relationship.destination.name] == names else {
-            return MappingExpressions.destinations(ofRelationship: relationship.name)
-        }
-        return MappingExpressions.destinations(of: MappingExpressions.source(relationship.name), byMapping: names[0])
+    private func property(
+        _ record: Record, in owner: String, generated: (_ name: String) throws -> Expression?
+    ) throws -> PropertyMapping {
+        var mapping = PropertyMapping(name: record.attributes["name"] ?? "")
+        let given = try expression(record, "valueexpressiondata", in: owner)
+        mapping.valueExpression = given.isThere ? given.found : try generated(mapping.name)
+        mapping.isUnreadable = given.isThere && given.found == nil
+        mapping.userInfo = try userInfo(record, in: owner)
+        return mapping
     }
 }

@@ -1,8 +1,9 @@
+import CorestoneFiles
 import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// Reads `xcmapping.xml`: an XML store of Core Data's own, in which Xcode keeps a mapping model (store-format.md section 2).
+/// Reads `xcmapping.xml`, a Core Data XML store in which Xcode saves a mapping model (store-format.md section 2).
 final class XcodeMappingReader: XMLHandler {
     /// Objects of the store.
     static let maximumCount = 250_000
@@ -62,11 +63,22 @@ final class XcodeMappingReader: XMLHandler {
         }
     }
 
+    /// XML stores escape some characters of a string: `<` is `\u3c00`, with the low byte first.
+    private func unescaped(_ characters: [UInt8], _ attribute: String) throws -> String {
+        guard characters.contains(UInt8(ascii: "\\")) else { return String(decoding: characters, as: UTF8.self) }
+        let text = XMLBytes(capacity: characters.count)
+        text.append(characters)
+        guard text.unescape() else {
+            throw parser.corrupt("the attribute \"\(attribute)\" contains half of a surrogate pair")
+        }
+        return text.string
+    }
+
     func text(_ bytes: UnsafeRawBufferPointer) { if open != nil, attribute != nil { characters += bytes } }
 
     func end(_ name: String) throws {
         if name == "attribute", let attribute {
-            open?.record.attributes[attribute] = String(decoding: characters, as: UTF8.self)
+            open?.record.attributes[attribute] = try unescaped(characters, attribute)
             self.attribute = nil
         } else if name == "object", let (id, record) = open {
             records[id] = record

@@ -2,14 +2,14 @@ import CPlatform
 import CorestoneValues
 import Glibc
 
-/// A folder that is made beside the one that it replaces, so that there never is half a folder.
-struct FolderDraft {
+/// A folder that is created beside the one that it replaces, so that a reader never finds an incomplete folder.
+package struct FolderDraft {
     private let target: ModelFile
     /// What will be the folder.
     let file: ModelFile
 
     /// - Throws: `.storeIO` when there can be no folder, or something else is there.
-    init(replacing target: ModelFile) throws {
+    package init(replacing target: ModelFile) throws {
         guard !target.exists || target.isFolder else {
             throw target.failure("is not a folder; remove it, or choose another path")
         }
@@ -24,7 +24,7 @@ struct FolderDraft {
     }
 
     /// Brings in what the folder to be replaced holds, as further names of the same files.
-    func keep(isDropped: (_ name: String) -> Bool = { _ in false }) throws {
+    package func keep(isDropped: (_ name: String) -> Bool = { _ in false }) throws {
         guard target.exists else { return }
         try FolderDraft.link(target, into: file, depth: 0, isDropped: isDropped)
     }
@@ -58,7 +58,7 @@ struct FolderDraft {
     }
 
     /// Writes a file, within folders that are made, in the place of what was kept.
-    func write(_ bytes: [UInt8], to names: String...) throws {
+    package func write(_ bytes: [UInt8], to names: String...) throws {
         var place = file
         for name in names.dropLast() {
             place = place.child(name)
@@ -90,7 +90,7 @@ struct FolderDraft {
     func remove(_ name: String) { unlink(file.child(name).path) }
 
     /// Puts the draft into its place; what was there before ends.
-    func commit() throws {
+    package func commit() throws {
         try file.synchronize()
         if let permissions = target.permissions {
             permissions.give(toFolderAt: file.path)
@@ -113,7 +113,7 @@ struct FolderDraft {
     }
 
     /// Removes what has not become the folder, or is no longer.
-    func discard() { file.remove() }
+    package func discard() { file.remove() }
 }
 
 extension ModelFile {

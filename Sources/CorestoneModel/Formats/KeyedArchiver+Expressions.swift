@@ -14,7 +14,7 @@ extension KeyedArchiver {
     }
 
     /// - Throws: `.unsupported` for what no archive can say.
-    func expression(_ expression: Expression) throws -> PropertyListValue {
+    package func expression(_ expression: Expression) throws -> PropertyListValue {
         try spend(1)
         switch expression {
         case .constant(.null):
@@ -90,12 +90,26 @@ extension KeyedArchiver {
             return add(
                 "NSFetchRequestExpression", .fetchRequest,
                 [
-                    "NSFRExpression": try self.expression(request), "NSMOCExpression": try self.expression(context),
+                    "NSFRExpression": try self.request(request), "NSMOCExpression": try self.expression(context),
                     "NSCountOnlyFlag": .bool(flag),
                 ])
         default: return add("NSAnyKeyExpression", .anyKey, [:])
         }
     }
+
+    /// The request of a FETCH expression. The call that Xcode's compiler creates for a mapping model has immutable arguments.
+    private func request(_ request: Expression) throws -> PropertyListValue {
+        guard case .message(let receiver, .constant(.text(let selector)), let arguments) = request,
+            selector.string == KeyedArchiver.requestSelector
+        else { return try expression(request) }
+        try spend(1)
+        return call(
+            selector.string, of: try expression(receiver), try arguments.map { try expression($0) },
+            className: ["NSFunctionExpression"], isMutable: false)
+    }
+
+    /// The method of a migration manager that returns the fetch request of a mapping's source.
+    package static let requestSelector = "fetchRequestForSourceEntityNamed:predicateString:"
 
     private func unarchivable(_ what: String, in expression: Expression) -> CoreError {
         CoreError(.unsupported, "\(expression) cannot be archived: \(what)")
@@ -131,13 +145,13 @@ extension KeyedArchiver {
 
     private func call(
         _ selector: String, of operand: PropertyListValue, _ arguments: [PropertyListValue], className: [String],
-        _ type: ExpressionType = .function
+        _ type: ExpressionType = .function, isMutable: Bool = true
     ) -> PropertyListValue {
         add(
             ClassName(className + ["NSExpression"]),
             [
                 "NSExpressionType": .integer(type.rawValue), "NSOperand": operand, "NSSelectorName": string(selector),
-                "NSArguments": array(arguments, isMutable: true),
+                "NSArguments": array(arguments, isMutable: isMutable),
             ])
     }
 

@@ -3,24 +3,26 @@ import CorestoneValues
 /// Builds an archive in the layout of NSKeyedArchiver: a flat list of objects that refer to each other by number.
 ///
 /// Objects get their number before their content, so that they can refer to each other in circles.
-final class KeyedArchiver {
+package final class KeyedArchiver {
     /// A class of the archive with those that it inherits from, itself first.
-    struct ClassName {
+    package struct ClassName {
         let chain: [String]
 
-        init(_ chain: String...) { self.init(chain) }
+        package init(_ chain: String...) { self.init(chain) }
         init(_ chain: [String]) { self.init(whole: chain + ["NSObject"]) }
         /// With the root of all classes, whatever that is.
         init(whole chain: [String]) { self.chain = chain }
     }
 
-    static let null = PropertyListValue.uid(0)
+    package static let null = PropertyListValue.uid(0)
 
     private var objects: [PropertyListValue] = [.string("$null")]
     private var strings: [Text: UInt32] = [:]
     private var classes: [String: UInt32] = [:]
     /// What has been added of the predicate or expression that is being archived.
     private var parts = 0
+
+    package init() {}
 
     /// A number for an object whose content follows by `fill`.
     func reserve() -> UInt32 {
@@ -37,18 +39,18 @@ final class KeyedArchiver {
     }
 
     /// Adds a string, number or data, which an archive holds as it is.
-    func add(_ value: PropertyListValue) -> PropertyListValue {
+    package func add(_ value: PropertyListValue) -> PropertyListValue {
         objects.append(value)
         return .uid(UInt32(objects.count - 1))
     }
 
-    func add(_ name: ClassName, _ fields: [String: PropertyListValue]) -> PropertyListValue {
+    package func add(_ name: ClassName, _ fields: [String: PropertyListValue]) -> PropertyListValue {
         let number = reserve()
         fill(number, name, fields)
         return .uid(number)
     }
 
-    func string(_ string: String?) -> PropertyListValue {
+    package func string(_ string: String?) -> PropertyListValue {
         guard let string else { return KeyedArchiver.null }
         let text = Text(string)
         if let number = strings[text] { return .uid(number) }
@@ -57,7 +59,7 @@ final class KeyedArchiver {
         return reference
     }
 
-    func array(_ values: [PropertyListValue], isMutable: Bool = false) -> PropertyListValue {
+    package func array(_ values: [PropertyListValue], isMutable: Bool = false) -> PropertyListValue {
         add(isMutable ? ClassName("NSMutableArray", "NSArray") : ClassName("NSArray"), ["NS.objects": .array(values)])
     }
 
@@ -65,15 +67,16 @@ final class KeyedArchiver {
         add(isMutable ? ClassName("NSMutableSet", "NSSet") : ClassName("NSSet"), ["NS.objects": .array(values)])
     }
 
-    func dictionary(_ entries: [(key: String, value: PropertyListValue)], isMutable: Bool = false) -> PropertyListValue
-    {
+    package func dictionary(
+        _ entries: [(key: String, value: PropertyListValue)], isMutable: Bool = false
+    ) -> PropertyListValue {
         add(
             isMutable ? ClassName("NSMutableDictionary", "NSDictionary") : ClassName("NSDictionary"),
             ["NS.keys": .array(entries.map { string($0.key) }), "NS.objects": .array(entries.map(\.value))])
     }
 
     /// Another predicate or expression begins.
-    func startTree() { parts = 0 }
+    package func startTree() { parts = 0 }
 
     /// - Throws: `.unsupported` when nobody would read so large a tree.
     func spend(_ amount: Int) throws {
@@ -96,7 +99,7 @@ final class KeyedArchiver {
         return reference
     }
 
-    func encoded(root: PropertyListValue) -> [UInt8] {
+    package func encoded(root: PropertyListValue) -> [UInt8] {
         encodePropertyList(
             .dictionary([
                 "$version": .integer(100_000), "$archiver": .string("NSKeyedArchiver"),

@@ -3,7 +3,7 @@ import Glibc
 
 /// A file or folder that is said to hold a model.
 package struct ModelFile {
-    let path: String
+    package let path: String
     /// What errors call it: the path that the host gave, also of a draft and of what a link leads to.
     let shown: String
 
@@ -41,13 +41,13 @@ package struct ModelFile {
     }
 
     package var isFolder: Bool { facts.map { $0.st_mode & S_IFMT == S_IFDIR } ?? false }
-    var exists: Bool { facts != nil }
+    package var exists: Bool { facts != nil }
 
     /// Names in a folder are listed up to this many; bundles hold a few versions.
     static let maximumEntries = 10_000
 
     /// The names in the folder, sorted; without `.` and `..`.
-    func entries() throws -> [String] {
+    package func entries() throws -> [String] {
         guard let folder = FolderNames(path) else {
             throw failure("cannot be listed: \(String(cString: strerror(errno)))")
         }
@@ -101,7 +101,7 @@ package struct ModelFile {
     }
 
     /// - Parameter what: what follows the path in a sentence.
-    func failure(
+    package func failure(
         _ what: String, _ status: Status = .storeIO, key: String? = nil, value: PropertyValue? = nil
     ) -> CoreError {
         CoreError(status, code: .coreData, "\(shown) \(what)", key: key, value: value, file: shown)

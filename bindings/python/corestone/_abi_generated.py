@@ -172,6 +172,7 @@ ACCESSOR_INSERT_AT = 14
 ACCESSOR_REMOVE_AT = 15
 ACCESSOR_REPLACE_AT = 16
 ACCESSOR_MOVE = 17
+MAPPING_ALLOW_TYPE_CHANGES = 1
 SNAPSHOT_UNDO_INSERTION = 2
 SNAPSHOT_UNDO_DELETION = 4
 SNAPSHOT_UNDO_UPDATE = 8
@@ -1628,6 +1629,12 @@ cst_transformer_unregister int32 InputString pointer*
 cst_transformer_is_registered int32 InputString bool* pointer*
 cst_mapping_model_load int32 InputString pointer* pointer*
 cst_mapping_model_load_bytes int32 InputString pointer* pointer*
+cst_mapping_model_new_from_json int32 InputString pointer pointer pointer* pointer*
+cst_mapping_model_new_inferred int32 pointer pointer uint32 pointer* pointer*
+cst_mapping_model_validate int32 pointer pointer pointer pointer*
+cst_mapping_model_matches int32 pointer pointer pointer bool* pointer*
+cst_mapping_model_find int32 InputString* size_t pointer pointer pointer* pointer*
+cst_mapping_model_write int32 pointer InputString pointer*
 cst_mapping_model_copy_json int32 pointer Buffer* pointer*
 cst_mapping_model_source int32 pointer pointer* pointer*
 cst_mapping_model_destination int32 pointer pointer* pointer*

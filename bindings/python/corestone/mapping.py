@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
-from ctypes import byref
+from collections.abc import Iterable, Mapping
+from ctypes import byref, c_bool
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Optional, Union
 
 from . import _abi
 from ._abi import lib, path_argument
+from ._arguments import one_of, shown
 from ._call import call, owned
-from .archive import read_json
+from .archive import read_json, tagged
+from .errors import TypeMismatchError
 from .model import Model
 
 
@@ -23,26 +27,71 @@ class PropertyMapping:
     expression: str | None = None
     #: Whether there is an expression without a counterpart in the library.
     unreadable: bool = False
-    user_info: dict[str, str] = field(default_factory=dict)
+    user_info: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+PropertyMappings = Union[Iterable[PropertyMapping], Mapping[str, Optional[str]]]
+
+
+@dataclass(frozen=True, init=False)
 class EntityMapping:
-    """A mapping from the objects of one entity to those of another."""
+    """A mapping from the objects of one entity to those of another.
 
+    Attributes and relationships can be given as a dict of expressions:
+    `EntityMapping("CarToCar", source="Car", destination="Car", attributes={"name": "$source.title"})`.
+    """
+
+    #: The default is Core Data's: "CarToBus", or the name of the entity that was added or removed.
     name: str
-    #: "custom", "add", "remove", "copy", "transform" or "undefined".
-    kind: str
+    #: "custom", "add", "remove", "copy", "transform" or "undefined"; None is determined from the other fields.
+    kind: str | None
     source: str | None
     destination: str | None
+    #: Version hashes. A mapping model fills in those of its models.
     source_hash: bytes | None
     destination_hash: bytes | None
     attributes: tuple[PropertyMapping, ...]
     relationships: tuple[PropertyMapping, ...]
-    #: The class of an Apple host that executes a custom mapping.
+    #: The name of the class that executes a custom mapping.
     policy_class: str | None
+    #: A format string that returns the objects to be migrated. The default is all objects of the source entity.
     source_expression: str | None
-    user_info: dict[str, str]
+    user_info: Mapping[str, str]
+    #: A predicate for the objects to be migrated, instead of a source expression; None for all objects.
+    filter: str | None
+
+    def __init__(
+        self,
+        name: str = "",
+        kind: str | None = None,
+        source: str | None = None,
+        destination: str | None = None,
+        source_hash: bytes | None = None,
+        destination_hash: bytes | None = None,
+        attributes: PropertyMappings = (),
+        relationships: PropertyMappings = (),
+        policy_class: str | None = None,
+        source_expression: str | None = None,
+        user_info: Mapping[str, str] | None = None,
+        filter: str | None = None,
+    ) -> None:
+        values = dict(locals())
+        del values["self"]
+        values["user_info"] = dict(user_info or {})
+        for key in ("attributes", "relationships"):
+            values[key] = _property_mappings(values[key], key)
+        for key, value in values.items():
+            object.__setattr__(self, key, value)
+
+
+def _property_mappings(given: Any, name: str) -> tuple[PropertyMapping, ...]:
+    if isinstance(given, Mapping):
+        return tuple(PropertyMapping(*each) for each in given.items())
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise TypeMismatchError(
+            f"{name} must be a dict of expressions or a sequence of PropertyMapping, not {shown(given)}", key=name
+        )
+    return tuple(one_of(PropertyMapping, each, name) for each in given)
 
 
 def _property(fields: dict[str, Any]) -> PropertyMapping:
@@ -64,22 +113,81 @@ def _entity(fields: dict[str, Any]) -> EntityMapping:
         policy_class=fields.get("policyClass"),
         source_expression=fields.get("sourceExpression"),
         user_info=fields.get("userInfo", {}),
+        filter=fields.get("filter"),
     )
 
 
-class MappingModel:
-    """A mapping model that Xcode wrote. It is immutable; any thread can read it."""
+def _property_fields(mapping: PropertyMapping) -> dict[str, Any]:
+    return {
+        "name": mapping.name,
+        "expression": mapping.expression,
+        "unreadable": mapping.unreadable,
+        "userInfo": tagged(dict(mapping.user_info)),
+    }
 
-    def __init__(self, handle: int) -> None:
+
+def _entity_fields(mapping: EntityMapping) -> dict[str, Any]:
+    """Returns an entity mapping in the form of the library's JSON, where a missing key stands for the default."""
+    fields = {
+        "name": mapping.name or None,
+        "kind": mapping.kind,
+        "source": mapping.source,
+        "destination": mapping.destination,
+        "sourceHash": tagged(mapping.source_hash),
+        "destinationHash": tagged(mapping.destination_hash),
+        "attributes": list(map(_property_fields, mapping.attributes)),
+        "relationships": list(map(_property_fields, mapping.relationships)),
+        "policyClass": mapping.policy_class,
+        "sourceExpression": mapping.source_expression,
+        "filter": mapping.filter,
+        "userInfo": tagged(dict(mapping.user_info)),
+    }
+    return {key: value for key, value in fields.items() if value is not None}
+
+
+class MappingModel:
+    """A description of how objects of one version of a model become objects of another.
+
+    It is immutable; any thread can read it. Two mapping models are equal if their entity mappings are, apart from the
+    order of property mappings.
+    """
+
+    def __init__(
+        self,
+        entity_mappings: Iterable[EntityMapping],
+        source: Model | None = None,
+        destination: Model | None = None,
+        *,
+        source_path: str | os.PathLike[str] | None = None,
+        destination_path: str | os.PathLike[str] | None = None,
+    ) -> None:
+        """Creates a mapping model, in the order of execution, and validates it as `validate` does.
+
+        It keeps copies of the models, which also provide the version hashes.
+        """
+        mappings = [one_of(EntityMapping, each, "entity_mappings") for each in entity_mappings]
+        fields: dict[str, Any] = {"entityMappings": list(map(_entity_fields, mappings))}
+        for key, path in (("sourcePath", source_path), ("destinationPath", destination_path)):
+            fields[key] = None if path is None else os.fspath(path)
+        self._set(_created(json.dumps(fields, ensure_ascii=False), source, destination))
+        self.validate()
+
+    def _set(self, handle: int) -> None:
         self._handle = handle
         buffer = _abi.Buffer()
         call(lib.cst_mapping_model_copy_json, handle, byref(buffer))
-        said = read_json(buffer)
+        content = read_json(buffer)
         #: In the order of execution.
-        self.entity_mappings: tuple[EntityMapping, ...] = tuple(map(_entity, said["entityMappings"]))
+        self.entity_mappings: tuple[EntityMapping, ...] = tuple(map(_entity, content["entityMappings"]))
         #: The original paths of the models.
-        self.source_path: str | None = said.get("sourcePath")
-        self.destination_path: str | None = said.get("destinationPath")
+        self.source_path: str | None = content.get("sourcePath")
+        self.destination_path: str | None = content.get("destinationPath")
+
+    @classmethod
+    def _of(cls, handle: int) -> MappingModel:
+        made = cls.__new__(cls)
+        made._set(handle)
+        return made
 
     @classmethod
     def load(cls, source: str | os.PathLike[str] | bytes) -> MappingModel:
@@ -88,20 +196,76 @@ class MappingModel:
         ModelError (for bytes StoreCorruptError) if it is damaged.
         """
         if isinstance(source, bytes):
-            return cls(owned(lib.cst_mapping_model_load_bytes, _abi.InputString(source, len(source))))
-        return cls(owned(lib.cst_mapping_model_load, path_argument(source)))
+            return cls._of(owned(lib.cst_mapping_model_load_bytes, _abi.InputString(source, len(source))))
+        return cls._of(owned(lib.cst_mapping_model_load, path_argument(source)))
+
+    @classmethod
+    def inferred(cls, source: Model, destination: Model, *, allow_type_changes: bool = False) -> MappingModel:
+        """Infers the mapping model of a lightweight migration, and freezes both models.
+
+        MigrationError (134190) for changes that cannot be inferred; its details list each.
+        """
+        flags = _abi.MAPPING_ALLOW_TYPE_CHANGES if allow_type_changes else 0
+        return cls._of(owned(lib.cst_mapping_model_new_inferred, _model(source), _model(destination), flags))
+
+    @classmethod
+    def from_json(cls, content: str, source: Model | None = None, destination: Model | None = None) -> MappingModel:
+        """Creates a mapping model from the JSON of `to_json`, without validating it.
+
+        ModelError names the entity mapping and the key of a mistake.
+        """
+        return cls._of(_created(content, source, destination))
+
+    def to_json(self) -> str:
+        """Returns the mapping model as JSON: docs/reference/mapping.md. It does not contain the two models."""
+        buffer = _abi.Buffer()
+        call(lib.cst_mapping_model_copy_json, self._handle, byref(buffer))
+        return _abi.take_text(buffer)
+
+    @classmethod
+    def find(cls, paths: Iterable[str | os.PathLike[str]], source: Model, destination: Model) -> MappingModel | None:
+        """Returns the first mapping model in files and folders that matches two models, or None.
+
+        Folders are searched for .cdm and .xcmappingmodel, including bundles in them. Files that cannot be read are
+        skipped, with a warning in the log.
+        """
+        places = [path_argument(each) for each in paths]
+        array = (_abi.InputString * max(len(places), 1))(*places)
+        handle = owned(lib.cst_mapping_model_find, array, len(places), _model(source), _model(destination))
+        return cls._of(handle) if handle else None
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Writes the mapping model: an .xcmappingmodel or a compiled .cdm, by the extension of the path.
+
+        ModelError if an .xcmappingmodel cannot represent it. It contains the models instead of version hashes, so a
+        mapping model from a .cdm must be created with its models first: `MappingModel(m.entity_mappings, old, new)`.
+        """
+        call(lib.cst_mapping_model_write, self._handle, path_argument(path))
+
+    def validate(self, source: Model | None = None, destination: Model | None = None) -> None:
+        """Checks kinds and names against the models, by default those that the mapping model contains.
+
+        MigrationError for a problem; its details list each, if there are several.
+        """
+        call(lib.cst_mapping_model_validate, self._handle, _optional_model(source), _optional_model(destination))
+
+    def matches(self, source: Model, destination: Model) -> bool:
+        """Reports whether the version hashes of all entity mappings equal those of two models."""
+        found = c_bool()
+        call(lib.cst_mapping_model_matches, self._handle, _model(source), _model(destination), byref(found))
+        return found.value
 
     @property
     def source(self) -> Model | None:
         """The source model; None for a compiled mapping model, which does not contain it."""
-        return self._model(lib.cst_mapping_model_source)
+        return self._copy(lib.cst_mapping_model_source)
 
     @property
     def destination(self) -> Model | None:
         """The destination model; None for a compiled mapping model."""
-        return self._model(lib.cst_mapping_model_destination)
+        return self._copy(lib.cst_mapping_model_destination)
 
-    def _model(self, function: Any) -> Model | None:
+    def _copy(self, function: Any) -> Model | None:
         handle = owned(function, self._handle)
         return Model._of(handle) if handle else None
 
@@ -110,3 +274,37 @@ class MappingModel:
             if mapping.name == name:
                 return mapping
         raise KeyError(name)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, MappingModel):
+            return NotImplemented
+        return list(map(_ordered, self.entity_mappings)) == list(map(_ordered, other.entity_mappings))
+
+    def __hash__(self) -> int:
+        return hash(tuple((each.name, each.kind, each.source, each.destination) for each in self.entity_mappings))
+
+    def __repr__(self) -> str:
+        names = ", ".join(f"{each.name} ({each.kind})" for each in self.entity_mappings)
+        return f"<MappingModel of {names or 'nothing'}>"
+
+
+def _ordered(mapping: EntityMapping) -> dict[str, Any]:
+    """Returns the content of an entity mapping in an order without meaning."""
+    fields = dict(vars(mapping))
+    for key in ("attributes", "relationships"):
+        fields[key] = sorted(fields[key], key=lambda each: each.name)
+    return fields
+
+
+def _model(model: Model) -> int:
+    return one_of(Model, model, "the model")._handle
+
+
+def _optional_model(model: Model | None) -> int | None:
+    return None if model is None else _model(model)
+
+
+def _created(content: str, source: Model | None, destination: Model | None) -> int:
+    return owned(
+        lib.cst_mapping_model_new_from_json, _abi.text(content), _optional_model(source), _optional_model(destination)
+    )

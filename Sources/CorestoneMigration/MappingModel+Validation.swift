@@ -1,0 +1,184 @@
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+extension MappingModel {
+    /// Checks the kinds and the names in the mapping model.
+    ///
+    /// The version hashes are not compared: `matches` does that.
+    /// - Parameters:
+    ///   - source: The model whose entities are the sources; nil for `sourceModel`. Without either, sources are not checked.
+    ///   - destination: The model whose entities are the destinations; nil for `destinationModel`.
+    /// - Throws: `.migration` with a child for each problem, which names the mapping and the property: 134170 for a custom mapping
+    ///   without a policy class, otherwise 134110.
+    public func validate(source: Model? = nil, destination: Model? = nil) throws {
+        var validation = MappingValidation(
+            source: source ?? sourceModel, destination: destination ?? destinationModel,
+            names: entityMappings.map(\.name))
+        for mapping in entityMappings { validation.check(mapping) }
+        try validation.finish()
+    }
+}
+
+private struct MappingValidation {
+    let source: Model?
+    let destination: Model?
+    let names: [String]
+    private var used: Set<String> = []
+    private var problems: [CoreError] = []
+
+    init(source: Model?, destination: Model?, names: [String]) {
+        (self.source, self.destination, self.names) = (source, destination, names)
+    }
+
+    func finish() throws {
+        guard let first = problems.first else { return }
+        if problems.count == 1 { throw first }
+        throw CoreError(
+            .migration,
+            "the mapping model has \(problems.count) problems; the details list each. The first: \(first.message)",
+            customCode: first.code, entity: first.entity, key: first.key, children: problems)
+    }
+
+    private mutating func report(
+        _ message: String, entity: String? = nil, key: String? = nil, code: CocoaCode = .migration
+    ) {
+        problems.append(CoreError(.migration, code: code, message, entity: entity, key: key))
+    }
+
+    mutating func check(_ mapping: EntityMapping) {
+        checkName(mapping)
+        checkKind(mapping)
+        if let name = mapping.sourceName, let source { check(name, in: source, "source", of: mapping) }
+        if let name = mapping.destinationName, let destination {
+            check(name, in: destination, "destination", of: mapping)
+        }
+        checkProperties(mapping)
+        checkReferences(mapping.sourceExpression, mapping, nil)
+        for property in mapping.attributeMappings + mapping.relationshipMappings {
+            checkReferences(property.valueExpression, mapping, property)
+        }
+    }
+
+    /// The beginning of a message.
+    private func what(_ mapping: EntityMapping) -> String { "the entity mapping \"\(mapping.name)\"" }
+
+    private func near(_ name: String, _ names: [String]) -> String {
+        nearestName(to: name, among: names).map { "; did you mean \"\($0)\"?" } ?? ""
+    }
+
+    // MARK: - Entities
+
+    private mutating func checkName(_ mapping: EntityMapping) {
+        let entity = mapping.destinationName ?? mapping.sourceName
+        if mapping.name.isEmpty {
+            report(
+                "an entity mapping\(entity.map { " of \($0)" } ?? "") does not have a name; set one", entity: entity)
+        } else if !used.insert(mapping.name).inserted {
+            report("two entity mappings have the name \"\(mapping.name)\"; rename one of them", entity: entity)
+        }
+    }
+
+    private mutating func checkKind(_ mapping: EntityMapping) {
+        let (source, destination) = (mapping.sourceName, mapping.destinationName)
+        let what = "\(what(mapping)) has the kind \(mapping.kind.name)"
+        switch mapping.kind {
+        case .add:
+            if let source {
+                report("\(what) and the source \(source); remove the source, or use the kind transform", entity: source)
+            }
+            if destination == nil { report("\(what), but no destination; set the added entity as its destination") }
+        case .remove:
+            if let destination {
+                report(
+                    "\(what) and the destination \(destination); remove the destination, or use the kind transform",
+                    entity: destination)
+            }
+            if source == nil { report("\(what), but no source; set the removed entity as its source") }
+        case .copy, .transform:
+            if source == nil { report("\(what), but no source; set it, or use the kind add", entity: destination) }
+            if destination == nil {
+                report("\(what), but no destination; set it, or use the kind remove", entity: source)
+            }
+        case .custom:
+            if mapping.policyClassName?.isEmpty ?? true {
+                report(
+                    "\(what), but no policy class; set the policy class, or use another kind",
+                    entity: destination ?? source, code: .entityMigrationPolicy)
+            }
+            if source == nil, destination == nil { report("\(what), but neither source nor destination; set one") }
+        case .undefined: break
+        }
+    }
+
+    private mutating func check(_ name: String, in model: Model, _ role: String, of mapping: EntityMapping) {
+        guard model.entity(named: name) == nil else { return }
+        report(
+            "\(what(mapping)) has the \(role) \"\(name)\", which is not an entity of the \(role) model"
+                + near(name, model.entities.map(\.name)), entity: name)
+    }
+
+    // MARK: - Properties
+
+    private mutating func checkProperties(_ mapping: EntityMapping) {
+        let properties = mapping.attributeMappings + mapping.relationshipMappings
+        var seen: Set<String> = []
+        for property in properties where !seen.insert(property.name).inserted {
+            report(
+                "\(what(mapping)) maps the property \"\(property.name)\" twice; remove one of the two mappings",
+                entity: mapping.destinationName, key: property.name)
+        }
+        guard let name = mapping.destinationName else {
+            if let first = properties.first {
+                report(
+                    "\(what(mapping)) maps the property \"\(first.name)\", but has no destination; remove its property "
+                        + "mappings", entity: mapping.sourceName, key: first.name)
+            }
+            return
+        }
+        guard let entity = destination?.entity(named: name) else { return }
+        let attributes = entity.allProperties.compactMap { $0 as? Attribute }.flatMap(\.withElements).map(\.path)
+        let relationships = entity.allProperties.filter { $0 is Relationship }.map(\.name)
+        for property in mapping.attributeMappings {
+            check(property.name, mapping, name, "attribute", attributes, "relationship", relationships)
+        }
+        for property in mapping.relationshipMappings {
+            check(property.name, mapping, name, "relationship", relationships, "attribute", attributes)
+        }
+    }
+
+    private mutating func check(
+        _ name: String, _ mapping: EntityMapping, _ entity: String, _ kind: String, _ names: [String],
+        _ otherKind: String, _ otherNames: [String]
+    ) {
+        if names.contains(name) { return }
+        if otherNames.contains(name) {
+            report(
+                "\(what(mapping)) maps \(entity).\(name) as \(kind == "attribute" ? "an" : "a") \(kind); move it to the "
+                    + "\(otherKind) mappings", entity: entity, key: name)
+        } else {
+            report(
+                "\(what(mapping)) maps the \(kind) \"\(name)\", which \(entity) does not have" + near(name, names),
+                entity: entity, key: name)
+        }
+    }
+
+    // MARK: - Expressions
+
+    /// Calls that name an entity mapping.
+    private mutating func checkReferences(
+        _ expression: Expression?, _ mapping: EntityMapping, _ property: PropertyMapping?
+    ) {
+        guard let expression else { return }
+        if let arguments = MappingExpressions.arguments(
+            of: expression, calling: MappingExpressions.destinationsByMapping),
+            case .constant(.text(let name))? = arguments.first, !names.contains(name.string)
+        {
+            report(
+                "\(property.map { "\"\($0.name)\" in " } ?? "")\(what(mapping)) refers to the entity mapping "
+                    + "\"\(name.string)\", which does not exist" + near(name.string, names),
+                entity: mapping.destinationName ?? mapping.sourceName, key: property?.name)
+        }
+        for operand in expression.operands { checkReferences(operand, mapping, property) }
+    }
+}

@@ -1,0 +1,69 @@
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+/// The expressions that Core Data's compiler generates for properties of an `.xcmappingmodel` without an expression of their own.
+struct MappingDefaults {
+    /// The longest key path that is followed; a file can come from an untrusted source.
+    private static let maximumKeys = 100
+
+    private let source: Model?
+    /// By entity of the source, the names of its mappings.
+    private let mappingNames: [String: [String]]
+
+    /// - Parameter mappings: The source and the name of each entity mapping.
+    init(source: Model?, mappings: [(sourceName: String?, name: String)]) {
+        self.source = source
+        var names: [String: [String]] = [:]
+        for mapping in mappings {
+            if let entity = mapping.sourceName { names[entity, default: []].append(mapping.name) }
+        }
+        mappingNames = names
+    }
+
+    /// The attribute of that name in the source, if it has one.
+    func attribute(_ name: String, from entityName: String?) -> Expression? {
+        guard property(name, of: entityName) != nil else { return nil }
+        return MappingExpressions.source(name)
+    }
+
+    /// - Parameters:
+    ///   - path: The key path of the source objects; nil for the relationship of that name.
+    ///   - mapping: The name of the entity mapping that migrates the source objects; nil leaves the choice to the compiler.
+    func relationship(
+        _ name: String, from entityName: String?, path: Expression? = nil, mapping: String? = nil
+    ) -> Expression? {
+        let path = path ?? (property(name, of: entityName) is Relationship ? MappingExpressions.source(name) : nil)
+        guard let path else { return nil }
+        if let mapping { return MappingExpressions.destinations(of: path, byMapping: mapping) }
+        guard case .path(.variable("source"), let keys) = path else {
+            return MappingExpressions.destinations(ofRelationship: name, path: path)
+        }
+        let names = keys.text.split(separator: ".").map(String.init)
+        if let target = destination(of: names, from: entityName), let only = onlyMapping(of: target) {
+            return MappingExpressions.destinations(of: path, byMapping: only)
+        }
+        return MappingExpressions.destinations(
+            ofRelationship: names.last { !$0.hasPrefix("@") } ?? name, path: path)
+    }
+
+    private func property(_ name: String, of entityName: String?) -> Property? {
+        entityName.flatMap { source?.entity(named: $0) }?.allProperties.first { $0.name == name }
+    }
+
+    /// The entity at the end of a path of relationships.
+    private func destination(of keys: [String], from entityName: String?) -> Entity? {
+        guard keys.count <= MappingDefaults.maximumKeys else { return nil }
+        var entity = entityName.flatMap { source?.entity(named: $0) }
+        for key in keys where !key.hasPrefix("@") {
+            entity = (property(key, of: entity?.name) as? Relationship)?.destination
+        }
+        return entity
+    }
+
+    /// The mapping of an entity, if its objects and those of its subentities have no other.
+    private func onlyMapping(of entity: Entity) -> String? {
+        let names = entity.withDescendants.flatMap { mappingNames[$0.name] ?? [] }
+        return names.count == 1 && mappingNames[entity.name] == names ? names[0] : nil
+    }
+}

@@ -1,0 +1,201 @@
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+extension MappingModel {
+    /// Creates a mapping model from JSON in the form of `summary`.
+    ///
+    /// Names are not checked against the models; `validate` does that.
+    /// - Parameters:
+    ///   - source: The source model, which the mapping model keeps; it provides missing version hashes.
+    ///   - destination: The destination model, likewise.
+    /// - Throws: `.model` that names the mapping and the key, for a mistake in the JSON; `.predicateSyntax` for an expression that
+    ///   cannot be read.
+    public convenience init(json: String, source: Model? = nil, destination: Model? = nil) throws {
+        guard json.utf8.count <= Model.maximumFileSize else {
+            throw MappingJSONReader.error(
+                "the JSON of the mapping model has \(json.utf8.count) bytes, but the limit is \(Model.maximumFileSize)")
+        }
+        let root: PropertyValue
+        do { root = try decodeTaggedJSON(Array(json.utf8)) } catch let error as CoreError {
+            throw CoreError(
+                .model, code: .coreData, "the JSON of the mapping model cannot be read: \(error.message)",
+                offset: error.offset)
+        }
+        let parts = try MappingJSONReader().read(root)
+        self.init(
+            parts.mappings, source: source, destination: destination, sourcePath: parts.sourcePath,
+            destinationPath: parts.destinationPath)
+    }
+
+    /// The mapping model as JSON, from which `init(json:)` creates an equal one.
+    public var json: String { JSONText(summary).text }
+}
+
+/// Reads the form of `MappingModel.summary`.
+private struct MappingJSONReader {
+    private typealias Fields = [String: PropertyValue]
+
+    static func error(_ message: String, entity: String? = nil, key: String? = nil) -> CoreError {
+        CoreError(.model, code: .coreData, message, entity: entity, key: key)
+    }
+
+    func read(_ root: PropertyValue) throws -> MappingModelParts {
+        let what = "the mapping model"
+        let fields = try fields(root, what, ["entityMappings", "sourcePath", "destinationPath"])
+        return MappingModelParts(
+            mappings: try list(fields["entityMappings"], "\"entityMappings\" of \(what)").enumerated().map {
+                try entityMapping($1, place: $0)
+            },
+            sourcePath: try text(fields, "sourcePath", what),
+            destinationPath: try text(fields, "destinationPath", what))
+    }
+
+    // MARK: - Mappings
+
+    private static let entityKeys = [
+        "name", "kind", "source", "destination", "sourceHash", "destinationHash", "attributes", "relationships",
+        "policyClass", "sourceExpression", "filter", "userInfo",
+    ]
+
+    private func entityMapping(_ value: PropertyValue, place: Int) throws -> EntityMapping {
+        let position = "the entity mapping at index \(place)"
+        let fields = try fields(value, position, MappingJSONReader.entityKeys)
+        let source = try text(fields, "source", position)
+        let destination = try text(fields, "destination", position)
+        let name = try text(fields, "name", position) ?? EntityMapping.defaultName(source, destination)
+        let what = "the entity mapping \"\(name)\""
+        var mapping = EntityMapping(
+            name: name, kind: .undefined, sourceName: source, destinationName: destination,
+            sourceHash: try hash(fields, "sourceHash", what),
+            destinationHash: try hash(fields, "destinationHash", what),
+            attributeMappings: try properties(fields["attributes"], "attributes", what),
+            relationshipMappings: try properties(fields["relationships"], "relationships", what),
+            policyClassName: try text(fields, "policyClass", what), userInfo: try userInfo(fields, what))
+        let given = try expression(fields, "sourceExpression", what)
+        if let given { mapping.sourceExpression = given }
+        if let filter = try text(fields, "filter", what) {
+            try set(filter, of: &mapping, given, what)
+        } else if fields["sourceExpression"] == .null {
+            mapping.sourceExpression = nil
+        }
+        mapping.kind = try kind(fields, what) ?? mapping.impliedKind
+        return mapping
+    }
+
+    /// A filter is an abbreviation of a source expression; both are there in the JSON of a mapping model.
+    private func set(
+        _ filter: String, of mapping: inout EntityMapping, _ given: Expression?, _ what: String
+    ) throws {
+        guard mapping.sourceName != nil else {
+            throw MappingJSONReader.error("\(what) has a filter but no source; set its source, or remove the filter")
+        }
+        mapping.filter = filter
+        guard given == nil || given == mapping.sourceExpression else {
+            throw MappingJSONReader.error(
+                "\(what) has a \"filter\" and a different \"sourceExpression\"; remove one of the two")
+        }
+    }
+
+    private func kind(_ fields: Fields, _ what: String) throws -> EntityMapping.Kind? {
+        guard let name = try text(fields, "kind", what) else { return nil }
+        guard let kind = EntityMapping.Kind(named: name) else {
+            throw MappingJSONReader.error(
+                "\"kind\" of \(what) is \"\(name)\", but must be \"custom\", \"add\", \"remove\", \"copy\", \"transform\" or "
+                    + "\"undefined\"")
+        }
+        return kind
+    }
+
+    /// A list of property mappings, or an object with expressions by name.
+    private func properties(_ value: PropertyValue?, _ key: String, _ what: String) throws -> [PropertyMapping] {
+        if case .dictionary(let entries)? = value {
+            return try sortedByBytes(entries.keys).map { name in
+                PropertyMapping(
+                    name: name, valueExpression: try expression(entries, name, "\"\(key)\" of \(what)"))
+            }
+        }
+        return try list(value ?? .null, "\"\(key)\" of \(what)").map { element in
+            let part = "a mapping in \"\(key)\" of \(what)"
+            let fields = try fields(element, part, ["name", "expression", "unreadable", "userInfo"])
+            guard let name = try text(fields, "name", part) else {
+                throw MappingJSONReader.error("\(part) does not have a \"name\"; set it to the name of the property")
+            }
+            let owner = "\"\(name)\" in \(what)"
+            return PropertyMapping(
+                name: name, valueExpression: try expression(fields, "expression", owner),
+                isUnreadable: try flag(fields, "unreadable", owner), userInfo: try userInfo(fields, owner))
+        }
+    }
+
+    private func expression(_ fields: Fields, _ key: String, _ what: String) throws -> Expression? {
+        guard let text = try text(fields, key, what) else { return nil }
+        do { return try Expression.parse(text) } catch let error as CoreError {
+            throw error.within("\"\(key)\" of \(what)", key: key)
+        }
+    }
+
+    // MARK: - Values
+
+    private func fields(_ value: PropertyValue, _ what: String, _ known: [String]) throws -> Fields {
+        guard case .dictionary(let fields) = value else { throw mismatch(value, what, "an object") }
+        for key in sortedByBytes(fields.keys) where !known.contains(key) {
+            let near = nearestName(to: key, among: known).map { "did you mean \"\($0)\"?" }
+            throw MappingJSONReader.error(
+                "\(what) has the unknown key \"\(key)\"; "
+                    + (near ?? "use \(known.map { "\"\($0)\"" }.joined(separator: ", "))"), key: key)
+        }
+        return fields
+    }
+
+    private func list(_ value: PropertyValue?, _ what: String) throws -> [PropertyValue] {
+        switch value {
+        case .array(let values)?: return values
+        case .null?: return []
+        case nil: throw MappingJSONReader.error("\(what) is missing; set it to a list, which can be empty")
+        case let other?: throw mismatch(other, what, "a list")
+        }
+    }
+
+    private func text(_ fields: Fields, _ key: String, _ what: String) throws -> String? {
+        switch fields[key] {
+        case nil, .null?: return nil
+        case .text(let text)?: return text.string
+        case let other?: throw mismatch(other, "\"\(key)\" of \(what)", "a string")
+        }
+    }
+
+    private func flag(_ fields: Fields, _ key: String, _ what: String) throws -> Bool {
+        switch fields[key] {
+        case nil, .null?: return false
+        case .bool(let flag)?: return flag
+        case let other?: throw mismatch(other, "\"\(key)\" of \(what)", "true or false")
+        }
+    }
+
+    private func hash(_ fields: Fields, _ key: String, _ what: String) throws -> [UInt8]? {
+        switch fields[key] {
+        case nil, .null?: return nil
+        case .bytes(let bytes)?: return bytes.array
+        case let other?: throw mismatch(other, "\"\(key)\" of \(what)", "{\"$bytes\": …} with base64")
+        }
+    }
+
+    private func userInfo(_ fields: Fields, _ what: String) throws -> [String: String] {
+        switch fields["userInfo"] {
+        case nil, .null?: return [:]
+        case .dictionary(let entries)?:
+            return try entries.mapValues { value in
+                guard case .text(let text) = value else {
+                    throw mismatch(value, "a value in \"userInfo\" of \(what)", "a string")
+                }
+                return text.string
+            }
+        case let other?: throw mismatch(other, "\"userInfo\" of \(what)", "an object")
+        }
+    }
+
+    private func mismatch(_ value: PropertyValue, _ what: String, _ wanted: String) -> CoreError {
+        CoreError(.model, code: .coreData, "\(what) is \(value.excerpt), but must be \(wanted)", value: value)
+    }
+}

@@ -1,0 +1,86 @@
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+extension MappingModel {
+    /// The content of a `.cdm`: a keyed archive that Apple's framework reads (store-format.md section 3). It does not contain the
+    /// models and their paths.
+    ///
+    /// - Throws: `.unsupported` for an expression that cannot be archived.
+    public func compiled() throws -> [UInt8] { try CompiledMappingWriter().encoded(entityMappings) }
+}
+
+/// Writes the keyed archive of an `NSMappingModel`, with the keys and classes of Xcode's compiler.
+private struct CompiledMappingWriter {
+    private typealias ClassName = KeyedArchiver.ClassName
+    private let archiver = KeyedArchiver()
+
+    func encoded(_ mappings: [EntityMapping]) throws -> [UInt8] {
+        let archived = try mappings.map { ($0.name, try self.mapping($0)) }
+        var names: Set<String> = []
+        let byName = archived.filter { names.insert($0.0).inserted }.sorted { Text($0.0) < Text($1.0) }
+        let root = archiver.add(
+            ClassName("NSMappingModel"),
+            [
+                "NSEntityMappings": archiver.array(archived.map(\.1)),
+                "NSEntityMappingsByName": archiver.dictionary(
+                    byName.map { (key: $0.0, value: $0.1) }, isMutable: true),
+            ])
+        return archiver.encoded(root: root)
+    }
+
+    private func mapping(_ mapping: EntityMapping) throws -> PropertyListValue {
+        func hash(_ hash: [UInt8]?) -> PropertyListValue { hash.map { archiver.add(.data($0)) } ?? KeyedArchiver.null }
+        let what = "the mapping \"\(mapping.name)\""
+        return archiver.add(
+            ClassName("NSEntityMapping"),
+            [
+                "NSMappingName": archiver.string(mapping.name),
+                "NSMappingType": .integer(mapping.kind.rawValue),
+                "NSSourceEntityName": archiver.string(mapping.sourceName),
+                "NSDestinationEntityName": archiver.string(mapping.destinationName),
+                "NSSourceEntityVersionHash": hash(mapping.sourceHash),
+                "NSDestinationEntityVersionHash": hash(mapping.destinationHash),
+                "NSEntityMigrationPolicyClassName": archiver.string(mapping.policyClassName),
+                "NSSourceExpression": try expression(mapping.sourceExpression, what),
+                "NSAttributeMappings": archiver.array(
+                    try mapping.attributeMappings.map { try property($0, of: what) }),
+                "NSRelationshipMappings": archiver.array(
+                    try mapping.relationshipMappings.map { try property($0, of: what) }),
+                "NSUserInfo": userInfo(mapping.userInfo),
+            ])
+    }
+
+    private func property(_ mapping: PropertyMapping, of owner: String) throws -> PropertyListValue {
+        try mapping.requireReadable(in: owner)
+        return archiver.add(
+            ClassName("NSPropertyMapping"),
+            [
+                "NSDestinationPropertyName": archiver.string(mapping.name),
+                "NSValueExpression": try expression(mapping.valueExpression, "\"\(mapping.name)\" in \(owner)"),
+                "NSPropertyTransforms": KeyedArchiver.null, "NSUserInfo": userInfo(mapping.userInfo),
+            ])
+    }
+
+    private func expression(_ expression: Expression?, _ owner: String) throws -> PropertyListValue {
+        guard let expression else { return KeyedArchiver.null }
+        archiver.startTree()
+        do { return try archiver.expression(expression) } catch let error as CoreError { throw error.within(owner) }
+    }
+
+    private func userInfo(_ entries: [String: String]) -> PropertyListValue {
+        if entries.isEmpty { return KeyedArchiver.null }
+        return archiver.dictionary(sortedByBytes(entries.keys).map { ($0, archiver.string(entries[$0])) })
+    }
+}
+
+extension PropertyMapping {
+    /// - Throws: `.unsupported` for an expression that was not read, and so cannot be written.
+    func requireReadable(in owner: String) throws {
+        guard isUnreadable else { return }
+        throw CoreError(
+            .unsupported,
+            "\"\(name)\" in \(owner) cannot be written: its expression has no counterpart in the library; set another "
+                + "expression", key: name)
+    }
+}
