@@ -1,4 +1,5 @@
 import CorestoneModel
+import CorestonePredicate
 import CorestoneStack
 import CorestoneValues
 import Foundation
@@ -39,7 +40,7 @@ enum ConversionModels {
         let owner = try animal.addRelationship(named: "owner", destination: person)
         let animals = try person.addRelationship(named: "animals", destination: animal, isToMany: true)
         try owner.setInverse(animals)
-        try person.addFetchIndex("byName", [.init("fullName")])
+        try person.addIndex(FetchIndex(name: "byName", elements: [.init(property: "fullName")]))
         for attribute in model.entities.flatMap(\.ownAttributes) { try attribute.setOptional(true) }
         try model.freeze()
         return model
@@ -86,7 +87,7 @@ struct FakeConversion: StoreConversion, ConversionRoute {
         var became: [ObjectID: ManagedObject] = [:]
         func objects(_ entity: String) throws -> [ManagedObject] {
             let request = FetchRequest(entity: try former.coordinator.model.requireEntity(named: entity))
-            request.sortDescriptors = [SortDescriptor(key: "name", ascending: false)]
+            request.sortDescriptors = [SortDescriptor("-name")]
             return try former.fetch(request)
         }
         let people = try objects("Person")

@@ -1,4 +1,5 @@
 import CorestoneGraph
+import CorestoneModel
 import CorestoneValues
 import Glibc
 
