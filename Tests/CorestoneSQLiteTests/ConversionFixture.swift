@@ -113,7 +113,7 @@ struct FakeConversion: StoreConversion, ConversionRoute {
         }
         try new.save()
         let rows = pairs.map { former, new in
-            "('\(former.entity.name)', \(former.objectID.primaryKey), '\(new.entity.name)', \(new.objectID.primaryKey))"
+            "('\(former.entity.name)', \(former.primaryKey), '\(new.entity.name)', \(new.primaryKey))"
         }
         try new.coordinator.remove(store)
         try former.coordinator.remove(old)

@@ -128,25 +128,27 @@ struct HistoryConversion {
                 + "ON s.FORMER = k.FORMER AND s.WANTED = k.WANTED GROUP BY s.ROOT) h WHERE Z_ENT = h.ROOT")
     }
 
-    /// The entity to which most objects of each former one were mapped, or the first one to which it would have been.
+    /// The entity to which most objects of each former one were mapped; of several the one whose properties come first.
     private func destinations() throws -> [Pair] {
         let statement = try connection.prepare(
-            "SELECT SOURCE_ENTITY, ENTITY, count(*) FROM \(HistoryConversion.associations) GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2",
-            purpose)
-        var names: [(source: String, destination: String)] = []
+            "SELECT SOURCE_ENTITY, ENTITY, count(*) FROM \(HistoryConversion.associations) GROUP BY 1, 2 ORDER BY 1, 2", purpose)
+        var counts: [String: [String: Int64]] = [:]
         while try statement.step(purpose) {
-            if let source = statement.text(0), let destination = statement.text(1) { names.append((source, destination)) }
+            guard let source = statement.text(0), let destination = statement.text(1) else { continue }
+            counts[source, default: [:]][destination] = statement.integer(2)
         }
-        names += properties.map { ($0.sourceEntity, $0.entity) }
-        var found: [Pair] = []
-        var known: Set<String> = []
-        for (source, destination) in names where !known.contains(source) {
-            guard let from = former.model.entity(named: source), let to = wanted.model.entity(named: destination)
-            else { continue }
-            known.insert(source)
-            found.append((from, to))
+        var order: [String: [String]] = [:]
+        for copy in properties where order[copy.sourceEntity]?.contains(copy.entity) != true {
+            order[copy.sourceEntity, default: []].append(copy.entity)
         }
-        return found
+        return former.model.preorder.compactMap { source in
+            let mapped = counts[source.name] ?? [:]
+            let names = order[source.name] ?? []
+            let candidates = names + mapped.keys.filter { !names.contains($0) }.sorted(by: byteOrder)
+            let most = candidates.map { mapped[$0] ?? 0 }.max() ?? 0
+            return candidates.first { mapped[$0] ?? 0 == most }.flatMap { wanted.model.entity(named: $0) }
+                .map { (source, $0) }
+        }
     }
 
     /// The entities whose objects have changes, with those that became of them.
