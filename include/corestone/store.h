@@ -184,9 +184,10 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_add_store(cst_coordinator *
 /* Fills a buffer with what a migration of a store to a model would do, as JSON: "needed" (false if the store is of the
  * model), "losesData", "entities" (each with "source" and "destination", one of which may be null, "kind": "add",
  * "remove", "copy" or "transform", "objects", "added", "removed", "renamed" as [{"from", "to"}], "filled", "typeChanges",
- * "lostValues" as [{"attribute", "count"}]: values of removed attributes, pairs of removed relationships), "warnings"
- * about renames that look chained, "problems" (objects, values and pairs that the new model does not allow, each with
- * "message", "entity", "key", "code" and "object"), and the SQL "statements".
+ * "lostValues" as [{"attribute", "count"}]: values of removed attributes, pairs of removed relationships), "steps" (what
+ * mapping models do, if they migrate the objects; then "entities" and "statements" are empty), "warnings" about renames
+ * that look chained, "problems" (objects, values and pairs that the new model does not allow, each with "message",
+ * "entity", "key", "code" and "object"), and the SQL "statements".
  *
  * The store is only read, and its folder does not change. The model is frozen. Of the options, which may be NULL, those
  * of migrations and the limits have an effect. Fails like the migration, except for "problems". */

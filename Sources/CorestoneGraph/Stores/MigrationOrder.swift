@@ -1,12 +1,37 @@
 import CorestoneModel
 import CorestoneValues
 
+/// How a store becomes one of another version of its model.
+package enum MigrationWay {
+    /// In place, by an inferred mapping.
+    case mapping(ModelMapping)
+    /// Its content is made again.
+    case route(any ConversionRoute)
+}
+
 extension MigrationOptions {
+    /// The way from a model to another one.
+    ///
+    /// - Parameters:
+    ///   - past: the digests of the models that the store had.
+    ///   - path: the store, for messages.
+    /// - Throws: `.migration` if there is none, or if the destination is older, or may be.
+    package func way(from source: Model, to model: Model, past: [String], ofStoreAt path: String) throws -> MigrationWay
+    {
+        if let route = try conversion?.route(from: source, to: model, ofStoreAt: path) {
+            try model.requireNew(past: past, ofStoreAt: path)
+            return .route(route)
+        }
+        let mapping = try inferMapping(from: source, to: model, ofStoreAt: path)
+        try mapping.requireForward(past: past, ofStoreAt: path, self)
+        return .mapping(mapping)
+    }
+
     /// The inferred mapping between the models of a migration.
     ///
     /// - Parameter path: the store, for messages.
     /// - Throws: code 134140 if the options do not allow inference, 134190 if the models differ too much for it.
-    package func inferMapping(from source: Model, to model: Model, ofStoreAt path: String) throws -> ModelMapping {
+    private func inferMapping(from source: Model, to model: Model, ofStoreAt path: String) throws -> ModelMapping {
         guard infersMapping else {
             throw CoreError(
                 .migration, code: .migrationMissingMappingModel,
@@ -22,19 +47,25 @@ extension MigrationOptions {
     }
 }
 
+extension Model {
+    /// Throws if it is a model that the store had before.
+    fileprivate func requireNew(past: [String], ofStoreAt path: String) throws {
+        guard past.contains(modelVersionDigest(entityVersionHashes(of: self))) else { return }
+        throw CoreError(
+            .migration, code: .stagedMigrationBackwardMigration,
+            "\(path) was migrated from this model to a newer one; use the newer model, or open the store read-only with the model that "
+                + "it carries", file: path)
+    }
+}
+
 extension ModelMapping {
     /// Throws if the destination is a model that the store had before, or may be.
     ///
     /// - Parameters:
     ///   - past: the digests of the models that the store had.
     ///   - path: the store, for messages.
-    package func requireForward(past: [String], ofStoreAt path: String, _ options: MigrationOptions) throws {
-        if past.contains(modelVersionDigest(entityVersionHashes(of: destination))) {
-            throw CoreError(
-                .migration, code: .stagedMigrationBackwardMigration,
-                "\(path) was migrated from this model to a newer one; use the newer model, or open the store read-only with the model that "
-                    + "it carries", file: path)
-        }
+    fileprivate func requireForward(past: [String], ofStoreAt path: String, _ options: MigrationOptions) throws {
+        try destination.requireNew(past: past, ofStoreAt: path)
         guard onlyRemoves, !options.allowsRemovals else { return }
         let lost =
             removals.prefix(5).joined(separator: ", ") + (removals.count > 5 ? " and \(removals.count - 5) more" : "")

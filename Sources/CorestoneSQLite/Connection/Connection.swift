@@ -170,7 +170,8 @@ final class Connection {
 
     /// The names of a table's columns, in their order; empty without such a table.
     func columnNames(of table: String, _ purpose: String) throws -> [String] {
-        let query = try statement("SELECT name FROM pragma_table_info(?)", purpose)
+        // Not those of an attached file.
+        let query = try statement("SELECT name FROM pragma_table_info(?, 'main')", purpose)
         query.bind(copying: table, at: 1)
         defer { query.reset() }
         var names: [String] = []

@@ -59,8 +59,13 @@ struct HistorySlots {
 
     /// The mask of the same change after a migration. Properties that are gone have no bit.
     func translated(_ mask: [UInt8], to wanted: HistorySlots, by pair: EntityPair) -> [UInt8] {
-        let changed = slots(in: mask).compactMap { slot in
-            pair.pair(from: slot.property).map { wanted.slot(of: $0.destination, slot.part) }
+        translated(mask, to: wanted) { property in pair.pair(from: property).map { [$0.destination] } ?? [] }
+    }
+
+    /// - Parameter destinations: the properties that a property of the former entity became.
+    func translated(_ mask: [UInt8], to wanted: HistorySlots, by destinations: (Property) -> [Property]) -> [UInt8] {
+        let changed = slots(in: mask).flatMap { slot in
+            destinations(slot.property).map { wanted.slot(of: $0, slot.part) }
         }
         return wanted.mask { slot in changed.contains { $0 == slot } }
     }

@@ -26,8 +26,6 @@ struct HistoryMigration {
         return String(text.drop { $0 == " " }.prefix { $0 != " " })
     }
 
-    private var purpose: String { "migrate the history of \(connection.path)" }
-
     /// Statements that change the rows; functions of a migration must be registered.
     func statements() -> [String] {
         var settings: [String] = []
@@ -45,31 +43,28 @@ struct HistoryMigration {
             let cases = numbers.map { "WHEN \($0) THEN \($1)" }.joined(separator: " ")
             settings.append("ZENTITY = CASE ZENTITY \(cases) ELSE ZENTITY END")
         }
-        let added = (design.tombstoneCount..<max(design.tombstoneCount, tombstoneCount)).map {
-            "ALTER TABLE ACHANGE ADD COLUMN ZTOMBSTONE\($0) BLOB"
-        }
+        let added = HistoryMigration.additions(of: wanted.model, to: design)
         let gone = mapping.entities.filter { $0.destination == nil }.compactMap(\.source).map { former.number(of: $0) }
         // The number of an entity that is gone may be another one's now.
         let removals = gone.isEmpty ? [] : ["DELETE FROM ACHANGE WHERE ZENTITY IN (\(gone.sorted().joinedText))"]
         return removals + added + (settings.isEmpty ? [] : ["UPDATE ACHANGE SET \(settings.joined(separator: ", "))"])
     }
 
-    private var tombstoneCount: Int {
-        wanted.model.entities.map { HistoryDesign.preservedAttributes(of: $0).count }.max() ?? 0
-    }
-
     /// Settings that move preserved values to their new columns.
     private var tombstones: [String] {
-        let count = max(design.tombstoneCount, tombstoneCount)
+        let count = max(design.tombstoneCount, HistoryMigration.tombstoneCount(of: wanted.model))
+        let pairs = mapping.entities.compactMap { pair -> (source: Entity, count: Int, origins: [Int?])? in
+            guard let source = pair.source, let destination = pair.destination else { return nil }
+            return (
+                source, HistoryDesign.preservedAttributes(of: source).count,
+                HistoryMigration.origins(from: source, to: destination) { pair.pair(to: $0)?.source }
+            )
+        }
         return (0..<count).compactMap { place in
             var cases: [String] = []
-            for pair in mapping.entities {
-                guard let source = pair.source, let destination = pair.destination else { continue }
-                let before = HistoryDesign.preservedAttributes(of: source)
-                let after = HistoryDesign.preservedAttributes(of: destination)
-                let kept = place < after.count ? pair.pair(to: after[place])?.source : nil
-                let origin = kept.flatMap { kept in before.firstIndex { $0 === kept } }
-                let hadValue = place < before.count
+            for (source, before, origins) in pairs {
+                let origin = place < origins.count ? origins[place] : nil
+                let hadValue = place < before
                 if origin == place || origin == nil && !hadValue { continue }
                 let value = origin.map { "ZTOMBSTONE\($0)" } ?? "NULL"
                 cases.append("WHEN \(former.number(of: source)) THEN \(value)")
@@ -80,9 +75,10 @@ struct HistoryMigration {
         }
     }
 
-    /// Adds the transaction of the migration. The tables must have their new columns.
-    func addTransaction(digest: String) throws {
+    /// Adds the transaction of the migration to a history. The tables must have their new columns.
+    static func addTransaction(of wanted: StoreSchema, to connection: Connection) throws {
         guard let design = try HistoryDesign(of: connection) else { return }
+        let digest = modelVersionDigest(entityVersionHashes(of: wanted.model))
         let writer = try HistoryWriter(
             design: design, connection: connection, schema: wanted,
             names: [
@@ -90,5 +86,37 @@ struct HistoryMigration {
                 .process: HistoryWriter.processName,
             ])
         try writer.writeEmptyTransaction()
+    }
+
+    /// Empties the tables of old values: they are of tables and columns of the former model, and the past before a migration cannot be
+    /// opened.
+    static func forgetOldValues(in connection: Connection) throws {
+        let purpose = "migrate the history of \(connection.path)"
+        guard try OldValueTables.exist(in: connection, purpose) else { return }
+        for table in OldValueTables.all {
+            try connection.execute("DELETE FROM main.\(table)", purpose, cocoaCode: .migration)
+        }
+    }
+
+    /// By tombstone column of the destination: the one of the source that has the same value; nil where none has.
+    static func origins(
+        from source: Entity, to destination: Entity, by origin: (Attribute) -> Property?
+    ) -> [Int?] {
+        let before = HistoryDesign.preservedAttributes(of: source)
+        return HistoryDesign.preservedAttributes(of: destination).map { attribute in
+            origin(attribute).flatMap { kept in before.firstIndex { $0 === kept } }
+        }
+    }
+
+    /// Tombstone columns that the entities of a model need.
+    static func tombstoneCount(of model: Model) -> Int {
+        model.entities.map { HistoryDesign.preservedAttributes(of: $0).count }.max() ?? 0
+    }
+
+    /// Adds the tombstone columns that the model needs and the table does not have.
+    static func additions(of model: Model, to design: HistoryDesign) -> [String] {
+        (design.tombstoneCount..<max(design.tombstoneCount, tombstoneCount(of: model))).map {
+            "ALTER TABLE ACHANGE ADD COLUMN ZTOMBSTONE\($0) BLOB"
+        }
     }
 }

@@ -26,31 +26,26 @@ struct InPlaceMigration {
     /// - Returns: names of files with large values to which nothing refers any more.
     func run(_ progress: @escaping (_ done: Int, _ total: Int) -> Bool) throws -> Set<String> {
         let externalFolder = ExternalFile.folder(ofStore: place.path)
-        let before = try namesOfExternalFiles(in: plan.former, externalFolder)
+        let before = try connection.namesOfExternalFiles(in: plan.former, folder: externalFolder)
         let functions = try MigrationFunctions(
             connection, mapping: plan.mapping, former: plan.former, externalFolder: externalFolder)
         defer { functions.end() }
         do {
             try checks.before()
-            try change(MigrationProgress(connection, plan, progress))
+            try change(MigrationProgress(connection, plan.former, progress))
         } catch {
             // A statement that was cancelled has SQLite's code.
             if (error as? CoreError)?.status == .cancelled { throw MigrationProgress.cancelled(place.given) }
             throw functions.takeFailure() ?? error
         }
         if before.isEmpty { return [] }
-        return before.subtracting(try namesOfExternalFiles(in: plan.wanted, externalFolder))
-    }
-
-    /// The files with large values to which rows refer. Most stores have no such file, and their rows are not read.
-    private func namesOfExternalFiles(in schema: StoreSchema, _ folder: String) throws -> Set<String> {
-        guard FolderNames(folder)?.contains(where: { UUIDValue($0) != nil }) == true else { return [] }
-        return try connection.namesOfExternalFiles(in: schema.tables.map(\.name))
+        return before.subtracting(try connection.namesOfExternalFiles(in: plan.wanted, folder: externalFolder))
     }
 
     private func change(_ progress: MigrationProgress) throws {
         defer { progress.end() }
         try progress.begin()
+        progress.beginSteps(plan.stepCount)
         let former = SchemaUpkeep(schema: plan.former, connection: connection)
         let wanted = SchemaUpkeep(schema: plan.wanted, connection: connection)
         let foreignIndexes = try former.foreignIndexes()
@@ -62,12 +57,12 @@ struct InPlaceMigration {
         try execute(plan.linkStatements, progress)
         try migrateHistory(progress)
         try writeNumbers()
-        try writeModel()
+        try MigratedDocument(connection: connection, contents: contents, model: model).write()
         try wanted.makeIndexes(checks)
         try wanted.restore(foreignIndexes)
         try wanted.makeTriggers(computing: isComputed)
         try progress.finish()
-        try verify()
+        try connection.requireMigrated(to: model, place)
     }
 
     private func execute(_ statements: [String], _ progress: MigrationProgress) throws {
@@ -113,11 +108,8 @@ struct InPlaceMigration {
         let migration = HistoryMigration(
             design: history, mapping: plan.mapping, former: plan.former, wanted: plan.wanted, connection: connection)
         try execute(migration.statements(), progress)
-        // They are of tables and columns of the former model, and the past before a migration cannot be opened.
-        if try OldValueTables.exist(in: connection, purpose) {
-            try execute(OldValueTables.all.map { "DELETE FROM \($0)" }, progress)
-        }
-        try migration.addTransaction(digest: modelVersionDigest(entityVersionHashes(of: model)))
+        try HistoryMigration.forgetOldValues(in: connection)
+        try HistoryMigration.addTransaction(of: plan.wanted, to: connection)
     }
 
     /// Gives the entities of the new model their rows in `Z_PRIMARYKEY`. The table is made again if a number changed.
@@ -163,95 +155,11 @@ struct InPlaceMigration {
         }
         return keys
     }
-
-    private func writeModel() throws {
-        if var metadata = contents.document.metadata {
-            metadata.rememberModel()
-            metadata.setModel(model)
-            metadata.values[StoreMetadata.Key.frameworkVersion] = .integer(StoreMetadata.frameworkVersion)
-            try StoreMetadata.store(metadata, in: connection)
-        }
-        let isThere = contents.tables["Z_MODELCACHE"] != nil
-        if !isThere {
-            try connection.execute("CREATE TABLE Z_MODELCACHE (Z_CONTENT BLOB)", purpose, cocoaCode: .migration)
-        }
-        try connection.execute("DELETE FROM Z_MODELCACHE", purpose, cocoaCode: .migration)
-        let cache = try connection.prepare("INSERT INTO Z_MODELCACHE (Z_CONTENT) VALUES (?)", purpose)
-        cache.bind(copying: try StoreDocument.modelCache(of: model), at: 1)
-        try cache.run(purpose)
-    }
-
-    /// The file is to be a store of the model that can be written.
-    private func verify() throws {
-        let examination = try StoreExamination(connection, model: model, place: place, forWriting: true)
-        guard let reason = examination.readOnlyReason else { return }
-        throw CoreError(
-            .migration, code: .migration,
-            "cannot \(purpose), because the result could only be opened read-only: \(reason.withoutRemedy). The store is "
-                + "unchanged; run corestone check to examine it",
-            file: place.given)
-    }
 }
 
-/// Reports how many rows were written, and stops a statement that was cancelled.
-private final class MigrationProgress {
-    private static let mostRows = 1 << 40
-    private let path: String
-    private let report: (Int, Int) -> Bool
-    private let check: ProgressCheck
-    private let rows: Int
-    private let steps: Int
-    private var done = 0
-    private var isCancelled = false
-
-    init(_ connection: Connection, _ plan: MigrationPlan, _ report: @escaping (Int, Int) -> Bool) throws {
-        path = connection.path
-        self.report = report
-        var rows = 0
-        for table in plan.former.tables {
-            let purpose = "count the rows of \(connection.path)"
-            let statement = try connection.prepare("SELECT max(Z_PK) FROM \(table.name)", purpose)
-            guard try statement.step(purpose) else { continue }
-            // A key of the file may be any number.
-            rows = min(rows.addingClamped(max(Int(clamping: statement.integer(0)), 0)), MigrationProgress.mostRows)
-        }
-        self.rows = max(rows, 1)
-        steps = max(
-            plan.linkCopyStatements.count + plan.removalStatements.count + plan.structureStatements.count
-                + plan.numberStatements.count + plan.linkStatements.count
-                + plan.tables.reduce(0) { $0 + $1.defaults.count }, 1)
-        check = ProgressCheck(connection)
-    }
-
-    /// Makes the first report. `end` must follow, whatever it throws.
-    func begin() throws {
-        check.ask { [unowned self] in !self.tell() }
-        try step(by: 0)
-    }
-
-    private func tell(isFinished: Bool = false) -> Bool {
-        if isCancelled { return false }
-        isCancelled = !report(isFinished ? rows : min(rows * done / (steps + 1), rows - 1), rows)
-        return !isCancelled
-    }
-
-    func step() throws { try step(by: 1) }
-
-    private func step(by count: Int) throws {
-        done = min(done + count, steps)
-        guard tell() else { throw MigrationProgress.cancelled(path) }
-    }
-
-    /// Everything is done but the commit.
-    func finish() throws {
-        done = steps
-        guard tell(isFinished: true) else { throw MigrationProgress.cancelled(path) }
-    }
-
-    func end() { check.end() }
-
-    static func cancelled(_ path: String) -> CoreError {
-        CoreError(
-            .cancelled, code: .migrationCancelled, "cannot migrate \(path): cancelled by the application", file: path)
+extension MigrationPlan {
+    fileprivate var stepCount: Int {
+        linkCopyStatements.count + removalStatements.count + structureStatements.count + numberStatements.count
+            + linkStatements.count + tables.reduce(0) { $0 + $1.defaults.count }
     }
 }

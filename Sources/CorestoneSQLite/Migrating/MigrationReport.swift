@@ -28,6 +28,9 @@ public struct MigrationReport: Sendable {
     /// False if the store is of the model already.
     public let isNeeded: Bool
     public let entities: [EntityReport]
+    /// What mapping models or stages do, one line per step, if they make the objects again; then there are no entities and no statements.
+    /// Empty for a migration by an inferred mapping.
+    public let steps: [String]
     public let warnings: [String]
     /// Objects, values and pairs that the new model does not allow: the details of the errors with which the migration would fail.
     public let problems: [CoreError]
@@ -43,7 +46,7 @@ extension MigrationReport {
     /// Of a store that is of the model already.
     package static let unneeded = MigrationReport()
 
-    private init() { (isNeeded, entities, warnings, problems, statements) = (false, [], [], [], []) }
+    private init() { (isNeeded, entities, steps, warnings, problems, statements) = (false, [], [], [], [], []) }
 
     /// The plan for the SQLite store at `path`, which is only read.
     ///
@@ -60,10 +63,19 @@ extension MigrationReport {
         }
         var options = StoreOptions()
         options.migration = migration
-        let plan = try StoreMigration(
+        let start = try StoreMigration(
             connection: connection, place: place, model: model, options: options, migration: migration
-        ).plan(contents).plan
+        ).start(contents)
         isNeeded = true
+        let plan: MigrationPlan
+        switch start.way {
+        case .mapping(let mapping): plan = start.plan(mapping)
+        case .route(let route):
+            // What becomes of objects is known when the route has run.
+            (entities, steps, warnings, problems, statements) = ([], route.steps, [], [], [])
+            return
+        }
+        steps = []
         warnings = plan.mapping.warnings
         entities = try plan.mapping.entities.map { try EntityReport($0, plan, connection) }
         let functions = try MigrationFunctions(
@@ -170,7 +182,7 @@ extension PropertyValue {
 }
 
 extension MigrationReport {
-    /// As a value of plain JSON: `needed`, `losesData`, `entities`, `warnings`, `problems` and `statements`.
+    /// As a value of plain JSON: `needed`, `losesData`, `entities`, `steps`, `warnings`, `problems` and `statements`.
     public func report(withStatements: Bool = true) -> PropertyValue {
         func texts(_ list: [String]) -> PropertyValue { .array(list.map { .string($0) }) }
         let entities = entities.map { entity -> PropertyValue in
@@ -190,7 +202,7 @@ extension MigrationReport {
         }
         var report: [String: PropertyValue] = [
             "needed": .bool(isNeeded), "losesData": .bool(losesData), "entities": .array(entities),
-            "warnings": texts(warnings),
+            "steps": texts(steps), "warnings": texts(warnings),
             "problems": .array(
                 problems.map {
                     .dictionary([

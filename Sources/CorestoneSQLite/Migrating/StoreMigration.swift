@@ -2,7 +2,6 @@ import CSQLite
 import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
-import Glibc
 
 /// Decides whether an SQLite store has to be migrated and may be, and migrates it.
 struct StoreMigration {
@@ -12,48 +11,65 @@ struct StoreMigration {
     let options: StoreOptions
     let migration: MigrationOptions
 
-    private var purpose: String { "migrate \(place.given)" }
+    var purpose: String { "migrate \(place.given)" }
+
+    /// What is known of a store before it is migrated.
+    struct Start {
+        let contents: StoreContents
+        /// The tables and columns of the store's own model in the file.
+        let former: StoreSchema
+        /// nil when the store keeps no history.
+        let history: HistoryDesign?
+        let way: MigrationWay
+    }
 
     /// Migrates the store under SQLite's lock of writers. Another process may have done so meanwhile; then nothing is done.
     ///
     /// - Throws: `.migration`; the file is as before then.
     func run() throws {
         try connection.execute("PRAGMA legacy_alter_table=ON;BEGIN IMMEDIATE", purpose, cocoaCode: .migration)
-        var obsolete: Set<String> = []
+        let remains = MigrationRemains(connection, place)
         do {
             let contents = try StoreContents(connection, place: place)
-            if contents.document.hashes != StoreDocument.versionHashes(of: model) { obsolete = try migrate(contents) }
+            if contents.document.hashes != StoreDocument.versionHashes(of: model) { try migrate(contents, remains) }
             try connection.execute("COMMIT", purpose, cocoaCode: .migration)
         } catch {
             sqlite3_exec(connection.db, "ROLLBACK;PRAGMA legacy_alter_table=OFF", nil, nil, nil)
+            remains.didRollBack()
             throw error
         }
+        remains.didCommit()
         try connection.execute("PRAGMA legacy_alter_table=OFF", purpose, cocoaCode: .migration)
-        guard !obsolete.isEmpty, connection.makeCommitsDurable() else { return }
-        let folder = ExternalFile.folder(ofStore: place.path)
-        for name in obsolete { unlink("\(folder)/\(name)") }
     }
 
-    private func migrate(_ contents: StoreContents) throws -> Set<String> {
-        let (plan, history) = try plan(contents)
-        try requireSpace(for: plan)
-        for warning in plan.mapping.warnings {
-            DebugLog.write("CoreData: warning: migration of \(place.given): \(warning)")
+    private func migrate(_ contents: StoreContents, _ remains: MigrationRemains) throws {
+        let start = try start(contents)
+        let report = migration.progress ?? { _, _ in true }
+        switch start.way {
+        case .mapping(let mapping):
+            let plan = start.plan(mapping)
+            try requireSpace(for: plan)
+            for warning in mapping.warnings {
+                DebugLog.write("CoreData: warning: migration of \(place.given): \(warning)")
+            }
+            remains.obsolete = try InPlaceMigration(
+                connection: connection, place: place, plan: plan, contents: contents, history: start.history
+            ).run(report)
+        case .route(let route):
+            try requireSpaceForCopy()
+            try RouteMigration(
+                connection: connection, place: place, model: model, start: start, route: route, remains: remains
+            ).run(report)
         }
-        let report = migration.progress
-        return try InPlaceMigration(
-            connection: connection, place: place, plan: plan, contents: contents, history: history
-        ).run { report?($0, $1) ?? true }
     }
 
-    /// The steps, and the design of the store's history. Changes nothing.
-    func plan(_ contents: StoreContents) throws -> (plan: MigrationPlan, history: HistoryDesign?) {
+    /// The way, and what it needs to know of the store. Changes nothing.
+    func start(_ contents: StoreContents) throws -> Start {
         let source = try SourceModelSearch(migration, hashes: contents.document.hashes, ofStoreAt: place.given) {
             try contents.cachedModel(connection)
         }.run()
-        let mapping = try migration.inferMapping(from: source, to: model, ofStoreAt: place.given)
         let past = try (contents.document.metadata?.pastModelDigests ?? []) + pastDigestsInHistory()
-        try mapping.requireForward(past: past, ofStoreAt: place.given, migration)
+        let way = try migration.way(from: source, to: model, past: past, ofStoreAt: place.given)
         let examination = try StoreExamination(connection, model: source, place: place, forWriting: true)
         if let reason = examination.readOnlyReason {
             throw CoreError(
@@ -65,7 +81,7 @@ struct StoreMigration {
                             + "(migrate_store), and migrate that file"),
                 file: place.given)
         }
-        return (MigrationPlan(mapping, former: examination.schema, stored: contents.tables), examination.history)
+        return Start(contents: contents, former: examination.schema, history: examination.history, way: way)
     }
 
     /// Digests that the authors of migrations name in a history.
@@ -85,33 +101,11 @@ struct StoreMigration {
         }
         return digests
     }
+}
 
-    /// A table that is made again needs its space twice, and once more in the log.
-    private func requireSpace(for plan: MigrationPlan) throws {
-        let rebuilt = plan.tables.filter(\.isRebuilt).compactMap { $0.formerTable?.name }
-        guard !rebuilt.isEmpty else { return }
-        var facts = statvfs()
-        guard statvfs(place.folder, &facts) == 0 else { return }
-        let free = Double(facts.f_bavail) * Double(facts.f_frsize)
-        // Counting the pages of tables reads them, so the size of the file comes first.
-        guard free < Double(connection.fileSize) * 2 else { return }
-        let needed = Double(size(of: rebuilt) ?? connection.fileSize) * 2
-        guard free < needed else { return }
-        throw CoreError(
-            .storeIO, code: .migration,
-            "cannot migrate \(place.given): the migration needs up to \(Int64((needed / 1_048_576).rounded(.up))) MB in "
-                + "\(place.folder), but only \(Int64(free / 1_048_576)) MB is free; free some space", file: place.given
-        )
-    }
-
-    /// The bytes of tables; nil if this SQLite library does not have `dbstat`.
-    private func size(of tables: [String]) -> Int? {
-        let names = tables.map { PropertyValue.string($0).literal }.joined(separator: ", ")
-        guard
-            let statement = try? connection.prepare(
-                "SELECT sum(pgsize) FROM dbstat WHERE aggregate = TRUE AND name IN (\(names))", purpose),
-            (try? statement.step(purpose)) == true
-        else { return nil }
-        return Int(clamping: statement.integer(0))
+extension StoreMigration.Start {
+    /// The steps of a migration in place.
+    func plan(_ mapping: ModelMapping) -> MigrationPlan {
+        MigrationPlan(mapping, former: former, stored: contents.tables)
     }
 }

@@ -6,9 +6,9 @@ import CorestoneValues
 import Glibc
 
 /// Migrates a store that is one file, as XML and binary stores are: its content becomes an SQLite store in a folder beside it, which is
-/// migrated in place, so that one implementation holds for all types; the result replaces the file at the end.
+/// migrated like any other, so that one implementation holds for all types; the result replaces the file at the end.
 ///
-/// Keys of objects, the identifier and the application's metadata stay. Whatever fails, the file is as it was.
+/// Keys of objects (unless a mapping model makes other ones), the identifier and the application's metadata stay. Whatever fails, the file is as it was.
 struct FileMigration {
     let kind: AtomicKind
     let path: String
@@ -50,8 +50,13 @@ struct FileMigration {
         } catch let error as CoreError {
             // Another process may have migrated the store while it was read.
             guard kind.sight(of: place) == sight else { return .changed }
-            throw error.naming(path, insteadOf: folder)
+            throw naming(error, folder)
         }
+    }
+
+    /// The error of the store that is migrated, instead of one of the files that are made for that.
+    private func naming(_ error: CoreError, _ folder: String) -> CoreError {
+        error.replacing([("\(folder)/work", path), ("\(folder)/result", path)])
     }
 
     /// The store's metadata and former model, from which the options allow this migration; nil when the store is of the new model.
@@ -62,8 +67,7 @@ struct FileMigration {
             try metadata.carriedModel()
         }
         let source = try search.run()
-        try migration.inferMapping(from: source, to: model, ofStoreAt: path)
-            .requireForward(past: metadata.pastModelDigests, ofStoreAt: path, migration)
+        _ = try migration.way(from: source, to: model, past: metadata.pastModelDigests, ofStoreAt: path)
         return (metadata, source)
     }
 
@@ -100,7 +104,7 @@ struct FileMigration {
         do {
             let work = try copy(from: source, in: workFolder.path)
             return try MigrationReport(ofStoreAt: work, to: model, migration: settled(source))
-        } catch let error as CoreError { throw error.naming(path, insteadOf: workFolder.path) }
+        } catch let error as CoreError { throw naming(error, workFolder.path) }
     }
 
     private var plain: StoreOptions {
@@ -164,36 +168,6 @@ struct FileMigration {
         let counts = try model.roots.map { ($0.name, try context.count(FetchRequest(entity: $0))) }
         return Dictionary(uniqueKeysWithValues: counts)
     }
-}
-
-extension CoreError {
-    /// The same error of the store that is migrated, instead of one of the files that are made for that.
-    fileprivate func naming(_ path: String, insteadOf folder: String) -> CoreError {
-        func settled(_ text: String) -> String {
-            ["\(folder)/work", "\(folder)/result"].reduce(text) { replacing($1, in: $0, by: path) }
-        }
-        return CoreError(
-            status, settled(message), domain: domain, customCode: code, entity: entity, key: key, value: value,
-            predicate: predicate,
-            objectURI: objectURI, children: children.map { $0.naming(path, insteadOf: folder) }, sqliteCode: sqliteCode,
-            file: file.map(settled), offset: offset, payload: payload)
-    }
-}
-
-private func replacing(_ part: String, in text: String, by other: String) -> String {
-    let (part, text) = (Array(part.utf8), Array(text.utf8))
-    var result: [UInt8] = []
-    var place = 0
-    while place < text.count {
-        if text[place...].starts(with: part) {
-            result += Array(other.utf8)
-            place += part.count
-        } else {
-            result.append(text[place])
-            place += 1
-        }
-    }
-    return String(decoding: result, as: UTF8.self)
 }
 
 extension MigrationReport {

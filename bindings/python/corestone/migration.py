@@ -67,6 +67,8 @@ class MigrationPlan(NamedTuple):
     statements: list[str]
     #: Objects, values and pairs that the new model does not allow.
     problems: list[MigrationProblem]
+    #: What mapping models do, if they migrate the objects; then entities and statements are empty.
+    steps: list[str]
 
 
 def migration_plan(path: str | os.PathLike[str], model: ModelLike, **options: Unpack[StoreOptions]) -> MigrationPlan:
@@ -91,6 +93,7 @@ def migration_plan(path: str | os.PathLike[str], model: ModelLike, **options: Un
         found["statements"],
         [MigrationProblem(each["message"], each["entity"], each["key"], each["code"], each["object"])
          for each in found["problems"]],
+        found["steps"],
     )  # fmt: skip
 
 

@@ -31,7 +31,7 @@ struct MigrateCommand: Command {
             "--plan lists every entity with what is added, removed, renamed and filled, the number of its objects, and the values and "
                 + "pairs that would be lost. A problem is something in the store that the new model does not allow, such as objects "
                 + "without a required value; the migration fails until it is changed.",
-            "json is one object: with --plan needed, losesData, entities, warnings and problems, and with --sql statements; otherwise "
+            "json is one object: with --plan needed, losesData, entities, steps, warnings and problems, and with --sql statements; otherwise "
                 + "store, migrated and backup.",
             "Exit code 0: migrated, or nothing to do. 1: --plan found problems, or data that would be lost. 2: wrong usage. 3: the store "
                 + "cannot be migrated.",
@@ -159,7 +159,8 @@ struct MigrateCommand: Command {
 
 extension MigrationReport {
     fileprivate var lines: [String] {
-        entities.filter { $0.kind != .copy || $0.source != $0.destination }.flatMap(\.lines)
+        (steps.isEmpty ? [] : ["objects are migrated through mapping models:"] + steps.map { "  \($0)" })
+            + entities.filter { $0.kind != .copy || $0.source != $0.destination }.flatMap(\.lines)
             + warnings.map { "warning: \($0)" } + problems.map { "problem: \($0.message)" }
     }
 }

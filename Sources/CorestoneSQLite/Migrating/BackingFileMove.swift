@@ -1,0 +1,61 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+import Glibc
+
+/// Moves the backing files of a converted store to those of the store that it becomes: before the commit, so that every row finds its
+/// file. A crash leaves at most files to which nothing refers.
+struct BackingFileMove {
+    private let names: [String]
+    private let source: String
+    private let place: StorePlace
+    private let folder: String
+    private let remains: MigrationRemains
+
+    init(_ converted: ConvertedStore, to place: StorePlace, _ remains: MigrationRemains) {
+        (names, source) = (converted.externalNames.sorted(), converted.externalFolder)
+        (self.place, folder, self.remains) = (place, ExternalFile.folder(ofStore: place.path), remains)
+    }
+
+    func run() throws {
+        let names = names.filter { ExternalFile.isThere("\(source)/\($0)") }
+        if names.isEmpty { return }
+        let permissions = FilePermissions(of: place.path)
+        let parent = String(folder[..<(folder.lastIndex(of: "/") ?? folder.startIndex)])
+        for path in [parent, folder] {
+            let code = ExternalFile.makeFolder(path, beside: permissions)
+            guard code == 0 || code == EEXIST else { throw failure("create", path, code) }
+        }
+        for name in names {
+            let path = "\(folder)/\(name)"
+            // A file of that name never changes.
+            if ExternalFile.isThere(path) { continue }
+            try move(name, to: path, permissions)
+        }
+        for path in [parent, folder] {
+            let code = synchronise(folder: path)
+            guard code == 0 else { throw failure("write", path, code) }
+        }
+    }
+
+    private func move(_ name: String, to path: String, _ permissions: FilePermissions?) throws {
+        let origin = "\(source)/\(name)"
+        let descriptor = open(origin, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        guard descriptor >= 0 else { throw failure("read", origin, errno) }
+        defer { close(descriptor) }
+        permissions?.ofCompanions.give(to: descriptor)
+        guard fsync(descriptor) == 0 else { throw failure("write", origin, errno) }
+        remains.made.append(name)
+        guard rename(origin, path) == 0 else {
+            remains.made.removeLast()
+            throw failure("create", path, errno)
+        }
+    }
+
+    private func failure(_ action: String, _ path: String, _ code: Int32) -> CoreError {
+        CoreError(
+            .storeIO, code: .migration,
+            "cannot migrate \(place.given): cannot \(action) \(path): \(StorePlace.text(of: code)); free some space or make its "
+                + "folder writable, and migrate the store again", file: path)
+    }
+}

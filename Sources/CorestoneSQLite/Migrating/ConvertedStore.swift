@@ -1,0 +1,65 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+/// The store that a route wrote, as far as it is to be known before its content replaces that of the migrated store.
+struct ConvertedStore {
+    /// The name under which a migration attaches it.
+    static let alias = "converted"
+    /// The table in which a route lists which object became which.
+    static let associations = "CST_ASSOCIATION"
+
+    struct Item {
+        let type: String
+        let name: String
+        let table: String
+        let statement: String
+    }
+
+    let path: String
+    let contents: StoreContents
+    let schema: StoreSchema
+    /// Everything that has a statement, in the order in which it was created.
+    let items: [Item]
+    /// The backing files to which its rows refer.
+    let externalNames: Set<String>
+    var externalFolder: String { ExternalFile.folder(ofStore: path) }
+
+    /// - Parameter namesFiles: whether the names of backing files are wanted even if there is no such file beside it.
+    /// - Throws: if it is not a store of the model.
+    init(at path: String, model: Model, namesFiles: Bool, _ limits: StoreLimits) throws {
+        let place = try StorePlace(path)
+        try place.requireStore()
+        let connection = try ReadOnlyFile(place, limits: limits).connection
+        defer { connection.close() }
+        let examination: StoreExamination
+        do { examination = try StoreExamination(connection, model: model, place: place) } catch let error as CoreError {
+            throw error.within("the converted content cannot be used", file: path)
+        }
+        self.path = path
+        (contents, schema) = (examination.contents, examination.schema)
+        let folder = ExternalFile.folder(ofStore: path)
+        externalNames =
+            namesFiles || ExternalFile.hasFiles(in: folder)
+            ? try connection.namesOfExternalFiles(in: schema.tables.map(\.name)) : []
+        let purpose = "read the tables of \(path)"
+        let statement = try connection.prepare(
+            "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid", purpose)
+        var items: [Item] = []
+        while try statement.step(purpose) {
+            guard let type = statement.text(0), let name = statement.text(1), let table = statement.text(2),
+                let text = statement.text(3)
+            else { continue }
+            items.append(Item(type: type, name: name, table: table, statement: text))
+        }
+        self.items = items
+    }
+}
+
+extension ConvertedStore.Item {
+    var isVirtual: Bool { statement.hasPrefix("CREATE VIRTUAL") }
+    /// Whether it is one of SQLite's, or of ours beside the store.
+    var isInternal: Bool { table.hasPrefix("sqlite_") || table.hasPrefix("CST_") }
+    var isOfHistory: Bool { HistoryDesign.Table.allCases.contains { $0.rawValue == table } }
+    var isOfSystem: Bool { StoreSchema.systemTables.contains(table) }
+}

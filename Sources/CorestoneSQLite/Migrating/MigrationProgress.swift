@@ -1,0 +1,75 @@
+import CSQLite
+import CorestoneValues
+
+/// Reports how many rows were written, and stops a statement that was cancelled.
+final class MigrationProgress {
+    private static let mostRows = 1 << 40
+    private let path: String
+    private let report: (Int, Int) -> Bool
+    private let check: ProgressCheck
+    private let rows: Int
+    /// Rows that were done before the steps, of which each counts as many.
+    private var base = 0
+    private var steps = 1
+    private var done = 0
+    private(set) var isCancelled = false
+
+    /// - Parameter former: the schema of the store that is migrated, whose keys tell about how many rows there are.
+    init(_ connection: Connection, _ former: StoreSchema, _ report: @escaping (_ done: Int, _ total: Int) -> Bool) throws
+    {
+        path = connection.path
+        self.report = report
+        var rows = 0
+        for table in former.tables {
+            let purpose = "count the rows of \(connection.path)"
+            let statement = try connection.prepare("SELECT max(Z_PK) FROM \(table.name)", purpose)
+            guard try statement.step(purpose) else { continue }
+            // A key of the file may be any number.
+            rows = min(rows.addingClamped(max(Int(clamping: statement.integer(0)), 0)), MigrationProgress.mostRows)
+        }
+        self.rows = max(rows, 1)
+        check = ProgressCheck(connection)
+    }
+
+    /// Makes the first report. `end` must follow, whatever it throws.
+    func begin() throws {
+        check.ask { [unowned self] in !self.tell() }
+        try require(tell())
+    }
+
+    /// Reports a part of the work whose rows are counted in another way, and which takes nine tenths of the whole. False cancels.
+    func pass(_ done: Int, of total: Int) -> Bool {
+        let part = Double(min(max(done, 0), max(total, 1))) / Double(max(total, 1))
+        base = Int(Double(rows) * 0.9 * part)
+        return tell()
+    }
+
+    /// Begins the part of the work that consists of steps: the statements.
+    func beginSteps(_ count: Int) { (steps, done) = (max(count, 1), 0) }
+
+    private func tell(isFinished: Bool = false) -> Bool {
+        if isCancelled { return false }
+        let rest = rows - base
+        isCancelled = !report(isFinished ? rows : min(base + rest * done / (steps + 1), rows - 1), rows)
+        return !isCancelled
+    }
+
+    func step() throws {
+        done = min(done + 1, steps)
+        try require(tell())
+    }
+
+    /// Everything is done but the commit.
+    func finish() throws { try require(tell(isFinished: true)) }
+
+    private func require(_ isWanted: Bool) throws {
+        guard isWanted else { throw MigrationProgress.cancelled(path) }
+    }
+
+    func end() { check.end() }
+
+    static func cancelled(_ path: String) -> CoreError {
+        CoreError(
+            .cancelled, code: .migrationCancelled, "cannot migrate \(path): cancelled by the application", file: path)
+    }
+}

@@ -1,0 +1,102 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+import Glibc
+
+/// Migrates an SQLite store by a route: the route writes another store in a folder beside it, whose content replaces that of the file in
+/// the transaction of the caller. Other processes see the old store or the new one.
+///
+/// The identifier and tables of other programs stay.
+struct RouteMigration {
+    let connection: Connection
+    let place: StorePlace
+    let model: Model
+    let start: StoreMigration.Start
+    let route: any ConversionRoute
+    let remains: MigrationRemains
+
+    private var purpose: String { "migrate \(place.given)" }
+
+    /// Runs in the transaction of the caller, which has the lock of writers, and of this file alone.
+    ///
+    /// - Parameter progress: the rows that are done and of all; false cancels.
+    func run(_ report: @escaping (_ done: Int, _ total: Int) -> Bool) throws {
+        // Only this process writes the store now.
+        let file = ModelFile(place.path, shownAs: place.given)
+        file.removeDrafts()
+        guard let workFolder = file.workFolder() else {
+            throw CoreError(
+                .storeIO, code: .migration,
+                "cannot migrate \(place.given): cannot create a folder in \(place.folder): \(StorePlace.text(of: errno)); make "
+                    + "\(place.folder) writable, or free some space", file: place.given)
+        }
+        remains.workFolder = workFolder
+        let result = "\(workFolder.path)/result"
+        let progress = try MigrationProgress(connection, start.former, report)
+        defer { progress.end() }
+        do {
+            try progress.begin()
+            let content = try route.run(from: place.path, named: place.given, to: result) { done, total in
+                progress.pass(done, of: total)
+            }
+            try replace(result, content, progress)
+        } catch {
+            // A statement or a route that was cancelled may have an error of its own.
+            if progress.isCancelled { throw MigrationProgress.cancelled(place.given) }
+            guard let error = error as? CoreError else { throw error }
+            throw error.replacing([
+                (ExternalFile.folder(ofStore: result), ExternalFile.folder(ofStore: place.path)),
+                (result, place.given), (workFolder.path, place.folder),
+            ])
+        }
+    }
+
+    private func replace(_ result: String, _ content: ConvertedContent, _ progress: MigrationProgress) throws {
+        guard progress.pass(1, of: 1) else { throw MigrationProgress.cancelled(place.given) }
+        let folder = ExternalFile.folder(ofStore: place.path)
+        let before = try connection.namesOfExternalFiles(in: start.former, folder: folder)
+        let converted = try ConvertedStore(at: result, model: model, namesFiles: !before.isEmpty, connection.limits)
+        try BackingFileMove(converted, to: place, remains).run()
+        try attach(result)
+        let replacement = ContentReplacement(
+            connection: connection, start: start, converted: converted, isComplete: content.isComplete)
+        progress.beginSteps(replacement.stepCount)
+        try replacement.run(progress)
+        try HistoryMigration.forgetOldValues(in: connection)
+        let document = MigratedDocument(connection: connection, contents: start.contents, model: model)
+        switch content {
+        case .complete: try document.write(metadataOf: converted.contents.document)
+        case .rows(let properties):
+            try document.write()
+            try migrateHistory(properties, converted)
+        }
+        try progress.step()
+        try progress.finish()
+        try connection.requireMigrated(to: model, place)
+        remains.obsolete = before.subtracting(converted.externalNames)
+    }
+
+    private func attach(_ result: String) throws {
+        // Not before: it would be locked, too, while the route writes it.
+        let statement = try connection.prepare("ATTACH ? AS \(ConvertedStore.alias)", purpose)
+        statement.bind(copying: result, at: 1)
+        try statement.run(purpose)
+        remains.attached = ConvertedStore.alias
+    }
+
+    private func migrateHistory(_ properties: [CopiedProperty], _ converted: ConvertedStore) throws {
+        guard let history = start.history else { return }
+        try HistoryConversion(
+            design: history, former: start.former, wanted: converted.schema, properties: properties,
+            connection: connection
+        ).run()
+        try HistoryMigration.addTransaction(of: converted.schema, to: connection)
+    }
+}
+
+extension ConvertedContent {
+    fileprivate var isComplete: Bool {
+        if case .complete = self { return true }
+        return false
+    }
+}

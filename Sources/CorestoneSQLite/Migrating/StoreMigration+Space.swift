@@ -1,0 +1,51 @@
+import CSQLite
+import CorestoneGraph
+import CorestoneValues
+import Glibc
+
+/// The forecast of the space on disk.
+extension StoreMigration {
+    /// A table that is made again needs its space twice, and once more in the log.
+    func requireSpace(for plan: MigrationPlan) throws {
+        let rebuilt = plan.tables.filter(\.isRebuilt).compactMap { $0.formerTable?.name }
+        guard !rebuilt.isEmpty, let free else { return }
+        // Counting the pages of tables reads them, so the size of the file comes first.
+        guard free < Double(connection.fileSize) * 2 else { return }
+        try require(Double(size(of: rebuilt) ?? connection.fileSize) * 2, free)
+    }
+
+    /// A store that is made again lies beside the file, and once more in the file and its log.
+    func requireSpaceForCopy() throws {
+        guard let free else { return }
+        var facts = stat()
+        let log = stat("\(place.path)-wal", &facts) == 0 ? Double(facts.st_size) : 0
+        try require(Double(connection.fileSize) * 2 + log, free)
+    }
+
+    /// Bytes that are free in the store's folder.
+    private var free: Double? {
+        var facts = statvfs()
+        guard statvfs(place.folder, &facts) == 0 else { return nil }
+        return Double(facts.f_bavail) * Double(facts.f_frsize)
+    }
+
+    private func require(_ needed: Double, _ free: Double) throws {
+        guard free < needed else { return }
+        throw CoreError(
+            .storeIO, code: .migration,
+            "cannot migrate \(place.given): the migration needs up to \(Int64((needed / 1_048_576).rounded(.up))) MB in "
+                + "\(place.folder), but only \(Int64(free / 1_048_576)) MB is free; free some space", file: place.given
+        )
+    }
+
+    /// The bytes of tables; nil if this SQLite library does not have `dbstat`.
+    private func size(of tables: [String]) -> Int? {
+        let names = tables.map { PropertyValue.string($0).literal }.joined(separator: ", ")
+        guard
+            let statement = try? connection.prepare(
+                "SELECT sum(pgsize) FROM dbstat WHERE aggregate = TRUE AND name IN (\(names))", purpose),
+            (try? statement.step(purpose)) == true
+        else { return nil }
+        return Int(clamping: statement.integer(0))
+    }
+}

@@ -1,0 +1,29 @@
+extension CoreError {
+    /// The same error with other texts in its message and its file: the path that the host gave instead of one that is the library's own.
+    package func replacing(_ parts: [(part: String, text: String)]) -> CoreError {
+        func settled(_ text: String) -> String {
+            parts.reduce(text) { text, each in replacingBytes(each.part, in: text, by: each.text) }
+        }
+        return CoreError(
+            status, settled(message), domain: domain, customCode: code, entity: entity, key: key, value: value,
+            predicate: predicate, objectURI: objectURI, children: children.map { $0.replacing(parts) },
+            sqliteCode: sqliteCode, file: file.map(settled), offset: offset, payload: payload)
+    }
+}
+
+private func replacingBytes(_ part: String, in text: String, by other: String) -> String {
+    let (part, text) = (Array(part.utf8), Array(text.utf8))
+    guard !part.isEmpty else { return String(decoding: text, as: UTF8.self) }
+    var result: [UInt8] = []
+    var place = 0
+    while place < text.count {
+        if text[place...].starts(with: part) {
+            result += Array(other.utf8)
+            place += part.count
+        } else {
+            result.append(text[place])
+            place += 1
+        }
+    }
+    return String(decoding: result, as: UTF8.self)
+}
