@@ -53,9 +53,9 @@ let package = Package(
         library("CorestoneSQL", ["CorestoneGraph"]),
         library("CorestoneSQLite", ["CorestoneSQL", "CSQLite"]),
         library("CorestoneFiles", ["CorestoneGraph", "CorestoneSQL", "CExpat"], settings: small),
-        library("CorestoneStack", ["CorestoneSQLite", "CorestoneFiles"], settings: small),
-        library("CorestoneHosting", ["CorestoneStack", "CorestoneFiles"], settings: small),
         library("CorestoneMigration", ["CorestoneGraph", "CorestoneSQLite", "CorestoneFiles"], settings: small),
+        library("CorestoneStack", ["CorestoneSQLite", "CorestoneFiles", "CorestoneMigration"], settings: small),
+        library("CorestoneHosting", ["CorestoneStack", "CorestoneFiles"], settings: small),
         .target(
             name: "CorestoneABI",
             dependencies: [
@@ -107,7 +107,7 @@ let package = Package(
         tests("CorestoneSQLiteTests", ["CorestoneStack", "CorestoneSQLite", "CSQLite"]),
         tests("CorestoneFilesTests", ["Corestone"]),
         tests("CorestoneTests", ["Corestone"]),
-        tests("CorestoneMigrationTests", ["CorestoneMigration"]),
+        tests("CorestoneMigrationTests", ["CorestoneStack", "CorestoneMigration"]),
         tests("CorestoneABITests", ["CCorestone", "CorestoneABI"]),
     ]
 )

@@ -67,7 +67,9 @@ struct FakeConversion: StoreConversion, ConversionRoute {
 
     let steps = ["Person to Person and Badge", "Pet to Animal"]
 
-    func route(from source: Model, to destination: Model, ofStoreAt path: String) throws -> (any ConversionRoute)? {
+    func route(
+        from source: Model, to destination: Model, ofStoreAt path: String, _ options: MigrationOptions
+    ) throws -> (any ConversionRoute)? {
         guard isWanted else { return nil }
         var route = self
         route.source = source

@@ -18,7 +18,7 @@ extension MigrationOptions {
     /// - Throws: `.migration` if there is none, or if the destination is older, or may be.
     package func way(from source: Model, to model: Model, past: [String], ofStoreAt path: String) throws -> MigrationWay
     {
-        if let route = try conversion?.route(from: source, to: model, ofStoreAt: path) {
+        if let route = try conversion?.route(from: source, to: model, ofStoreAt: path, self) {
             try model.requireNew(past: past, ofStoreAt: path)
             return .route(route)
         }

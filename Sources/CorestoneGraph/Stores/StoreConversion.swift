@@ -6,9 +6,13 @@ import CorestoneValues
 package protocol StoreConversion: Sendable {
     /// The conversion of a store from its model to another one; nil if an inferred mapping is to be used.
     ///
-    /// - Parameter path: the store, for messages.
+    /// - Parameters:
+    ///   - path: the store, for messages.
+    ///   - options: those of the migration.
     /// - Throws: `.migration`. Nothing was changed then.
-    func route(from source: Model, to destination: Model, ofStoreAt path: String) throws -> (any ConversionRoute)?
+    func route(
+        from source: Model, to destination: Model, ofStoreAt path: String, _ options: MigrationOptions
+    ) throws -> (any ConversionRoute)?
 }
 
 /// One way from a model to another one.
@@ -26,7 +30,8 @@ package protocol ConversionRoute {
     ///   - result: in a folder that belongs to the migration alone.
     ///   - progress: called with the rows that are done and of all; false cancels with 134120.
     func run(
-        from path: String, named given: String, to result: String, progress: @escaping (_ done: Int, _ total: Int) -> Bool
+        from path: String, named given: String, to result: String,
+        progress: @escaping (_ done: Int, _ total: Int) -> Bool
     ) throws -> ConvertedContent
 }
 

@@ -1,5 +1,6 @@
 import CorestoneFiles
 import CorestoneGraph
+import CorestoneMigration
 import CorestoneModel
 import CorestoneSQLite
 import CorestoneValues
@@ -49,6 +50,8 @@ extension Coordinator {
     private func openMigrated(
         _ kind: any StoreKind, _ path: String, _ options: StoreOptions
     ) throws -> any PersistentStore {
+        var options = options
+        options.migration = options.migration?.withRoutes
         var attempts = 0
         while true {
             do {

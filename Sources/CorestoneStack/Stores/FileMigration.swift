@@ -1,5 +1,6 @@
 import CorestoneFiles
 import CorestoneGraph
+import CorestoneMigration
 import CorestoneModel
 import CorestoneSQLite
 import CorestoneValues
@@ -177,7 +178,7 @@ extension MigrationReport {
     /// - Throws: as the migration would, but for objects that the new model does not allow: those are `problems`.
     public init(ofStoreAt path: String, to model: Model, options: StoreOptions) throws {
         try model.freeze()
-        let migration = options.migration ?? .inferred
+        let migration = (options.migration ?? .inferred).withRoutes
         if let kind = try StoreTypes.kind(ofStoreAt: path) as? AtomicKind {
             self = try FileMigration(
                 kind: kind, path: path, model: model, options: options, migration: migration

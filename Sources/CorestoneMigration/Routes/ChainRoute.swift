@@ -1,0 +1,155 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneSQLite
+import CorestoneValues
+
+/// Migrates a copy of the store step by step; the last result replaces the store.
+///
+/// Each step is a migration of its own, with its checks, its metadata and its part of the history.
+struct ChainRoute: ConversionRoute {
+    enum Step {
+        /// In place, by an inferred mapping.
+        case infer(to: Model)
+        /// By a mapping model.
+        case map(MappingModel, to: Model)
+        /// Host code on the store as it is between two migrations.
+        case handle(StageHandling)
+        /// Host code that fills a store of another version, with both open.
+        case transform(StageTransformation)
+    }
+
+    let source: Model
+    let destination: Model
+    let links: [Step]
+    let options: MigrationOptions
+    var managerWillStart: (@Sendable (MigrationManager) -> Void)?
+
+    var steps: [String] { links.map(\.line) }
+
+    func run(
+        from path: String, named given: String, to result: String,
+        progress: @escaping (_ done: Int, _ total: Int) -> Bool
+    ) throws -> ConvertedContent {
+        do {
+            try SQLiteKind().replace(result, byStoreAt: path, options: .migrationWork, removing: {})
+            var model = source
+            for (number, step) in links.enumerated() {
+                // The steps share the rows that are reported.
+                let share = { (done: Int, total: Int) -> Bool in
+                    progress(number * total + min(done, total), links.count * total)
+                }
+                do { model = try run(step, on: result, of: model, progress: share) } catch let error as CoreError {
+                    throw error.status == .cancelled ? error : error.inStep(number + 1, of: links.count, step.line)
+                }
+            }
+            // Every handler may have left it in another journal mode.
+            try open(result, model, MigrationOptions()) { _ in }
+        } catch let error as CoreError { throw error.replacing([(result, given), (path, given)]) }
+        return .complete
+    }
+
+    /// Returns the model that the store has afterwards.
+    private func run(
+        _ step: Step, on path: String, of model: Model, progress: @escaping (Int, Int) -> Bool
+    ) throws -> Model {
+        switch step {
+        case .infer(let next):
+            var migration = migration(from: model, progress)
+            migration.infersMapping = true
+            migration.allowsTypeChanges = options.allowsTypeChanges
+            try open(path, next, migration) { _ in }
+            return next
+        case .map(let mapping, let next):
+            try convert(
+                path, from: model, to: next,
+                MappingRoute(mapping: mapping, source: model, destination: next, managerWillStart: managerWillStart),
+                progress)
+            return next
+        case .transform(let transformation):
+            let next = try transformation.destination.resolve()
+            try convert(
+                path, from: model, to: next,
+                TransformationRoute(transformation: transformation, source: model, destination: next), progress)
+            return next
+        case .handle(let handling):
+            try open(path, model, MigrationOptions()) { coordinator in
+                try handling.run(in: Context(coordinator: coordinator))
+            }
+            guard progress(1, 1) else { throw cancelled(path) }
+            return model
+        }
+    }
+
+    private func convert(
+        _ path: String, from model: Model, to next: Model, _ route: any ConversionRoute,
+        _ progress: @escaping (Int, Int) -> Bool
+    ) throws {
+        var migration = migration(from: model, progress)
+        migration.conversion = FixedRoute(route: route)
+        try open(path, next, migration) { _ in }
+    }
+
+    private func migration(from model: Model, _ progress: @escaping (Int, Int) -> Bool) -> MigrationOptions {
+        var migration = MigrationOptions(isAutomatic: true)
+        migration.sourceModels = [model]
+        // Whether the whole chain goes forward was checked already.
+        migration.allowsRemovals = true
+        // It is called on the thread of this migration alone.
+        nonisolated(unsafe) let progress = progress
+        migration.progress = { progress($0, $1) }
+        return migration
+    }
+
+    private func open(
+        _ path: String, _ model: Model, _ migration: MigrationOptions, _ body: (Coordinator) throws -> Void
+    ) throws {
+        var options = StoreOptions.migrationWork
+        options.mustExist = true
+        options.migration = migration
+        let coordinator = try Coordinator(model: model)
+        let store = try coordinator.addSQLiteStore(at: path, options: options)
+        try body(coordinator)
+        try coordinator.remove(store)
+    }
+
+    private func cancelled(_ path: String) -> CoreError {
+        CoreError(
+            .cancelled, code: .migrationCancelled, "cannot migrate \(path): cancelled by the application", file: path)
+    }
+}
+
+/// The route of a step, which was chosen before.
+private struct FixedRoute: StoreConversion {
+    nonisolated(unsafe) let route: any ConversionRoute
+
+    func route(
+        from source: Model, to destination: Model, ofStoreAt path: String, _ options: MigrationOptions
+    ) -> (any ConversionRoute)? { route }
+}
+
+extension ChainRoute.Step {
+    /// For plans and errors.
+    fileprivate var line: String {
+        switch self {
+        case .infer(let model): "infer the mapping to \(model.versionText)"
+        case .map(let mapping, let model):
+            "execute the mapping model with \(mapping.entityMappings.count) entity mappings to \(model.versionText)"
+        case .handle(let handling): "call the handler \(handling.name)"
+        case .transform(let transformation): "call the transformation \(transformation.name)"
+        }
+    }
+}
+
+extension Model {
+    /// A version for people: its identifiers, or the beginning of its checksum.
+    var versionText: String {
+        let names = versionIdentifiers.filter { !$0.isEmpty }.sorted().joined(separator: ", ")
+        return names.isEmpty ? "the version with the checksum \(versionChecksum.prefix(8))…" : "version \"\(names)\""
+    }
+}
+
+extension CoreError {
+    fileprivate func inStep(_ number: Int, of count: Int, _ line: String) -> CoreError {
+        within("step \(number) of \(count) (\(line)) failed")
+    }
+}

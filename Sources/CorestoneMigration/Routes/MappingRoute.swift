@@ -1,0 +1,61 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneSQLite
+import CorestoneValues
+import Glibc
+
+/// Executes one mapping model.
+struct MappingRoute: ConversionRoute {
+    let mapping: MappingModel
+    let source: Model
+    let destination: Model
+    let managerWillStart: (@Sendable (MigrationManager) -> Void)?
+
+    var steps: [String] {
+        mapping.entityMappings.map { mapping in
+            let policy = mapping.policyClassName.map { " with the policy \"\($0)\"" } ?? ""
+            switch (mapping.sourceName, mapping.destinationName) {
+            case (let source?, let destination?): return "\(mapping.name): \(source) -> \(destination)\(policy)"
+            case (let source?, nil): return "\(mapping.name): remove \(source)\(policy)"
+            case (nil, let destination?): return "\(mapping.name): add \(destination)\(policy)"
+            case (nil, nil): return "\(mapping.name): nothing\(policy)"
+            }
+        }
+    }
+
+    func run(
+        from path: String, named given: String, to result: String,
+        progress: @escaping (_ done: Int, _ total: Int) -> Bool
+    ) throws -> ConvertedContent {
+        var properties: [CopiedProperty] = []
+        let scratch = ["\(result).keys", "\(result).associations"]
+        defer { for file in scratch { unlink(file) } }
+        do {
+            let former = try Coordinator(model: source)
+            try former.addSQLiteStore(at: path, options: .readOnly)
+            let new = try Coordinator(model: destination)
+            let store = try new.addSQLiteStore(at: result, options: .migrationWork)
+            let manager = try MigrationManager(source: source, destination: destination)
+            manager.report = progress
+            managerWillStart?(manager)
+            try manager.migrate(
+                mapping, from: Context(coordinator: former), to: Context(coordinator: new),
+                associations: { try AssociationTable(at: scratch[0]) }
+            ) { run in
+                properties = run.copiedProperties
+                try new.remove(store)
+                try run.writeAssociations(intoStoreAt: result, scratch: scratch[1])
+            }
+        } catch let error as CoreError { throw error.replacing([(path, given)]) }
+        return .rows(properties: properties)
+    }
+}
+
+extension StoreOptions {
+    /// Of a store that only a migration sees: it has no log beside it.
+    static var migrationWork: StoreOptions {
+        var options = StoreOptions()
+        options.rollbackJournal = true
+        return options
+    }
+}

@@ -1,0 +1,84 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+/// One stage of a staged migration (`NSMigrationStage`).
+public struct MigrationStage: @unchecked Sendable {
+    /// Host code on a store that is being migrated. The context belongs to the thread of the migration. Changes that are left unsaved are
+    /// saved at the end; an error fails the migration, and the store stays as it was.
+    public typealias Handler = (_ context: Context) throws -> Void
+    /// Host code that fills a new store from the former one. Only `new` is saved, at the end.
+    public typealias Transformation = (_ old: Context, _ new: Context) throws -> Void
+
+    enum Kind {
+        case lightweight(checksums: [String])
+        case custom(current: ModelReference, next: ModelReference, willMigrate: Handler?, didMigrate: Handler?)
+        case transformation(current: ModelReference, next: ModelReference, Transformation)
+    }
+
+    let kind: Kind
+    /// For errors and plans.
+    public var label: String?
+
+    /// Versions that are reached by inferred mappings (`NSLightweightMigrationStage`).
+    ///
+    /// - Parameter checksums: `Model.versionChecksum` of each version, in their order.
+    public static func lightweight(_ checksums: [String], label: String? = nil) -> MigrationStage {
+        MigrationStage(kind: .lightweight(checksums: checksums), label: label)
+    }
+
+    /// An inferred mapping between two versions with host code before and after it (`NSCustomMigrationStage`).
+    ///
+    /// - Parameters:
+    ///   - willMigrate: called with the store of the current version.
+    ///   - didMigrate: called with the store of the next version.
+    public static func custom(
+        from current: ModelReference, to next: ModelReference, label: String? = nil, willMigrate: Handler? = nil,
+        didMigrate: Handler? = nil
+    ) -> MigrationStage {
+        MigrationStage(
+            kind: .custom(current: current, next: next, willMigrate: willMigrate, didMigrate: didMigrate), label: label)
+    }
+
+    /// Host code that makes the objects of the next version, with both versions open: there is no inferred mapping, and objects that it
+    /// does not create are not in the new store.
+    public static func transformation(
+        from current: ModelReference, to next: ModelReference, label: String? = nil,
+        _ body: @escaping Transformation
+    ) -> MigrationStage {
+        MigrationStage(kind: .transformation(current: current, next: next, body), label: label)
+    }
+}
+
+/// A handler of a stage as a step of a chain.
+struct StageHandling {
+    let name: String
+    let handler: MigrationStage.Handler
+
+    func run(in context: Context) throws {
+        do {
+            try handler(context)
+            try context.save()
+        } catch {
+            throw failure(of: error, in: "the handler \(name)", file: context.coordinator.stores.first?.path)
+        }
+    }
+}
+
+/// A transformation as a step of a chain.
+struct StageTransformation {
+    let name: String
+    let destination: ModelReference
+    let body: MigrationStage.Transformation
+}
+
+/// The error of host code of a stage.
+func failure(of error: any Error, in owner: String, file: String?) -> CoreError {
+    guard let error = error as? CoreError else {
+        return CoreError(.migration, code: .migration, "\(owner) failed: \(error)", file: file)
+    }
+    if error.status == .cancelled { return error }
+    return CoreError(
+        .migration, code: .migration, "\(owner) failed: \(error.message)", entity: error.entity, key: error.key,
+        value: error.withoutObjects.value, objectURI: error.objectURI, children: [error.withoutObjects], file: file)
+}

@@ -1,0 +1,77 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+/// A version of a model that a stage names, and that is loaded when it is needed (`NSManagedObjectModelReference`).
+public struct ModelReference: @unchecked Sendable {
+    private enum Place {
+        case model(Model)
+        case file(path: String, version: String?)
+        case hashes([String: [UInt8]], paths: [String])
+    }
+
+    private let place: Place
+    /// The expected `Model.versionChecksum`; nil for any.
+    public let checksum: String?
+
+    public init(_ model: Model, checksum: String? = nil) { (place, self.checksum) = (.model(model), checksum) }
+
+    /// - Parameters:
+    ///   - path: a model of any kind.
+    ///   - version: the version of a bundle; nil for its current one.
+    public init(contentsOf path: String, version: String? = nil, checksum: String? = nil) {
+        (place, self.checksum) = (.file(path: path, version: version), checksum)
+    }
+
+    /// - Parameters:
+    ///   - hashes: the version hashes of the entities, as a store's metadata has them.
+    ///   - paths: models, bundles and folders that are searched for the version.
+    public init(entityVersionHashes hashes: [String: [UInt8]], in paths: [String], checksum: String? = nil) {
+        (place, self.checksum) = (.hashes(hashes, paths: paths), checksum)
+    }
+
+    /// The version, frozen.
+    ///
+    /// - Throws: 134504 if there is none, or if it has another checksum.
+    public func resolve() throws -> Model {
+        let model: Model
+        do { model = try load() } catch let error as CoreError {
+            if error.code == CocoaCode.managedObjectModelReferenceNotFound.rawValue { throw error }
+            throw ModelReference.notFound(
+                "the model of a migration stage cannot be loaded: \(error.message)", error.file)
+        }
+        try model.freeze()
+        guard let checksum, model.versionChecksum != checksum else { return model }
+        throw ModelReference.notFound(
+            "\(name) has the checksum \"\(model.versionChecksum)\", but its reference expects \"\(checksum)\"; correct the "
+                + "checksum, or restore the version", value: .string(checksum))
+    }
+
+    private func load() throws -> Model {
+        switch place {
+        case .model(let model): return model
+        case .file(let path, let version): return try Model(contentsOf: path, version: version)
+        case .hashes(let hashes, let paths):
+            var options = MigrationOptions()
+            options.searchPaths = paths
+            let found = try options.knownVersions().first { entityVersionHashes(of: $0) == hashes }
+            if let found { return found }
+            throw ModelReference.notFound(
+                "the version of a migration stage with the entities \(sortedByBytes(Array(hashes.keys)).joined(separator: ", ")) is not in "
+                    + "\(paths.joined(separator: ", ")); add its model to one of these places", paths.first)
+        }
+    }
+
+    /// For messages.
+    var name: String {
+        switch place {
+        case .model(let model): model.versionText
+        case .file(let path, let version): version.map { "\"\($0)\" of \(path)" } ?? path
+        case .hashes: "the version with the given hashes"
+        }
+    }
+
+    private static func notFound(_ message: String, _ file: String? = nil, value: PropertyValue? = nil) -> CoreError {
+        CoreError(.migration, code: .managedObjectModelReferenceNotFound, message, value: value, file: file)
+    }
+}

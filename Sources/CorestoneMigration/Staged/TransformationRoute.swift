@@ -1,0 +1,38 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneSQLite
+import CorestoneValues
+
+/// Runs a transformation: host code with a store of each version.
+struct TransformationRoute: ConversionRoute {
+    let transformation: StageTransformation
+    let source: Model
+    let destination: Model
+
+    var steps: [String] { ["call the transformation \(transformation.name)"] }
+
+    func run(
+        from path: String, named given: String, to result: String,
+        progress: @escaping (_ done: Int, _ total: Int) -> Bool
+    ) throws -> ConvertedContent {
+        let former = try Coordinator(model: source)
+        try former.addSQLiteStore(at: path, options: .readOnly)
+        let new = try Coordinator(model: destination)
+        let store = try new.addSQLiteStore(at: result, options: .migrationWork)
+        let context = Context(coordinator: new)
+        do {
+            try transformation.body(Context(coordinator: former), context)
+            try context.save()
+        } catch {
+            throw failure(of: error, in: "the transformation \(transformation.name)", file: path)
+        }
+        try new.remove(store)
+        try AssociationTable(at: "\(result).keys").finish(intoStoreAt: result, source: source, destination: destination)
+        guard progress(1, 1) else {
+            throw CoreError(
+                .cancelled, code: .migrationCancelled, "cannot migrate \(given): cancelled by the application",
+                file: given)
+        }
+        return .rows(properties: [])
+    }
+}

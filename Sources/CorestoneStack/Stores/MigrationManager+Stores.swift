@@ -1,0 +1,61 @@
+import CorestoneFiles
+import CorestoneGraph
+import CorestoneMigration
+import CorestoneModel
+import CorestoneSQLite
+import CorestoneValues
+
+extension MigrationManager {
+    /// Migrates a store into another file by a mapping model. The former store is only read.
+    ///
+    /// A store that exists at `result` keeps its objects, and the migrated ones are added. A store that this call created is removed
+    /// again if the migration fails.
+    ///
+    /// - Parameters:
+    ///   - path: the former store, relative to the working directory like `result`.
+    ///   - type: nil for that of the file.
+    ///   - options: of the former store; it is opened read-only.
+    ///   - resultType: nil for the type of the former store.
+    ///   - resultOptions: of the new store.
+    /// - Throws: as `migrate`; 134150 for the former store and 134160 for the new one if they cannot be opened.
+    public func migrateStore(
+        at path: String, type: StoreType? = nil, options: StoreOptions = StoreOptions(), with mapping: MappingModel,
+        to result: String, resultType: StoreType? = nil, resultOptions: StoreOptions = StoreOptions()
+    ) throws {
+        var reading = options
+        reading.isReadOnly = true
+        reading.mustExist = true
+        reading.migration = nil
+        let former = try Coordinator(model: sourceModel)
+        let source = try opening(.migrationManagerSourceStore, "the former store", path) {
+            try former.addStore(type, at: path, options: reading)
+        }
+        let new = try Coordinator(model: destinationModel)
+        let store = try opening(.migrationManagerDestinationStore, "the new store", result) {
+            try new.addStore(resultType ?? source.type, at: result, options: resultOptions)
+        }
+        do {
+            let folder = WorkFolder.temporary("corestone-migration-")
+            defer { withExtendedLifetime(folder) {} }
+            let table: (() throws -> AssociationTable)? = folder.map { folder in
+                { try AssociationTable(at: "\(folder.path)/keys") }
+            }
+            try migrate(
+                mapping, from: Context(coordinator: former), to: Context(coordinator: new), associations: table)
+            try new.remove(store)
+        } catch {
+            new.discard(store)
+            throw error
+        }
+    }
+
+    private func opening<T>(_ code: CocoaCode, _ name: String, _ path: String, _ body: () throws -> T) throws -> T {
+        do { return try body() } catch let error as CoreError {
+            throw CoreError(
+                error.status, code: code, "cannot open \(name) of the migration: \(error.message)",
+                entity: error.entity,
+                key: error.key, value: error.value, children: [error], sqliteCode: error.sqliteCode,
+                file: error.file ?? path)
+        }
+    }
+}

@@ -1,0 +1,179 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestonePredicate
+import CorestoneStack
+import CorestoneValues
+import Foundation
+import XCTest
+
+@testable import CorestoneMigration
+
+/// Staged migrations.
+final class StagedMigrationTests: MigrationTestCase {
+    private typealias M = StagedMigrationTests
+
+    /// The three versions of M029: a name of a pet becomes an object, whose name is required in the last one.
+    private func versions() throws -> [Model] {
+        [
+            try M.model("User name:string petName:string?"),
+            try M.model("User name:string petName:string? pet:Pet?", "Pet name:string?"),
+            try M.model("User name:string pet:Pet?", "Pet name:string"),
+        ]
+    }
+
+    private func users(_ model: Model) throws -> String {
+        try fill(model) { context in
+            for number in 0..<3 {
+                let user = try context.insert("User")
+                try user.setValue(.string("user \(number)"), forKey: "name")
+                if number != 1 { try user.setValue(.string("pet \(number)"), forKey: "petName") }
+            }
+        }
+    }
+
+    private func open(_ path: String, _ model: Model, _ stages: [MigrationStage], models: [Model]) throws -> Context {
+        var options = StoreOptions()
+        var migration = MigrationOptions.inferred
+        migration.stages = try StagedMigration(stages)
+        migration.sourceModels = models
+        options.migration = migration
+        let coordinator = try Coordinator(model: model)
+        try coordinator.addStore(at: path, options: options)
+        return Context(coordinator: coordinator)
+    }
+
+    private func splitPets(_ context: Context) throws {
+        for user in try context.fetch(FetchRequest(entityName: "User")) {
+            let name = try user.value(forKey: "petName")
+            if name.isNull { continue }
+            let pet = try context.insert("Pet")
+            try pet.setValue(name, forKey: "name")
+            try user.setValue(.object(pet), forKey: "pet")
+        }
+    }
+
+    func testCustomAndLightweightStages() throws {
+        let models = try versions()
+        let path = try users(models[0])
+        var order: [String] = []
+        let stages = [
+            MigrationStage.custom(
+                from: ModelReference(models[0]), to: ModelReference(models[1], checksum: models[1].versionChecksum),
+                label: "pets",
+                willMigrate: {
+                    order.append("will \(try $0.count(FetchRequest(entityName: "User")))")
+                },
+                didMigrate: {
+                    order.append("did")
+                    try self.splitPets($0)
+                }),
+            MigrationStage.lightweight([models[2].versionChecksum]),
+        ]
+        let context = try open(path, models[2], stages, models: models)
+        XCTAssertEqual(try values(context, "Pet", "name"), ["\"pet 0\"", "\"pet 2\""])
+        XCTAssertEqual(try values(context, "User", "pet.name"), ["\"pet 0\"", "\"pet 2\"", "nil"])
+        XCTAssertEqual(order, ["will 3", "did"])
+        try context.coordinator.remove(XCTUnwrap(context.coordinator.stores.first))
+        XCTAssertEqual(try open(path, models[2], stages, models: models).count(FetchRequest(entityName: "User")), 3)
+        XCTAssertEqual(order.count, 2, "nothing is left to do")
+    }
+
+    func testAStoreBetweenStartsInTheMiddle() throws {
+        let models = try versions()
+        let path = try users(models[1])
+        let stages = [
+            MigrationStage.custom(
+                from: ModelReference(models[0]), to: ModelReference(models[1]),
+                didMigrate: { _ in XCTFail("the store is of the next version already") }),
+            MigrationStage.lightweight([models[2].versionChecksum]),
+        ]
+        XCTAssertEqual(try open(path, models[2], stages, models: models).count(FetchRequest(entityName: "User")), 3)
+    }
+
+    func testATransformationHasBothVersionsOpen() throws {
+        let models = try versions()
+        let path = try users(models[0])
+        let stages = [
+            MigrationStage.transformation(from: ModelReference(models[0]), to: ModelReference(models[2])) { old, new in
+                for user in try old.fetch(FetchRequest(entityName: "User")) {
+                    let made = try new.insert("User")
+                    try made.setValue(user.value(forKey: "name"), forKey: "name")
+                    let name = try user.value(forKey: "petName")
+                    if name.isNull { continue }
+                    let pet = try new.insert("Pet")
+                    try pet.setValue(name, forKey: "name")
+                    try made.setValue(.object(pet), forKey: "pet")
+                }
+            }
+        ]
+        let identifier = try StoreMetadata(ofStoreAt: path).uuid
+        let context = try open(path, models[2], stages, models: [])
+        XCTAssertEqual(try values(context, "User", "pet.name"), ["\"pet 0\"", "\"pet 2\"", "nil"])
+        XCTAssertEqual(try StoreMetadata(ofStoreAt: path).uuid, identifier)
+    }
+
+    /// A ladder of lightweight stages whose ends are not inferable in one step.
+    func testALadderOfLightweightVersions() throws {
+        let models = [
+            try M.model("A x:string?"), try M.model("A x:string? y:string?"), try M.model("A y:string? z:string?"),
+        ]
+        let path = try fill(models[0]) { try $0.insert("A").setValue(.string("one"), forKey: "x") }
+        let checksums = models.map(\.versionChecksum)
+        let context = try open(
+            path, models[2], [.lightweight([checksums[0], checksums[1]]), .lightweight([checksums[2]])], models: models)
+        XCTAssertEqual(try values(context, "A", "y"), ["nil"])
+    }
+
+    func testRefusalsHaveTheirCodes() throws {
+        let models = try versions()
+        let path = try users(models[0])
+        let before = FileManager.default.contents(atPath: path)
+        func failure(_ stages: @autoclosure () throws -> [MigrationStage], _ known: [Model]? = nil) -> CoreError? {
+            do {
+                _ = try open(path, models[2], stages(), models: known ?? models)
+                return nil
+            } catch { return error as? CoreError }
+        }
+        let (first, second, third) = (ModelReference(models[0]), ModelReference(models[1]), ModelReference(models[2]))
+        let equal = failure([.custom(from: first, to: first)])
+        XCTAssert(equal?.message.contains("cannot be equal") == true, equal?.message ?? "no failure")
+        XCTAssertEqual(failure([])?.status, .invalidArgument)
+        XCTAssertEqual(failure([.lightweight([])])?.status, .invalidArgument)
+        XCTAssertEqual(
+            failure([.custom(from: first, to: third), .lightweight([models[2].versionChecksum])])?.status,
+            .invalidArgument,
+            "two stages lead to one version")
+        let unknown = failure([.custom(from: second, to: third)])
+        XCTAssertEqual(unknown?.code, CocoaCode.migration.rawValue)
+        XCTAssert(unknown?.message.contains("no stage starts at") == true, unknown?.message ?? "no failure")
+        XCTAssertEqual(
+            failure([.lightweight([models[1].versionChecksum, models[2].versionChecksum])], [])?.code,
+            CocoaCode.managedObjectModelReferenceNotFound.rawValue)
+        XCTAssertEqual(
+            failure([.custom(from: ModelReference(models[0], checksum: "x"), to: third)])?.code,
+            CocoaCode.managedObjectModelReferenceNotFound.rawValue)
+        XCTAssertEqual(
+            failure([.custom(from: ModelReference(contentsOf: "\(folder)/none.mom"), to: third)])?.code,
+            CocoaCode.managedObjectModelReferenceNotFound.rawValue)
+        let broken = failure([
+            .custom(
+                from: first, to: third, label: "pets",
+                didMigrate: { _ in throw CoreError(.invalidArgument, "no pet", entity: "Pet", key: "name") })
+        ])
+        XCTAssertEqual(broken?.code, CocoaCode.migration.rawValue)
+        XCTAssertEqual(broken?.key, "name")
+        XCTAssert(
+            broken?.message.contains("didMigrate of the stage \"pets\" failed: no pet") == true, broken?.message ?? "")
+        XCTAssertEqual(FileManager.default.contents(atPath: path), before)
+    }
+
+    func testAnOlderModelIsRefused() throws {
+        let models = try versions()
+        let path = try users(models[0])
+        let stages = [MigrationStage.lightweight([models[1].versionChecksum, models[2].versionChecksum])]
+        _ = try open(path, models[2], stages, models: models)
+        XCTAssertThrowsError(try open(path, models[1], stages, models: models)) {
+            XCTAssertEqual(($0 as? CoreError)?.code, CocoaCode.stagedMigrationBackwardMigration.rawValue)
+        }
+    }
+}
