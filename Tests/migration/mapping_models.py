@@ -8,10 +8,13 @@ a policy that keeps all objects in memory, and where it cannot succeed with rows
 A migrated object has another key than the former one. It is matched by the values of its attributes where these are
 unique in its entity, else by what it is related to (`Matching`); a wrong value is then a row too many and one missing.
 
+With --inferred, mapping models are inferred for pairs of source models (pairs.tsv) instead, and written as an
+`.xcmappingmodel`, which is interpreted in the same way.
+
 The policies that the fixtures name belong to the programs; here are classes that do what those do, twice: for the
 migration and for the interpreter.
 
-Usage: mapping_models.py [--only TEXT] [--rounds N] [--count N] [--seed TEXT] [--keep FOLDER] [--verbose]
+Usage: mapping_models.py [--inferred N] [--only TEXT] [--rounds N] [--count N] [--seed TEXT] [--keep FOLDER] [--verbose]
 """
 
 from __future__ import annotations
@@ -24,19 +27,19 @@ import sys
 import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import mapping_policies
-from corestone import Coordinator, CorestoneError, MappingModel
+from corestone import Coordinator, CorestoneError, MappingModel, MigrationError, Model
 from filling import REFERENCE, Filling, Wishes
-from mapping_oracle import NOW, Interpreter, Made, MappingFile
+from mapping_oracle import NOW, Interpreter, KeyPath, Made, MappingFile
 from oracle import Comparison, Key
-from pairs import TOOL, digest
-from source_models import Attribute, Relationship, SourceModel, fixtures
+from pairs import TOOL, digest, sample
+from source_models import Attribute, Pair, Relationship, SourceModel, fixtures
 from stored import Objects, StoreReader
 
 Signature = Any
@@ -91,10 +94,17 @@ def set_text(element: ElementTree.Element, name: str, value: str) -> None:
 
 #: Filters by entity of the source, for the variant with filters.
 FILTERS = {
-    "Car": "numberPlate != nil AND model == nil", "Continent": "numberOfCountries >= 0",
-    "Country": "numberOfMoods > -1", "Creature": "dnaCode > 0", "Driver": "name != nil", "Employee": "salary < 100", "Mood": "rating \\u3c00= 0",
-    "Person": "firstName != nil", "Post": "content != nil AND hexColor != nil", "SportCar": "maker != nil",
-}  # fmt: skip
+    "Car": "numberPlate != nil AND model == nil",
+    "Continent": "numberOfCountries >= 0",
+    "Country": "numberOfMoods > -1",
+    "Creature": "dnaCode > 0",
+    "Driver": "name != nil",
+    "Employee": "salary < 100",
+    "Mood": "rating \\u3c00= 0",
+    "Person": "firstName != nil",
+    "Post": "content != nil AND hexColor != nil",
+    "SportCar": "maker != nil",
+}
 
 
 def with_filters(root: ElementTree.Element) -> bool:
@@ -126,18 +136,21 @@ def fitting(mapping: MappingFile) -> Wishes:
     """Rows without nulls that the new model refuses, and with different values where it wants them."""
     wishes = Wishes()
     for rule in mapping.rules:
-        if not rule.source or not rule.destination:
-            continue
-        entity = mapping.destination.entities[rule.destination]
-        unique = {name for one in entity.lineage for names in one.unique for name in names}
-        for name, expression in rule.attributes.items():
-            keys = getattr(expression, "keys", None)
-            attribute = entity.properties()[name]
-            assert isinstance(attribute, Attribute)
-            if keys and len(keys) == 1 and not attribute.is_optional:
-                wishes.present.add((rule.source, keys[0]))
-            if keys and len(keys) == 1 and name in unique:
-                wishes.unique.add((rule.source, keys[0]))
+        if rule.source and rule.destination:
+            entity = mapping.destination.entities[rule.destination]
+            unique = {name for one in entity.lineage for names in one.unique for name in names}
+            for name, each in entity.properties().items():
+                expression = (rule.attributes if isinstance(each, Attribute) else rule.relationships).get(name)
+                is_set = isinstance(each, Attribute) and each.default is not None
+                if expression is None and not each.is_optional and not is_set:
+                    wishes.empty.add(rule.source)
+                if isinstance(expression, KeyPath) and len(expression.keys) == 1:
+                    if not each.is_optional:
+                        wishes.present.add((rule.source, expression.keys[0]))
+                    if name in unique:
+                        wishes.unique.add((rule.source, expression.keys[0]))
+            if entity.is_abstract:
+                wishes.empty.add(rule.source)
     return wishes
 
 
@@ -167,9 +180,9 @@ def signature(entity: str, values: dict[str, Any], without: set[tuple[str, str]]
 class Matching:
     """Finds for each expected object the one that was made.
 
-    Objects have colours: first their attributes, then, until nothing changes, also the colours of their members. An
-    expected and a found object match if no other object has their colour. Where several objects are left that nothing
-    distinguishes, one pair is given a colour of its own, and the search goes on.
+    Objects have colours: first their attributes, then also the colours of their members. An expected and a found object
+    that alone have one colour match, and keep it. Where nothing distinguishes the objects that are left, one expected
+    and one found object are matched, and the search goes on.
     """
 
     def __init__(
@@ -178,64 +191,76 @@ class Matching:
         self.expected, self.found, self.model = list(expected), found, model
         self.numbers = {id(each): number for number, each in enumerate(self.expected)}
         #: Objects of both sides: a number, or a key.
-        self.colours: dict[Any, Any] = {}
+        self.colours: dict[int | Key, Any] = {}
         for number, each in enumerate(self.expected):
             self.colours[number] = signature(each.entity.name, each.values, times)
         for key, other in found.items():
             self.colours[key] = signature(other.entity, other.values, times)
-        self.by_values = 0
+        self.pairs: dict[int, Key] = {}
+        self.is_stable = False
+        self.by_values = self._match()
+        while self._match() or self._choose() or self._refine():
+            pass
 
-    def pairs(self) -> dict[int, Key]:
-        self._number()
-        matched = self._unique()
-        self.by_values = len(matched)
-        while True:
-            self._refine()
-            matched = self._unique()
-            groups = self._groups()
-            alike = [(ours, theirs) for ours, theirs in groups.values() if ours and theirs and len(ours + theirs) > 2]
-            if not alike:
-                return matched
-            (first, *_), (other, *_) = alike[0]
-            self.colours[first] = self.colours[other] = object()
-            self._number()
-
-    def _number(self) -> None:
-        """Gives colours short names, of which equal ones have equal ones."""
-        names: dict[Any, int] = {}
-        self.colours = {each: names.setdefault(colour, len(names)) for each, colour in self.colours.items()}
-
-    def _groups(self) -> dict[Any, tuple[list[int], list[Key]]]:
-        groups: dict[Any, tuple[list[int], list[Key]]] = defaultdict(lambda: ([], []))
+    def _groups(self) -> list[tuple[list[int], list[Key]]]:
+        """The objects of each colour that are not matched yet."""
+        groups: dict[Any, tuple[list[int], list[Key]]] = {}
+        done = set(self.pairs.values())
         for each, colour in self.colours.items():
-            groups[colour][not isinstance(each, int)].append(each)
-        return groups
+            ours, theirs = groups.setdefault(colour, ([], []))
+            if isinstance(each, int):
+                if each not in self.pairs:
+                    ours.append(each)
+            elif each not in done:
+                theirs.append(each)
+        return [(ours, theirs) for ours, theirs in groups.values() if ours and theirs]
 
-    def _unique(self) -> dict[int, Key]:
-        groups = self._groups().values()
-        return {ours[0]: theirs[0] for ours, theirs in groups if len(ours) == 1 and len(theirs) == 1}
+    def _match(self) -> int:
+        """Returns how many objects were matched."""
+        found = {ours[0]: theirs[0] for ours, theirs in self._groups() if len(ours) == len(theirs) == 1}
+        for ours, theirs in found.items():
+            self._fix(ours, theirs)
+        return len(found)
 
-    def _members(self, each: int | Key) -> dict[str, list[Any]]:
-        if isinstance(each, int):
-            members = self.expected[each].members
-            return {name: [self.numbers[id(one)] for one in there] for name, there in members.items()}
-        return dict(self.found[each].members)
+    def _fix(self, ours: int, theirs: Key) -> None:
+        self.pairs[ours] = theirs
+        self.colours[ours] = self.colours[theirs] = ("pair", ours)
+        self.is_stable = False
 
-    def _refine(self) -> None:
-        count = 0
-        while len(set(self.colours.values())) > count:
-            count = len(set(self.colours.values()))
-            self.colours = {
-                each: (
-                    colour,
-                    tuple(
-                        (name, tuple(sorted(self.colours[one] for one in there)))
-                        for name, there in sorted(self._members(each).items())
-                    ),
-                )
-                for each, colour in self.colours.items()
-            }
-            self._number()
+    def _choose(self) -> bool:
+        """Matches two of several objects, once members tell no more of them apart."""
+        groups = self._groups()
+        if not groups or not self.is_stable:
+            return False
+        (ours, *_), (theirs, *_) = groups[0]
+        self._fix(ours, theirs)
+        return True
+
+    def _refine(self) -> bool:
+        """Adds the colours of members to those of objects without a match. Returns whether there is more to do."""
+        if not self._groups():
+            return False
+        done = set(self.pairs) | set(self.pairs.values())
+        refined = {each: colour if each in done else self._refined(each) for each, colour in self.colours.items()}
+        names: dict[Any, int | tuple[str, int]] = {}
+        for each, colour in refined.items():
+            names.setdefault(colour, colour if each in done else len(names))
+        count = len(set(self.colours.values()))
+        self.colours = {each: names[colour] for each, colour in refined.items()}
+        self.is_stable = len(set(self.colours.values())) == count
+        return True
+
+    def _refined(self, each: int | Key) -> Any:
+        members = sorted(self._members(each).items())
+        return self.colours[each], tuple(
+            (name, tuple(sorted(repr(self.colours[one]) for one in there))) for name, there in members
+        )
+
+    def _members(self, each: int | Key) -> Mapping[str, Sequence[int | Key]]:
+        if not isinstance(each, int):
+            return self.found[each].members
+        members = self.expected[each].members
+        return {name: [self.numbers[id(one)] for one in there] for name, there in members.items()}
 
 
 def compare(run: Interpreter, found: Objects, started: float, ended: float) -> tuple[Comparison, int]:
@@ -246,7 +271,7 @@ def compare(run: Interpreter, found: Objects, started: float, ended: float) -> t
     for name in model.entities:
         result.check(f"objects of {name}", wanted[name], there[name])
     matching = Matching(run.objects, found, model, run.times)
-    pairs = matching.pairs()
+    pairs = matching.pairs
     for number, each in enumerate(run.objects):
         key = pairs.get(number)
         is_there = "no object" if key is None else "an object"
@@ -264,11 +289,11 @@ def compare(run: Interpreter, found: Objects, started: float, ended: float) -> t
         for name, members in each.members.items():
             relationship = each.entity.properties()[name]
             assert isinstance(relationship, Relationship)
-            expected = [pairs.get(matching.numbers[id(one)]) for one in members]
-            result.members += len(expected)
-            ours, theirs = expected, list(other.members.get(name, []))
+            ours = [pairs.get(matching.numbers[id(one)], ("", 0)) for one in members]
+            theirs = list(other.members.get(name, []))
+            result.members += len(ours)
             if not relationship.is_ordered:
-                ours, theirs = sorted(map(repr, ours)), sorted(map(repr, theirs))  # type: ignore[assignment]
+                ours, theirs = sorted(ours), sorted(theirs)
             result.check(f"{each.entity.name} {key[1]}.{name}", ours, theirs)
     for key in sorted(set(found) - set(pairs.values())):
         result.check(f"{found[key].entity} {key[1]} with {found[key].values!r:.300}", "no object", "an object")
@@ -296,15 +321,18 @@ class Outcome:
 class Trial:
     """A mapping model whose XML is changed, executed on a store of its source model."""
 
-    def __init__(self, path: Path, variant: Variant, folder: Path, seed: str, count: int) -> None:
+    def __init__(
+        self, path: Path, variant: Variant, folder: Path, seed: str, count: int, pair: Pair | None = None
+    ) -> None:
         self.variant, self.folder, self.seed, self.count = variant, folder, seed, count
-        self.outcome = Outcome(f"{path.parent.name} {path.stem}, {variant.name}")
+        self.outcome = Outcome(f"{pair or f'{path.parent.name} {path.stem}'}, {variant.name}")
         self.path = folder / path.name
         tree = ElementTree.parse(path / "xcmapping.xml")
         self.applies = variant.change(tree.getroot())
         self.path.mkdir()
         tree.write(self.path / "xcmapping.xml", encoding="UTF-8", xml_declaration=True)
-        self.mapping = MappingFile(self.path)
+        models = (pair.model(pair.before), pair.model(pair.after)) if pair else ()
+        self.mapping = MappingFile(self.path, *models)
 
     def run(self, given: Path | None = None) -> Outcome:
         """Migrates a copy of a given store, or one that is filled."""
@@ -394,9 +422,34 @@ def summary(outcomes: Iterable[Outcome]) -> None:
     print(f"{len(outcomes) - failed} passed, {failed} failed")
 
 
+def runs(given: argparse.Namespace) -> Iterator[tuple[Path, Variant, int, Pair | None]]:
+    if given.inferred:
+        for pair in sample(given.inferred, given.seed):
+            for variant in (AS_IT_IS, Variant("fitting rows", lambda _: True, fitting)):
+                yield Path(), variant, 0, pair
+        return
+    for path in mapping_models():
+        for variant in variants(path):
+            for number in range(given.rounds):
+                yield path, variant, number, None
+
+
+def inferred(pair: Pair, folder: Path) -> Path | None:
+    """Writes the mapping model that is inferred for two versions; None if there is none."""
+    path = folder / "written" / "Inferred.xcmappingmodel"
+    path.parent.mkdir()
+    models = [Model.load(pair.path, version=version) for version in (pair.before, pair.after)]
+    try:
+        MappingModel.inferred(*models).write(path)
+    except MigrationError:
+        return None
+    return path
+
+
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="mapping models whose name contains this text")
+    parser.add_argument("--inferred", type=int, default=0, help="inferred mapping models of so many pairs instead")
     parser.add_argument("--rounds", type=int, default=5, help="so many stores for each mapping model and variant")
     parser.add_argument("--count", type=int, default=60, help="so many objects of each entity at least")
     parser.add_argument("--seed", default="1")
@@ -407,16 +460,20 @@ def main(arguments: list[str]) -> int:
         print(f"{fixtures()} is not there: 0 passed, 0 failed, 1 skipped")
         return int(os.environ.get("CORESTONE_REQUIRE_FIXTURES", "") == "1")
     outcomes: list[Outcome] = []
-    for path in mapping_models():
-        for variant in variants(path):
-            for number in range(given.rounds):
-                with tempfile.TemporaryDirectory(prefix="corestone-mapping-") as folder:
-                    place = Path(folder) if given.keep is None else given.keep / path.stem / variant.name / str(number)
-                    place.mkdir(parents=True, exist_ok=True)
-                    trial = Trial(path, variant, place, f"{given.seed}.{number}", given.count)
-                    if given.only in trial.outcome.name and trial.applies:
-                        outcomes.append(trial.run())
-                        report(outcomes[-1], given.verbose)
+    for path, variant, number, pair in runs(given):
+        with tempfile.TemporaryDirectory(prefix="corestone-mapping-") as folder:
+            name = "".join(each if each.isalnum() else "-" for each in f"{pair or path.stem} {variant.name} {number}")
+            place = Path(folder) if given.keep is None else given.keep / name
+            place.mkdir(parents=True, exist_ok=True)
+            if pair is not None:
+                written = inferred(pair, place)
+                if written is None:
+                    continue
+                path = written
+            trial = Trial(path, variant, place, f"{given.seed}.{number}", given.count, pair)
+            if given.only in trial.outcome.name and trial.applies:
+                outcomes.append(trial.run())
+                report(outcomes[-1], given.verbose)
     summary(outcomes)
     return 1 if not outcomes or any(each.failures for each in outcomes) else 0
 

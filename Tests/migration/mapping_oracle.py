@@ -263,7 +263,7 @@ def satisfies(source: Source, predicate: str | None) -> bool:
             continue
         key, sign, constant = part.split(" ", 2)
         value = source.get(key)
-        wanted = None if constant == "nil" else constant[1:-1] if constant[0] in "\"'" else float(constant)
+        wanted: Any = None if constant == "nil" else constant[1:-1] if constant[0] in "\"'" else float(constant)
         is_ordered = sign not in ("==", "!=")
         if is_ordered and value is None:
             return False
@@ -288,7 +288,7 @@ class Made:
 
 
 #: What a policy does instead of the default, by its class.
-Policy = Callable[["Interpreter", Rule, Source], None]
+Policy = Callable[["Interpreter", Rule, Source], object]
 
 
 class Interpreter:

@@ -63,7 +63,7 @@ class EvolutionPolicy(MigrationPolicy):
 
 def shared(manager: Any, entity: str, **values: Any) -> Any:
     """The object with some values. Nothing is saved yet, so a fetch would not find it without its pending changes."""
-    for each in manager.destination_context.registered_objects:
+    for each in manager.destination_context.known:
         if each.entity_name == entity and all(each[name] == value for name, value in values.items()):
             return each
     return manager.destination_context.insert(entity, **values)
