@@ -14,7 +14,7 @@ struct HistoryConversion {
     let connection: Connection
 
     private static let associations = "\(ConvertedStore.alias).\(ConvertedStore.associations)"
-    /// `FORMER`, `FORMERKEY`: an object that has changes. `WANTED`, `WANTEDKEY`: what became of it.
+    /// `FORMER`, `FORMERKEY`: an object that has changes. `WANTED`, `WANTEDKEY`: one that it became.
     private static let keys = "temp.CST_KEY"
     /// Objects that have changes.
     private static let changed = "temp.CST_CHANGED"
@@ -53,7 +53,8 @@ struct HistoryConversion {
         guard try !connection.finds(query, purpose: purpose) else { return }
         throw CoreError(
             .internal, code: .migration,
-            "cannot \(purpose): the converted content does not list what became of the objects", file: connection.path)
+            "cannot \(purpose): the converted content has no table \(ConvertedStore.associations), by which the history is translated",
+            file: connection.path)
     }
 
     private func createTables() throws {
@@ -79,7 +80,7 @@ struct HistoryConversion {
 
     // MARK: - Objects
 
-    /// Lists the objects that have changes, and what became of them.
+    /// Lists the objects that have changes, and those that they became.
     private func findObjects() throws {
         let entry = try connection.prepare("INSERT INTO \(HistoryConversion.names) VALUES (?, ?, ?)", purpose)
         for name in Set(former.model.entities.map(\.name) + wanted.model.entities.map(\.name)) {
