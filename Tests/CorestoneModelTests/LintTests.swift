@@ -340,6 +340,27 @@ final class LintTests: XCTestCase {
         XCTAssertEqual(places(model, .unreadablePredicate), ["A"])
     }
 
+    func testCloudKitLooksAtItsConfigurations() throws {
+        let (model, a, _) = try sound()
+        try a.addUniqueConstraint(["name"])
+        try model.setConfiguration(ModelConfiguration(name: "Local", entityNames: ["A"]))
+        try model.setConfiguration(ModelConfiguration(name: "Cloud", entityNames: ["B"], isUsedWithCloudKit: true))
+        XCTAssertEqual(places(model, .cloudKitUnique, .cloudKit), [])
+        XCTAssertEqual(places(model, .cloudKitConfiguration, .cloudKit), ["B.group"])
+        try model.setConfiguration(
+            ModelConfiguration(name: "Cloud", entityNames: ["A", "B"], isUsedWithCloudKit: true))
+        XCTAssertEqual(places(model, .cloudKitConfiguration, .cloudKit), [])
+        XCTAssertEqual(places(model, .cloudKitUnique, .cloudKit), ["A"])
+    }
+
+    func testCloudKitLooksAtElementsOfComposites() throws {
+        let (model, a, _) = try sound()
+        let place = try a.addAttribute(named: "place", type: .composite, isOptional: false)
+        try place.addElement(named: "latitude", type: .double, isOptional: false)
+        try place.addElement(named: "longitude", type: .double)
+        XCTAssertEqual(places(model, .cloudKitRequired, .cloudKit), ["A.place.latitude"])
+    }
+
     func testWhatCloudKitLeavesAlone() throws {
         let (model, a, b) = try sound()
         try a.addAttribute(named: "untyped", type: .undefined, isTransient: true)

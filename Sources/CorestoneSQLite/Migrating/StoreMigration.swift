@@ -37,7 +37,7 @@ struct StoreMigration {
     private func migrate(_ contents: StoreContents) throws -> Set<String> {
         let (plan, history) = try plan(contents)
         try requireSpace(for: plan)
-        for warning in plan.mapping.warnings {
+        for warning in plan.mapping.warnings where !migration.isTrial {
             DebugLog.write("CoreData: warning: migration of \(place.given): \(warning)")
         }
         let report = migration.progress

@@ -180,7 +180,7 @@ extension CoreError {
     }
 }
 
-private func replacing(_ part: String, in text: String, by other: String) -> String {
+func replacing(_ part: String, in text: String, by other: String) -> String {
     let (part, text) = (Array(part.utf8), Array(text.utf8))
     var result: [UInt8] = []
     var place = 0
