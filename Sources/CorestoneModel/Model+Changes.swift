@@ -173,7 +173,10 @@ extension ModelComparer {
             return !areSources || path.count != 3 || !ModelComparer.codeSettings.contains(path[2])
         }
         switch field {
-        case "uniqueConstraints", "versionIdentifiers", "entities": return old.sortedTexts == new.sortedTexts
+        case "uniqueConstraints", "entities": return old.sortedTexts == new.sortedTexts
+        // Xcode writes an empty one where there is none.
+        case "versionIdentifiers":
+            return old.sortedTexts.filter { $0 != "\"\"" } == new.sortedTexts.filter { $0 != "\"\"" }
         case "elements": return old.withoutExtras == new.withoutExtras
         // Compiled models do not have the name.
         case "composite": return old.isNull || new.isNull

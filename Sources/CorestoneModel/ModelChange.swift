@@ -24,7 +24,7 @@ public struct ModelChange: Equatable, Sendable {
     public let changesHash: Bool
     /// Whether it only concerns how a source model is edited or spelt: layout, versions of Xcode, the order of lists, parts that follow
     /// from another change. Neither stores nor programs notice it.
-    public let isEditorial: Bool
+    public internal(set) var isEditorial = false
 
     /// The change in a line: `attribute Book.pages: optional true -> false`.
     public var text: String { text(entity) }

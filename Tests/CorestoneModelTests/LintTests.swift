@@ -216,7 +216,7 @@ final class LintTests: XCTestCase {
                 warnings.contains(rule) ? .warning : notes.contains(rule) ? .note : .error
             XCTAssertEqual(rule.severity, expected, rule.rawValue)
         }
-        XCTAssertEqual(LintRule.allCases.count, 28)
+        XCTAssertEqual(LintRule.allCases.count, 29)
     }
 
     func testAFindingNamesWhatIsThereAndWhatToDo() throws {

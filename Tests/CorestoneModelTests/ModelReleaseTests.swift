@@ -57,4 +57,20 @@ final class ModelReleaseTests: FolderTestCase {
         try ModelFile(released + "/Notes.json").write(Array("[]".utf8))
         XCTAssertThrowsError(try ModelRelease.releases(inFolder: released))
     }
+
+    func testEarlierVersionsAreThoseWithLowerNumbers() throws {
+        func older(_ names: String..., newest: String) throws -> [String] {
+            let bundle = path("\(UUID().uuidString).xcdatamodeld")
+            for name in names { try note().write(to: bundle, version: name, makesCurrent: name == newest) }
+            let check = try MigrationGuard(from: bundle, version: newest)
+            XCTAssertEqual(check.newest.name, newest)
+            return check.older.map(\.name)
+        }
+        XCTAssertEqual(
+            try older("Notes 10", "Notes", "Notes 2", "Notes 11", newest: "Notes 10"), ["Notes", "Notes 2"])
+        XCTAssertEqual(
+            try older("2.100.0", "2.21.1", "2.101.0", "2.102", newest: "2.101.0"), ["2.21.1", "2.100.0"])
+        XCTAssertEqual(try older("First", "Tags", "Alpha", newest: "Alpha"), ["First", "Tags"])
+        XCTAssertEqual(try older("Notes", newest: "Notes"), [])
+    }
 }

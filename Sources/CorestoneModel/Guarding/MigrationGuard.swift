@@ -64,8 +64,7 @@ extension MigrationGuard {
     ///   - old: a model, a bundle of versions, or a folder of frozen versions (`ModelRelease`). The versions of a folder are
     ///     compared with those of the same name in the bundle `new`.
     ///   - versions: those of `old` from which stores come; empty for every one. If `old` and `new` are the same bundle, these are
-    ///     the versions before the newest: of names that differ only in their final number those with a lower number, and all with
-    ///     other names.
+    ///     the versions before the newest: of names that differ only in numbers those with lower ones, and all with other names.
     ///   - new: a model or a bundle; nil for `old`.
     ///   - version: of the bundle `new`; nil for the current one.
     /// - Throws: as `Model(contentsOf:version:)`; `.invalidArgument` for a version that does not exist.
@@ -79,11 +78,18 @@ extension MigrationGuard {
         func read(_ version: ModelVersion) throws -> Version {
             Version(name: version.name, model: try Model(contentsOf: version.path))
         }
-        let before = listed.filter { $0.name != name && !MigrationGuard.isLater($0.name, than: name) }
+        // Versions with other names come first.
+        let own = VersionOrder(name)
+        let earlier = listed.filter { $0.name != name && !VersionOrder($0.name).isLater(than: own) }
+            .sorted { VersionOrder.precedes($0.name, $1.name) }
+        let before =
+            earlier.filter { !VersionOrder($0.name).isSeries(with: own) }
+            + earlier.filter { VersionOrder($0.name).isSeries(with: own) }
         let isSame = new == nil || ModelFile(target).isSame(as: ModelFile(old))
         let releases = isSame ? [] : try ModelRelease.releases(inFolder: old)
         if !releases.isEmpty {
-            let chosen = try MigrationGuard.choose(versions, of: releases, \.name, in: old)
+            let sorted = releases.sorted { VersionOrder.precedes($0.name, $1.name) }
+            let chosen = try MigrationGuard.choose(versions, of: sorted, \.name, in: old)
             self.init(
                 newest: Version(name: name, model: model),
                 older: chosen.compactMap { release in
@@ -91,7 +97,8 @@ extension MigrationGuard {
                 }, related: try before.map { try read($0).model })
             fileFindings = try ModelRelease.findings(inFolder: old, comparedWith: target)
         } else {
-            let all = isSame ? before : try Model.versions(of: old)
+            let all =
+                isSame ? before : try Model.versions(of: old).sorted { VersionOrder.precedes($0.name, $1.name) }
             let chosen = try MigrationGuard.choose(versions, of: all, \.name, in: old)
             self.init(
                 newest: Version(name: name, model: model), older: try chosen.map(read),
@@ -110,17 +117,50 @@ extension MigrationGuard {
         }
         return names.isEmpty ? items : items.filter { names.contains(name($0)) }
     }
+}
 
-    /// Whether a name differs from another one only by a higher number at its end; none is 1, as in Xcode.
-    private static func isLater(_ name: String, than other: String) -> Bool {
-        func parts(_ name: String) -> (stem: String, number: Int) {
-            let digits = name.reversed().prefix { $0.isASCII && $0.isNumber }.count
-            var stem = String(name.dropLast(digits))
-            while stem.hasSuffix(" ") { stem.removeLast() }
-            return (stem, Int(name.suffix(digits)) ?? 1)
+/// The name of a version as texts with a number after each, by which versions are ordered: `Notes`, `Notes 2`, `Notes 10`; `2.9.1`,
+/// `2.10`.
+private struct VersionOrder {
+    private var texts: [String] = []
+    private var numbers: [Int] = []
+
+    init(_ name: String) {
+        var (text, digits) = ("", "")
+        for letter in name {
+            if !digits.isEmpty, !(letter.isASCII && letter.isNumber) {
+                add(text, digits)
+                (text, digits) = ("", "")
+            }
+            if letter.isASCII, letter.isNumber { digits.append(letter) } else { text.append(letter) }
         }
-        let (one, two) = (parts(name), parts(other))
-        return one.stem == two.stem && one.number > two.number
+        add(text, digits)
+    }
+
+    /// A text without a number belongs to the first version, as in Xcode.
+    private mutating func add(_ text: String, _ digits: String) {
+        var text = text
+        while text.hasSuffix(" ") { text.removeLast() }
+        texts.append(text)
+        numbers.append(digits.isEmpty ? 1 : Int(digits) ?? .max)
+    }
+
+    /// Whether the names differ only in numbers.
+    func isSeries(with other: VersionOrder) -> Bool { zip(texts, other.texts).allSatisfy(==) }
+
+    /// Whether the name differs from another one only in higher numbers.
+    func isLater(than other: VersionOrder) -> Bool {
+        isSeries(with: other) && other.numbers.lexicographicallyPrecedes(numbers)
+    }
+
+    static func precedes(_ one: String, _ other: String) -> Bool {
+        let (a, b) = (VersionOrder(one), VersionOrder(other))
+        for place in 0..<min(a.texts.count, b.texts.count) {
+            let (text, other) = (a.texts[place], b.texts[place])
+            if text != other { return text.utf8.lexicographicallyPrecedes(other.utf8) }
+            if a.numbers[place] != b.numbers[place] { return a.numbers[place] < b.numbers[place] }
+        }
+        return a.texts.count < b.texts.count
     }
 }
 

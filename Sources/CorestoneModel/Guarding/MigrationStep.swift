@@ -120,8 +120,13 @@ extension MigrationStep {
             return
         }
         guard let property = entity.ownProperty(named: key), let former = mapping.source(of: entity) else { return }
-        for candidate in former.storedProperties
-        where candidate.name == property.renamingIdentifier || candidate.name == key {
+        let names = [property.renamingIdentifier, key]
+        let identifiers = known.flatMap { model in
+            model.entities.filter { $0.canonicalName == entity.canonicalName }.flatMap(\.storedTopProperties)
+                .filter { names.contains($0.name) }.map(\.canonicalName)
+        }
+        for candidate in former.storedTopProperties
+        where names.contains(candidate.name) || identifiers.contains(candidate.canonicalName) {
             explained.insert(ObjectIdentifier(candidate))
         }
         explained.insert(ObjectIdentifier(property))

@@ -117,7 +117,7 @@ extension MigrationGuard {
             return MigrationFinding(
                 .storeLosesData, store: path, entity: name, key: lost.first?.attribute,
                 message: entity.kind == .remove
-                    ? "the migration deletes the \(entity.objects) objects of \(name)"
+                    ? "the migration deletes all objects of \(name) (\(entity.objects))"
                     : "the migration deletes values of \(name): \(values)",
                 remedy: "keep them, or copy them in an earlier release")
         }

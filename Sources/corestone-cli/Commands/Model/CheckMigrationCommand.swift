@@ -28,8 +28,8 @@ struct CheckMigrationCommand: Command {
             "Prints one line per finding, with severity, message, remedy, rule and the versions from which the step fails; "
                 + "docs/reference/lint.md explains each rule. The exit code is 1 if there are errors, with --strict also if there "
                 + "are warnings.",
-            "With one bundle, the steps from every earlier version to the current one are checked. Earlier are versions with a lower "
-                + "number at the end of the same name, and all with another name. With OLD and NEW, the steps from every version "
+            "With one bundle, the steps from every earlier version to the current one are checked. Earlier are versions whose "
+                + "names differ only in lower numbers, and all with another name. With OLD and NEW, the steps from every version "
                 + "of OLD to NEW are checked. Frozen versions are also compared with the versions of the same name in NEW, which "
                 + "must not change.",
             "With --stores, every store of the folder and its subfolders is copied into TMPDIR, and the copy is migrated to NEW and "
