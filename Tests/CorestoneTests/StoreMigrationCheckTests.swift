@@ -67,4 +67,17 @@ final class StoreMigrationCheckTests: XCTestCase {
         try Data("notes".utf8).write(to: folder.appendingPathComponent("README"))
         XCTAssertEqual(try MigrationGuard.stores(inFolder: folder.path), [path("1.0/a.xml"), path("b.sqlite")])
     }
+
+    func testDamagedStoresFail() throws {
+        let old = try note("\"title\": \"string?\"")
+        let check = MigrationGuard(newest: .init(name: "2", model: old), older: [])
+        try Data("damaged".utf8).write(to: folder.appendingPathComponent("damaged.sqlite"))
+        XCTAssertEqual(try MigrationGuard.stores(inFolder: folder.path), [path("damaged.sqlite")])
+        XCTAssertEqual(try check.findings(forStoreAt: path("damaged.sqlite")).map(\.rule), [.storeFails])
+        let whole = try store("whole.sqlite", .sqlite, old, titles: ["x"])
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: whole))
+        try bytes.prefix(bytes.count / 2).write(to: folder.appendingPathComponent("half.sqlite"))
+        XCTAssertEqual(try check.findings(forStoreAt: whole), [])
+        XCTAssertEqual(try check.findings(forStoreAt: path("half.sqlite")).map(\.rule), [.storeFails])
+    }
 }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -265,7 +267,12 @@ def test_store_of_an_unknown_version_and_other_files(repository: Repository, tmp
     run("model", "add", other, "entity", "Book")
     run("model", "add", other, "attribute", "Book.title", "Integer 64")
     assert run("load", repository.stores / "old" / "other.sqlite", "--model", other, input="").returncode == 0
-    (failure,) = [each for each in repository.check(code=1) if each["severity"] == "error"]
+    with closing(sqlite3.connect(repository.stores / "cache.sqlite")) as connection:
+        connection.execute("CREATE TABLE t (x)")
+    findings = repository.check(code=1)
+    (skipped,) = [each for each in findings if each["severity"] == "note"]
+    assert skipped["rule"] == "store-skipped" and skipped["store"].endswith("/cache.sqlite")
+    (failure,) = [each for each in findings if each["severity"] == "error"]
     assert failure["store"].endswith("/old/other.sqlite")
     assert (failure["entity"], failure["key"]) == ("Book", "title")
     empty = tmp_path / "empty"

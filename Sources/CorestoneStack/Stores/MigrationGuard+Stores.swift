@@ -35,10 +35,17 @@ extension MigrationGuard {
             guard lstat(file, &facts) == 0 else { continue }
             if facts.st_mode & S_IFMT == S_IFDIR {
                 try addStores(in: file, to: &found, depth: depth + 1)
-            } else if facts.st_mode & S_IFMT == S_IFREG, (try? StoreType(ofStoreAt: file)) ?? nil != nil {
+            } else if facts.st_mode & S_IFMT == S_IFREG, isStore(file) || isNamedLikeStore(name) {
                 found.append(file)
             }
         }
+    }
+
+    private static func isStore(_ path: String) -> Bool { (try? StoreType(ofStoreAt: path)) ?? nil != nil }
+
+    /// A damaged store may not be recognised by its content.
+    private static func isNamedLikeStore(_ name: String) -> Bool {
+        [".sqlite", ".sqlite3", ".store", ".storedata"].contains(where: name.hasSuffix)
     }
 
     /// The problems of one store: it is copied, and the copy is migrated to the newest version and opened. The store is only read, and
@@ -78,7 +85,7 @@ extension MigrationGuard {
                     file: path)
             }
             return findings
-        } catch let error as CoreError where error.status == .notAStore {
+        } catch let error as CoreError where error.status == .notAStore && MigrationGuard.isStore(path) {
             return [
                 MigrationFinding(
                     .storeSkipped, store: path, message: "the file is a database but not a store, and was skipped",
