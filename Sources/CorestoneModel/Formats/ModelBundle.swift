@@ -66,7 +66,7 @@ struct ModelBundle {
     }
 
     /// Xcode numbers versions at the end of their names: the second comes before the tenth.
-    private static func order(_ name: String) -> (Text, Int) {
+    static func order(_ name: String) -> (Text, Int) {
         let digits = name.reversed().prefix { $0.isASCII && $0.isNumber }.count
         return (Text(String(name.dropLast(digits))), Int(name.suffix(digits)) ?? 0)
     }
