@@ -1,4 +1,5 @@
 import CorestoneGraph
+import CorestoneMigration
 import CorestoneModel
 import CorestoneSQLite
 import CorestoneValues
@@ -46,6 +47,17 @@ extension MigrationGuard {
     /// A damaged store may not be recognised by its content.
     private static func isNamedLikeStore(_ name: String) -> Bool {
         [".sqlite", ".sqlite3", ".store", ".storedata"].contains(where: name.hasSuffix)
+    }
+
+    /// Takes the mapping models in files and folders into account, and chains over the versions there.
+    public mutating func useMappingModels(in paths: [String]) {
+        var options = MigrationOptions.inferred
+        options.searchPaths = paths
+        hasRoute = { [options] source, destination in
+            let route = try? options.withRoutes.conversion?.route(
+                from: source, to: destination, ofStoreAt: "the store", options)
+            return (route ?? nil) != nil
+        }
     }
 
     /// The problems of one store: it is copied, and the copy is migrated to the newest version and opened. The store is only read, and
@@ -135,7 +147,7 @@ extension CoreError {
     /// The same error of the store instead of its copy.
     fileprivate func naming(_ path: String, insteadOf copy: String) -> CoreError {
         // A finding begins with the path.
-        let text = replacing(copy, in: message, by: path)
+        let text = CorestoneValues.replacing(copy, in: message, by: path)
         let start = "cannot migrate \(path): "
         return CoreError(
             status, text.hasPrefix(start) ? String(text.dropFirst(start.count)) : text, domain: domain,

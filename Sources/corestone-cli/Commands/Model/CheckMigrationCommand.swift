@@ -14,6 +14,9 @@ struct CheckMigrationCommand: Command {
                 repeatable: true),
             .init("to", "the version of NEW; by default the current one", value: "NAME"),
             .init(
+                "mapping", "a mapping model, or a folder of them; those in OLD and NEW are used too", value: "FILE",
+                repeatable: true),
+            .init(
                 "stores", "a folder of stores; a copy of each is migrated and opened", value: "FOLDER",
                 repeatable: true),
             .init(
@@ -32,6 +35,8 @@ struct CheckMigrationCommand: Command {
                 + "names differ only in lower numbers, and all with another name. With OLD and NEW, the steps from every version "
                 + "of OLD to NEW are checked. Frozen versions are also compared with the versions of the same name in NEW, which "
                 + "must not change.",
+            "A step for which there is a mapping model, or a chain of mapping models and inferred mappings over other versions, has no "
+                + "findings: its author decided what happens to the data.",
             "With --stores, every store of the folder and its subfolders is copied into TMPDIR, and the copy is migrated to NEW and "
                 + "opened. The stores are only read.",
             "json is one object: newest, older (a list), stores (their number) and findings, each with rule, severity (error, "
@@ -62,13 +67,15 @@ struct CheckMigrationCommand: Command {
         var check = try MigrationGuard(from: old, versions: options.all("from"), to: new, version: options["to"])
         check.profile = profile
         if options.has("allow-casts") { check.typeChanges = .exact }
+        let paths = [old] + (new.map { [$0] } ?? []) + options.all("mapping")
+        check.useMappingModels(in: paths)
         let stores = try options.all("stores").flatMap(MigrationGuard.stores(inFolder:))
         var findings = try check.findings()
         let bar = ProgressBar("checking", .things("stores"))
         defer { bar.end() }
         for (place, store) in stores.enumerated() {
             bar.show(place, of: stores.count)
-            findings += try check.findings(forStoreAt: store, searchPaths: [old] + (new.map { [$0] } ?? []))
+            findings += try check.findings(forStoreAt: store, searchPaths: paths)
         }
         bar.end()
         for rule in ignored where !findings.contains(where: rule.matches) {
