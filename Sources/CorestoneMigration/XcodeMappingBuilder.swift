@@ -26,11 +26,13 @@ struct XcodeMappingBuilder {
     private static func model(_ record: Record, _ name: String) throws -> Model? {
         guard let text = record.attributes[name], !text.isEmpty else { return nil }
         guard let bytes = decodeBase64(Array(text.utf8)) else {
-            throw archiveError(
-                "the attribute \"\(name)\" of the mapping model is not valid base64; refresh its data models in Xcode")
+            throw CoreError(
+                .storeCorrupt, code: .persistentStoreOpen,
+                "the attribute \"\(name)\" of the mapping model is not valid base64; refresh its data models in Xcode",
+                key: name)
         }
         do { return try Model(data: bytes) } catch let error as CoreError {
-            throw error.within("the model in the attribute \"\(name)\" of the mapping model cannot be read")
+            throw error.within("the model in the attribute \"\(name)\" of the mapping model cannot be read", key: name)
         }
     }
 
@@ -50,9 +52,10 @@ struct XcodeMappingBuilder {
     private func followed(_ record: Record, _ relationship: String) throws -> [Record] {
         try (record.references[relationship] ?? []).map { id in
             guard let found = records[id] else {
-                throw archiveError(
+                throw CoreError(
+                    .storeCorrupt, code: .persistentStoreOpen,
                     "the mapping model refers by \"\(relationship)\" to the object \"\(id)\", which does not exist; restore "
-                        + "the file, or create the mapping model again in Xcode")
+                        + "the file, or create the mapping model again in Xcode", key: relationship, value: .string(id))
             }
             return found
         }
@@ -73,12 +76,14 @@ struct XcodeMappingBuilder {
         let what =
             "the attribute \"\(name)\" of \(owner == mapping ? "" : "\"\(owner)\" in ")the mapping \"\(mapping)\""
         guard let bytes = decodeBase64(Array(text.utf8)) else {
-            throw archiveError("\(what) is not valid base64; set its expression again in Xcode")
+            throw CoreError(
+                .storeCorrupt, code: .persistentStoreOpen,
+                "\(what) is not valid base64; set its expression again in Xcode", key: name, value: .string(text))
         }
         do {
             let archive = try KeyedArchiveReader(bytes)
             return (try ArchivedPredicates.readableExpression(archive.root, in: archive), true)
-        } catch let error as CoreError { throw error.within(what) }
+        } catch let error as CoreError { throw error.within(what, key: name) }
     }
 
     // MARK: - Entities
