@@ -99,7 +99,8 @@ struct ModelBundle {
         let dangling = current.map { "has the current version \"\($0)\", which does not exist" }
         let what =
             name.map { "has no version \"\($0)\"" } ?? dangling ?? "does not specify the current version"
-        throw folder.failure("\(what); choose one of: \(all)", .invalidArgument)
+        throw folder.failure(
+            "\(what); choose one of: \(all)", .invalidArgument, value: name.map { .string($0) })
     }
 }
 
